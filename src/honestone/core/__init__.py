@@ -1,0 +1,1 @@
+"""Nouns and rules. Standard library only; no clock, file, network or random number."""

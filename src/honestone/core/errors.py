@@ -1,0 +1,82 @@
+"""The errors that reach a person, and the exit code each one ends a command with.
+
+    HonestoneError
+    ├── UsageError                 2  what was asked cannot be done as asked; nothing was spent
+    │   ├── FileError              2  a file is missing, unreadable, too large, not text
+    │   ├── RubricError            2  a rubric breaks a rule of the format or of arithmetic
+    │   ├── SettingsError          2  a setting or a judge, worker or target name is wrong
+    │   ├── StoreError             2  the store cannot be read or written
+    │   └── ContractMismatch       2  two things were judged under different contracts
+    ├── CouldNotJudge              3  nothing could be judged at all, so there is no verdict
+    └── Interrupted              130  stopped by the person; the same command goes on
+
+A judge, worker or target that fails is not an error: it is data (an abstention, an outcome).
+Our own bugs are ordinary Python exceptions and are meant to crash.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class HonestoneError(Exception):
+    """Something a person has to know. `place` is `file:line:column`, `hint` says what to do."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, *, place: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        return f"{where}{self.message}"
+
+
+class UsageError(HonestoneError):
+    """What was asked cannot be done as asked. Nothing was spent."""
+
+
+class FileError(UsageError):
+    """A file is missing, unreadable, empty, too large or not text."""
+
+
+class RubricError(UsageError):
+    """A rubric breaks a rule. `path` leads to the offending value: ("criteria", 0, "weight")."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: tuple[str | int, ...] = (),
+        place: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, place=place, hint=hint)
+        self.path = path
+
+
+class SettingsError(UsageError):
+    """A setting, or the name of a judge, worker or target, is wrong."""
+
+
+class StoreError(UsageError):
+    """The store cannot be opened, read or written."""
+
+
+class ContractMismatch(UsageError):
+    """Two things were judged under different contracts."""
+
+
+class CouldNotJudge(HonestoneError):
+    """Nothing could be judged, so there is no verdict."""
+
+    exit_code = 3
+
+
+class Interrupted(HonestoneError):
+    """Stopped by the person. The same command goes on where this one stopped."""
+
+    exit_code = 130

@@ -1,0 +1,328 @@
+"""Rubrics: what matters, how each criterion is marked, and the bar it has to meet.
+
+A criterion is either a group of child criteria or a list of items. However it was written (a checklist, anchors,
+one yes/no question, a check), it is marked item by item; a criterion that is one question has one item, itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from honestone.core.errors import RubricError
+from honestone.core.numbers import ONE, ZERO, exact
+
+Key: TypeAlias = tuple[str, str]
+"""Names one item of a rubric: (criterion id, item id)."""
+
+DEFAULT_THRESHOLD = Fraction(70, 100)
+DEFAULT_FLOOR = Fraction(60, 100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A deterministic test of an artifact or output.
+
+    `kind` is its name without `not-`, `value` its argument (`contains: [a, b]` has ["a", "b"]), `options` the other
+    keys beside it (`path`, `timeout`, `expect_exit`, ...), both plain JSON values.
+    """
+
+    kind: str
+    value: Any = None
+    negated: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"not-{self.kind}" if self.negated else self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchors:
+    """Described levels on a scale of their own. `levels` is sorted by value; there are two at least."""
+
+    levels: tuple[tuple[Fraction, str], ...]
+
+    @property
+    def lowest(self) -> Fraction:
+        return self.levels[0][0]
+
+    @property
+    def highest(self) -> Fraction:
+        return self.levels[-1][0]
+
+    def share(self, mark: int | float) -> Fraction:
+        """A number on this scale as 0-1, linearly. Raises ValueError when it is not on the scale."""
+        value = exact(mark)
+        if not self.lowest <= value <= self.highest:
+            raise ValueError(f"{mark} is not on the scale {as_written(self.lowest)}-{as_written(self.highest)}")
+        return (value - self.lowest) / (self.highest - self.lowest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One question. Answered by `check` if it has one, else by judges: a number if it has `anchors`, else yes or no.
+
+    `whole` marks the item that is its criterion itself (its id is the criterion's).
+    """
+
+    id: str
+    requirement: str
+    anchors: Anchors | None = None
+    check: Check | None = None
+    fix: str | None = None
+    may_not_apply: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion:
+    """One thing that matters. `weight` is relative to its siblings; negative is a penalty on a yes/no criterion."""
+
+    id: str
+    requirement: str
+    weight: Fraction = ONE
+    floor: Fraction | None = None
+    required: bool = False
+    items: tuple[Item, ...] = ()
+    children: tuple[Criterion, ...] = ()
+    fix: str | None = None
+
+    @property
+    def is_penalty(self) -> bool:
+        return self.weight < 0
+
+    def walk(self, parent: str | None = None) -> Iterator[tuple[Criterion, str | None]]:
+        """Itself and all below it with each one's parent id, parents before children."""
+        yield self, parent
+        for child in self.children:
+            yield from child.walk(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rubric:
+    """Criteria and the gate: `threshold` for the whole, `floor` for every top-level criterion (both 0-1; 0 is off).
+
+    Raises RubricError when it breaks a rule of the format.
+    """
+
+    criteria: tuple[Criterion, ...]
+    title: str = ""
+    threshold: Fraction = DEFAULT_THRESHOLD
+    floor: Fraction = DEFAULT_FLOOR
+
+    def __post_init__(self) -> None:
+        for problem in problems(self):
+            raise problem
+
+    def walk(self) -> Iterator[tuple[Criterion, str | None]]:
+        for criterion in self.criteria:
+            yield from criterion.walk()
+
+    def questions(self) -> Iterator[tuple[Key, Item]]:
+        """Every item in the order of the file, with its key."""
+        for criterion, _ in self.walk():
+            for item in criterion.items:
+                yield (criterion.id, item.id), item
+
+    @property
+    def asks_judges(self) -> bool:
+        """Whether any item needs a judge: with checks alone, code decides and no witness is needed."""
+        return any(item.check is None for _, item in self.questions())
+
+    @property
+    def has_checks(self) -> bool:
+        return any(item.check is not None for _, item in self.questions())
+
+    def floor_of(self, criterion: Criterion, parent: str | None) -> Fraction:
+        """The floor that holds for a node: its own, else the rubric's for a top-level criterion that is no penalty."""
+        if criterion.floor is not None:
+            return criterion.floor
+        return self.floor if parent is None and not criterion.is_penalty else ZERO
+
+
+def as_written(number: Fraction) -> int | float:
+    """A fraction as the JSON number it came from."""
+    return number.numerator if number.denominator == 1 else float(number)
+
+
+def slug(text: str, *, limit: int = 48) -> str:
+    """An id from a text in any script: words joined by `-`. Rewording makes a new id."""
+    words = re.findall(r"\w+", text.casefold())
+    out = ""
+    for word in words:
+        longer = f"{out}-{word}" if out else word
+        if len(longer) > limit and out:
+            break
+        out = longer[:limit]
+    return out or "item"
+
+
+def problems(rubric: Rubric) -> Iterator[RubricError]:
+    """Every rule of arithmetic and naming that a rubric breaks, each with the path to the value."""
+    if not rubric.criteria:
+        yield RubricError("a rubric needs at least one criterion", path=("criteria",))
+        return
+    for name, bar in (("threshold", rubric.threshold), ("floor", rubric.floor)):
+        if not ZERO <= bar <= ONE:
+            yield RubricError(f"`{name}` is {as_written(bar * 100)}, but must be from 0 to 100", path=(name,))
+    seen: dict[str, tuple[str | int, ...]] = {}
+    yield from _group_problems(rubric.criteria, ("criteria",), seen)
+
+
+def _group_problems(
+    group: tuple[Criterion, ...], path: tuple[str | int, ...], seen: dict[str, tuple[str | int, ...]]
+) -> Iterator[RubricError]:
+    for index, criterion in enumerate(group):
+        here = (*path, index)
+        name = f"criterion `{criterion.id}`"
+        if not criterion.id.strip():
+            yield RubricError("a criterion needs an id", path=(*here, "id"))
+        if criterion.id in seen:
+            yield RubricError(
+                f"two criteria have the id `{criterion.id}`",
+                path=(*here, "id"),
+                hint="ids name criteria in results and replies, so each must be unique in the whole rubric",
+            )
+        seen[criterion.id] = here
+        if criterion.floor is not None and not ZERO <= criterion.floor <= ONE:
+            yield RubricError(
+                f"`floor` of {name} is {as_written(criterion.floor * 100)}, but must be from 0 to 100",
+                path=(*here, "floor"),
+            )
+        if bool(criterion.items) == bool(criterion.children):
+            yield RubricError(f"{name} needs either items to mark or child criteria", path=here)
+        if criterion.is_penalty:
+            yield from _penalty_problems(criterion, here)
+        yield from _item_problems(criterion, here)
+        yield from _group_problems(criterion.children, (*here, "criteria"), seen)
+    if not any(criterion.weight > 0 for criterion in group):
+        yield RubricError(
+            "the weights of these criteria sum to 0",
+            path=(*path, 0, "weight") if len(group) == 1 else path,
+            hint="at least one weight must be above 0, else there is nothing to average",
+        )
+
+
+def _penalty_problems(criterion: Criterion, here: tuple[str | int, ...]) -> Iterator[RubricError]:
+    yes_no = len(criterion.items) == 1 and criterion.items[0].whole and criterion.items[0].anchors is None
+    if not yes_no:
+        yield RubricError(
+            f"`weight` of criterion `{criterion.id}` is {as_written(criterion.weight)}, but only a yes/no criterion can be a penalty",
+            path=(*here, "weight"),
+            hint="make it one yes/no question or a check, or give it a positive weight",
+        )
+    if criterion.required or criterion.floor:
+        yield RubricError(
+            f"criterion `{criterion.id}` is a penalty, so it cannot have a floor or be required",
+            path=(*here, "required" if criterion.required else "floor"),
+            hint="a penalty is good at 0; to forbid something, ask for its absence with a positive weight and `required: true`",
+        )
+
+
+def _item_problems(criterion: Criterion, here: tuple[str | int, ...]) -> Iterator[RubricError]:
+    seen: set[str] = set()
+    for index, item in enumerate(criterion.items):
+        place = here if item.whole else (*here, "items", index)
+        if item.id in seen:
+            yield RubricError(
+                f"criterion `{criterion.id}` has two items with the id `{item.id}`",
+                path=(*place, "id"),
+                hint="reword one of them or give it an `id` of its own",
+            )
+        seen.add(item.id)
+        if not item.requirement.strip():
+            yield RubricError(f"an item of criterion `{criterion.id}` has no text", path=place)
+        if item.anchors is not None and len(item.anchors.levels) < 2:
+            yield RubricError(
+                f"`anchors` of `{item.id}` have one level, but a scale needs two at least",
+                path=(*place, "anchors"),
+                hint="describe the lowest and the highest level: {0: none, 10: full}",
+            )
+        if item.anchors is not None and item.check is not None:
+            yield RubricError(f"`{item.id}` has both anchors and a check", path=(*place, "check"))
+
+
+def to_plain(rubric: Rubric) -> dict[str, Any]:
+    """The rubric as plain JSON values: what the contract hashes and a run records. `from_plain` reads it back."""
+    return {
+        "title": rubric.title,
+        "threshold": str(rubric.threshold),
+        "floor": str(rubric.floor),
+        "criteria": [_criterion_to_plain(c) for c in rubric.criteria],
+    }
+
+
+def from_plain(plain: Mapping[str, Any]) -> Rubric:
+    return Rubric(
+        title=plain["title"],
+        threshold=Fraction(plain["threshold"]),
+        floor=Fraction(plain["floor"]),
+        criteria=tuple(_criterion_from_plain(c) for c in plain["criteria"]),
+    )
+
+
+def _criterion_to_plain(c: Criterion) -> dict[str, Any]:
+    out: dict[str, Any] = {"id": c.id, "requirement": c.requirement, "weight": str(c.weight)}
+    if c.floor is not None:
+        out["floor"] = str(c.floor)
+    if c.required:
+        out["required"] = True
+    if c.fix:
+        out["fix"] = c.fix
+    if c.items:
+        out["items"] = [_item_to_plain(i) for i in c.items]
+    if c.children:
+        out["criteria"] = [_criterion_to_plain(child) for child in c.children]
+    return out
+
+
+def _criterion_from_plain(plain: Mapping[str, Any]) -> Criterion:
+    return Criterion(
+        id=plain["id"],
+        requirement=plain["requirement"],
+        weight=Fraction(plain["weight"]),
+        floor=Fraction(plain["floor"]) if "floor" in plain else None,
+        required=plain.get("required", False),
+        fix=plain.get("fix"),
+        items=tuple(_item_from_plain(i) for i in plain.get("items", ())),
+        children=tuple(_criterion_from_plain(c) for c in plain.get("criteria", ())),
+    )
+
+
+def _item_to_plain(i: Item) -> dict[str, Any]:
+    out: dict[str, Any] = {"id": i.id, "requirement": i.requirement}
+    if i.anchors is not None:
+        out["anchors"] = [[str(value), text] for value, text in i.anchors.levels]
+    if i.check is not None:
+        out["check"] = {"kind": i.check.name, "value": i.check.value, "options": dict(i.check.options)}
+    if i.fix:
+        out["fix"] = i.fix
+    if i.may_not_apply:
+        out["may_not_apply"] = True
+    if i.whole:
+        out["whole"] = True
+    return out
+
+
+def _item_from_plain(plain: Mapping[str, Any]) -> Item:
+    check = plain.get("check")
+    anchors = plain.get("anchors")
+    return Item(
+        id=plain["id"],
+        requirement=plain["requirement"],
+        anchors=Anchors(levels=tuple((Fraction(v), t) for v, t in anchors)) if anchors else None,
+        check=check
+        and Check(
+            kind=check["kind"].removeprefix("not-"),
+            negated=check["kind"].startswith("not-"),
+            value=check["value"],
+            options=check["options"],
+        ),
+        fix=plain.get("fix"),
+        may_not_apply=plain.get("may_not_apply", False),
+        whole=plain.get("whole", False),
+    )

@@ -1,0 +1,333 @@
+"""The six protocols between the engine and the outside. Their docstrings are the contract.
+
+Whatever goes wrong outside is returned or raised as one of the failures here, never as a score. Everything is async;
+adapters own their time limits and end what they started before they return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from honestone.core.artifact import Version
+from honestone.core.ballot import Answer, Mark
+from honestone.core.question import Question
+from honestone.core.rubric import Check, Key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What one call cost, as far as the other side told. None is unknown, never 0."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    usd: float | None = None
+
+
+class CallFailed(Exception):
+    """A judge, model, target or worker could not be reached or did not finish: no reply, so nothing to keep.
+
+    `retryable`: the same call may work later in this run (429, 5xx, a dropped stream). `missing`: the thing is not
+    there at all (SKIPPED rather than DEGRADED). `retry_after` in seconds, when the other side said so.
+    """
+
+    def __init__(
+        self, reason: str, *, retryable: bool = False, missing: bool = False, retry_after: float | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retryable = retryable
+        self.missing = missing
+        self.retry_after = retry_after
+
+
+# ---------------------------------------------------------------------------------------------------------- models
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """One complete prompt for a model. `schema` is the JSON Schema of the reply, for models that can be held to it.
+
+    `max_output_tokens` bounds the reply. `draw` numbers repeated looks; models that have a seed may use it.
+    """
+
+    text: str
+    system: str | None = None
+    schema: Mapping[str, Any] | None = None
+    max_output_tokens: int | None = None
+    draw: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a model wrote. `cut` is True when it was stopped by a length limit."""
+
+    text: str
+    cut: bool = False
+    usage: Usage = field(default_factory=Usage)
+    model: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Text in, text out. Raises CallFailed; never returns a made-up reply. Does not retry: the engine does."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Everything that affects its replies, as plain JSON values without secrets (goes into keys and contract)."""
+        ...
+
+    async def complete(self, prompt: Prompt) -> Completion: ...
+
+    async def close(self) -> None: ...
+
+
+# ---------------------------------------------------------------------------------------------------------- judges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is sent to a judge: `body` is the prompt or the JSON, `token` what a prompted reply has to echo.
+
+    `numbers` maps the item numbers of the prompt to keys; `canary` is the number of the item whose answer is no.
+    """
+
+    body: str
+    token: str | None = None
+    numbers: Mapping[int, Key] = field(default_factory=dict)
+    canary: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back, kept before it is read. `exit` is the exit code of a program, None for a model."""
+
+    text: str
+    exit: int | None = None
+    cut: bool = False
+    usage: Usage = field(default_factory=Usage)
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A reply understood: valid marks, an error per item that has none, and what was repaired to read it.
+
+    `fatal` voids the whole reply (`tampered`, nothing readable); its items are all in `errors` then.
+    """
+
+    marks: Mapping[Key, Mark]
+    errors: Mapping[Key, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    tampered: bool = False
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Answers a rubric about an output, in three steps so that what was paid for is kept before it is used.
+
+    `render` and `read` are pure: the same question gives the same request, the same reply the same reading.
+    `ask` sends a request; it raises CallFailed when there is no reply.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Everything that affects its replies, as plain JSON values without secrets."""
+        ...
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether a call counts as a judge call. Recorded replies cost nothing."""
+        ...
+
+    def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
+        """`problems` are the errors of its first reply when it is asked once more."""
+        ...
+
+    async def ask(self, request: Request, question: Question) -> Reply: ...
+
+    def read(self, question: Question, request: Request, reply: Reply) -> Reading: ...
+
+    async def close(self) -> None: ...
+
+
+# ---------------------------------------------------------------------------------------------------------- checks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A check's answer. `met` is None when it could not run; `note` says what was found or missing."""
+
+    met: bool | None
+    note: str | None = None
+    sandbox: str | None = None
+
+
+class Checker(Protocol):
+    """Runs the checks of a rubric on a version, or on the text that a target produced."""
+
+    def identity(self, check: Check) -> Mapping[str, Any]:
+        """The check with the digest of every argument that is an existing file, and the sandbox if code runs."""
+        ...
+
+    async def run(self, checks: Sequence[Check], version: Version, output: str | None = None) -> list[Finding]:
+        """One finding a check, in order. Code runs in private copies made once per version, never on the user's path."""
+        ...
+
+
+# ---------------------------------------------------------------------------------------------------------- targets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a target produced for one case, or why it could not (`error`; never a low score)."""
+
+    text: str
+    error: str | None = None
+    duration_ms: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+class Target(Protocol):
+    """Turns artifact and case input into an output. The identity target is None: the artifact itself is judged."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]: ...
+
+    async def run(self, version: Version, input: str | None) -> Output: ...
+
+
+# ---------------------------------------------------------------------------------------------------------- workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What a worker is asked to improve. `text` says it in words; the rest is for workers that are programs.
+
+    `unmet` are the keys of the focus's unmet items; `fixes` the rubric's own fix commands for them, in order.
+    """
+
+    text: str
+    focus: tuple[str, ...]
+    unmet: tuple[Key, ...] = ()
+    fixes: tuple[str, ...] = ()
+    candidate: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkDone:
+    """How a worker ended. What it achieved is read from the bytes in its copy, not from here."""
+
+    ended: Literal["exited", "timeout", "denied", "crashed"]
+    exit: int | None = None
+    message: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+class Worker(Protocol):
+    """Edits the artifact at `place` inside a private copy. `place` is the file or folder, `brief_file` holds the brief."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def identity(self) -> Mapping[str, Any]: ...
+
+    def can_work_on(self, fixes: Sequence[str]) -> bool:
+        """Whether a focus with these fix commands is worth proposing to it (every worker but `fix` says yes)."""
+        ...
+
+    async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone: ...
+
+    async def close(self) -> None: ...
+
+
+# ---------------------------------------------------------------------------------------------------------- store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """One line about a run, for `runs`."""
+
+    id: str
+    kind: str
+    subject: str
+    identity: str
+    contract: str
+    started: str
+    finished: str | None
+    result: str | None
+
+
+class Store(Protocol):
+    """Where runs are kept. Append-only; every write is on disk when the call returns; safe for several processes.
+
+    Raises StoreError when it cannot read or write.
+    """
+
+    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
+        """A new run with its first event; returns its id (sortable by time)."""
+        ...
+
+    def append(self, run: str, event: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
+        """One event, with the content it speaks of, in one transaction."""
+        ...
+
+    def append_many(self, run: str, events: Iterable[Mapping[str, Any]]) -> None: ...
+
+    def finish_run(self, run: str, result: str, event: Mapping[str, Any]) -> None: ...
+
+    def events(self, run: str) -> list[dict[str, Any]]: ...
+
+    def runs(self, *, limit: int | None = None) -> list[RunInfo]:
+        """Newest first."""
+        ...
+
+    def find_run(self, name: str) -> RunInfo:
+        """By id, by an unambiguous beginning of it, or `last`. Raises StoreError with near names."""
+        ...
+
+    def unfinished(self, identity: str) -> RunInfo | None:
+        """The newest unfinished run of this identity."""
+        ...
+
+    def reply(self, key: str) -> dict[str, Any] | None:
+        """The newest recorded reply to this request."""
+        ...
+
+    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None: ...
+
+    def blob(self, digest: str) -> bytes | None: ...
+
+    def keep_blobs(self, blobs: Mapping[str, bytes]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+# ---------------------------------------------------------------------------------------------------------- observer
+
+
+class Observer(Protocol):
+    """Is told what happens, as it happens, to show it. It decides nothing and must not raise."""
+
+    def note(self, text: str) -> None:
+        """A line for a person."""
+        ...
+
+    def progress(self, done: int, total: int, doing: str) -> None: ...
+
+    def event(self, event: Mapping[str, Any]) -> None: ...
+
+
+__all__ = [
+    "Answer", "Brief", "CallFailed", "Checker", "Completion", "Finding", "Judge", "Mark", "Model", "Observer", "Output",
+    "Prompt", "Reading", "Reply", "Request", "RunInfo", "Store", "Target", "Usage", "WorkDone", "Worker",
+]  # fmt: skip
