@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from honestone.core.artifact import Version
-from honestone.core.ballot import Answer, Mark
+from honestone.core.ballot import Answer, Mark, Reading
 from honestone.core.question import Question
 from honestone.core.rubric import Check, Key
 
@@ -111,20 +111,6 @@ class Reply:
     cut: bool = False
     usage: Usage = field(default_factory=Usage)
     detail: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """A reply understood: valid marks, an error per item that has none, and what was repaired to read it.
-
-    `fatal` voids the whole reply (`tampered`, nothing readable); its items are all in `errors` then.
-    """
-
-    marks: Mapping[Key, Mark]
-    errors: Mapping[Key, str] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
-    repairs: tuple[str, ...] = ()
-    tampered: bool = False
 
 
 @runtime_checkable

@@ -51,6 +51,25 @@ class Ballot:
     repairs: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A reply understood: valid marks, an error per item that has none, and what was repaired to read it.
+
+    `problems` are errors of the reply as a whole (unknown ids, nothing readable); with any error or problem the judge
+    is asked once more. `tampered`: the artifact steers this judge, so nothing it said counts.
+    """
+
+    marks: Mapping[Key, Mark]
+    errors: Mapping[Key, str] = field(default_factory=lambda: _NOTHING)
+    problems: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    tampered: bool = False
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.errors and not self.problems and not self.tampered
+
+
 def answer_problem(item: Item, answer: object) -> str | None:
     """Why this is no valid answer to the item, or None. Nothing is clamped and no type is guessed."""
     if answer == NOT_APPLICABLE and isinstance(answer, str):

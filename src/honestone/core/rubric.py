@@ -58,7 +58,9 @@ class Anchors:
         """A number on this scale as 0-1, linearly. Raises ValueError when it is not on the scale."""
         value = exact(mark)
         if not self.lowest <= value <= self.highest:
-            raise ValueError(f"{mark} is not on the scale {as_written(self.lowest)}-{as_written(self.highest)}")
+            raise ValueError(
+                f"{mark} is not on the scale {as_written(self.lowest)}-{as_written(self.highest)}"
+            )
         return (value - self.lowest) / (self.highest - self.lowest)
 
 

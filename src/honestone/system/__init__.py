@@ -1,0 +1,1 @@
+"""Files, processes and the sandbox: what adapters and commands share about this machine."""

@@ -1,0 +1,40 @@
+"""`mock`: says yes to everything, to try the wiring. Its verdicts are marked and mean nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from honestone.core.ballot import Mark, Reading
+from honestone.core.question import Question
+from honestone.core.rubric import as_written
+from honestone.ports import Reply, Request
+
+
+class MockJudge:
+    is_paid = False
+
+    def __init__(self, id: str = "mock") -> None:
+        self.id = id
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"kind": "mock"}
+
+    def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
+        return Request(body=json.dumps({"mock": question.artifact.version.digest}))
+
+    async def ask(self, request: Request, question: Question) -> Reply:
+        return Reply(text="yes to all")
+
+    def read(self, question: Question, request: Request, reply: Reply) -> Reading:
+        return Reading(
+            marks={
+                key: Mark(True if item.anchors is None else as_written(item.anchors.highest))
+                for key, item in question.items()
+            }
+        )
+
+    async def close(self) -> None:
+        pass

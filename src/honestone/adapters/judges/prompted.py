@@ -1,0 +1,102 @@
+"""A language model as a judge: our prompt, its reply, read strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from honestone.core.question import Question
+from honestone.core.reply import CANARY_MARK, ReplySchema, read_reply
+from honestone.core.rubric import Item
+from honestone.ports import Model, Prompt, Reading, Reply, Request
+from honestone.prompts.filling import CANARY, LAYOUT, judge_prompt, load_template, reply_schema
+
+TAMPERED: Final = "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
+
+
+class PromptedJudge:
+    """A `Judge` over any `Model`.
+
+    `structured` hands the reply's JSON Schema to the model, which may hold it to the shape. The reply is read in the
+    same way either way.
+    """
+
+    is_paid = True
+
+    def __init__(
+        self, id: str, model: Model, *, structured: bool = True, max_output_tokens: int | None = None
+    ) -> None:
+        self.id = id
+        self.model = model
+        self.structured = structured
+        self.max_output_tokens = max_output_tokens
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {
+            "kind": "prompted",
+            "model": dict(self.model.identity),
+            "prompt": load_template("judge").digest,
+            "layout": LAYOUT,
+            "structured": self.structured,
+            "max_output_tokens": self.max_output_tokens,
+        }
+
+    def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
+        prompt = judge_prompt(question, problems)
+        return Request(body=prompt.text, token=prompt.token, numbers=prompt.numbers, canary=prompt.canary)
+
+    async def ask(self, request: Request, question: Question) -> Reply:
+        completion = await self.model.complete(
+            Prompt(
+                text=request.body,
+                schema=reply_schema(numbered_items(request, question)) if self.structured else None,
+                max_output_tokens=self.max_output_tokens,
+                draw=question.draw,
+            )
+        )
+        detail = dict(completion.detail)
+        if completion.model is not None:
+            detail["model"] = completion.model
+        return Reply(text=completion.text, cut=completion.cut, usage=completion.usage, detail=detail)
+
+    def read(self, question: Question, request: Request, reply: Reply) -> Reading:
+        return read_prompted(question, request, reply)
+
+    async def close(self) -> None:
+        await self.model.close()
+
+
+def numbered_items(request: Request, question: Question) -> dict[int, Item]:
+    """The items of a request by their numbers, the control item among them."""
+    items = dict(question.items())
+    numbered = {number: items[key] for number, key in request.numbers.items()}
+    if request.canary is not None:
+        numbered[request.canary] = CANARY
+    return numbered
+
+
+def read_prompted(question: Question, request: Request, reply: Reply) -> Reading:
+    """Yes to the control item voids everything; no valid answer to it is a problem that begins with `canary: `."""
+    schema = ReplySchema(token=request.token or "", items=numbered_items(request, question))
+    found = read_reply(reply.text, schema, cut=reply.cut)
+    canary = request.canary
+    if canary is not None and canary in found.answers and found.answers[canary].answer is True:
+        return Reading(
+            marks={},
+            errors=dict.fromkeys(request.numbers.values(), TAMPERED),
+            problems=(TAMPERED,),
+            repairs=found.repairs,
+            tampered=True,
+        )
+    problems = found.problems
+    if canary is not None and canary in found.errors:
+        why = found.errors[canary]
+        # A reply that cannot be read at all has said so already; the mark is still needed to void it.
+        problems = (*problems, f"{CANARY_MARK}{why if why in problems else f'item {canary}: {why}'}")
+    return Reading(
+        marks={key: found.answers[n] for n, key in request.numbers.items() if n in found.answers},
+        errors={key: found.errors[n] for n, key in request.numbers.items() if n in found.errors},
+        problems=problems,
+        repairs=found.repairs,
+    )

@@ -1,0 +1,60 @@
+"""`script:COMMAND`: a judge that is a program. JSON on stdin, JSON (or an exit code) out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from honestone.core.answers import read_program
+from honestone.core.ballot import Mark, Reading
+from honestone.core.question import Question
+from honestone.core.request import judge_request
+from honestone.ports import CallFailed, Reply, Request
+from honestone.system.calls import how_ended, last_words, run_for_reply
+from honestone.system.process import describe_command
+
+
+class ScriptJudge:
+    """Runs `argv` in `cwd`. Only where the rubric asks one yes/no question does an empty stdout let the exit code
+    speak: 0 is yes, another without stderr is no. Another with stderr is a failed judge, whatever stdout holds."""
+
+    is_paid = True
+
+    def __init__(
+        self, id: str, argv: Sequence[str], *, cwd: Path, timeout: float, pass_env: Sequence[str] = ()
+    ) -> None:
+        self.id = id
+        self._argv = list(argv)
+        self._cwd = cwd
+        self._timeout = timeout
+        self._pass_env = tuple(pass_env)
+        self._identity = {"kind": "script", **describe_command(self._argv, cwd)}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._identity
+
+    def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
+        return Request(body=json.dumps(judge_request(question, problems), ensure_ascii=False))
+
+    async def ask(self, request: Request, question: Question) -> Reply:
+        ended = await run_for_reply(
+            self._argv, request.body, cwd=self._cwd, timeout=self._timeout, pass_env=self._pass_env
+        )
+        if ended.exit != 0 and ended.stderr.strip():
+            raise CallFailed(f"it {how_ended(ended)}: {last_words(ended.stderr)}")
+        if ended.exit is None or ended.exit < 0:
+            raise CallFailed(f"it {how_ended(ended)}")
+        return Reply(text=ended.stdout.decode("utf-8", "replace"), exit=ended.exit)
+
+    def read(self, question: Question, request: Request, reply: Reply) -> Reading:
+        if not reply.text.strip() and reply.exit is not None:
+            asked = list(question.items())
+            if len(asked) == 1 and asked[0][1].anchors is None:
+                return Reading(marks={asked[0][0]: Mark(reply.exit == 0)})
+        return read_program(reply.text, question)
+
+    async def close(self) -> None:
+        pass

@@ -1,0 +1,73 @@
+"""Anthropic's Messages API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from honestone.adapters.models.api_model import (
+    SCHEMA,
+    ApiModel,
+    count,
+    no_reply,
+    table,
+    tables,
+    text,
+    total,
+    usage,
+    without_nones,
+)  # fmt: skip
+from honestone.adapters.models.schemas import for_anthropic
+from honestone.ports import Completion, Prompt
+
+VERSION = "2023-06-01"
+_CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+_WHOLE = frozenset({"end_turn", "stop_sequence"})
+
+
+class AnthropicMessages(ApiModel):
+    api = "messages"
+    offers = frozenset({"effort"})
+    default_max_output = 8_192  # the API wants one, and older models refuse more
+
+    def path(self) -> str:
+        return "/messages"
+
+    def body(self, prompt: Prompt, use: frozenset[str]) -> dict[str, Any]:
+        output: dict[str, Any] = {}
+        if SCHEMA in use:
+            output["format"] = {"type": "json_schema", "schema": for_anthropic(prompt.schema or {})}
+        if self.options.effort:
+            output["effort"] = self.options.effort
+        return without_nones(
+            {
+                "model": self.model,
+                "max_tokens": self.max_output(prompt),
+                "system": prompt.system,
+                "messages": [{"role": "user", "content": prompt.text}],
+                "temperature": self.options.temperature,
+                "top_p": self.options.top_p,
+                "output_config": output or None,
+            }
+        )
+
+    def read(self, value: Mapping[str, Any]) -> Completion:
+        if not isinstance(value.get("content"), list):
+            raise no_reply("no content", self.model)
+        stop = text(value.get("stop_reason"))
+        used = table(value.get("usage"))
+        cached = count(used.get("cache_read_input_tokens"))
+        return Completion(
+            text="".join(
+                text(block.get("text")) for block in tables(value["content"]) if block.get("type") == "text"
+            ),
+            cut=stop in _CUT,
+            usage=usage(
+                # Its `input_tokens` leaves out what was read from or written to the cache.
+                total(used.get("input_tokens"), used.get("cache_creation_input_tokens"), cached),
+                count(used.get("output_tokens")),
+                cached,
+            ),
+            model=text(value.get("model")) or None,
+            detail={} if not stop or stop in _WHOLE else {"stop": stop},
+        )

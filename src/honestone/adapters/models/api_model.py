@@ -1,0 +1,172 @@
+"""What the model APIs have in common: one call, what a server may decline, and careful reading of what it sent.
+
+Images: a Prompt is text. When it gets an image field, each API file turns it into its own kind of content part.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from honestone.adapters.models.options import Options, merged
+from honestone.adapters.models.transport import Endpoint, Refused, hold, host_of, let_go
+from honestone.core.errors import SettingsError
+from honestone.ports import CallFailed, Completion, Prompt, Usage
+
+SCHEMA: Final = "a JSON schema for the reply"
+SEED: Final = "a seed"
+PROBABILITY: Final = "token probabilities"
+
+_NAMED_BY: Final = {
+    SCHEMA: re.compile(
+        r"response_?format|schema|structured[ _]output|output_(config|format)|text\.format|response_?mime|json[ _]mode|grammar",
+        re.I,
+    ),
+    PROBABILITY: re.compile(r"log_?prob", re.I),
+    SEED: re.compile(r"\bseed\b", re.I),
+}
+"""How a server's refusal names the feature that it does not have."""
+
+_declined: set[tuple[str, str, str]] = set()
+"""(base URL, model, feature) that a server has refused in this process: not asked for again."""
+
+
+class ApiModel(ABC):
+    """A model behind an HTTP API. A subclass says how a request is written and how an answer is read, both pure."""
+
+    api: ClassVar[str]
+    offers: ClassVar[frozenset[str]] = frozenset()
+    """The options beyond the common ones that this API has."""
+    default_max_output: ClassVar[int | None] = None
+
+    def __init__(self, *, endpoint: Endpoint, model: str, options: Options | None = None) -> None:
+        self.endpoint = endpoint
+        self.model = model
+        self.options = options or Options()
+        for name in self.options.plain():
+            if name in ("seed", "probability", "effort") and name not in self.offers:
+                raise SettingsError(f"`{name}` is set for {model!r}, but {self.api} does not offer it")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r} at {host_of(self.endpoint.base_url)})"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {
+            "provider": self.endpoint.provider,
+            "api": self.api,
+            "base_url": self.endpoint.base_url,
+            "model": self.model,
+            "parameters": self.options.plain(),
+        }
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        asked = self._asked_for(prompt)
+        use = frozenset(feature for feature in asked if (*self._place, feature) not in _declined)
+        body = merged(self.body(prompt, use), self.options.extra)
+        try:
+            value = await hold(self).post(self.endpoint, self.path(), body, model=self.model)
+        except Refused as refusal:
+            feature = next(
+                (f for f, named in _NAMED_BY.items() if f in use and named.search(refusal.words)), None
+            )
+            if feature is None:
+                raise
+            _declined.add((*self._place, feature))
+        else:
+            return self.completion(value, prompt, use)
+        # Not asked again here: the engine counts every call, this one too.
+        raise CallFailed(
+            f"{self.model} does not take {feature}; asking without", retryable=True, retry_after=0.0
+        )
+
+    async def close(self) -> None:
+        await let_go(self)
+
+    # -------------------------------------------------------------------------------------- what a subclass says
+
+    @abstractmethod
+    def path(self) -> str: ...
+
+    @abstractmethod
+    def body(self, prompt: Prompt, use: frozenset[str]) -> dict[str, Any]:
+        """The request. `use` are the declinable features that are wanted and have not been declined."""
+
+    @abstractmethod
+    def read(self, value: Mapping[str, Any]) -> Completion:
+        """The answer. Raises CallFailed (retryable) when it holds no reply at all."""
+
+    # -------------------------------------------------------------------------------------- for subclasses
+
+    def completion(self, value: Mapping[str, Any], prompt: Prompt, use: frozenset[str]) -> Completion:
+        """The answer, with a note when a schema was wanted and the server does not take one."""
+        read = self.read(value)
+        detail = dict(read.detail)
+        if prompt.schema is not None and SCHEMA not in use:
+            detail["schema"] = "declined"
+        # A lone surrogate cannot be written down anywhere.
+        text = read.text.encode(errors="replace").decode()
+        return Completion(
+            text=text, cut=read.cut, usage=read.usage, model=read.model or self.model, detail=detail
+        )
+
+    def max_output(self, prompt: Prompt) -> int | None:
+        return prompt.max_output_tokens or self.options.max_output_tokens or self.default_max_output
+
+    def seed(self, prompt: Prompt) -> int | None:
+        """Each draw has its own; the first has none unless one was set."""
+        if self.options.seed is None and not prompt.draw:
+            return None
+        return (self.options.seed or 0) + prompt.draw
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        return self.endpoint.base_url, self.model
+
+    def _asked_for(self, prompt: Prompt) -> list[str]:
+        asked = [SCHEMA] if prompt.schema is not None else []
+        if "seed" in self.offers and self.seed(prompt) is not None:
+            asked.append(SEED)
+        if self.options.probability:
+            asked.append(PROBABILITY)
+        return asked
+
+
+# ------------------------------------------------------------------------------------------------------ hostile values
+
+
+def table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def tables(value: Any) -> Sequence[Mapping[str, Any]]:
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def count(value: Any) -> int | None:
+    """A number of tokens; None for anything that cannot be one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else None
+
+
+def total(*values: Any) -> int | None:
+    """The sum of the counts there are; None when there is none."""
+    counts = [c for c in map(count, values) if c is not None]
+    return sum(counts) if counts else None
+
+
+def usage(input: int | None, output: int | None, cached: int | None) -> Usage:
+    return Usage(input_tokens=input, output_tokens=output, cached_tokens=cached)
+
+
+def no_reply(what: str, model: str) -> CallFailed:
+    return CallFailed(f"{model}: the answer holds {what}", retryable=True)
+
+
+def without_nones(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if value is not None}

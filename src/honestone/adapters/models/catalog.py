@@ -1,0 +1,353 @@
+"""The providers by name: where they are, which variable holds their key, which family a model belongs to.
+
+Nothing here loads an HTTP library; a model does when it is first called.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import urllib.parse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from honestone.core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from honestone.adapters.models.anthropic import AnthropicMessages
+    from honestone.adapters.models.google import GoogleGenerate
+    from honestone.adapters.models.openai import OpenAIChat, OpenAIResponses
+    from honestone.adapters.models.transport import Endpoint, KeyVariable
+    from honestone.ports import Model
+
+Api = Literal["responses", "chat", "messages", "generateContent"]
+
+DEFAULT_TIMEOUT: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """`version` is what a server root in a variable lacks: theirs name the root, our base URLs go up to the version.
+
+    `concurrency`: a local server answers few calls at a time, and a call that waits in its queue would time out there.
+    """
+
+    name: str
+    api: Api
+    base_url: str | None
+    version: str
+    keys: tuple[str, ...] = ()
+    url_variables: tuple[str, ...] = ()
+    is_local: bool = False
+    concurrency: int = 64
+    get: str = ""
+
+
+PROVIDERS: Final = {
+    p.name: p
+    for p in (
+        Provider(
+            name="openai", api="responses", base_url="https://api.openai.com/v1", version="/v1",
+            keys=("OPENAI_API_KEY",), url_variables=("OPENAI_BASE_URL",),
+            get="export OPENAI_API_KEY=..., from the API keys page of your OpenAI account",
+        ),
+        Provider(
+            name="anthropic", api="messages", base_url="https://api.anthropic.com/v1", version="/v1",
+            keys=("ANTHROPIC_API_KEY",), url_variables=("ANTHROPIC_BASE_URL",),
+            get="export ANTHROPIC_API_KEY=..., from the API keys page of your Anthropic console",
+        ),
+        Provider(
+            name="google", api="generateContent", base_url="https://generativelanguage.googleapis.com/v1beta",
+            version="/v1beta", keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+            url_variables=("GOOGLE_GEMINI_BASE_URL", "GEMINI_BASE_URL"),
+            get="export GEMINI_API_KEY=..., from the API keys page of Google AI Studio",
+        ),
+        Provider(
+            name="ollama", api="chat", base_url="http://127.0.0.1:11434/v1", version="/v1",
+            url_variables=("OLLAMA_HOST",), is_local=True, concurrency=4,
+            get="install Ollama, start it with `ollama serve`, and get a model with `ollama pull`",
+        ),
+        Provider(
+            name="vllm", api="chat", base_url="http://127.0.0.1:8000/v1", version="/v1", is_local=True,
+            get="start one with `vllm serve MODEL`, or set `base_url` to where yours runs",
+        ),
+        Provider(
+            name="compatible", api="chat", base_url=None, version="/v1",
+            get="set `base_url` to an OpenAI-compatible server, up to and with /v1",
+        ),
+    )
+}  # fmt: skip
+
+ALIASES: Final = {"openai-compatible": "compatible", "gemini-api": "google", "claude-api": "anthropic"}
+
+_FAMILIES: Final = (
+    ("openai", r"gpt|chatgpt|o[1-9](?![a-z0-9])|davinci|codex"),
+    ("anthropic", r"claude"),
+    ("google", r"gemini|gemma|palm"),
+    ("meta", r"(meta-?)?llama|codellama"),
+    ("qwen", r"qwen|qwq|qvq"),
+    ("mistral", r"mistral|mixtral|ministral|magistral|codestral|devstral|pixtral"),
+    ("deepseek", r"deepseek"),
+    ("microsoft", r"phi-?\d|wizardlm"),
+    ("xai", r"grok"),
+    ("cohere", r"command|aya"),
+    ("zhipu", r"glm|chatglm"),
+    ("moonshot", r"kimi|moonshot"),
+    ("nvidia", r"nemotron"),
+    ("ibm", r"granite"),
+)
+
+
+def find_provider(name: str) -> Provider:
+    """Raises SettingsError with the nearest name."""
+    known = PROVIDERS.get(ALIASES.get(name, name))
+    if known is not None:
+        return known
+    near = get_close_matches(name.lower(), [*PROVIDERS, *ALIASES], n=1)
+    raise SettingsError(
+        f"there is no provider {name!r}",
+        hint=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PROVIDERS)}",
+    )
+
+
+def is_provider(name: str) -> bool:
+    return ALIASES.get(name, name) in PROVIDERS
+
+
+def family_of(provider: str, model: str | None = None) -> str:
+    """Who trained the model: judges of one family share their blind spots. By the model's name where it tells."""
+    name = (model or "").lower().rpartition("/")[2]
+    for family, pattern in _FAMILIES:
+        if re.match(pattern, name):
+            return family
+    known = ALIASES.get(provider, provider)
+    if known in ("openai", "anthropic", "google"):
+        return known
+    return re.split(r"[-:.@_\d]", name)[0] or known
+
+
+def make_model(
+    provider: str,
+    model: str,
+    *,
+    base_url: str | None = None,
+    api_key_env: str | None = None,
+    timeout: float | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    api: str | None = None,
+    concurrency: int | None = None,
+) -> Model:
+    """A model by provider and name. Raises SettingsError for anything that can be seen to be wrong without a call.
+
+    `api_key_env` None: the provider's usual variable; "": no key. `api` is "responses" or "chat" for OpenAI's two.
+    """
+    known = find_provider(provider)
+    if not model or not model.strip() or not model.isprintable() or ".." in model:
+        raise SettingsError(f"{model!r} is not the name of a model", hint=f"write it as {known.name}:MODEL")
+    chosen = _choose_api(known, api, _base_url(known, base_url))
+    endpoint = make_endpoint(
+        known, base_url=base_url, api_key_env=api_key_env, timeout=timeout, concurrency=concurrency
+    )
+    from honestone.adapters.models.options import read_options
+
+    return _class_of(chosen)(endpoint=endpoint, model=model.strip(), options=read_options(parameters or {}))
+
+
+def make_endpoint(
+    known: Provider,
+    *,
+    base_url: str | None = None,
+    api_key_env: str | None = None,
+    timeout: float | None = None,
+    concurrency: int | None = None,
+) -> Endpoint:
+    from honestone.adapters.models.transport import Endpoint
+
+    if timeout is not None and not 0 < timeout <= 86_400:
+        raise SettingsError(f"the time limit is {timeout:g} s, but must be above 0 and at most a day")
+    if concurrency is not None and not (isinstance(concurrency, int) and 1 <= concurrency <= 1000):
+        raise SettingsError(f"`concurrency` is {concurrency!r}, but must be from 1 to 1000")
+    auth = {"messages": "x-api-key", "generateContent": "x-goog-api-key"}.get(known.api, "authorization")
+    return Endpoint(
+        provider=known.name,
+        base_url=_base_url(known, base_url),
+        key=key_variable(known, base_url, api_key_env),
+        auth=auth,
+        headers={"anthropic-version": "2023-06-01"} if known.api == "messages" else {},
+        timeout=timeout or DEFAULT_TIMEOUT,
+        concurrency=concurrency or known.concurrency,
+    )
+
+
+def key_variable(known: Provider, base_url: str | None, api_key_env: str | None) -> KeyVariable:
+    """Which variable holds the key. A foreign server named in a settings file never gets the provider's own key unasked.
+
+    A base URL that the person put into the environment is trusted like the key beside it.
+    """
+    from honestone.adapters.models.transport import KeyVariable, is_loopback
+
+    if api_key_env is not None:
+        if api_key_env and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", api_key_env):
+            raise SettingsError(
+                "`api_key_env` is not the name of a variable",
+                hint="write the name of the environment variable that holds the key, never the key",
+            )
+        return KeyVariable((api_key_env,) if api_key_env else ())
+    if base_url is None or _same_host(base_url, known.base_url):
+        return KeyVariable(known.keys)
+    if is_loopback(base_url):
+        return KeyVariable(known.keys, required=False)
+    return KeyVariable()
+
+
+class Probe(NamedTuple):
+    """Whether a provider can be used here: what was found, and what to type to get it."""
+
+    ready: bool
+    what: str
+    hint: str
+
+
+async def probe(provider: str, *, base_url: str | None = None, api_key_env: str | None = None) -> Probe:
+    """For `doctor`. Looks at variables and asks a local server for its version; never spends a call or shows a key."""
+    from honestone.ports import CallFailed
+
+    known = find_provider(provider)
+    try:
+        endpoint = make_endpoint(known, base_url=base_url, api_key_env=api_key_env, timeout=1.0)
+        name, _ = endpoint.key.read()
+    except (CallFailed, SettingsError) as error:
+        # A base URL of one's own needs another hint than the provider's.
+        hint = f"export {api_key_env}=..." if api_key_env else getattr(error, "hint", None) or known.get
+        return Probe(False, str(error), hint)
+    has_key = f"{name} is set" if name else "no key needed"
+    if not (known.is_local or _is_local(endpoint.base_url)):
+        return Probe(True, has_key, "")
+    found = await _look(endpoint, is_ollama=known.name == "ollama")
+    if found is None:
+        return Probe(False, f"nothing answers at {endpoint.base_url}", known.get)
+    return Probe(True, f"{found} at {endpoint.base_url}" + (f", {has_key}" if name else ""), "")
+
+
+async def _look(endpoint: Endpoint, *, is_ollama: bool) -> str | None:
+    """What a local server says it is, without a key and within the endpoint's time limit."""
+    from dataclasses import replace
+
+    from honestone.adapters.models.transport import KeyVariable, clean, decode, hold, let_go
+
+    class Visit: ...
+
+    visit = Visit()
+    transport = hold(visit)
+    try:
+        if is_ollama:
+            root = replace(endpoint, base_url=endpoint.base_url.removesuffix("/v1"), key=KeyVariable())
+            answer = await transport.get(root, "/api/version")
+            said = decode(answer.body) if answer is not None and answer.status == 200 else None
+            if isinstance(said, dict) and "version" in said:
+                return f"Ollama {clean(str(said['version']), '', limit=40)}"
+        answer = await transport.get(endpoint, "/models")
+        if answer is None:
+            return None
+        said = decode(answer.body)
+        listed = said.get("data") if isinstance(said, dict) else None
+        if answer.status == 200 and isinstance(listed, list):
+            return f"a server with {len(listed)} model{'' if len(listed) == 1 else 's'}"
+        # It may keep its list behind the key.
+        return "a server" if answer.status in (401, 403) else None
+    finally:
+        await let_go(visit)
+
+
+def _choose_api(known: Provider, api: str | None, base_url: str) -> Api:
+    if api is None:
+        # Only OpenAI itself is sure to speak Responses; every compatible server speaks Chat Completions.
+        return "chat" if known.name == "openai" and not _same_host(base_url, known.base_url) else known.api
+    mine: tuple[Api, ...] = ("responses", "chat") if known.api in ("responses", "chat") else (known.api,)
+    for one in mine:
+        if api == one:
+            return one
+    raise SettingsError(f"`api` is {api!r}, but {known.name} has {' and '.join(mine)}")
+
+
+def _class_of(api: Api) -> type[OpenAIChat | OpenAIResponses | AnthropicMessages | GoogleGenerate]:
+    if api == "messages":
+        from honestone.adapters.models.anthropic import AnthropicMessages
+
+        return AnthropicMessages
+    if api == "generateContent":
+        from honestone.adapters.models.google import GoogleGenerate
+
+        return GoogleGenerate
+    from honestone.adapters.models.openai import OpenAIChat, OpenAIResponses
+
+    return OpenAIResponses if api == "responses" else OpenAIChat
+
+
+def _base_url(known: Provider, given: str | None) -> str:
+    """What was given, as it is; else what the environment names, completed; else the provider's own."""
+    if given:
+        return _checked(given, "`base_url`")
+    for variable in known.url_variables:
+        value = os.environ.get(variable, "").strip()
+        if value:
+            return _checked(_completed(value, known), variable)
+    if known.base_url is None:
+        raise SettingsError(f"{known.name} needs a `base_url`", hint=known.get)
+    return known.base_url
+
+
+def _completed(value: str, known: Provider) -> str:
+    """A root as the provider's own tools take it, with scheme, port and version put in where they are left out."""
+    url = value if "://" in value else f"http://{value}"
+    parts = urllib.parse.urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        return url  # said to be wrong by the check that follows
+    host = parts.hostname or ""
+    if known.name == "ollama":
+        # Where a server listens is not always where it can be reached.
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
+        port = port or (11434 if "://" not in value else None)
+        name = f"[{host}]" if ":" in host else host
+        parts = parts._replace(netloc=f"{name}:{port}" if port else name)
+    path = parts.path.rstrip("/")
+    if not re.search(r"/v\d+(beta\d*|alpha)?$", path):
+        path += known.version
+    return urllib.parse.urlunsplit(parts._replace(path=path))
+
+
+def _checked(url: str, name: str) -> str:
+    """An address fit to be shown and recorded: no login, no query. Never repeats one that has them."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        sound = (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and url.isprintable()
+            and " " not in url
+        )
+        _ = parts.port
+    except ValueError:
+        raise SettingsError(f"{name} is not an address such as https://host/v1") from None
+    if parts.username is not None or parts.query or parts.fragment:
+        raise SettingsError(
+            f"{name} holds a login or a query, which would be recorded with every result",
+            hint="put the key into an environment variable and name it with `api_key_env`",
+        )
+    if not sound:
+        raise SettingsError(f"{name} is {url!r}, which is not an address such as https://host/v1")
+    return url.rstrip("/")
+
+
+def _same_host(url: str, other: str | None) -> bool:
+    return other is not None and urllib.parse.urlsplit(url).hostname == urllib.parse.urlsplit(other).hostname
+
+
+def _is_local(base_url: str) -> bool:
+    from honestone.adapters.models.transport import is_loopback
+
+    return is_loopback(base_url)

@@ -1,0 +1,84 @@
+"""Google's generateContent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from honestone.adapters.models.api_model import (
+    PROBABILITY,
+    SCHEMA,
+    SEED,
+    ApiModel,
+    count,
+    no_reply,
+    table,
+    tables,
+    text,
+    total,
+    usage,
+    without_nones,
+)  # fmt: skip
+from honestone.adapters.models.probability import answers, google_tokens
+from honestone.adapters.models.schemas import for_google
+from honestone.ports import Completion, Prompt
+
+ALTERNATIVES = 5
+
+
+class GoogleGenerate(ApiModel):
+    api = "generateContent"
+    offers = frozenset({"effort", "probability", "seed"})
+    default_max_output = 16_000  # thinking counts as output
+
+    def path(self) -> str:
+        name = self.model if "/" in self.model else f"models/{self.model}"
+        return f"/{quote(name, safe='/')}:generateContent"
+
+    def body(self, prompt: Prompt, use: frozenset[str]) -> dict[str, Any]:
+        seed = self.seed(prompt) if SEED in use else None
+        config = without_nones(
+            {
+                "maxOutputTokens": self.max_output(prompt),
+                "temperature": self.options.temperature,
+                "topP": self.options.top_p,
+                "seed": seed,
+                "thinkingConfig": {"thinkingLevel": self.options.effort} if self.options.effort else None,
+                "responseMimeType": "application/json" if SCHEMA in use else None,
+                "responseJsonSchema": for_google(prompt.schema or {}) if SCHEMA in use else None,
+                "responseLogprobs": True if PROBABILITY in use else None,
+                "logprobs": ALTERNATIVES if PROBABILITY in use else None,
+            }
+        )
+        return without_nones(
+            {
+                "systemInstruction": {"parts": [{"text": prompt.system}]} if prompt.system else None,
+                "contents": [{"role": "user", "parts": [{"text": prompt.text}]}],
+                "generationConfig": config,
+            }
+        )
+
+    def read(self, value: Mapping[str, Any]) -> Completion:
+        candidates = tables(value.get("candidates"))
+        blocked = text(table(value.get("promptFeedback")).get("blockReason"))
+        if not candidates and not blocked:
+            raise no_reply("no candidates", self.model)
+        first = candidates[0] if candidates else {}
+        parts = tables(table(first.get("content")).get("parts"))
+        stop = text(first.get("finishReason")) or blocked
+        used = table(value.get("usageMetadata"))
+        detail: dict[str, Any] = {} if stop in ("", "STOP") else {"stop": stop}
+        if self.options.probability and "logprobsResult" in first:
+            detail["probability"] = answers(google_tokens(first["logprobsResult"]))
+        return Completion(
+            text="".join(text(part.get("text")) for part in parts if not part.get("thought")),
+            cut=stop == "MAX_TOKENS",
+            usage=usage(
+                count(used.get("promptTokenCount")),
+                total(used.get("candidatesTokenCount"), used.get("thoughtsTokenCount")),
+                count(used.get("cachedContentTokenCount")),
+            ),
+            model=text(value.get("modelVersion")) or None,
+            detail=detail,
+        )

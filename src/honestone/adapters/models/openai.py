@@ -1,0 +1,160 @@
+"""OpenAI's two APIs: Responses, and Chat Completions, which most other servers speak too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from honestone.adapters.models.api_model import (
+    PROBABILITY,
+    SCHEMA,
+    SEED,
+    ApiModel,
+    count,
+    no_reply,
+    table,
+    tables,
+    text,
+    usage,
+    without_nones,
+)  # fmt: skip
+from honestone.adapters.models.probability import answers, openai_tokens
+from honestone.adapters.models.schemas import for_openai
+from honestone.adapters.models.transport import clean
+from honestone.ports import CallFailed, Completion, Prompt
+
+SCHEMA_NAME = "reply"
+ALTERNATIVES = 5
+"""How many tokens are weighed at each place when probabilities are kept."""
+
+_PASSING = frozenset({"server_error", "rate_limit_exceeded", "vector_store_timeout"})
+
+
+class OpenAIResponses(ApiModel):
+    """Nothing is stored on the other side (`store: false`): artifacts may be private."""
+
+    api = "responses"
+    offers = frozenset({"effort", "probability"})
+    default_max_output = 16_000  # thinking counts as output
+
+    def path(self) -> str:
+        return "/responses"
+
+    def body(self, prompt: Prompt, use: frozenset[str]) -> dict[str, Any]:
+        effort = self.options.effort
+        probable = PROBABILITY in use
+        return without_nones(
+            {
+                "model": self.model,
+                "instructions": prompt.system,
+                "input": prompt.text,
+                "store": False,
+                "max_output_tokens": self.max_output(prompt),
+                "temperature": self.options.temperature,
+                "top_p": self.options.top_p,
+                "reasoning": {"effort": effort} if effort else None,
+                "text": {"format": {"type": "json_schema", **_schema(prompt)}} if SCHEMA in use else None,
+                "include": ["message.output_text.logprobs"] if probable else None,
+                "top_logprobs": ALTERNATIVES if probable else None,
+            }
+        )
+
+    def read(self, value: Mapping[str, Any]) -> Completion:
+        status = value.get("status", "completed")
+        if status == "failed":
+            error = table(value.get("error"))
+            words = clean(text(error.get("message")), "") or "no reason given"
+            raise CallFailed(f"{self.model} failed: {words}", retryable=error.get("code") in _PASSING)
+        if status not in ("completed", "incomplete") or not isinstance(value.get("output"), list):
+            raise no_reply("no output", self.model)
+        messages = [item for item in tables(value["output"]) if item.get("type") == "message"]
+        # Newer models think aloud in messages of their own; the answer is in those marked final.
+        final = [m for m in messages if m.get("phase") == "final_answer"] or messages
+        said, tokens = [], []
+        for message in final:
+            parts = tables(message.get("content"))
+            said.append("".join(text(p.get("text")) or text(p.get("refusal")) for p in parts))
+            tokens += [t for p in parts for t in openai_tokens(p.get("logprobs"))]
+        reason = text(table(value.get("incomplete_details")).get("reason")) if status == "incomplete" else ""
+        refused = any(p.get("type") == "refusal" for m in final for p in tables(m.get("content")))
+        used = table(value.get("usage"))
+        return Completion(
+            text="\n".join(said),
+            cut=status == "incomplete" and reason != "content_filter",
+            usage=usage(
+                count(used.get("input_tokens")),
+                count(used.get("output_tokens")),
+                count(table(used.get("input_tokens_details")).get("cached_tokens")),
+            ),
+            model=text(value.get("model")) or None,
+            detail=_detail("refusal" if refused else reason, tokens if self.options.probability else None),
+        )
+
+
+class OpenAIChat(ApiModel):
+    """Chat Completions. No length limit is sent to other people's servers unless one was asked for: many refuse a limit
+    that does not fit into what the prompt leaves of their context, and their own default is that rest."""
+
+    api = "chat"
+    offers = frozenset({"effort", "probability", "seed"})
+
+    def path(self) -> str:
+        return "/chat/completions"
+
+    def body(self, prompt: Prompt, use: frozenset[str]) -> dict[str, Any]:
+        own = self.endpoint.base_url.startswith("https://api.openai.com/")
+        system = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        return without_nones(
+            {
+                "model": self.model,
+                "messages": [*system, {"role": "user", "content": prompt.text}],
+                # OpenAI's newer models refuse the old name, other servers do not know the new one.
+                "max_completion_tokens" if own else "max_tokens": self.max_output(prompt),
+                "temperature": self.options.temperature,
+                "top_p": self.options.top_p,
+                "seed": self.seed(prompt) if SEED in use else None,
+                "reasoning_effort": self.options.effort,
+                "response_format": {"type": "json_schema", "json_schema": _schema(prompt)}
+                if SCHEMA in use
+                else None,
+                "logprobs": True if PROBABILITY in use else None,
+                "top_logprobs": ALTERNATIVES if PROBABILITY in use else None,
+            }
+        )
+
+    def read(self, value: Mapping[str, Any]) -> Completion:
+        choices = tables(value.get("choices"))
+        if not choices or not isinstance(choices[0].get("message"), dict):
+            raise no_reply("no choices", self.model)
+        choice, message = choices[0], table(choices[0]["message"])
+        content, refusal = message.get("content"), text(message.get("refusal"))
+        parts = "".join(text(p.get("text")) or text(p.get("refusal")) for p in tables(content))
+        stop = text(choice.get("finish_reason"))
+        used = table(value.get("usage"))
+        tokens = openai_tokens(table(choice.get("logprobs")).get("content"))
+        return Completion(
+            text=text(content) or parts or refusal,
+            cut=stop == "length",
+            usage=usage(
+                count(used.get("prompt_tokens")),
+                count(used.get("completion_tokens")),
+                count(table(used.get("prompt_tokens_details")).get("cached_tokens")),
+            ),
+            model=text(value.get("model")) or None,
+            detail=_detail(
+                "refusal" if refusal else "" if stop == "stop" else stop,
+                tokens if self.options.probability else None,
+            ),
+        )
+
+
+def _schema(prompt: Prompt) -> dict[str, Any]:
+    schema, strict = for_openai(prompt.schema or {})
+    return {"name": SCHEMA_NAME, "schema": schema, "strict": strict}
+
+
+def _detail(stop: str, tokens: list[Any] | None) -> dict[str, Any]:
+    detail: dict[str, Any] = {"stop": stop} if stop else {}
+    if tokens:
+        detail["probability"] = answers(tokens)
+    return detail

@@ -1,0 +1,115 @@
+"""The parameters of a model as people write them in settings, checked before anything is spent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+from honestone.core.errors import SettingsError
+
+_OURS: Final = frozenset({"model", "messages", "input", "contents", "stream", "n"})
+"""Body fields that `extra` may not set: they decide what is asked and how the answer comes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What changes a model's replies. None leaves a value to the provider.
+
+    `effort` is how long a reasoning model may think, in its provider's words. `probability` keeps how sure the model was
+    of each true and false that it wrote. `extra` is put into the request body as it is, for what one server alone knows.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    max_output_tokens: int | None = None
+    effort: str | None = None
+    probability: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def plain(self) -> dict[str, Any]:
+        """Those that were set, as plain JSON values."""
+        return {name: value for name in names() if (value := getattr(self, name)) not in (None, False, {})}
+
+
+def names() -> list[str]:
+    return [f.name for f in fields(Options)]
+
+
+def read_options(parameters: Mapping[str, Any]) -> Options:
+    """Raises SettingsError for a name or a value that is none of ours."""
+    for name in parameters:
+        if name not in names():
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(name), names(), n=1)
+            raise SettingsError(
+                f"`{name}` is not a parameter of a model",
+                hint=f"did you mean `{near[0]}`?" if near else f"there are {', '.join(names())}",
+            )
+    return Options(
+        temperature=_number(parameters, "temperature", 0, 10),
+        top_p=_number(parameters, "top_p", 0, 1),
+        seed=_whole(parameters, "seed", -(2**63)),
+        max_output_tokens=_whole(parameters, "max_output_tokens", 1),
+        effort=_word(parameters, "effort"),
+        probability=_switch(parameters, "probability"),
+        extra=_table(parameters, "extra"),
+    )
+
+
+def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """A request body with `extra` laid over it, table by table."""
+    out = dict(body)
+    for name, value in extra.items():
+        ours = out.get(name)
+        out[name] = merged(ours, value) if isinstance(ours, dict) and isinstance(value, Mapping) else value
+    return out
+
+
+def _number(parameters: Mapping[str, Any], name: str, low: float, high: float) -> float | None:
+    value = parameters.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise SettingsError(f"`{name}` is {value!r}, but must be a number")
+    if not low <= value <= high:
+        raise SettingsError(f"`{name}` is {value!r}, but must be from {low:g} to {high:g}")
+    return value
+
+
+def _whole(parameters: Mapping[str, Any], name: str, low: int) -> int | None:
+    value = parameters.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < low or value >= 2**63:
+        raise SettingsError(
+            f"`{name}` is {value!r}, but must be a whole number" + (" above 0" if low > 0 else "")
+        )
+    return value
+
+
+def _word(parameters: Mapping[str, Any], name: str) -> str | None:
+    value = parameters.get(name)
+    if value is not None and not (isinstance(value, str) and value.strip()):
+        raise SettingsError(f"`{name}` is {value!r}, but must be a word such as low or high")
+    return value
+
+
+def _switch(parameters: Mapping[str, Any], name: str) -> bool:
+    value = parameters.get(name, False)
+    if not isinstance(value, bool):
+        raise SettingsError(f"`{name}` is {value!r}, but must be true or false")
+    return value
+
+
+def _table(parameters: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = parameters.get(name, {})
+    if not isinstance(value, Mapping):
+        raise SettingsError(f"`{name}` is {value!r}, but must be a table")
+    for key in value:
+        if key in _OURS:
+            raise SettingsError(f"`{name}` may not set `{key}`: it decides what is asked")
+    return dict(value)

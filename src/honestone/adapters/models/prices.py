@@ -1,0 +1,111 @@
+"""What calls cost. A price that nobody told is None, and so is every sum that would need it: unknown is never 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+from honestone.core.errors import SettingsError
+from honestone.ports import Usage
+
+CHARS_PER_TOKEN: Final = 4
+_MILLION: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars for a million tokens. `cached` None: what a cached token costs is not known, so it counts in full."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    source: str = "settings"
+
+
+def price(provider: str, model: str, settings: Mapping[str, Any] | None = None) -> Price | None:
+    """From `[prices."MODEL"]` or `[prices."PROVIDER:MODEL"]`, else from the library genai-prices when it is there.
+
+    Raises SettingsError for a price that is none.
+    """
+    for name in (f"{provider}:{model}", model):
+        if settings and name in settings:
+            return _from_settings(name, settings[name])
+    return _from_library(provider, model)
+
+
+def usd(usage: Usage, price: Price | None) -> float | None:
+    """What a call cost: what the other side said, else tokens times price; None when either is unknown."""
+    if usage.usd is not None:
+        return usage.usd
+    if price is None or usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    cached = min(usage.cached_tokens or 0, usage.input_tokens) if price.cached is not None else 0
+    fresh = usage.input_tokens - cached
+    return (
+        fresh * price.input + cached * (price.cached or 0) + usage.output_tokens * price.output
+    ) / _MILLION
+
+
+def estimate_tokens(text: str) -> int:
+    """An estimate, and to be called one wherever it is shown: four characters a token, rounded up."""
+    return math.ceil(len(text) / CHARS_PER_TOKEN)
+
+
+def _from_settings(name: str, entry: Any) -> Price:
+    if not isinstance(entry, Mapping):
+        raise SettingsError(f"[prices.{name!r}] must be a table", hint="write input = ... and output = ...")
+    for key in entry:
+        if key not in ("input", "output", "cached"):
+            raise SettingsError(
+                f"`{key}` of [prices.{name!r}] is not known", hint="there are input, output and cached"
+            )
+    for key in ("input", "output"):
+        if key not in entry:
+            raise SettingsError(
+                f"[prices.{name!r}] has no `{key}`", hint="in US dollars for a million tokens"
+            )
+    cached = entry.get("cached")
+    return Price(
+        input=_amount(name, "input", entry["input"]),
+        output=_amount(name, "output", entry["output"]),
+        cached=None if cached is None else _amount(name, "cached", cached),
+    )
+
+
+def _amount(name: str, key: str, value: Any) -> float:
+    good = (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    )
+    if not good:
+        raise SettingsError(f"`{key}` of [prices.{name!r}] is {value!r}, but must be a number from 0")
+    return float(value)
+
+
+_SAMPLE: Final = 1_000
+"""Tokens priced to learn a rate: few enough to stay in the lowest step of prices that grow with the prompt."""
+
+
+def _from_library(provider: str, model: str) -> Price | None:
+    """None when the library is not installed, does not know the model, or fails in any other way."""
+    try:
+        genai_prices = import_module("genai_prices")
+    except ImportError:
+        return None
+
+    def rate(**tokens: int) -> float:
+        cost = genai_prices.calc_price(genai_prices.Usage(**tokens), model_ref=model, provider_id=provider)
+        return float(cost.total_price) * _MILLION / _SAMPLE
+
+    try:
+        return Price(
+            input=rate(input_tokens=_SAMPLE, output_tokens=0),
+            output=rate(input_tokens=0, output_tokens=_SAMPLE),
+            cached=rate(input_tokens=_SAMPLE, cache_read_tokens=_SAMPLE, output_tokens=0),
+            source="genai-prices",
+        )
+    except Exception:
+        # A library of prices must never end a run: whatever it raises, the price is unknown.
+        return None

@@ -1,0 +1,168 @@
+"""Names to judges, workers and targets. Nothing is imported before it is named; other people's come by entry points.
+
+    judges    script:COMMAND  cmd:COMMAND  record:FILE  mock  human  codex  gemini  claude  PROVIDER:MODEL  a settings name
+    workers   cmd:COMMAND  fix  human  codex  gemini  claude  PROVIDER:MODEL  a settings name
+    targets   identity  cmd:COMMAND
+
+An entry point in the group `honestone.judges` (or `.workers`, `.targets`) named `foo` is asked for `foo` and `foo:REST`:
+it is called with (REST, Wiring) and returns what the port asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from honestone.core.errors import SettingsError
+from honestone.ports import CallFailed, Judge, Model, Target, Worker
+
+if TYPE_CHECKING:
+    from honestone.formats.settings import Settings
+
+CLIS = ("codex", "gemini", "claude")
+PROVIDERS = ("openai", "anthropic", "google", "ollama", "vllm", "compatible")
+JUDGE_TIMEOUT = 300.0
+WORKER_TIMEOUT = 900.0
+TARGET_TIMEOUT = 300.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wiring:
+    """What every factory may need. `artifact` is the resolved path of what is improved."""
+
+    cwd: Path
+    settings: Settings
+    judge_timeout: float = JUDGE_TIMEOUT
+    worker_timeout: float = WORKER_TIMEOUT
+    target_timeout: float = TARGET_TIMEOUT
+    pass_env: tuple[str, ...] = ()
+    artifact: Path | None = None
+    rubric_folder: Path | None = None
+    fixes: tuple[str, ...] = field(default=())
+
+
+def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
+    """The judge of a `--judge` value. Raises SettingsError or UsageError; one that is not there is an absent judge."""
+    from honestone.system.calls import require_program
+    from honestone.system.process import split_command
+
+    name = id or spec
+    kind, _, rest = spec.partition(":")
+    if kind in ("script", "cmd") and ":" in spec:
+        argv = split_command(rest)
+        require_program(argv, wiring.cwd, what=f"the judge `{spec}`")
+        if kind == "script":
+            from honestone.adapters.judges.script import ScriptJudge
+
+            return ScriptJudge(
+                name, argv, cwd=wiring.cwd, timeout=wiring.judge_timeout, pass_env=wiring.pass_env
+            )
+        from honestone.adapters.models.command import CommandModel
+
+        model = CommandModel(argv, cwd=wiring.cwd, timeout=wiring.judge_timeout, pass_env=wiring.pass_env)
+        return _prompted(name, model)
+    if kind == "record" and rest:
+        from honestone.adapters.judges.record import RecordJudge
+
+        return RecordJudge(name, wiring.cwd / rest)
+    if spec == "mock":
+        from honestone.adapters.judges.mock import MockJudge
+
+        return MockJudge(name)
+    if spec in wiring.settings.judges or spec in CLIS or (kind in PROVIDERS and rest):
+        try:
+            return _prompted(name, _model(spec, wiring.settings.judges.get(spec), wiring, wiring.judge_timeout))
+        except CallFailed as failed:
+            from honestone.adapters.judges.absent import AbsentJudge
+
+            return AbsentJudge(name, failed.reason)
+    found = _plugin("honestone.judges", kind, rest, wiring)
+    if found is None:
+        raise _unknown("judge", spec, ["script:", "cmd:", "record:", "mock", *CLIS, *wiring.settings.judges])
+    return found  # type: ignore[no-any-return]
+
+
+def make_worker(spec: str, wiring: Wiring) -> Worker:
+    """The worker of a `--worker` value. Raises SettingsError or UsageError when it cannot work."""
+    from honestone.system.calls import anchor_program, require_program
+    from honestone.system.process import split_command
+
+    kind, _, rest = spec.partition(":")
+    artifact = wiring.artifact or wiring.cwd / "artifact"
+    if kind == "cmd" and rest:
+        from honestone.adapters.workers.command import CommandWorker
+
+        argv = anchor_program(split_command(rest), wiring.cwd, artifact=artifact)
+        require_program(argv, wiring.cwd, what=f"the worker `{spec}`")
+        return CommandWorker(
+            spec, argv, base=wiring.cwd, timeout=wiring.worker_timeout, pass_env=wiring.pass_env
+        )
+    if spec == "fix":
+        from honestone.adapters.workers.fix import FixWorker
+
+        if not wiring.fixes:
+            raise SettingsError(
+                "the worker `fix` runs the rubric's own fix commands, but this rubric has none",
+                hint="give an item a `fix:` command, or name another --worker",
+            )
+        return FixWorker(
+            wiring.fixes,
+            beside=wiring.rubric_folder or wiring.cwd,
+            artifact=artifact,
+            timeout=wiring.worker_timeout,
+            pass_env=wiring.pass_env,
+        )
+    found = _plugin("honestone.workers", kind, rest, wiring)
+    if found is None:
+        raise _unknown("worker", spec, ["cmd:", "fix", *CLIS, *wiring.settings.workers])
+    return found  # type: ignore[no-any-return]
+
+
+def make_target(spec: str, wiring: Wiring) -> Target | None:
+    """The target of a `--target` value; None is the identity: the artifact itself is judged."""
+    from honestone.system.calls import require_program
+    from honestone.system.process import split_command
+
+    kind, _, rest = spec.partition(":")
+    if spec == "identity":
+        return None
+    if kind == "cmd" and rest:
+        from honestone.adapters.targets.command import CommandTarget
+
+        argv = split_command(rest)
+        require_program(argv, wiring.cwd, what=f"the target `{spec}`")
+        return CommandTarget(argv, cwd=wiring.cwd, timeout=wiring.target_timeout, pass_env=wiring.pass_env)
+    found = _plugin("honestone.targets", kind, rest, wiring)
+    if found is None:
+        raise _unknown("target", spec, ["identity", "cmd:", *wiring.settings.targets])
+    return found  # type: ignore[no-any-return]
+
+
+def _prompted(name: str, model: Model) -> Judge:
+    from honestone.adapters.judges.prompted import PromptedJudge
+
+    return PromptedJudge(name, model)
+
+
+def _model(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring, timeout: float) -> Model:
+    raise SettingsError(f"`{spec}` is not wired yet", hint="use script:, cmd: or record: for now")
+
+
+def _plugin(group: str, kind: str, rest: str, wiring: Wiring) -> Any:
+    for point in entry_points(group=group):
+        if point.name == kind:
+            try:
+                return point.load()(rest, wiring)
+            except (ImportError, AttributeError) as error:
+                raise SettingsError(f"the plugin `{point.value}` for `{kind}` cannot be loaded: {error}") from error
+    return None
+
+
+def _unknown(what: str, spec: str, known: Sequence[str]) -> SettingsError:
+    near = get_close_matches(spec, known, n=1) or get_close_matches(spec.partition(":")[0], known, n=1)
+    hint = f"did you mean `{near[0]}`? " if near else ""
+    return SettingsError(f"unknown {what} `{spec}`", hint=f"{hint}known: {', '.join(known)}")

@@ -1,0 +1,290 @@
+"""The store: one SQLite file in WAL mode. Append-only; a reply is on disk before anything is made of it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from honestone.core.errors import StoreError
+from honestone.ports import RunInfo
+
+FILE = "store.db"
+_BUSY_SECONDS = 10.0
+
+_V1 = """
+create table runs (
+    id text primary key, kind text not null, subject text not null, identity text not null, contract text not null,
+    started text not null, finished text, result text
+) strict;
+create index runs_by_identity on runs (identity, id);
+create table events (run text not null, seq integer not null, data blob not null, primary key (run, seq)) strict, without rowid;
+create table replies (id integer primary key, key text not null, judge text not null, at text not null, data blob not null) strict;
+create index replies_by_key on replies (key, id);
+create table blobs (digest text primary key, data blob not null) strict;
+"""
+
+MIGRATIONS = (_V1,)
+"""What brings a store from version N to N + 1. Never edit one that has been released; append."""
+
+
+class SqliteStore:
+    """A store in `folder` (made when absent unless `readonly`). Implements `ports.Store`."""
+
+    def __init__(self, folder: Path, *, readonly: bool = False) -> None:
+        self.folder = folder
+        self._seq: dict[str, int] = {}
+        self._held: list[int] = []
+        self._last_id = ""
+        try:
+            self._db = self._open_readonly() if readonly else self._open()
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+        except OSError as error:
+            raise StoreError(
+                f"cannot open the store {str(folder)!r}: {error.strerror or error}",
+                hint="make the folder writable, or set HONESTONE_HOME to another one",
+            ) from None
+
+    # -- opening
+
+    def _open(self) -> sqlite3.Connection:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        ignore = self.folder / ".gitignore"
+        # Switching to WAL fails at once when another process is at it, whatever the busy timeout: so one at a time.
+        with self._locked("open.lock"):
+            if not ignore.exists():
+                ignore.write_text("*\n")
+            db = sqlite3.connect(self.folder / FILE, timeout=_BUSY_SECONDS, isolation_level=None)
+            version = self._version(db)
+            if version < len(MIGRATIONS):
+                db.execute("pragma journal_mode = wal")
+                self._migrate(db, version)
+        db.execute("pragma synchronous = normal")
+        return db
+
+    def _open_readonly(self) -> sqlite3.Connection:
+        path = self.folder / FILE
+        if not path.exists():
+            raise StoreError(
+                f"there is no store in {str(self.folder)!r} yet", hint="`honestone eval` makes one on its first run"
+            )
+        # A reader of a store that is in use needs its shared-memory file; on read-only media nobody is writing.
+        mode = "mode=ro" if os.access(self.folder, os.W_OK) else "immutable=1"
+        quoted = str(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        db = sqlite3.connect(f"file:{quoted}?{mode}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+        self._version(db)
+        return db
+
+    def _version(self, db: sqlite3.Connection) -> int:
+        version = int(db.execute("pragma user_version").fetchone()[0])
+        if version > len(MIGRATIONS):
+            db.close()
+            raise StoreError(
+                f"the store {str(self.folder)!r} was written by a newer honestone (format {version}, this one knows {len(MIGRATIONS)})",
+                hint="upgrade honestone, or set HONESTONE_HOME to a new folder",
+            )
+        return version
+
+    def _migrate(self, db: sqlite3.Connection, version: int) -> None:
+        for number in range(version, len(MIGRATIONS)):
+            db.executescript(f"begin immediate; {MIGRATIONS[number]} pragma user_version = {number + 1}; commit;")
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        handle = os.open(self.folder / name, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def hold(self, identity: str) -> bool:
+        """Claim the run of this identity for this process until it ends. False: another process has it."""
+        locks = self.folder / "locks"
+        locks.mkdir(exist_ok=True)
+        handle = os.open(locks / identity.removeprefix("sha256:")[:32], os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            return False
+        self._held.append(handle)
+        return True
+
+    # -- runs and events
+
+    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
+        run = self._new_id()
+        with self._transaction():
+            self._db.execute(
+                "insert into runs (id, kind, subject, identity, contract, started) values (?, ?, ?, ?, ?, ?)",
+                (run, kind, subject, identity, contract, _now()),
+            )
+            self._insert_events(run, [first])
+        return run
+
+    def append(self, run: str, event: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
+        with self._transaction():
+            if blobs:
+                self._insert_blobs(blobs)
+            self._insert_events(run, [event])
+
+    def append_many(self, run: str, events: Iterable[Mapping[str, Any]]) -> None:
+        with self._transaction():
+            self._insert_events(run, events)
+
+    def finish_run(self, run: str, result: str, event: Mapping[str, Any]) -> None:
+        with self._transaction():
+            self._insert_events(run, [event])
+            self._db.execute("update runs set finished = ?, result = ? where id = ?", (_now(), result, run))
+
+    def events(self, run: str) -> list[dict[str, Any]]:
+        return list(self.iter_events(run))
+
+    def iter_events(self, run: str) -> Iterator[dict[str, Any]]:
+        """One at a time, so that a run over many artifacts is shown in flat memory."""
+        with self._reading():
+            for (data,) in self._db.execute("select data from events where run = ? order by seq", (run,)):
+                yield msgspec.json.decode(data)
+
+    def runs(self, *, limit: int | None = None) -> list[RunInfo]:
+        with self._reading():
+            rows = self._db.execute(f"{_SELECT} order by id desc limit ?", (-1 if limit is None else limit,))
+            return [_info(row) for row in rows]
+
+    def find_run(self, name: str) -> RunInfo:
+        with self._reading():
+            if name in ("last", "latest"):
+                rows = self._db.execute(f"{_SELECT} order by id desc limit 1").fetchall()
+            else:
+                rows = self._db.execute(
+                    f"{_SELECT} where substr(id, 1, ?) = ? order by id desc limit 5", (len(name), name.upper())
+                ).fetchall()
+        if len(rows) == 1:
+            return _info(rows[0])
+        if not rows:
+            raise StoreError(f"there is no run {name!r}", hint="`honestone runs` lists them")
+        raise StoreError(f"several runs begin with {name!r}: {', '.join(row[0] for row in rows)}", hint="give more of the id")
+
+    def unfinished(self, identity: str) -> RunInfo | None:
+        with self._reading():
+            row = self._db.execute(
+                f"{_SELECT} where identity = ? and finished is null order by id desc limit 1", (identity,)
+            ).fetchone()
+        return _info(row) if row else None
+
+    # -- replies and content
+
+    def reply(self, key: str) -> dict[str, Any] | None:
+        with self._reading():
+            row = self._db.execute("select data from replies where key = ? order by id desc limit 1", (key,)).fetchone()
+        return msgspec.json.decode(row[0]) if row else None
+
+    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
+        with self._transaction():
+            self._db.execute(
+                "insert into replies (key, judge, at, data) values (?, ?, ?, ?)",
+                (key, judge, _now(), msgspec.json.encode(reply)),
+            )
+
+    def blob(self, digest: str) -> bytes | None:
+        with self._reading():
+            row = self._db.execute("select data from blobs where digest = ?", (digest,)).fetchone()
+        return row[0] if row else None
+
+    def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
+        with self._transaction():
+            self._insert_blobs(blobs)
+
+    def close(self) -> None:
+        self._db.close()
+        while self._held:
+            os.close(self._held.pop())
+
+    # -- inside
+
+    def _insert_events(self, run: str, events: Iterable[Mapping[str, Any]]) -> None:
+        seq = self._seq.get(run)
+        if seq is None:
+            seq = int(self._db.execute("select coalesce(max(seq), 0) from events where run = ?", (run,)).fetchone()[0])
+        rows = [(run, seq + n, msgspec.json.encode(event)) for n, event in enumerate(events, 1)]
+        self._db.executemany("insert into events (run, seq, data) values (?, ?, ?)", rows)
+        self._seq[run] = seq + len(rows)
+
+    def _insert_blobs(self, blobs: Mapping[str, bytes]) -> None:
+        self._db.executemany("insert or ignore into blobs (digest, data) values (?, ?)", blobs.items())
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        sequences = dict(self._seq)
+        try:
+            self._db.execute("begin immediate")
+            yield
+            self._db.execute("commit")
+        except sqlite3.Error as error:
+            self._seq = sequences
+            if self._db.in_transaction:
+                self._db.rollback()
+            raise self._trouble(error) from None
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._trouble(error) from None
+
+    def _trouble(self, error: sqlite3.Error) -> StoreError:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            hint = "another program holds it; try again when it is done"
+        elif "full" in text:
+            hint = "make room on the disk; what was kept so far is not lost"
+        elif "readonly" in text or "unable to open" in text:
+            hint = "make the folder writable, or set HONESTONE_HOME to another one"
+        else:
+            hint = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
+        return StoreError(f"the store {str(self.folder)!r}: {text}", hint=hint)
+
+    def _new_id(self) -> str:
+        """A ULID: sorts by time, also within this process when the clock stands still."""
+        value = (time.time_ns() // 1_000_000 << 80) | secrets.randbits(80)
+        out = _base32(value)
+        if out <= self._last_id:
+            out = _base32(_from_base32(self._last_id) + 1)
+        self._last_id = out
+        return out
+
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_SELECT = "select id, kind, subject, identity, contract, started, finished, result from runs"
+
+
+def _base32(value: int) -> str:
+    return "".join(_ALPHABET[value >> shift & 31] for shift in range(125, -1, -5))
+
+
+def _from_base32(text: str) -> int:
+    value = 0
+    for letter in text:
+        value = value << 5 | _ALPHABET.index(letter)
+    return value
+
+
+def _info(row: tuple[Any, ...]) -> RunInfo:
+    names = ("id", "kind", "subject", "identity", "contract", "started", "finished", "result")
+    return RunInfo(**dict(zip(names, row, strict=True)))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

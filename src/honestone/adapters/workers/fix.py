@@ -1,0 +1,56 @@
+"""`fix`: the rubric's own fix commands as the worker. One after another, only for what is unmet in the focus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from honestone.ports import Brief, WorkDone
+from honestone.system.calls import anchor_program, run_editor
+from honestone.system.process import describe_command, split_command
+
+
+class FixWorker:
+    """`beside` is the rubric's folder, where relative program paths are looked up; `artifact` is never one of them."""
+
+    id = "fix"
+
+    def __init__(
+        self, fixes: Sequence[str], *, beside: Path, artifact: Path, timeout: float, pass_env: Sequence[str] = ()
+    ) -> None:
+        self._timeout = timeout
+        self._pass_env = tuple(pass_env)
+        self._commands = {
+            fix: anchor_program(split_command(fix), beside, artifact=artifact) for fix in fixes
+        }
+        self._identity = {
+            "kind": "fix",
+            "fixes": [describe_command(argv, beside) for argv in self._commands.values()],
+        }
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._identity
+
+    def can_work_on(self, fixes: Sequence[str]) -> bool:
+        return bool(fixes)
+
+    async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
+        deadline = monotonic() + self._timeout
+        done = WorkDone(ended="exited", exit=0, message="no fix command for what is unmet here")
+        failed: WorkDone | None = None
+        for fix in brief.fixes:
+            left = max(deadline - monotonic(), 0.01)
+            done = await run_editor(
+                self._commands[fix], brief.text, place, brief_file, timeout=left, pass_env=self._pass_env
+            )
+            if done.ended == "timeout":
+                return done
+            if done.ended == "crashed":
+                failed = WorkDone(ended="crashed", exit=done.exit, message=f"`{fix}`: {done.message}")
+        return failed or done
+
+    async def close(self) -> None:
+        pass

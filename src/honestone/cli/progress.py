@@ -1,0 +1,215 @@
+"""What a person sees while work goes on: notes as lines on stderr, and on a terminal one live line below them.
+
+The live line is rewritten in place and gone before anything else is printed. There is no thread: it moves when it is
+told something, and while an event loop runs a timer in that loop moves the clock and the spinner.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Final, TextIO
+
+from honestone.report.draw import Style, bar, clean, cut, line, width
+
+TICK: Final = 0.12  # seconds between two frames
+_CLEAR: Final = "\r\x1b[2K"
+_SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_ASCII_SPINNER: Final = "|/-\\"
+_BLOCKS: Final = "█▏░┃✓✗→…⠋"
+
+
+def style_for(
+    stream: TextIO,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    color: bool | None = None,
+    columns: int | None = None,
+) -> Style:
+    """How this stream can show a page. Colour only on a terminal that has not said no (`NO_COLOR`, `TERM=dumb`)."""
+    encoding = stream.encoding or "utf-8"
+    plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
+    return Style(
+        color=(is_terminal(stream) and not plain) if color is None else color,
+        unicode=_can_show(_BLOCKS, encoding),
+        width=columns or _columns(stream, environ),
+        encoding=encoding,
+    )
+
+
+def is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:  # a closed stream
+        return False
+
+
+def _columns(stream: TextIO, environ: Mapping[str, str]) -> int:
+    """The terminal's own width; for a pipe COLUMNS or 100, so that saved output does not depend on a window."""
+    given = environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return shutil.get_terminal_size((100, 24)).columns
+
+
+def _can_show(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+class Progress:
+    """An Observer for one stream. Use it as a context manager: leaving it, however, clears the live line.
+
+    `quiet` silences notes and the live line. `style` decides about colour and characters; the default is what the
+    stream can show.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        *,
+        quiet: bool = False,
+        style: Style | None = None,
+        live: bool | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._quiet = quiet
+        self._style = style or style_for(self._stream)
+        terminal = is_terminal(self._stream) and os.environ.get("TERM") != "dumb"
+        self._live = (terminal if live is None else live) and not quiet
+        self._clock = clock
+        self._started = clock()
+        self._doing = ""
+        self._done = self._total = 0
+        self._frame = 0
+        self._drawn_at = float("-inf")
+        self._is_drawn = False
+        self._timer: Any = None  # asyncio.TimerHandle
+        if self._live:
+            atexit.register(self.close)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ---------------------------------------------------------------------------------------------------- Observer
+
+    def note(self, text: str) -> None:
+        """A line for a person, above the live line. Outside text in it is made harmless."""
+        self.show(clean(text))
+
+    def progress(self, done: int, total: int, doing: str) -> None:
+        """Shown on a terminal only. `done` of `total` may go back when a new piece of work starts."""
+        if not self._live:
+            return
+        if not self._doing:
+            self._started = self._clock()
+        self._done, self._total, self._doing = done, total, line(doing) or "working"
+        self._draw()
+        self._keep_moving()
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        """Events are for the record; what a person should know of them arrives as notes."""
+
+    # ------------------------------------------------------------------------------------------------------ output
+
+    def show(self, text: str) -> None:
+        """Text that was rendered here already (it may hold colours), as it is, above the live line."""
+        if self._quiet:
+            return
+        had_line = self._is_drawn
+        self.clear()
+        self._write("\n".join(one.rstrip() for one in text.rstrip("\n").split("\n")) + "\n")
+        if had_line:
+            self._draw(now=True)
+
+    def clear(self) -> None:
+        """Takes the live line away; call it before printing anything elsewhere. The next progress draws it again."""
+        if self._is_drawn:
+            self._is_drawn = False
+            self._drawn_at = float("-inf")
+            self._write(_CLEAR)
+
+    def close(self) -> None:
+        """Ends the live line for good, until progress is reported again."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.clear()
+        self._doing = ""
+
+    # --------------------------------------------------------------------------------------------------- live line
+
+    def _draw(self, *, now: bool = False) -> None:
+        at = self._clock()
+        if not now and at - self._drawn_at < TICK / 2:
+            return
+        self._drawn_at = at
+        self._frame += 1
+        self._is_drawn = True
+        self._write(_CLEAR + self._line(_columns(self._stream, {}) - 1))
+
+    def _line(self, room: int) -> str:
+        """`⠹ 3/12 ██████░░░░ asking codex  0:42`: as much of it as there is room for, on one line."""
+        style = self._style
+        frames = _SPINNER if style.unicode else _ASCII_SPINNER
+        elapsed = _elapsed(self._clock() - self._started)
+        spinner = frames[self._frame % len(frames)]
+        counted = f"{self._done}/{self._total} " if self._total > 0 else ""
+        cells = 16 if self._total > 1 and room >= 60 else 0
+        space = room - len(spinner) - 1 - len(counted) - (cells + 1 if cells else 0) - 2 - len(elapsed)
+        doing = cut(self._doing, max(space, 0), style.glyph("more"))
+        share = 100 * min(self._done, self._total) / self._total if cells else 0
+        drawn = bar(style, cells, share, look="cyan") + " " if cells else ""
+        if space < 4:
+            return cut(f"{spinner} {counted}{elapsed}", max(room, 0), "")
+        gap = " " * max(0, min(2, room - width(doing)))
+        return f"{style.paint(spinner, 'cyan')} {counted}{drawn}{doing}{gap}{style.paint(elapsed, 'dim')}"
+
+    def _keep_moving(self) -> None:
+        """Lets a running event loop redraw: a judge may think for minutes without a word."""
+        asyncio = sys.modules.get("asyncio")
+        if asyncio is None or self._timer is not None:
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._timer = loop.call_later(TICK, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        if self._doing and self._is_drawn:
+            self._draw()
+            self._keep_moving()
+
+    def _write(self, text: str) -> None:
+        """Never raises: somebody who closed stderr still gets the result."""
+        encoding = self._style.encoding
+        try:
+            self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._live = False
+
+
+def _elapsed(seconds: float) -> str:
+    minutes, rest = divmod(max(int(seconds), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,216 @@
+"""The JSON that judges who are programs print, read strictly. Nothing is guessed, summed or clamped.
+
+{"criteria": {ID: {"items": {ITEM: {"met": true|false|null|"n/a", "evidence", "suggestion"}}}
+                | {"score": NUMBER} | {"met": ...}}}
+{"score": 0..1, "assertions": [{"text", "passed", "evidence"}]}       where the rubric is a single criterion
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from honestone.core.ballot import Mark, Reading, answer_problem
+from honestone.core.numbers import exact
+from honestone.core.question import AskedCriterion, Question
+from honestone.core.rubric import Item, Key, as_written
+
+
+class Twice:
+    """Stands for the value of a key that an object holds more than once."""
+
+    def __repr__(self) -> str:
+        return "two answers"
+
+
+class NotFinite:
+    """Stands for NaN and the infinities, which are no JSON."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+_TWICE: Final = Twice()
+
+
+def load_strict(text: str) -> Any:
+    """JSON in which a key given twice has the value `Twice` and NaN is `NotFinite`. Raises ValueError."""
+
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key, value in found:
+            out[key] = _TWICE if key in out else value
+        return out
+
+    try:
+        return json.loads(text, object_pairs_hook=pairs, parse_constant=NotFinite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_program(text: str, question: Question) -> Reading:
+    """What a program printed, as answers to the question. Never raises: whatever is wrong is an error of an item."""
+    try:
+        plain = load_strict(text)
+    except ValueError as error:
+        what = "it printed nothing" if not text.strip() else f"what it printed is no JSON object: {error}"
+        return _nothing(question, what)
+    if not isinstance(plain, dict):
+        return _nothing(question, "what it printed is JSON, but no object")
+    return read_answers(plain, question)
+
+
+def read_answers(plain: Mapping[str, Any], question: Question) -> Reading:
+    criteria = plain.get("criteria")
+    if isinstance(criteria, dict):
+        return _read_criteria(criteria, question)
+    if "criteria" in plain:
+        return _nothing(question, "`criteria` is no object")
+    if len(question.criteria) == 1 and ("score" in plain or "assertions" in plain):
+        return _read_single(plain, question.criteria[0])
+    return _nothing(question, "it has no `criteria`")
+
+
+def _nothing(question: Question, why: str) -> Reading:
+    return Reading(marks={}, errors={key: why for key, _ in question.items()}, problems=(why,))
+
+
+def _read_criteria(criteria: Mapping[str, Any], question: Question) -> Reading:
+    marks: dict[Key, Mark] = {}
+    errors: dict[Key, str] = {}
+    problems: list[str] = []
+    for criterion in question.criteria:
+        given = criteria.get(criterion.id)
+        for item, answer, where in _pair(criterion, given, problems):
+            key = (criterion.id, item.id)
+            mark = _mark(item, answer)
+            if isinstance(mark, Mark):
+                marks[key] = mark
+            else:
+                errors[key] = f"{where}: {mark}"
+    known = {criterion.id for criterion in question.criteria}
+    problems += [f"`{name}` is no criterion of this rubric" for name in criteria if name not in known]
+    return Reading(marks=marks, errors=errors, problems=tuple(problems))
+
+
+def _pair(criterion: AskedCriterion, given: Any, problems: list[str]) -> Iterator[tuple[Item, Any, str]]:
+    """Each item of a criterion with what was answered to it (None: nothing) and a name for messages."""
+    entry = given if isinstance(given, dict) else {}
+    listed = entry.get("items")
+    answers = listed if isinstance(listed, dict) else {}
+    if isinstance(listed, list):
+        problems.append(f"`items` of `{criterion.id}` is a list, but must be an object of item ids")
+    parts = [item for item in criterion.items if not item.whole]
+    for item in criterion.items:
+        name = criterion.id if item.whole else f"{criterion.id}/{item.id}"
+        yield item, (given if item.whole else answers.get(item.id)), name
+    known = {item.id for item in parts}
+    problems += [f"`{criterion.id}` has no item `{name}`" for name in answers if name not in known]
+
+
+def _mark(item: Item, given: Any) -> Mark | str:
+    """One answer as a mark, or why it is none."""
+    if given is None:
+        return "no answer"
+    if isinstance(given, Twice):
+        return "answered twice"
+    entry = given if isinstance(given, dict) else {"score" if item.anchors else "met": given}
+    if item.anchors is not None:
+        if "score" not in entry:
+            return "a number on its scale is needed (`score`), got `met`" if "met" in entry else "no `score`"
+        answer = entry["score"]
+    elif "met" in entry:
+        answer = entry["met"]
+    elif "score" in entry:
+        answer = _zero_or_one(entry["score"])
+        if answer is None:
+            return f"a yes/no question takes `met`, or a score of 0 or 1, got {entry['score']!r}"
+    else:
+        return "no `met`"
+    if answer is None:
+        return "no answer (null)"
+    if isinstance(answer, Twice | NotFinite):
+        return f"{answer!r} is no answer"
+    problem = answer_problem(item, answer)
+    return problem or Mark(answer, _texts(entry.get("evidence")), _text(entry.get("suggestion")))
+
+
+def _zero_or_one(score: Any) -> bool | None:
+    if isinstance(score, bool) or not isinstance(score, int | float) or score not in (0, 1):
+        return None
+    return bool(score)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    found = value if isinstance(value, list) else [value]
+    return tuple(text for text in found if isinstance(text, str) and text.strip())
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _read_single(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading:
+    """The reply of AgentV's code graders: a score from 0 to 1, or one assertion per item."""
+    assertions = plain.get("assertions")
+    if len(criterion.items) == 1 and criterion.items[0].whole:
+        return _read_one(plain, criterion)
+    if not isinstance(assertions, list):
+        why = "a score for the whole criterion does not say which items are met; answer each item"
+        return Reading(
+            marks={}, errors={(criterion.id, item.id): why for item in criterion.items}, problems=(why,)
+        )
+    given: dict[str, Any] = {}
+    problems: list[str] = []
+    for entry in assertions:
+        text = entry.get("text") if isinstance(entry, dict) else None
+        item = next((i for i in criterion.items if text in (i.id, i.requirement)), None)
+        if item is None:
+            problems.append(f"no item has the text {text!r}")
+        else:
+            given[item.id] = (
+                _TWICE
+                if item.id in given
+                else {"met": entry.get("passed"), "evidence": entry.get("evidence")}
+            )
+    inner = _read_criteria({criterion.id: {"items": given}}, _only(criterion))
+    return Reading(marks=inner.marks, errors=inner.errors, problems=(*problems, *inner.problems))
+
+
+def _read_one(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading:
+    item = criterion.items[0]
+    answer: dict[str, Any] = {"score": plain.get("score")}
+    if item.anchors is not None:
+        try:
+            share = exact(plain.get("score"))  # type: ignore[arg-type]
+        except (ValueError, TypeError):
+            share = Fraction(-1)
+        if not 0 <= share <= 1:
+            why = f"`score` must be from 0 to 1, got {plain.get('score')!r}"
+            return Reading(marks={}, errors={(criterion.id, item.id): why})
+        answer["score"] = as_written(
+            item.anchors.lowest + share * (item.anchors.highest - item.anchors.lowest)
+        )
+    assertions = plain.get("assertions")
+    if isinstance(assertions, list):
+        answer["evidence"] = [
+            entry[name]
+            for entry in assertions
+            if isinstance(entry, dict)
+            for name in ("evidence",)
+            if isinstance(entry.get(name), str)
+        ]
+    mark = _mark(item, answer)
+    key = (criterion.id, item.id)
+    return Reading(marks={key: mark}) if isinstance(mark, Mark) else Reading(marks={}, errors={key: mark})
+
+
+def _only(criterion: AskedCriterion) -> Question:
+    from honestone.core.artifact import Artifact, Version
+
+    return Question(artifact=Artifact("", Version({}, is_folder=True)), criteria=(criterion,))

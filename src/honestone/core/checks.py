@@ -1,0 +1,760 @@
+"""Checks, the declarative part: which kinds there are, what each takes, and the ones that need nothing but a text.
+
+`KINDS` is the one description of every kind: the rubric reader, the JSON Schema and the reference page are made from
+it. What touches files or starts programs is in `adapters/checks`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import isfinite
+from typing import Any, Final, Literal, TypeAlias
+
+from honestone.core.artifact import Version
+from honestone.core.errors import RubricError
+from honestone.core.rubric import Check
+
+Schema: TypeAlias = Mapping[str, Any]
+Family: TypeAlias = Literal["text", "data", "files", "code"]
+Answer: TypeAlias = tuple[bool, str | None]
+"""Whether a text meets a check, and what was missing or found when it does not."""
+
+NOTE_LIMIT: Final = 300
+OUTPUT_NAME: Final = "output.txt"
+"""What a target produced is judged as a file of this name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """A key beside the check's own: what it does, the JSON Schema of its value, and `takes`, the same in words."""
+
+    doc: str
+    takes: str
+    schema: Schema
+    default: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of check. `takes` says in words what `schema` says of its argument."""
+
+    doc: str
+    takes: str
+    schema: Schema
+    example: str
+    family: Family = "text"
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+
+# ---------------------------------------------------------------------------------------------------- the kinds
+
+_WORD: Final[Schema] = {"type": "string", "minLength": 1}
+_WORDS: Final[Schema] = {"anyOf": [_WORD, {"type": "array", "items": _WORD, "minItems": 1}]}
+_COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+_YES: Final[Schema] = {"enum": [True, None]}
+
+_TEXTS: Final[Mapping[str, Option]] = {
+    "path": Option(
+        doc="Which files of a folder to look at. The check has to hold for every one; with no such file it is unmet. "
+        "Left out, all text files of a folder are looked at as one text.",
+        takes="a path or glob inside the artifact, or a list of them",
+        schema=_WORDS,
+    ),
+    "match": Option(
+        doc="With `path`: whether every file has to meet the check as written, or any one of them.",
+        takes="`every` or `any`",
+        schema={"enum": ["every", "any"]},
+        default="every",
+    ),
+}
+_TIMEOUT: Final = Option(
+    doc="Seconds it may take. The limit is part of the question: what still runs then is unmet, also with `not-`.",
+    takes="a number of seconds above 0",
+    schema={"type": "number", "exclusiveMinimum": 0},
+    default=60,
+)
+
+
+def _text_kind(doc: str, takes: str, schema: Schema, example: str) -> Kind:
+    return Kind(doc=doc, takes=takes, schema=schema, example=example, options=_TEXTS)
+
+
+_ONE_TEXT, _TEXT_OR_LIST = "a text", "a text or a list of texts"
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "contains": _text_kind(
+        "The text contains this; of a list, all. With `not-`: none of them.",
+        _TEXT_OR_LIST, _WORDS, "{contains: [Install, Usage]}",
+    ),
+    "contains-any": _text_kind(
+        "The text contains at least one of these.", _TEXT_OR_LIST, _WORDS, "{contains-any: [MIT, Apache]}"
+    ),
+    "contains-all": _text_kind(
+        "The text contains all of these. With `not-`: at least one is missing.",
+        _TEXT_OR_LIST, _WORDS, "{contains-all: [Install, Usage]}",
+    ),
+    "icontains": _text_kind(
+        "As `contains`, whatever the case of letters.", _TEXT_OR_LIST, _WORDS, "{not-icontains: todo}"
+    ),
+    "icontains-any": _text_kind(
+        "As `contains-any`, whatever the case of letters.", _TEXT_OR_LIST, _WORDS, "{icontains-any: [licence, license]}"
+    ),
+    "icontains-all": _text_kind(
+        "As `contains-all`, whatever the case of letters.", _TEXT_OR_LIST, _WORDS, "{icontains-all: [install, usage]}"
+    ),
+    "equals": _text_kind(
+        "The text is exactly this. Line breaks at the end do not count.", _ONE_TEXT, {"type": "string"}, "{equals: '42'}"
+    ),
+    "starts-with": _text_kind("The text starts with this.", _ONE_TEXT, _WORD, "{starts-with: '# '}"),
+    "ends-with": _text_kind(
+        "The text ends with this. Line breaks at the end do not count.", _ONE_TEXT, _WORD, "{ends-with: 'Thank you.'}"
+    ),
+    "regex": _text_kind(
+        "A regular expression (Python's) matches somewhere in the text. Flags: i any case, m ^ and $ at every line, "
+        "s dot matches line breaks, x spaces and comments, a ASCII.",
+        "a pattern, or {pattern, flags}",
+        {"anyOf": [
+            _WORD,
+            {"type": "object", "properties": {"pattern": _WORD, "flags": {"type": "string"}},
+             "required": ["pattern"], "additionalProperties": False},
+        ]},
+        r"{regex: '(?m)^\s*1[.)]'}",
+    ),
+    "max-words": _text_kind("At most so many words.", "a whole number from 0", _COUNT, "{max-words: 500}"),
+    "min-words": _text_kind("At least so many words.", "a whole number from 0", _COUNT, "{min-words: 50}"),
+    "max-chars": _text_kind("At most so many characters.", "a whole number from 0", _COUNT, "{max-chars: 4000}"),
+    "min-chars": _text_kind("At least so many characters.", "a whole number from 0", _COUNT, "{min-chars: 200}"),
+    "is-json": Kind(
+        family="data", doc="The text is one JSON value.", takes="true", schema=_YES, example="{is-json: true}",
+        options=_TEXTS,
+    ),
+    "json-schema": Kind(
+        family="data",
+        doc="The text is JSON that fits this JSON Schema: written here, or in a file beside the rubric. "
+        "Needs `pip install honestone[schema]`.",
+        takes="a JSON Schema, or the path of one",
+        schema={"anyOf": [_WORD, {"type": "object"}]},
+        example="{json-schema: {type: object, required: [name]}}",
+        options=_TEXTS,
+    ),
+    "file-exists": Kind(
+        family="files",
+        doc="The artifact holds a file or folder of this path or glob (`**` crosses folders); of a list, all. "
+        "With `not-`: none of them.",
+        takes="a path or glob inside the artifact, or a list of them",
+        schema=_WORDS,
+        example="{file-exists: [LICENSE, 'tests/**/test_*.py']}",
+    ),
+    "links-resolve": Kind(
+        family="files",
+        doc="In Markdown, every relative link and image leads to a file of the artifact and every #anchor to a heading "
+        "(as GitHub names them). Web addresses are not looked at; a link out of the artifact does not resolve.",
+        takes="true",
+        schema=_YES,
+        example="{links-resolve: true, path: 'docs/**/*.md'}",
+        options={
+            "path": Option(
+                doc="Which Markdown files of a folder to look at. Left out: all of them.",
+                takes="a path or glob inside the artifact, or a list of them",
+                schema=_WORDS,
+            ),
+            "beside": Option(
+                doc="For an artifact that is one file: the folder in which its links to other files are looked up, "
+                "relative to the rubric. Left out, such links are unmet, as the file is judged alone.",
+                takes="the path of a folder",
+                schema=_WORD,
+            ),
+        },
+    ),
+    "command": Kind(
+        family="code",
+        doc="A program ends with the exit code expected. It runs in a private copy of the artifact, without keys, in a "
+        "sandbox where there is one. A relative program path, or the script given to an interpreter, is looked up "
+        "beside the rubric, then in the copy. There is no shell: `sh -c '...'` for a pipe. "
+        "$HONESTONE_ARTIFACT is the path of what is judged.",
+        takes="a command, or a list of its words",
+        schema=_WORDS,
+        example="{command: python repro.py, expect_exit: 1, timeout: 30}",
+        options={
+            "expect_exit": Option(
+                doc="The exit code that meets the check.", takes="a whole number from 0 to 255",
+                schema={"type": "integer", "minimum": 0, "maximum": 255}, default=0,
+            ),
+            "expect_stdout": Option(
+                doc="What the program has to print, besides its exit code.",
+                takes="{contains: a text or a list} or {regex: a pattern} or both",
+                schema={"type": "object", "properties": {"contains": _WORDS, "regex": _WORD},
+                        "minProperties": 1, "additionalProperties": False},
+            ),
+            "stdin": Option(
+                doc="What the program reads: `artifact` is the text judged; left out, nothing.",
+                takes="`artifact`", schema={"enum": ["artifact"]},
+            ),
+            "timeout": _TIMEOUT,
+        },
+    ),
+    "pytest": Kind(
+        family="code",
+        doc="Tests of yours pass. A test file or folder beside the rubric is copied and run by the first Python that has "
+        "pytest: honestone's own, then `python3`. The tests can import the artifact's modules; "
+        "$HONESTONE_ARTIFACT and $AI_OUTPUT_FILE hold the path of what is judged.",
+        takes="the path of a test file or folder",
+        schema=_WORD,
+        example="{pytest: tests/test_report.py}",
+        options={"timeout": _TIMEOUT},
+    ),
+    "python": Kind(
+        family="code",
+        doc="A function of yours says yes: `module:function`, found beside the rubric or in the working directory. It is "
+        "called with the text and returns True or False, or (True or False, note); an AssertionError is a no.",
+        takes="`module:function`",
+        schema={"type": "string", "pattern": r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*"},
+        example="{python: 'checks:has_summary', with: text}",
+        options={
+            "with": Option(
+                doc="What the function is called with: the text, or the path of the file or folder judged.",
+                takes="`text` or `path`", schema={"enum": ["text", "path"]}, default="text",
+            ),
+            "timeout": _TIMEOUT,
+        },
+    ),
+}  # fmt: skip
+
+
+def check_schema() -> dict[str, Any]:
+    """The JSON Schema of one check as people write it: one kind, negated or not, and its options."""
+    shapes = []
+    for name, kind in KINDS.items():
+        options = {key: {**option.schema, "description": option.doc} for key, option in kind.options.items()}
+        for written in (name, f"not-{name}"):
+            own = {written: {**kind.schema, "description": kind.doc}}
+            shapes.append(
+                {
+                    "type": "object",
+                    "properties": own | options,
+                    "required": [written],
+                    "additionalProperties": False,
+                }
+            )
+    return {"anyOf": shapes}
+
+
+# ------------------------------------------------------------------------------------------------ reading a check
+
+
+def read_check(written: Mapping[str, Any]) -> Check:
+    """`{contains: x, path: y}` as a check. Raises RubricError whose `path` is the offending key."""
+    names = [key for key in written if key.removeprefix("not-") in KINDS]
+    if len(names) > 1:
+        raise RubricError(
+            f"a check has one kind, but this one has {_listed(names)}",
+            path=(names[1],),
+            hint="make them two items",
+        )
+    if not names:
+        options = {option for kind in KINDS.values() for option in kind.options}
+        unknown = [key for key in written if key not in options]
+        key = unknown[0] if unknown else None
+        message, hint = _unknown_kind(key)
+        raise RubricError(message, path=(key,) if key is not None else (), hint=hint)
+    (name,) = names
+    check = Check(
+        kind=name.removeprefix("not-"),
+        negated=name.startswith("not-"),
+        value=written[name],
+        options={key: value for key, value in written.items() if key != name},
+    )
+    for key, message, hint in _problems(check):
+        raise RubricError(message, path=(key,), hint=hint)
+    return check
+
+
+def check_problem(check: Check) -> tuple[str, str | None] | None:
+    """What is wrong with a check as it is written, and what to do: (message, hint); None when nothing is."""
+    for _, message, hint in _problems(check):
+        return message, hint
+    return None
+
+
+def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
+    """(key, message, hint) of everything wrong with a check."""
+    kind = KINDS.get(check.kind)
+    if kind is None:
+        message, hint = _unknown_kind(check.name)
+        yield check.name, message, hint
+        return
+    if not fits(check.value, kind.schema):
+        yield (
+            check.name,
+            f"`{check.name}` takes {kind.takes}, not {_shown_value(check.value)}",
+            _help(check, kind),
+        )
+    elif check.kind == "regex":
+        problem = _regex_problem(check.value, check.name)
+        if problem:
+            yield check.name, *problem
+    elif check.kind == "file-exists":
+        yield from _leading_out(check.name, check.value)
+    for key, value in check.options.items():
+        option = kind.options.get(key)
+        if option is None:
+            yield key, f"`{check.name}` has no option `{key}`", _near(key, kind.options, "options")
+        elif not fits(value, option.schema):
+            yield key, f"`{key}` takes {option.takes}, not {_shown_value(value)}", None
+        elif key == "expect_stdout" and "regex" in value:
+            problem = _regex_problem(value["regex"], "expect_stdout: regex")
+            if problem:
+                yield key, *problem
+        elif key == "path":
+            yield from _leading_out(key, value)
+
+
+def _unknown_kind(name: str | None) -> tuple[str, str]:
+    if name is None:
+        return "a check needs a kind", f"one of: {', '.join(KINDS)}; each also as not-..."
+    return f"unknown check `{visible(name, 40)}`", _near(
+        name, [*KINDS, *(f"not-{kind}" for kind in KINDS)], "checks"
+    )
+
+
+def _near(name: str, names: Iterable[str], what: str) -> str:
+    known = list(names)
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.6)
+    if near or not known:
+        return f"did you mean `{near[0]}`?" if near else "it has no options"
+    shown = [name for name in known if not name.startswith("not-")]
+    return f"{what}: {', '.join(shown)}"
+
+
+def _help(check: Check, kind: Kind) -> str:
+    if kind.schema is _YES and check.value is False:
+        return f"write `not-{check.kind}: true` for the opposite"
+    if isinstance(check.value, int | float) and fits("x", kind.schema):
+        return "put it in quotes to make it a text"
+    return f"for example: {kind.example}"
+
+
+def _leading_out(key: str, paths: str | Sequence[str]) -> Iterable[tuple[str, str, str | None]]:
+    for path in _listed_words(paths):
+        if path.startswith("/") or ".." in path.split("/"):
+            hint = "paths are relative to the artifact: docs/guide.md, **/*.py"
+            yield key, f"`{key}` is {_shown_value(path)}, which leads out of the artifact", hint
+
+
+def _regex_problem(value: str | Mapping[str, str], name: str) -> tuple[str, str | None] | None:
+    written = value if isinstance(value, str) else value.get("flags", "") or ""
+    flags = "" if isinstance(value, str) else written
+    wrong = sorted(set(flags) - set(_FLAGS))
+    if wrong:
+        return f"`{name}` has the unknown flag `{visible(wrong[0])}`", f"flags: {', '.join(_FLAGS)}"
+    try:
+        compile_regex(value)
+    except re.error as error:
+        at = f" at position {error.pos}" if error.pos is not None else ""
+        return f"`{name}` is not a valid pattern: {error.msg}{at}", _regex_hint(value, error)
+    except (OverflowError, RecursionError, ValueError) as error:
+        return f"`{name}` is not a valid pattern: {error}", None
+    return None
+
+
+def _regex_hint(value: str | Mapping[str, str], error: re.error) -> str:
+    pattern = value if isinstance(value, str) else value["pattern"]
+    if "(?<" in pattern and "extension" in error.msg:
+        return "patterns are Python's: a named group is (?P<name>...)"
+    if error.pos is None:
+        return "patterns are Python's; quote them with '...' in YAML, where no backslash is special"
+    return f"near: {visible(pattern[max(0, error.pos - 15) : error.pos + 15])}"
+
+
+def _shown_value(value: object) -> str:
+    if value is None:
+        return "nothing"
+    try:
+        return visible(json.dumps(value, ensure_ascii=False), 60)
+    except (TypeError, ValueError):
+        return visible(repr(value), 60)
+
+
+# ------------------------------------------------------------------------------------------------ the argument rules
+
+
+def fits(value: object, schema: Schema) -> bool:
+    """Whether a value fits a schema of the small part of JSON Schema that this file uses."""
+    if "anyOf" in schema:
+        return any(fits(value, option) for option in schema["anyOf"])
+    if "enum" in schema:
+        return any(
+            value is option or (isinstance(option, str) and value == option) for option in schema["enum"]
+        )
+    match schema.get("type"):
+        case "string":
+            return isinstance(value, str) and _text_fits(value, schema)
+        case "integer" | "number":
+            return isinstance(value, int | float) and _number_fits(value, schema)
+        case "array":
+            return (
+                isinstance(value, list | tuple)
+                and len(value) >= schema.get("minItems", 0)
+                and all(fits(item, schema["items"]) for item in value)
+            )
+        case _:
+            return isinstance(value, Mapping) and _object_fits(value, schema)
+
+
+def _text_fits(value: str, schema: Schema) -> bool:
+    return len(value) >= schema.get("minLength", 0) and (
+        "pattern" not in schema or re.fullmatch(schema["pattern"], value) is not None
+    )
+
+
+def _number_fits(value: int | float, schema: Schema) -> bool:
+    if (
+        isinstance(value, bool)
+        or not isfinite(value)
+        or (schema["type"] == "integer" and not isinstance(value, int))
+    ):
+        return False
+    low, above, high = schema.get("minimum"), schema.get("exclusiveMinimum"), schema.get("maximum")
+    return (
+        (low is None or value >= low) and (above is None or value > above) and (high is None or value <= high)
+    )
+
+
+def _object_fits(value: Mapping[Any, Any], schema: Schema) -> bool:
+    known = schema.get("properties", {})
+    if any(key not in value for key in schema.get("required", ())) or len(value) < schema.get(
+        "minProperties", 0
+    ):
+        return False
+    if not schema.get("additionalProperties", True) and any(key not in known for key in value):
+        return False
+    return all(fits(value[key], rule) for key, rule in known.items() if key in value)
+
+
+# ---------------------------------------------------------------------------------------------------------- texts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextCheck:
+    """A check of a text, compiled once. `evaluate(text)` says whether it is met, and what is missing or found if not.
+
+    `guard_from`: a text as long as this may keep a backtracking pattern busy for ever, so it has to be evaluated under
+    a time limit. None: never.
+    """
+
+    name: str
+    evaluate: Callable[[str], Answer]
+    guard_from: int | None = None
+
+    def __call__(self, text: str) -> Answer:
+        return self.evaluate(text)
+
+
+_Look: TypeAlias = Callable[[str], str | None]
+"""Says what is wrong with a text, None when nothing is."""
+
+_MET: Final[Answer] = (True, None)
+
+
+def compile_text_check(check: Check) -> TextCheck:
+    """A check of the text family, or `is-json`, ready to be used on many texts. It has to be free of problems."""
+    miss, hit = _LOOKS[check.kind](check.value)
+    look = hit if check.negated else miss
+
+    def evaluate(text: str) -> Answer:
+        problem = look(text)
+        return _MET if problem is None else (False, problem)
+
+    guard = _guard_from(check.value) if check.kind == "regex" else None
+    return TextCheck(name=check.name, evaluate=evaluate, guard_from=guard)
+
+
+def is_text_check(check: Check) -> bool:
+    """Whether `compile_text_check` can compile it."""
+    return check.kind in _LOOKS
+
+
+def _listed_words(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _fold(text: str) -> str:
+    # For ASCII, lower() is the same and many times faster.
+    return text.lower() if text.isascii() else text.casefold()
+
+
+def _holds(
+    words: tuple[str, ...], fold: Callable[[str], str], *, need: Literal["all", "any"]
+) -> tuple[_Look, _Look]:
+    """What is wrong when the words should be there, and when they should not."""
+    folded = tuple((fold(word), word) for word in words)
+    none_there = f"found none of: {_listed(words)}" if len(words) > 1 else f"not found: {_listed(words)}"
+    first = folded[0][0]
+
+    def misses_one(text: str) -> str | None:
+        return None if first in fold(text) else none_there
+
+    def misses_all(text: str) -> str | None:
+        inside = fold(text)
+        missing = [word for needle, word in folded if needle not in inside]
+        return f"not found: {_listed(missing)}" if missing else None
+
+    def misses_any(text: str) -> str | None:
+        inside = fold(text)
+        for needle, _ in folded:
+            if needle in inside:
+                return None
+        return none_there
+
+    def has_any(text: str) -> str | None:
+        inside = fold(text)
+        for needle, word in folded:
+            if (at := inside.find(needle)) >= 0:
+                return f"found {quoted(word)} on line {line_of(inside, at)}"
+        return None
+
+    def has_all(text: str) -> str | None:
+        return f"found all of: {_listed(words)}" if misses_all(text) is None else None
+
+    miss = misses_one if len(words) == 1 else misses_all if need == "all" else misses_any
+    return miss, (has_any if need == "any" or len(words) == 1 else has_all)
+
+
+def _look_contains(fold: Callable[[str], str]) -> Callable[[Any], tuple[_Look, _Look]]:
+    """All must be there; with `not-`, none may: what everybody means by `not-contains: [TODO, FIXME]`."""
+
+    def build(value: str | Sequence[str]) -> tuple[_Look, _Look]:
+        words = _listed_words(value)
+        return _holds(words, fold, need="all")[0], _holds(words, fold, need="any")[1]
+
+    return build
+
+
+def _look_equals(value: str) -> tuple[_Look, _Look]:
+    wanted = value.rstrip("\r\n")
+
+    def differs(text: str) -> str | None:
+        text = text.rstrip("\r\n")
+        if text == wanted:
+            return None
+        at = next(
+            (i for i, (a, b) in enumerate(zip(text, wanted, strict=False)) if a != b),
+            min(len(text), len(wanted)),
+        )
+        got = quoted(text[at : at + 20]) if at < len(text) else "the end"
+        want = quoted(wanted[at : at + 20]) if at < len(wanted) else "the end"
+        return f"differs on line {line_of(text, at)}: {got} instead of {want}"
+
+    same = f"it is {quoted(wanted)}"
+    return differs, lambda text: same if text.rstrip("\r\n") == wanted else None
+
+
+def _look_starts(value: str) -> tuple[_Look, _Look]:
+    note = f"starts with {quoted(value)}"
+    return (
+        lambda text: None if text.startswith(value) else f"starts with {quoted(text[: len(value) + 10])}",
+        lambda text: note if text.startswith(value) else None,
+    )
+
+
+def _look_ends(value: str) -> tuple[_Look, _Look]:
+    note = f"ends with {quoted(value)}"
+
+    def ends(text: str) -> bool:
+        return text.endswith(value) or text.rstrip("\r\n").endswith(value)
+
+    def misses(text: str) -> str | None:
+        return None if ends(text) else f"ends with {quoted(text.rstrip()[-len(value) - 10 :])}"
+
+    return misses, lambda text: note if ends(text) else None
+
+
+def _look_regex(value: str | Mapping[str, str]) -> tuple[_Look, _Look]:
+    pattern = compile_regex(value)
+    search, none_there = pattern.search, f"nothing matches /{visible(pattern.pattern, 120)}/"
+
+    def misses(text: str) -> str | None:
+        return None if search(text) else none_there
+
+    def has(text: str) -> str | None:
+        match = search(text)
+        return None if match is None else f"found {quoted(match[0])} on line {line_of(text, match.start())}"
+
+    return misses, has
+
+
+def _look_count(
+    count: Callable[[str], int], unit: str, *, most: bool
+) -> Callable[[int], tuple[_Look, _Look]]:  # fmt: skip
+    def build(bound: int) -> tuple[_Look, _Look]:
+        def wrong(text: str, *, negated: bool) -> str | None:
+            counted = count(text)
+            held = counted <= bound if most else counted >= bound
+            if held != negated:
+                return None
+            return f"{counted} {unit}, {'more' if most != negated else 'fewer'} than {_bound(bound, most, negated)}"
+
+        return lambda text: wrong(text, negated=False), lambda text: wrong(text, negated=True)
+
+    return build
+
+
+def _bound(bound: int, most: bool, negated: bool) -> str:
+    """`not-max-words: 5` wants 6 at least, `not-min-words: 5` wants 4 at most."""
+    return str(bound if not negated else bound + 1 if most else bound - 1)
+
+
+def _count_words(text: str) -> int:
+    return len(text.split())
+
+
+def json_problem(text: str) -> str | None:
+    """Why a text is not one JSON value, with line and column; None when it is. NaN and Infinity are not JSON."""
+    try:
+        _STRICT.decode(text)
+    except json.JSONDecodeError as error:
+        return (
+            f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
+        )
+    except ValueError as error:
+        return f"not JSON: {error}"
+    except RecursionError:
+        return "not JSON that can be read: nested too deeply"
+    return None
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+_STRICT: Final = json.JSONDecoder(parse_constant=_refuse, parse_int=str, parse_float=str)
+
+
+def _look_json(value: object) -> tuple[_Look, _Look]:
+    return json_problem, lambda text: "it is JSON" if json_problem(text) is None else None
+
+
+_LOOKS: Final[Mapping[str, Callable[[Any], tuple[_Look, _Look]]]] = {
+    "contains": _look_contains(_same),
+    "contains-all": lambda value: _holds(_listed_words(value), _same, need="all"),
+    "contains-any": lambda value: _holds(_listed_words(value), _same, need="any"),
+    "icontains": _look_contains(_fold),
+    "icontains-all": lambda value: _holds(_listed_words(value), _fold, need="all"),
+    "icontains-any": lambda value: _holds(_listed_words(value), _fold, need="any"),
+    "equals": _look_equals,
+    "starts-with": _look_starts,
+    "ends-with": _look_ends,
+    "regex": _look_regex,
+    "max-words": _look_count(_count_words, "words", most=True),
+    "min-words": _look_count(_count_words, "words", most=False),
+    "max-chars": _look_count(len, "characters", most=True),
+    "min-chars": _look_count(len, "characters", most=False),
+    "is-json": _look_json,
+}
+
+
+# -------------------------------------------------------------------------------------------------------- patterns
+
+_FLAGS: Final = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
+_REPEAT: Final = re.compile(r"(?<!\\)(?:\\\\)*[*+{]")
+_REPEATED_GROUP: Final = re.compile(r"\)\s*[*+{]")
+_AFFORDABLE_STEPS: Final = 10_000_000
+"""What a pattern may try unguarded: some tenths of a second."""
+
+
+def compile_regex(value: str | Mapping[str, str]) -> re.Pattern[str]:
+    """`regex`'s argument as a pattern. Raises re.error."""
+    pattern, letters = (value, "") if isinstance(value, str) else (value["pattern"], value.get("flags", ""))
+    flags = re.NOFLAG
+    for letter in letters:
+        flags |= _FLAGS[letter]
+    with (
+        warnings.catch_warnings()
+    ):  # "possible nested set": a pattern that works today is no reason to interrupt
+        warnings.simplefilter("ignore")
+        return re.compile(pattern, flags)
+
+
+def _guard_from(value: str | Mapping[str, str]) -> int | None:
+    """From which length of text on a pattern may take too long. A repeated group can be exponential, at any length;
+    n repeats side by side may try every way of cutting a text in n parts, from every start."""
+    pattern = value if isinstance(value, str) else value["pattern"]
+    repeats = len(_REPEAT.findall(pattern))
+    if repeats == 0:
+        return None
+    if _REPEATED_GROUP.search(pattern):
+        return 0
+    return int(_AFFORDABLE_STEPS ** (1 / (repeats + 1)))
+
+
+# ----------------------------------------------------------------------------------------------------------- paths
+
+
+@lru_cache(maxsize=256)
+def path_pattern(glob: str) -> re.Pattern[str]:
+    """A glob over paths: `*` and `?` stay within a folder, `**` crosses folders. A plain path also means what is in it."""
+    glob = glob.removeprefix("./").rstrip("/")
+    if not re.search(r"[*?\[]", glob):
+        return re.compile(re.escape(glob) + r"(?:/.*)?", re.DOTALL)
+    out, at = "", 0
+    while at < len(glob):
+        if match := re.compile(r"\*\*+/|\*\*+|\*|\?|\[!?\]?[^\]/]*\]|.", re.DOTALL).match(glob, at):
+            out += _path_part(match[0])
+            at = match.end()
+    return re.compile(out, re.DOTALL)
+
+
+def _path_part(part: str) -> str:
+    if part.startswith("**"):
+        return "(?:.*/)?" if part.endswith("/") else ".*"
+    if part in ("*", "?"):
+        return {"*": "[^/]*", "?": "[^/]"}[part]
+    if part.startswith("[") and len(part) > 2:
+        inside = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+        return f"(?!/)[{'^' + inside[1:] if inside.startswith('!') else inside}]"
+    return re.escape(part)
+
+
+def matching(paths: Iterable[str], globs: str | Sequence[str]) -> list[str]:
+    """The paths that any of the globs chooses, in their order."""
+    patterns = [path_pattern(glob) for glob in _listed_words(globs)]
+    return [path for path in paths if any(pattern.fullmatch(path) for pattern in patterns)]
+
+
+def judged(version: Version, output: str | None) -> Version:
+    """What a check looks at: the version, or what a target produced, as one file."""
+    return version if output is None else Version.of_text(output, OUTPUT_NAME)
+
+
+# ----------------------------------------------------------------------------------------------------------- notes
+
+
+def line_of(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def visible(text: str, limit: int = NOTE_LIMIT) -> str:
+    """A text from outside, safe to show: what cannot be printed is escaped, and it is cut."""
+    cut = text[:limit]
+    if not cut.isprintable():
+        cut = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+    return cut if len(text) <= limit and len(cut) <= limit else cut[: limit - 3] + "..."
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    return f'"{visible(text, limit)}"'
+
+
+def _listed(words: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return visible(", ".join(quoted(word, 40) for word in words[:most]) + more)

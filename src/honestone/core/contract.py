@@ -1,0 +1,98 @@
+"""The contract: everything that decides what a score means, under one id.
+
+Two scores may be compared only when their contracts are equal. Where they are not, `differences` says in words what
+changed. Scoring version: raise it when the same ballots would give another scorecard or verdict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from honestone.core.rubric import Rubric, to_plain
+
+SCORING_VERSION = 1
+
+
+def canonical(value: Any) -> str:
+    """One text for one JSON value: sorted keys, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest_json(value: Any) -> str:
+    return "sha256:" + hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """The document that is hashed, as plain JSON values, and its id."""
+
+    document: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        return digest_json(self.document)
+
+
+def make_contract(
+    rubric: Rubric,
+    *,
+    judges: Sequence[Mapping[str, Any]],
+    checks: Sequence[Mapping[str, Any]],
+    rule: str,
+    options: Mapping[str, Any],
+) -> Contract:
+    """`judges` and `checks` are identities (with prompts and file digests); `options` whatever else changes a mark."""
+    return Contract(
+        document={
+            "scoring": SCORING_VERSION,
+            "rubric": to_plain(rubric),
+            "judges": [dict(judge) for judge in judges],
+            "checks": [dict(check) for check in checks],
+            "rule": rule,
+            "options": dict(options),
+        }
+    )
+
+
+def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    """What changed from `ours` to `theirs`, one line a value."""
+    return list(_walk("", ours, theirs))
+
+
+def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        for key in [*ours, *(k for k in theirs if k not in ours)]:
+            here = f"{path}.{key}" if path else str(key)
+            if key not in theirs:
+                yield f"{here}: {_short(ours[key])} is gone"
+            elif key not in ours:
+                yield f"{here}: {_short(theirs[key])} is new"
+            else:
+                yield from _walk(here, ours[key], theirs[key])
+    elif isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):
+        for index in range(max(len(ours), len(theirs))):
+            here = f"{path}[{_label(ours, theirs, index)}]"
+            if index >= len(theirs):
+                yield f"{here}: {_short(ours[index])} is gone"
+            elif index >= len(ours):
+                yield f"{here}: {_short(theirs[index])} is new"
+            else:
+                yield from _walk(here, ours[index], theirs[index])
+    elif ours != theirs:
+        yield f"{path}: {_short(ours)} became {_short(theirs)}"
+
+
+def _label(ours: Sequence[Any], theirs: Sequence[Any], index: int) -> str:
+    for side in (ours, theirs):
+        if index < len(side) and isinstance(side[index], Mapping) and isinstance(side[index].get("id"), str):
+            return str(side[index]["id"])
+    return str(index)
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else canonical(value)
+    return text if len(text) <= 80 else text[:77] + "..."

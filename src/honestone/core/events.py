@@ -1,0 +1,34 @@
+"""Events: what happened in a run, in order. A run is its events; everything else is derived from them.
+
+Each is one JSON object with a `type`. They hold facts and ballots, never scorecards, so that `rescore`, `show` and
+resuming are one path: fold the events, combine the ballots.
+
+    started     kind, artifact, rubric, contract, panel, holdouts, worker, policy, limits, version: the first
+    ballot      version, role (panel | holdout), ballot, calls, cached, seconds: one judge's answers
+    proposed    round, focus, outcome, detail, version, diff, calls: what the worker did, read from bytes
+    accepted    round, version, reason
+    rejected    round, reason
+    delivering  version: the person's file is about to be replaced
+    delivered   version: it has been
+    limit       which, reason: a budget is used up
+    finished    result, reason: the last
+
+Every event may carry `seconds`, the time worked on the run so far.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+Event: TypeAlias = dict[str, Any]
+Role: TypeAlias = Literal["panel", "holdout"]
+
+STARTED: Final = "started"
+BALLOT: Final = "ballot"
+PROPOSED: Final = "proposed"
+ACCEPTED: Final = "accepted"
+REJECTED: Final = "rejected"
+DELIVERING: Final = "delivering"
+DELIVERED: Final = "delivered"
+LIMIT: Final = "limit"
+FINISHED: Final = "finished"

@@ -1,0 +1,112 @@
+"""Evidence: whether the words that a judge quotes stand in the text, and where."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+MIN_LETTERS: Final = 3
+"""Fewer letters or digits than this stand in almost any text, so they prove nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a quote stands: `text[start:end]`. A quote with left-out words spans from its first part to its last."""
+
+    start: int
+    end: int
+    how: Literal["exact", "normalised"]
+
+
+def is_quote(quote: str) -> bool:
+    """Whether there is anything to look up. An empty or tiny quote is no evidence, and not a false one either."""
+    letters = 0
+    for character in quote:
+        letters += character.isalnum()
+        if letters >= MIN_LETTERS:
+            return True
+    return False
+
+
+def find_quote(quote: str, text: str) -> Found | None:
+    """Where the quote stands in the text, or None. Exact first; then white space, typographic signs and quotation
+    marks around it do not count; then words left out at an ellipsis; letter case counts until nothing else helps."""
+    if not is_quote(quote):
+        return None
+    at = text.find(quote)
+    if at >= 0:
+        return Found(at, at + len(quote), "exact")
+    plain = _plain(text)
+    wanted = " ".join(quote.translate(_SAME).split())
+    for words in dict.fromkeys((wanted, _unquoted(wanted))):
+        parts = [part for part in map(str.strip, _ELLIPSIS.split(words)) if part]
+        for needle in ((words,), tuple(parts)):
+            for haystack, fold in ((plain.words, False), (plain.folded, True)):
+                span = _in_order(tuple(map(str.lower, needle)) if fold else needle, haystack)
+                if span:
+                    return Found(plain.offset(span[0]), plain.offset(span[1] - 1) + 1, "normalised")
+    return None
+
+
+_SAME: Final = str.maketrans(
+    {
+        **dict.fromkeys("“”„‟«»″", '"'),
+        **dict.fromkeys("‘’‚‛´`′‹›", "'"),
+        **dict.fromkeys("‐‑‒–—―−﹣-", "-"),
+    }
+)
+_ELLIPSIS = re.compile(r"\[?\s*(?:\.{3,}|…)\s*\]?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """A text with one space between words and plain signs, and the way back to its offsets."""
+
+    words: str
+    folded: str
+    at_plain: list[int]
+    at_text: list[int]
+
+    def offset(self, position: int) -> int:
+        """Where a character of `words` stands in the text; the space between two words ends the first."""
+        word = bisect_right(self.at_plain, position) - 1
+        return self.at_text[word] + position - self.at_plain[word]
+
+
+@lru_cache(maxsize=8)
+def _plain(text: str) -> _Plain:
+    found = [(match.start(), match[0]) for match in re.finditer(r"\S+", text.translate(_SAME))]
+    at_plain, total = [], 0
+    for _, word in found:
+        at_plain.append(total)
+        total += len(word) + 1
+    words = " ".join(word for _, word in found)
+    folded = words.lower()
+    # One letter (İ) grows when folded and would shift every offset behind it.
+    return _Plain(
+        words, folded if len(folded) == len(words) else words, at_plain, [start for start, _ in found]
+    )
+
+
+def _unquoted(words: str) -> str:
+    """Without the quotation marks that a judge puts around a quote."""
+    while len(words) > 1 and words[0] in "\"'" and words[-1] == words[0]:
+        words = words[1:-1].strip()
+    return words
+
+
+def _in_order(parts: tuple[str, ...], text: str) -> tuple[int, int] | None:
+    """The span from the first part to the last, each behind the one before; every part has to say something."""
+    if not parts or not all(map(is_quote, parts)):
+        return None
+    start, at = -1, 0
+    for part in parts:
+        found = text.find(part, at)
+        if found < 0:
+            return None
+        start = found if start < 0 else start
+        at = found + len(part)
+    return start, at

@@ -1,0 +1,145 @@
+"""Proposals: what a worker did, read from the bytes on disk and never from its exit code or its words."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from honestone.core.artifact import Entry, Version, as_text
+
+MAX_DIFF = 2000
+"""Changed lines that one round may have unless `--max-diff` says otherwise."""
+
+_SHRUNK_BELOW, _SHRUNK_FROM = 0.3, 600
+"""A file of 600 bytes or more that keeps less than 30% of them has most likely been truncated, not edited."""
+
+_PLACEHOLDER = re.compile(
+    r"""^[\s>#/*;<!\-\[({]*(\.{3}|…)?\s*
+    [\[({<]?\s*(the\s+)?(rest|remainder|remaining|other|existing|previous|same)\b[^\n]{0,60}?
+    \b(unchanged|omitted|as\s+before|as\s+above|here|stays?\s+the\s+same|remains?\s+the\s+same)\b[^\n]{0,20}$""",
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+
+
+class Change(StrEnum):
+    """The nine ways a proposal can end."""
+
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    OUT_OF_SCOPE = "out-of-scope"
+    TOO_LARGE = "too-large"
+    SHRUNK = "shrunk"
+    PLACEHOLDER = "placeholder"
+    TIMEOUT = "timeout"
+    DENIED = "denied"
+    CRASHED = "crashed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffSize:
+    added: int
+    removed: int
+    files: int
+
+    @property
+    def lines(self) -> int:
+        return self.added + self.removed
+
+
+def classify(
+    before: Version,
+    after: Version | None,
+    *,
+    ended: str,
+    strays: tuple[str, ...] = (),
+    trouble: str | None = None,
+    max_diff: int = MAX_DIFF,
+) -> tuple[Change, str | None]:
+    """The outcome of a proposal and a detail for people.
+
+    `after` is None when the artifact is no longer there. `ended` is the worker's ending ("exited", "timeout",
+    "denied", "crashed"); it counts only where nothing was changed, but for a time-out, which throws everything away.
+    `strays` are files that were touched although they are no part of the artifact; `trouble` says why the artifact
+    cannot be read back.
+    """
+    if ended == "timeout":
+        return Change.TIMEOUT, "still working when its time was up; whatever it changed is thrown away"
+    if strays:
+        return Change.OUT_OF_SCOPE, "touched " + ", ".join(strays[:5]) + (
+            " and more" if len(strays) > 5 else ""
+        )
+    if trouble is not None:
+        return Change.OUT_OF_SCOPE, trouble
+    if after is None:
+        return Change.SHRUNK, "the artifact is gone"
+    if after.digest == before.digest:
+        return {
+            "denied": (Change.DENIED, "it was not allowed to edit"),
+            "crashed": (Change.CRASHED, "it ended with an error and changed nothing"),
+        }.get(ended, (Change.UNCHANGED, "every byte is as before"))
+    for path, entry in before.files.items():
+        kept = len(after.files[path].data) if path in after.files else 0
+        if len(entry.data) >= _SHRUNK_FROM and kept < len(entry.data) * _SHRUNK_BELOW:
+            return Change.SHRUNK, f"{path} went from {len(entry.data)} to {kept} bytes"
+    note = _placeholder(before, after)
+    if note:
+        return Change.PLACEHOLDER, f"it holds {note!r} in place of content"
+    size = diff_size(before, after)
+    if size.lines > max_diff:
+        return Change.TOO_LARGE, f"{size.lines} lines changed, more than --max-diff {max_diff}"
+    return Change.CHANGED, None
+
+
+def _placeholder(before: Version, after: Version) -> str | None:
+    old = set(_placeholder_lines(before))
+    return next((line for line in _placeholder_lines(after) if line not in old), None)
+
+
+def _placeholder_lines(version: Version) -> list[str]:
+    return [match[0].strip() for text in version.texts.values() for match in _PLACEHOLDER.finditer(text)]
+
+
+def diff_size(before: Version, after: Version) -> DiffSize:
+    """Lines added and removed, and files touched. A binary file counts as one line."""
+    added = removed = files = 0
+    for path in _touched(before, after):
+        files += 1
+        old, new = _lines(before, path), _lines(after, path)
+        for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if tag != "equal":
+                removed, added = removed + i2 - i1, added + j2 - j1
+    return DiffSize(added=added, removed=removed, files=files)
+
+
+def unified_diff(before: Version, after: Version) -> str:
+    """The change as a unified diff; binary files are named only."""
+    out: list[str] = []
+    for path in _touched(before, after):
+        if _is_binary(before, path) or _is_binary(after, path):
+            out.append(f"Binary file {path} differs\n")
+            continue
+        old = f"a/{path}" if path in before.files else "/dev/null"
+        new = f"b/{path}" if path in after.files else "/dev/null"
+        for line in difflib.unified_diff(_lines(before, path), _lines(after, path), old, new):
+            out.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
+    return "".join(out)
+
+
+def _touched(before: Version, after: Version) -> list[str]:
+    paths = sorted({*before.files, *after.files})
+    return [path for path in paths if before.files.get(path) != after.files.get(path)]
+
+
+def _is_binary(version: Version, path: str) -> bool:
+    entry = version.files.get(path)
+    return entry is not None and as_text(entry.data) is None
+
+
+def _lines(version: Version, path: str) -> list[str]:
+    entry: Entry | None = version.files.get(path)
+    if entry is None:
+        return []
+    text = as_text(entry.data)
+    return ["(binary)"] if text is None else text.splitlines(keepends=True)

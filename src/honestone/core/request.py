@@ -1,0 +1,54 @@
+"""The JSON object that `script:` judges get on stdin (schema `honestone.judge-request/1`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from honestone.core.question import AskedCriterion, Question
+from honestone.core.rubric import Anchors, as_written
+
+SCHEMA = "honestone.judge-request/1"
+
+
+def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str, Any]:
+    """All that a judge is told, and nothing else. `problems` name the errors of its first reply, on a second look."""
+    version = question.artifact.version
+    artifact: dict[str, Any] = {"path": question.artifact.path, "digest": version.digest}
+    if version.is_folder:
+        artifact["files"] = [{"path": path, "text": text} for path, text in version.texts.items()]
+    else:
+        artifact["text"] = version.text
+    request: dict[str, Any] = {
+        "schema": SCHEMA,
+        "artifact": artifact,
+        "input": question.input,
+        "reference": question.reference,
+        "output": question.output,
+        "criteria": [_criterion(criterion) for criterion in question.criteria],
+        "workspace": question.workspace,
+        "draw": question.draw,
+    }
+    if problems:
+        request["problems"] = list(problems)
+    return request
+
+
+def _criterion(criterion: AskedCriterion) -> dict[str, Any]:
+    out: dict[str, Any] = {"id": criterion.id, "requirement": criterion.requirement}
+    items = []
+    for item in criterion.items:
+        if item.whole:
+            if item.anchors is not None:
+                out["anchors"] = _anchors(item.anchors)
+        elif item.anchors is not None:
+            items.append({"id": item.id, "requirement": item.requirement, "anchors": _anchors(item.anchors)})
+        else:
+            items.append({"id": item.id, "requirement": item.requirement})
+    if items:
+        out["items"] = items
+    return out
+
+
+def _anchors(anchors: Anchors) -> dict[str, str]:
+    return {f"{as_written(value):g}": text for value, text in anchors.levels}

@@ -1,0 +1,342 @@
+"""Scorecards: what ballots together make of one version. Code does all arithmetic, exactly, and the rubric owns the
+denominator: an item without a vote is an interval from 0 to 1, never a number.
+
+Formulas (DESIGN §5.1, §8; the weighted mean is AgentV's documented one):
+    item       the votes combined by the rule (mean, median, majority, min)
+    criterion  mean of the items that apply
+    group      sum(w*s) / sum(positive w) over what applies, cut to 0..1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+
+from honestone.core.ballot import CHECK, NOT_APPLICABLE, Answer, Ballot, Mark
+from honestone.core.numbers import ONE, ZERO, show_points
+from honestone.core.rubric import Criterion, Item, Key, Rubric
+
+DISAGREEMENT = Fraction(20, 100)
+"""Two judges further apart than this on one criterion are flagged."""
+
+_HALF = Fraction(1, 2)
+_CACHE_LIMIT = 4_096
+
+
+class Rule(StrEnum):
+    """How the votes on one item become one number."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+    MAJORITY = "majority"
+    MIN = "min"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemLine:
+    """One item's votes together. `met` (0-1) is None without a vote, and where every vote says "n/a" (`applies` False).
+
+    `unmet`: half or more say no (to a penalty: yes); an anchored item is unmet below the rubric's threshold.
+    """
+
+    item: Item
+    met: Fraction | None
+    applies: bool
+    unmet: bool | None
+    votes: tuple[tuple[str, Mark], ...]
+
+    @property
+    def low(self) -> Fraction:
+        return ZERO if self.met is None else self.met
+
+    @property
+    def high(self) -> Fraction:
+        return ONE if self.met is None else self.met
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One criterion's combined result; scores are 0-1.
+
+    `score` is None when a needed mark is missing; then it lies somewhere in `low`..`high`. `by_judge` holds judges
+    whose answers to this criterion are complete. `voters` is the smallest number of judges on any item that judges
+    were asked (None when code answers all).
+    """
+
+    criterion: Criterion
+    parent: str | None
+    floor: Fraction
+    low: Fraction
+    high: Fraction
+    applies: bool
+    by_judge: Mapping[str, Fraction]
+    items: tuple[ItemLine, ...]
+    voters: int | None
+
+    @property
+    def score(self) -> Fraction | None:
+        return self.low if self.applies and self.low == self.high else None
+
+    @property
+    def spread(self) -> Fraction:
+        """Highest complete judge minus lowest: how much they disagree."""
+        return max(self.by_judge.values()) - min(self.by_judge.values()) if self.by_judge else ZERO
+
+    @property
+    def is_below_floor(self) -> bool:
+        """Certainly below: whatever the missing marks are."""
+        return self.applies and self.high < self.floor
+
+    @property
+    def has_marks(self) -> bool:
+        return any(line.met is not None for line in self.items)
+
+    @property
+    def only_checks(self) -> bool:
+        """Whether code alone answers this criterion and all below it."""
+        return self.voters is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scorecard:
+    """Every criterion's line, parents before children, and the whole. Scores are 0-1."""
+
+    lines: tuple[Line, ...]
+    low: Fraction
+    high: Fraction
+    applies: bool
+
+    @property
+    def score(self) -> Fraction | None:
+        """None when any needed mark is missing, and when nothing in the rubric applies."""
+        return self.low if self.applies and self.low == self.high else None
+
+    @cached_property
+    def voters(self) -> int | None:
+        counts = [line.voters for line in self.lines if line.voters is not None]
+        return min(counts) if counts else None
+
+    @property
+    def low_confidence(self) -> bool:
+        """Some item that judges were asked has fewer than two voters."""
+        return self.voters is not None and self.voters < 2
+
+    @property
+    def has_marks(self) -> bool:
+        return any(line.has_marks for line in self.lines)
+
+    @cached_property
+    def flags(self) -> tuple[str, ...]:
+        """Criteria on which two judges are more than 20 points apart."""
+        return tuple(
+            f"disagreement: {line.criterion.id} ({show_points(line.spread)})"
+            for line in self.lines
+            if line.items and line.spread > DISAGREEMENT
+        )
+
+    def line(self, criterion: str) -> Line:
+        return next(line for line in self.lines if line.criterion.id == criterion)
+
+    @cached_property
+    def values(self) -> tuple[tuple[Fraction, Fraction, bool], ...]:
+        """What every criterion scored: two versions with equal values are indistinguishable to this panel."""
+        return tuple((line.low, line.high, line.applies) for line in self.lines)
+
+
+class Scorer:
+    """A rubric and a combination rule, ready to combine ballots. `card` is a pure function of the ballots."""
+
+    def __init__(self, rubric: Rubric, rule: Rule = Rule.MEAN) -> None:
+        self.rubric = rubric
+        self.rule = rule
+        self._lines: dict[tuple[object, ...], ItemLine] = {}
+
+    def card(self, ballots: Sequence[Ballot]) -> Scorecard:
+        """Order of ballots does not matter, but two with one judge id would be one judge voting twice: ValueError."""
+        judges = [ballot.judge for ballot in ballots]
+        if len(set(judges)) != len(judges):
+            raise ValueError(f"two ballots of one judge: {judges}")
+        voters = [ballot.judge for ballot in ballots if ballot.judge != CHECK]
+        lines: list[Line] = []
+        low, high, applies, _ = self._group(self.rubric.criteria, None, ballots, voters, lines)
+        return Scorecard(lines=tuple(lines), low=low, high=high, applies=applies)
+
+    def _group(
+        self,
+        group: tuple[Criterion, ...],
+        parent: str | None,
+        ballots: Sequence[Ballot],
+        voters: list[str],
+        lines: list[Line],
+    ) -> tuple[Fraction, Fraction, bool, list[Line]]:
+        """Appends the lines of a group in reading order; returns the group's low, high, applies and own lines."""
+        own: list[Line] = []
+        for criterion in group:
+            place = len(lines)
+            line = self._line(criterion, parent, ballots, voters, lines)
+            lines.insert(place, line)
+            own.append(line)
+        applying = [line for line in own if line.applies]
+        low = weighted_mean((line.criterion.weight, line.low, line.high) for line in applying)
+        high = weighted_mean((line.criterion.weight, line.high, line.low) for line in applying)
+        if low is None or high is None:
+            return ZERO, ONE, False, own
+        return low, high, True, own
+
+    def _line(
+        self,
+        criterion: Criterion,
+        parent: str | None,
+        ballots: Sequence[Ballot],
+        voters: list[str],
+        lines: list[Line],
+    ) -> Line:
+        floor = self.rubric.floor_of(criterion, parent)
+        if criterion.children:
+            low, high, applies, own = self._group(criterion.children, criterion.id, ballots, voters, lines)
+            counts = [line.voters for line in own if line.voters is not None]
+            return Line(
+                criterion=criterion, parent=parent, floor=floor, low=low, high=high, applies=applies, items=(),
+                by_judge=_group_by_judge(own, voters), voters=min(counts) if counts else None,
+            )  # fmt: skip
+        items = tuple(self._item(criterion, item, ballots) for item in criterion.items)
+        low, high, applies = _item_means(items)
+        asked = [line for line in items if line.item.check is None]
+        return Line(
+            criterion=criterion, parent=parent, floor=floor, low=low, high=high, applies=applies, items=items,
+            by_judge=self._by_judge(items, voters) if asked and voters else {},
+            voters=min(len(line.votes) for line in asked) if asked else None,
+        )  # fmt: skip
+
+    def _item(self, criterion: Criterion, item: Item, ballots: Sequence[Ballot]) -> ItemLine:
+        key = (criterion.id, item.id)
+        votes = tuple((b.judge, b.marks[key]) for b in ballots if key in b.marks)
+        known = (key, *((judge, mark.answer, id(mark)) for judge, mark in votes))
+        line = self._lines.get(known)
+        # A cached line keeps its marks alive, so an id in its key cannot have been given to another mark meanwhile.
+        if line is None:
+            line = self._combine(criterion, item, votes)
+            if len(self._lines) < _CACHE_LIMIT:
+                self._lines[known] = line
+        return line
+
+    def _combine(self, criterion: Criterion, item: Item, votes: tuple[tuple[str, Mark], ...]) -> ItemLine:
+        answers = [mark.answer for _, mark in votes]
+        shares = [share(item, answer) for answer in answers if not is_na(answer)]
+        applies = bool(shares) or not answers
+        met = combine(shares, self.rule, yes_no=item.anchors is None) if shares else None
+        if met is None:
+            unmet = None
+        elif item.anchors is not None:
+            unmet = met < self.rubric.threshold
+        else:
+            no = sum(1 for s in shares if (s == ONE if criterion.is_penalty else s == ZERO))
+            unmet = 2 * no >= len(shares)
+        return ItemLine(item=item, met=met, applies=applies, unmet=unmet, votes=votes)
+
+    def _by_judge(self, items: tuple[ItemLine, ...], voters: list[str]) -> dict[str, Fraction]:
+        found: dict[str, Fraction] = {}
+        for judge in voters:
+            shares: list[Fraction] = []
+            for line in items:
+                voter = judge if line.item.check is None else CHECK
+                mark = next((mark for name, mark in line.votes if name == voter), None)
+                if mark is None:
+                    break
+                if not is_na(mark.answer):
+                    shares.append(share(line.item, mark.answer))
+            else:
+                if shares:
+                    found[judge] = sum(shares, ZERO) / len(shares)
+        return found
+
+
+def is_na(answer: Answer) -> bool:
+    return isinstance(answer, str)
+
+
+def share(item: Item, answer: Answer) -> Fraction:
+    """A valid answer as 0-1. Raises ValueError for "n/a" and for a number off the scale."""
+    if isinstance(answer, bool):
+        return ONE if answer else ZERO
+    if item.anchors is None or isinstance(answer, str):
+        raise ValueError(f"{answer!r} is no answer to `{item.id}`")
+    return item.anchors.share(answer)
+
+
+def combine(shares: Sequence[Fraction], rule: Rule, *, yes_no: bool = True) -> Fraction:
+    """Votes (0-1, at least one) as one number. A tied majority is a no; numbers on a scale have no majority: median."""
+    if rule is Rule.MIN:
+        return min(shares)
+    if rule is Rule.MAJORITY and yes_no:
+        return ONE if 2 * sum(shares, ZERO) > len(shares) else ZERO
+    if rule in (Rule.MEDIAN, Rule.MAJORITY):
+        ordered, middle = sorted(shares), len(shares) // 2
+        return ordered[middle] if len(shares) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    return sum(shares, ZERO) / len(shares)
+
+
+def weighted_mean(parts: Iterable[tuple[Fraction, Fraction, Fraction]]) -> Fraction | None:
+    """sum(w*s) / sum(positive w), cut to 0..1. Each part is (weight, score, score if the weight is a penalty).
+
+    None when no positive weight is left. Source: HealthBench's points; without penalties the plain weighted mean.
+    """
+    total = below = ZERO
+    for weight, score, penalty in parts:
+        if weight > 0:
+            below += weight
+            total += weight * score
+        else:
+            total += weight * penalty
+    return None if below == 0 else min(max(total / below, ZERO), ONE)
+
+
+def _item_means(items: tuple[ItemLine, ...]) -> tuple[Fraction, Fraction, bool]:
+    low = high = ZERO
+    count = 0
+    for line in items:
+        if line.applies:
+            count += 1
+            if line.met is None:
+                high += 1
+            elif line.met:
+                low += line.met
+                high += line.met
+    return (low / count, high / count, True) if count else (ZERO, ONE, False)
+
+
+def _group_by_judge(own: list[Line], voters: list[str]) -> dict[str, Fraction]:
+    found: dict[str, Fraction] = {}
+    for judge in voters:
+        parts: list[tuple[Fraction, Fraction, Fraction]] = []
+        for line in own:
+            if not line.applies:
+                continue
+            score = line.score if line.only_checks else line.by_judge.get(judge)
+            if score is None:
+                break
+            parts.append((line.criterion.weight, score, score))
+        else:
+            mean = weighted_mean(parts)
+            if mean is not None and any(not line.only_checks for line in own):
+                found[judge] = mean
+    return found
+
+
+def missing(card: Scorecard) -> list[Key]:
+    """Items that nobody answered."""
+    return [
+        (line.criterion.id, item.item.id)
+        for line in card.lines
+        for item in line.items
+        if item.met is None and item.applies
+    ]
+
+
+__all__ = [
+    "DISAGREEMENT", "NOT_APPLICABLE", "ItemLine", "Line", "Rule", "Scorecard", "Scorer", "combine", "is_na", "missing",
+    "share", "weighted_mean",
+]  # fmt: skip

@@ -1,0 +1,328 @@
+"""The loop's shell: asks core what to do, does it, and keeps what happened before it goes on."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from honestone.core import events
+from honestone.core.artifact import Artifact, Entry, Version
+from honestone.core.ballot import CHECK, ballot_to_plain
+from honestone.core.errors import CouldNotJudge, FileError, UsageError
+from honestone.core.events import Event
+from honestone.core.focus import fixes_for, unmet_keys, write_brief
+from honestone.core.loop import (
+    Accept,
+    Action,
+    Ask,
+    LoopState,
+    Policy,
+    Propose,
+    RollBack,
+    Stop,
+    decide,
+)
+from honestone.core.proposal import Change, classify, diff_size
+from honestone.engine.judging import Bench
+from honestone.engine.meter import Meter, Spend
+from honestone.engine.panel import Seat
+from honestone.engine.versions import load_version, version_blobs
+from honestone.ports import Brief, Observer, Store, WorkDone, Worker
+from honestone.system.files import deliver, load_artifact, make_copy, read_back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the artifact lives. `beside` are files in its folder that are no part of it, `exclude` their real paths.
+
+    `output`: deliver there instead; `dry_run`: deliver nowhere.
+    """
+
+    path: Path
+    named: str
+    exclude: frozenset[Path] = frozenset()
+    beside: Mapping[str, Entry] = field(default_factory=dict)
+    output: Path | None = None
+    dry_run: bool = False
+    max_bytes: int = 10_000_000
+    max_diff: int = 2000
+
+
+class Improvement:
+    """One run of the loop, new or taken up again. `state` is the fold of its events, always."""
+
+    def __init__(
+        self,
+        *,
+        run: str,
+        state: LoopState,
+        policy: Policy,
+        place: Place,
+        bench: Bench,
+        holdouts: tuple[Seat, ...],
+        worker: Worker,
+        store: Store,
+        meter: Meter,
+        observer: Observer,
+    ) -> None:
+        self.run = run
+        self.state = state
+        self._policy = policy
+        self._place = place
+        self._bench = bench
+        self._holdouts = holdouts
+        self._worker = worker
+        self._store = store
+        self._meter = meter
+        self._observer = observer
+        self._versions: dict[str, Version] = {}
+
+    async def work(self) -> Stop:
+        """Go on until core says stop. Whatever kills it, the same call on the same events goes on where it was."""
+        self._finish_delivery()
+        while True:
+            action = decide(self.state, self._policy)
+            if isinstance(action, Stop):
+                self._deliver()
+                if self.state.finished is None:
+                    self._finish(action)
+                return action
+            await self._carry_out(action)
+
+    async def _carry_out(self, action: Action) -> None:
+        match action:
+            case Ask():
+                await self._ask(action)
+            case Propose():
+                await self._propose(action)
+            case Accept(version=version, reason=reason):
+                self._record(
+                    events.ACCEPTED, round=self.state.rounds[-1].number, version=version, reason=reason
+                )
+                self._deliver()
+            case RollBack(reason=reason):
+                self._record(events.REJECTED, round=self.state.rounds[-1].number, reason=reason)
+
+    # -- events
+
+    def _record(self, kind: str, blobs: dict[str, bytes] | None = None, **facts: Any) -> None:
+        event: Event = {"type": kind, **facts, "seconds": round(self._meter.seconds, 3)}
+        self._store.append(self.run, event, blobs)
+        self.state.apply(event)
+        self._observer.event(event)
+
+    def _finish(self, stop: Stop) -> None:
+        event: Event = {
+            "type": events.FINISHED,
+            "result": str(stop.result),
+            "reason": stop.reason,
+            "seconds": round(self._meter.seconds, 3),
+        }
+        self._store.finish_run(self.run, str(stop.result), event)
+        self.state.apply(event)
+        self._observer.event(event)
+
+    def _out_of_budget(self) -> bool:
+        reason = self._meter.exhausted()
+        if reason is not None and self.state.limit is None:
+            self._record(events.LIMIT, reason=reason)
+        return reason is not None
+
+    # -- looking
+
+    async def _ask(self, action: Ask) -> None:
+        if self._out_of_budget():
+            return
+        artifact = Artifact(self._place.named, self._version(action.version))
+        if CHECK in action.judges:
+            ballot = await self._bench.check(artifact)
+            self._record(
+                events.BALLOT, version=action.version, role=action.role, ballot=ballot_to_plain(ballot)
+            )
+        seats = [seat for seat in (*self._bench.panel.seats, *self._holdouts) if seat.id in action.judges]
+        wanted = [seat for seat in seats if (seat in self._holdouts) == (action.role == "holdout")]
+        if not wanted:
+            return
+        self._observer.progress(len(self.state.rounds), self.state.limits.rounds, f"asking {_names(wanted)}")
+        for consulted in await self._bench.panel.consult(self._bench.question(artifact), wanted):
+            if consulted.refused is None:
+                self._record(
+                    events.BALLOT,
+                    version=action.version,
+                    role=action.role,
+                    ballot=ballot_to_plain(consulted.ballot),
+                    spend=consulted.spend.to_plain(),
+                )
+            elif self.state.limit is None:
+                self._record(events.LIMIT, reason=consulted.refused)
+
+    def _version(self, digest: str) -> Version:
+        if digest not in self._versions:
+            self._versions[digest] = load_version(self._store, digest)
+        return self._versions[digest]
+
+    # -- proposing
+
+    async def _propose(self, action: Propose) -> None:
+        if self._out_of_budget():
+            return
+        number = len(self.state.rounds) + 1
+        before = self._version(action.base)
+        self._observer.progress(
+            number - 1,
+            self.state.limits.rounds,
+            f"round {number}: {self._worker.id} works on {', '.join(action.focus)}",
+        )
+        with tempfile.TemporaryDirectory(prefix="honestone-work-") as folder:
+            root = Path(folder).resolve()
+            (root / "copy").mkdir()
+            copy = make_copy(
+                before,
+                root / "copy",
+                name=self._place.path.name or "artifact",
+                beside=dict(self._place.beside),
+            )
+            brief = self._brief(action, copy.place)
+            brief_file = root / "brief.md"
+            brief_file.write_text(brief.text, encoding="utf-8")
+            done = await self._worker.propose(brief, copy.place, brief_file)
+            after = read_back(copy, max_bytes=self._place.max_bytes)
+        outcome, detail = classify(
+            before,
+            after.version,
+            ended=done.ended,
+            strays=after.strays,
+            trouble=after.trouble,
+            max_diff=self._place.max_diff,
+        )
+        self._record_proposal(number, action, before, after.version, outcome, detail, done)
+
+    def _brief(self, action: Propose, place: Path) -> Brief:
+        card = self.state.card(action.base)
+        line = card.line(action.focus[0])
+        return Brief(
+            text=write_brief(card, line, location=str(place), title=self.state.rubric.title),
+            focus=action.focus,
+            unmet=unmet_keys(line),
+            fixes=fixes_for(line),
+        )
+
+    def _record_proposal(
+        self,
+        number: int,
+        action: Propose,
+        before: Version,
+        after: Version | None,
+        outcome: Change,
+        detail: str | None,
+        done: WorkDone,
+    ) -> None:
+        spend = Spend(worker_calls=1)
+        spend.add(done.usage)
+        self._meter.counted(spend)
+        facts: dict[str, Any] = {}
+        blobs = None
+        if outcome is Change.CHANGED and after is not None:
+            size = diff_size(before, after)
+            facts["version"] = after.digest
+            facts["diff"] = {"added": size.added, "removed": size.removed, "files": size.files}
+            blobs = version_blobs(after)
+            self._versions[after.digest] = after
+        if detail is None and outcome is not Change.CHANGED:
+            detail = done.message or None
+        elif done.message and outcome in (Change.CRASHED, Change.DENIED, Change.UNCHANGED, Change.TIMEOUT):
+            detail = f"{detail} ({done.message})" if outcome is not Change.UNCHANGED else detail
+        self._record(
+            events.PROPOSED,
+            blobs,
+            round=number,
+            focus=list(action.focus),
+            outcome=str(outcome),
+            detail=detail,
+            message=done.message or None,
+            spend=spend.to_plain(),
+            **facts,
+        )
+
+    # -- delivering
+
+    def _deliver(self) -> None:
+        """Let the person's file hold the best accepted version."""
+        best = self.state.best
+        if self._place.dry_run or best == self.state.delivered:
+            return
+        if self._place.output is not None:
+            self._record(events.DELIVERING, version=best)
+            self._place.output.parent.mkdir(parents=True, exist_ok=True)
+            if self._version(best).is_folder:
+                self._place.output.mkdir(exist_ok=True)
+            deliver(self._place.output, self._version(self.state.delivered), self._version(best))
+            self._record(events.DELIVERED, version=best)
+            return
+        self._require_untouched(self.state.delivered)
+        self._record(events.DELIVERING, version=best)
+        deliver(self._place.path, self._version(self.state.delivered), self._version(best))
+        self._record(events.DELIVERED, version=best)
+
+    def _require_untouched(self, expected: str) -> None:
+        if self.on_disk().digest != expected:
+            raise UsageError(
+                f"{self._place.named!r} was changed by somebody else while the loop ran; it is left as it is",
+                hint=f"the best version so far is kept: honestone show {self.run} --version best",
+            )
+
+    def _finish_delivery(self) -> None:
+        """A kill may fall between announcing a delivery and its end; writing it once more does no harm."""
+        target = self.state.delivering
+        if target is None:
+            return
+        before, after = self._version(self.state.delivered), self._version(target)
+        if self._place.output is None and not is_mix(self.on_disk(), before, after):
+            self._require_untouched(target)
+        deliver(self._place.output or self._place.path, before, after)
+        self._record(events.DELIVERED, version=target)
+
+    def on_disk(self) -> Version:
+        return current_version(self._place)
+
+
+def current_version(place: Place) -> Version:
+    return load_artifact(place.path, exclude=place.exclude, max_bytes=place.max_bytes).version
+
+
+def is_mix(found: Version, before: Version, after: Version) -> bool:
+    """Whether every file is as in one version or the other: a delivery that was cut off."""
+    paths = {*found.files, *before.files, *after.files}
+    return all(found.files.get(path) in (before.files.get(path), after.files.get(path)) for path in paths)
+
+
+def _names(seats: list[Seat]) -> str:
+    return ", ".join(seat.id for seat in seats)
+
+
+def require_resumable(place: Place, state: LoopState, store: Store, run: str) -> None:
+    """An unfinished run goes on only over bytes it knows: its original, or a version it accepted."""
+    try:
+        found = current_version(place)
+    except FileError as error:
+        raise UsageError(
+            f"run {run} is unfinished, but its artifact cannot be read: {error.message}",
+            hint="bring the file back, or start over with --fresh",
+        ) from None
+    if found.digest in state.kept:
+        return
+    if state.delivering is not None:
+        before, after = load_version(store, state.delivered), load_version(store, state.delivering)
+        if is_mix(found, before, after):
+            return
+    raise UsageError(
+        f"run {run} on {place.named!r} is unfinished, and somebody has edited the file since",
+        hint="start from the edited file with --fresh, or bring back a version of the run: "
+        f"honestone show {run} --version best > {place.named}",
+    )
+
+
+__all__ = ["CouldNotJudge", "Improvement", "Place", "current_version", "require_resumable"]

@@ -1,0 +1,217 @@
+"""Asking judges: in parallel, apart from each other, once more where an answer is missing, and never twice for what is
+already on record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from honestone.core.ballot import Ballot, Mark, Reading, State
+from honestone.core.contract import digest_json
+from honestone.core.evidence import find_quote
+from honestone.core.question import Question
+from honestone.core.rubric import Key
+from honestone.engine.meter import Meter, Spend
+from honestone.engine.retrying import next_wait
+from honestone.ports import CallFailed, Judge, Reply, Request, Store
+
+TAMPERED = (
+    "tampered: it answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; "
+    "try `audit`"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """A judge's place on the panel. `draw` tells equal judges apart: the second is a second look."""
+
+    id: str
+    judge: Judge
+    draw: int = 0
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"id": self.id, "draw": self.draw, **self.judge.identity}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consulted:
+    """One seat's ballot and what it took. `refused` says which limit kept it from being asked at all."""
+
+    ballot: Ballot
+    spend: Spend
+    refused: str | None = None
+
+
+class NotGranted(Exception):
+    """A call was not made because a limit is used up."""
+
+
+@dataclass(kw_only=True)
+class Panel:
+    """The judges of a run, with the record of their replies and the meter they share.
+
+    `fresh`: ask anew although a reply is on record (each request once). `require_evidence`: a quote that does not
+    stand in the text makes the answer an abstention.
+    """
+
+    seats: Sequence[Seat]
+    store: Store
+    meter: Meter
+    fresh: bool = False
+    require_evidence: bool = False
+    concurrency: int = 8
+    _asked: set[str] = field(default_factory=set)
+    _gates: dict[str, asyncio.Semaphore] = field(default_factory=dict)
+
+    async def consult(self, question: Question, seats: Sequence[Seat] | None = None) -> list[Consulted]:
+        """Every seat's ballot, in the order of the seats. Calls are granted in that order too."""
+        seats = self.seats if seats is None else seats
+        return list(await asyncio.gather(*(self.consult_one(seat, question) for seat in seats)))
+
+    async def consult_one(self, seat: Seat, question: Question) -> Consulted:
+        question = replace(question, draw=seat.draw)
+        spend = Spend()
+        asked = dict(question.items())
+        if not asked:
+            return Consulted(ballot=Ballot(judge=seat.id, marks={}), spend=spend)
+        try:
+            first = await self._look(seat, question, (), spend)
+        except CallFailed as failed:
+            state = State.SKIPPED if failed.missing else State.DEGRADED
+            return Consulted(ballot=_no_ballot(seat, question, state, failed.reason), spend=spend)
+        except NotGranted as refused:
+            ballot = _no_ballot(seat, question, State.SKIPPED, f"not asked: {refused}")
+            return Consulted(ballot=ballot, spend=spend, refused=str(refused))
+        reading = first
+        second_failed: str | None = None
+        if not first.is_clean and not first.tampered:
+            complaints = (*first.problems, *(f"{why}" for why in first.errors.values()))
+            try:
+                second = await self._look(seat, question, tuple(dict.fromkeys(complaints)), spend)
+                reading = _merge(first, second)
+            except (CallFailed, NotGranted) as failed:
+                second_failed = f"asked once more: {failed}"
+        return Consulted(ballot=self._ballot(seat, question, reading, second_failed), spend=spend)
+
+    async def _look(self, seat: Seat, question: Question, problems: tuple[str, ...], spend: Spend) -> Reading:
+        request = seat.judge.render(question, problems)
+        reply = await self._reply(seat, request, question, spend)
+        return seat.judge.read(question, request, reply)
+
+    async def _reply(self, seat: Seat, request: Request, question: Question, spend: Spend) -> Reply:
+        judge = seat.judge
+        if not judge.is_paid:
+            return await judge.ask(request, question)
+        key = digest_json({"judge": judge.identity, "body": request.body, "draw": seat.draw})
+        if not self.fresh or key in self._asked:
+            kept = self.store.reply(key)
+            if kept is not None:
+                spend.cached_calls += 1
+                self.meter.spent.cached_calls += 1
+                return msgspec.convert(kept, Reply)
+        gate = self._gates.setdefault(seat.id, asyncio.Semaphore(self.concurrency))
+        first = True
+        attempt, waited = 1, 0.0
+        while True:
+            refusal = self.meter.refuse_call()
+            if refusal is not None:
+                if first:
+                    raise NotGranted(refusal)
+                raise CallFailed(f"not tried again: {refusal}")
+            spend.judge_calls += 1
+            self.meter.spent.judge_calls += 1
+            try:
+                async with gate:
+                    reply = await judge.ask(request, question)
+                break
+            except CallFailed as failed:
+                wait = next_wait(failed, attempt, waited)
+                if wait is None:
+                    raise
+                await asyncio.sleep(wait)
+                first, attempt, waited = False, attempt + 1, waited + wait
+        self.store.keep_reply(key, seat.id, msgspec.to_builtins(reply))
+        self._asked.add(key)
+        spend.add(reply.usage)
+        self.meter.spent.add(reply.usage)
+        return reply
+
+    def _ballot(self, seat: Seat, question: Question, reading: Reading, second_failed: str | None) -> Ballot:
+        if reading.tampered:
+            return _no_ballot(seat, question, State.DEGRADED, TAMPERED)
+        if any(problem.startswith("canary") for problem in reading.problems):
+            why = "it did not answer a question whose answer is known, so nothing it said can be trusted"
+            return _no_ballot(seat, question, State.DEGRADED, why, reading)
+        marks, unfound = self._with_evidence(question, reading)
+        abstained = {
+            key: reading.errors.get(key, "no answer") for key, _ in question.items() if key not in marks
+        }
+        abstained.update(unfound)
+        problems = (*reading.problems, *((second_failed,) if second_failed else ()))
+        if not marks:
+            why = next(
+                iter((*reading.problems, *reading.errors.values(), *unfound.values())), "no usable answer"
+            )
+            return _no_ballot(seat, question, State.DEGRADED, f"no usable answer: {why}", reading)
+        return Ballot(
+            judge=seat.id, marks=marks, abstained=abstained, problems=problems, repairs=reading.repairs
+        )
+
+    def _with_evidence(self, question: Question, reading: Reading) -> tuple[dict[Key, Mark], dict[Key, str]]:
+        if not self.require_evidence:
+            return dict(reading.marks), {}
+        text = judged_text(question)
+        kept: dict[Key, Mark] = {}
+        unfound: dict[Key, str] = {}
+        for key, mark in reading.marks.items():
+            missing = next((quote for quote in mark.evidence if find_quote(quote, text) is None), None)
+            if missing is None:
+                kept[key] = mark
+            else:
+                unfound[key] = f"its evidence does not stand in the text: {missing[:120]!r}"
+        return kept, unfound
+
+    async def close(self) -> None:
+        for seat in self.seats:
+            await seat.judge.close()
+
+
+def judged_text(question: Question) -> str:
+    """What a judge was shown and may quote from."""
+    return question.output if question.output is not None else question.artifact.version.text
+
+
+def _merge(first: Reading, second: Reading) -> Reading:
+    """Item by item the first valid answer stands; the second look only fills what was missing."""
+    marks = {**second.marks, **first.marks}
+    errors = {
+        key: second.errors.get(key, first.errors.get(key, "no answer"))
+        for key in {**first.errors, **second.errors}
+        if key not in marks
+    }
+    return Reading(
+        marks=marks,
+        errors=errors,
+        problems=second.problems,
+        repairs=tuple(dict.fromkeys((*first.repairs, *second.repairs))),
+        tampered=second.tampered,
+    )
+
+
+def _no_ballot(
+    seat: Seat, question: Question, state: State, reason: str, reading: Reading | None = None
+) -> Ballot:
+    return Ballot(
+        judge=seat.id,
+        marks={},
+        abstained={key: reason for key, _ in question.items()},
+        state=state,
+        reason=reason,
+        problems=reading.problems if reading else (),
+        repairs=reading.repairs if reading else (),
+    )

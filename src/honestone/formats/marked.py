@@ -1,0 +1,190 @@
+"""Marked files: plain values together with the place of every value and key. Under every YAML and JSON format.
+
+    marked = read_marked(Path("rubric.yaml"))
+    marked.value["criteria"][0]["weight"]             # 50
+    marked.at(("criteria", 0, "weight"))              # "rubric.yaml:8:13"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from honestone.core.errors import FileError
+from honestone.core.numbers import exact
+from honestone.formats.nodes import MAX_BYTES, MapKey, Node, refuse
+
+MarkedPath: TypeAlias = Sequence[MapKey]
+
+
+class Marked:
+    """The values of one file and where they stand. Values are shared where the file has aliases: do not change them.
+
+    Mapping keys are text, except numbers (`{0: none, 10: full}` has 0 and 10); `raw_key` gives what was written.
+    """
+
+    __slots__ = ("name", "root")
+
+    def __init__(self, name: str, root: Node) -> None:
+        self.name = name
+        self.root = root
+
+    @property
+    def value(self) -> Any:
+        return self.root.value
+
+    def at(self, path: MarkedPath = ()) -> str:
+        """`file:line:column` of a value; of what is around it when there is no such value."""
+        return self._place(self._nearest(path)[1])
+
+    def key_at(self, path: MarkedPath) -> str:
+        """`file:line:column` of the key that the path ends with; of a list's entry, its value."""
+        key, node = self._nearest(path)
+        return self._place(key or node)
+
+    def position(self, path: MarkedPath = ()) -> tuple[int, int]:
+        """Line and column, from 1, as `at`."""
+        node = self._nearest(path)[1]
+        return node.line, node.column
+
+    def raw(self, path: MarkedPath) -> str | None:
+        """A scalar as it was written, without quotes (`1.0`, `off`); None for anything else."""
+        return self._nearest(path)[1].raw if self.has(path) else None
+
+    def raw_key(self, path: MarkedPath) -> str:
+        """The key that the path ends with as it was written."""
+        key, _ = self._nearest(path)
+        return key.raw if key is not None and key.raw is not None else str(path[-1])
+
+    def number(self, path: MarkedPath) -> Fraction:
+        """The number at a path, exactly as written. Raises ValueError when there is none."""
+        node = self._nearest(path)[1]
+        if isinstance(node.value, float) and node.raw is not None:
+            return exact(node.raw)  # all its digits, even those that a float cannot hold
+        if isinstance(node.value, int) and self.has(path):
+            return exact(node.value)
+        raise ValueError("not a number")
+
+    def has(self, path: MarkedPath) -> bool:
+        node = self.root
+        for step in path:
+            below = _step(node, step)
+            if below is None:
+                return False
+            node = below[1]
+        return True
+
+    def _nearest(self, path: MarkedPath) -> tuple[Node | None, Node]:
+        """The node of the path, or the last one on the way to it, with its key."""
+        key, node = None, self.root
+        for step in path:
+            below = _step(node, step)
+            if below is None:
+                break
+            key, node = below
+        return key, node
+
+    def _place(self, node: Node) -> str:
+        return f"{self.name}:{node.line}:{node.column}"
+
+
+def _step(node: Node, step: MapKey) -> tuple[Node | None, Node] | None:
+    children = node.children
+    if isinstance(children, dict):
+        return children.get(step)
+    if isinstance(children, list) and isinstance(step, int) and 0 <= step < len(children):
+        return None, children[step]
+    return None
+
+
+def read_marked(path: Path) -> Marked:
+    """A YAML or JSON file (told apart by content). Raises FileError with the place."""
+    return parse_marked(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a file that a person wrote. Raises FileError when it is missing, too large, empty or no text."""
+    name = str(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise FileError(f"there is no file `{name}`", hint=_near_files(path)) from None
+    except IsADirectoryError:
+        raise FileError(f"`{name}` is a folder", hint="name a file inside it") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise FileError(f"`{name}` cannot be read: {reason}") from None
+    if len(data) > MAX_BYTES:
+        raise FileError(f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files")
+    return _decode(data, name)
+
+
+def _decode(data: bytes, name: str) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise FileError("this file is UTF-16, not UTF-8", place=f"{name}:1:1", hint="save it as UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        start = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
+        line, column = _line_and_column(data[:start].decode("utf-8-sig", "replace"))
+        raise refuse(
+            name,
+            line,
+            column,
+            f"this file is not UTF-8: byte {start} is 0x{data[start]:02x}",
+            "save it as UTF-8",
+        ) from None
+    return text
+
+
+def _near_files(path: Path) -> str | None:
+    import difflib
+
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return f"there is no folder `{path.parent}` either"
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"did you mean `{path.parent / near[0]}`?" if near else None
+
+
+def parse_marked(text: str, name: str) -> Marked:
+    """YAML or JSON text. `name` stands for the file in places. Raises FileError."""
+    text = text.removeprefix("\ufeff")
+    if "\0" in text:
+        raise refuse(
+            name, *_line_and_column(text[: text.index("\0")]), "this file holds a NUL byte, so it is not a text file"
+        )
+    if len(text) > MAX_BYTES:
+        raise FileError(f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files")
+    root = _root(text, name)
+    if root is None:
+        raise refuse(name, 1, 1, "this file is empty", "see `honestone init` for a file to start from")
+    return Marked(name, root)
+
+
+def _root(text: str, name: str) -> Node | None:
+    from honestone.formats.yaml_nodes import yaml_root
+
+    if not text.lstrip().startswith(("{", "[")):
+        return yaml_root(text, name)
+    from honestone.formats.json_nodes import NotJson, json_root
+
+    try:
+        return json_root(text, name)
+    except NotJson as not_json:
+        try:
+            return yaml_root(text, name)  # {a: 1} and [a, b] are YAML
+        except FileError as error:
+            looks_like_json = re.match(r"\s*[{\[][\s{\[]*[\"\d\]}]", text)
+            raise (not_json.error if looks_like_json else error) from None
+
+
+def _line_and_column(before: str) -> tuple[int, int]:
+    """The place right after a text."""
+    lines = re.split(r"\r\n|\r|\n", before)
+    return len(lines), len(lines[-1]) + 1

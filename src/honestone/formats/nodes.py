@@ -1,0 +1,157 @@
+"""Nodes: the values of a file with the place of each. YAML and JSON readers make them, `Marked` shows them.
+
+Files are hostile data: everything here is bounded, and what is refused is refused with its place.
+"""
+
+from __future__ import annotations
+
+import re
+from math import isinf
+from typing import Any, Final, Literal, TypeAlias
+
+from honestone.core.errors import FileError
+
+Scalar: TypeAlias = str | int | float | bool | None
+MapKey: TypeAlias = str | int | float
+
+MAX_BYTES: Final = 10_000_000
+MAX_DEPTH: Final = 100
+MAX_EXPANDED: Final = 200_000
+"""How many values aliases may stand for, all together: a small file can otherwise mean billions."""
+
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_NAMED: Final[dict[str, bool | None]] = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
+
+
+class Node:
+    """One value of a file: what it is, how a scalar was written (`raw`), and where (`line`, `column`, from 1).
+
+    `children` are the values of a list, or pairs (key node, value node) by key of a mapping. Aliases share them.
+    `size` counts all values that it stands for, `height` the levels below it.
+    """
+
+    __slots__ = ("children", "column", "height", "line", "raw", "size", "value")
+
+    def __init__(self, value: Any, raw: str | None, line: int, column: int, children: Any = None) -> None:
+        self.value = value
+        self.raw = raw
+        self.line = line
+        self.column = column
+        self.children: list[Node] | dict[MapKey, tuple[Node, Node]] | None = children
+        self.size = 1
+        self.height = 0
+
+    @property
+    def kind(self) -> Literal["scalar", "list", "mapping"]:
+        if self.children is None:
+            return "scalar"
+        return "list" if isinstance(self.children, list) else "mapping"
+
+    def seen_at(self, line: int, column: int) -> Node:
+        """The same value, mentioned at another place."""
+        alias = Node(self.value, self.raw, line, column, self.children)
+        alias.size, alias.height = self.size, self.height
+        return alias
+
+    def append(self, child: Node) -> None:
+        assert isinstance(self.children, list)
+        self.children.append(child)
+        self.value.append(child.value)
+        self._grow(child)
+
+    def put(self, key: Node, child: Node) -> None:
+        assert isinstance(self.children, dict)
+        name = key_of(key)
+        self.children[name] = (key, child)
+        self.value[name] = child.value
+        self._grow(child)
+
+    def _grow(self, child: Node) -> None:
+        self.size += child.size
+        self.height = max(self.height, child.height + 1)
+
+
+def key_of(node: Node) -> MapKey:
+    """A mapping key: numbers stay numbers, so that `{0: none}` can be told from `{"0": none}`; all else is text."""
+    if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
+        return node.value
+    return node.raw or ""
+
+
+def scalar(raw: str) -> Scalar:
+    """The value of an unquoted YAML 1.2 scalar: `yes` and `12:30` are text, 0x1f is 31.
+
+    Raises ValueError, with a message for people, for numbers that cannot be kept.
+    """
+    if raw in _NAMED:
+        return _NAMED[raw]
+    if raw[0] not in "0123456789+-.":
+        return raw
+    if _INT.fullmatch(raw):
+        return _whole(raw)
+    if _FLOAT.fullmatch(raw):
+        return _decimal(raw)
+    if _NOT_FINITE.fullmatch(raw):
+        raise ValueError(f"`{raw}` is not a finite number")
+    return raw
+
+
+def _whole(raw: str) -> int:
+    # Past the range of a float nothing can be compared or shown, and int() refuses long texts anyway.
+    if len(raw) > 300:
+        raise ValueError(f"`{raw[:12]}...` is too large a number")
+    return int(raw, 0) if raw[:2] in ("0o", "0x") else int(raw)
+
+
+def _decimal(raw: str) -> float:
+    value = float(raw)
+    if isinf(value):
+        raise ValueError(f"`{_short(raw)}` is too large a number")
+    if value == 0 and re.search(r"[1-9]", re.split("[eE]", raw)[0]):
+        raise ValueError(f"`{_short(raw)}` is too close to zero to be kept")
+    return value
+
+
+def _short(raw: str) -> str:
+    return raw if len(raw) <= 40 else raw[:37] + "..."
+
+
+def whole_text(text: str) -> str:
+    """A string whose escapes may have spelled half a character. Raises ValueError for what no text can hold."""
+    if "\0" in text:
+        raise ValueError("this text holds a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # JSON writes characters outside the basic plane as two escapes; pasted into YAML they arrive as halves.
+        try:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            raise ValueError("this text holds half a character (a lone surrogate)") from None
+    return text
+
+
+def refuse(name: str, line: int, column: int, message: str, hint: str | None = None) -> FileError:
+    """The error for one place of a file."""
+    return FileError(message, place=f"{name}:{line}:{column}", hint=hint)
+
+
+def too_deep(name: str, line: int, column: int) -> FileError:
+    return refuse(
+        name, line, column, f"this is nested more than {MAX_DEPTH} levels deep", "a file for people is far flatter"
+    )
+
+
+def same_key_twice(name: str, first: Node, second: Node) -> FileError:
+    return refuse(
+        name,
+        second.line,
+        second.column,
+        f"the key `{second.raw}` stands twice in this mapping: first in line {first.line}, again in line {second.line}",
+        "remove one of the two, or merge them",
+    )

@@ -1,0 +1,779 @@
+"""Reading the native rubric format (`rubric.yaml`): a Rubric, or every error of the file with its place.
+
+The keys and what they take stand in `fields`; the rules of arithmetic and naming in `core.rubric`. Here is how the
+one becomes the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, TypeAlias, cast
+
+from honestone.core.errors import FileError, RubricError
+from honestone.core.numbers import ONE, ZERO, exact
+from honestone.core.rubric import (
+    DEFAULT_FLOOR, DEFAULT_THRESHOLD, Anchors, Check, Criterion, Item, Rubric, as_written, problems, slug,
+)  # fmt: skip
+from honestone.formats.check_words import check_in_words
+from honestone.formats.fields import (
+    CRITERION, ITEM, LEVEL, RUBRIC, TAKES, VERSION, Field, Shape, Takes, near, unknown_key_hint,
+)  # fmt: skip
+from honestone.formats.marked import Marked, parse_marked, read_text
+from honestone.formats.nodes import MapKey, scalar
+
+FilePath: TypeAlias = tuple[MapKey, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubricSource:
+    """A rubric as it was read: from where, with its places, and what a person should know about the reading."""
+
+    rubric: Rubric
+    path: Path | None
+    marked: Marked
+    notes: tuple[str, ...] = ()
+
+
+class RubricFileErrors(RubricError):
+    """All that is wrong with a rubric file, in the order of the file. Message, place and hint are the first one's."""
+
+    def __init__(self, errors: tuple[RubricError, ...]) -> None:
+        first = errors[0]
+        super().__init__(first.message, path=first.path, place=first.place, hint=first.hint)
+        self.errors = errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something that is allowed but rarely meant."""
+
+    place: str
+    message: str
+    suggestion: str
+
+
+def read_rubric(path: Path) -> RubricSource:
+    """The rubric in a file. Raises FileError when it cannot be read, RubricError when it is no sound rubric."""
+    return _read(read_text(path), str(path), path)
+
+
+def parse_rubric(text: str, name: str) -> RubricSource:
+    """The rubric in a text; `name` stands for the file in places."""
+    return _read(text, name, None)
+
+
+def _read(text: str, name: str, path: Path | None) -> RubricSource:
+    try:
+        marked = parse_marked(text, name)
+    except FileError:
+        if _is_prose(text, name):
+            raise _not_a_rubric(name, "a Markdown document", _JUDGE_IT.format(name)) from None
+        raise
+    reading = _Reading(marked)
+    rubric = reading.rubric()
+    return RubricSource(rubric=rubric, path=path, marked=marked, notes=tuple(reading.notes))
+
+
+# ---------------------------------------------------------------------------------------------------- values
+
+
+class _Reading:
+    """One pass over a file. What is wrong is noted and replaced by something harmless, so that the pass goes on."""
+
+    def __init__(self, marked: Marked) -> None:
+        self.marked = marked
+        self.problems: list[RubricError] = []
+        self.notes: list[str] = []
+        self.ids: Mapping[str, str] = {}  # of the criteria that have only a text
+
+    def problem(self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False) -> None:
+        place = self.marked.key_at(path) if at_key else self.marked.at(path)
+        self.problems.append(RubricError(message, path=cast(Any, path), place=place, hint=hint))
+
+    def rubric(self) -> Rubric:
+        value = self.marked.value
+        if not isinstance(value, dict) or "criteria" not in value:
+            raise _unrecognised(self.marked)
+        self.ids = _auto_ids(_criterion_texts(value["criteria"]))
+        self._version(value)
+        got = self.fields(RUBRIC, (), "")
+        draft = _Draft(
+            title=got.get("title", ""),
+            threshold=got.get("threshold", DEFAULT_THRESHOLD),
+            floor=got.get("floor", DEFAULT_FLOOR),
+            criteria=got.get("criteria", ()),
+        )
+        self._rules(draft)
+        if self.problems:
+            raise RubricFileErrors(tuple(sorted(self.problems, key=lambda p: self.marked.position(p.path))))
+        return Rubric(
+            criteria=draft.criteria, title=draft.title, threshold=draft.threshold, floor=draft.floor
+        )
+
+    def _version(self, value: Mapping[MapKey, Any]) -> None:
+        """A newer format is refused at once: its keys would only look like mistakes."""
+        version = value.get("rubric")
+        if isinstance(version, (int, float)) and not isinstance(version, bool) and version > VERSION:
+            raise RubricFileErrors(
+                (
+                    RubricError(
+                        f"this rubric has format version {version}, but this program reads version {VERSION}",
+                        path=("rubric",),
+                        place=self.marked.at(("rubric",)),
+                        hint="a newer honestone reads it",
+                    ),
+                )
+            )
+        if "rubric" not in value:
+            self.notes.append(f"{self.marked.name}: no `rubric: {VERSION}` line; read as version {VERSION}")
+
+    def _rules(self, draft: _Draft) -> None:
+        """The rules of core, where reading has not already complained about the same value or one around it."""
+        taken = [tuple(problem.path) for problem in self.problems]
+        if "criteria" not in self.marked.value or not draft.criteria:
+            if not taken:
+                self.problem("a rubric needs at least one criterion", ("criteria",), _LIST_HINT, at_key=True)
+            return
+        for found in problems(cast(Rubric, draft)):
+            path = tuple(found.path)
+            if any(path[: len(other)] == other or other[: len(path)] == path for other in taken):
+                continue
+            ends_in_container = self.marked.raw(path) is None and path and isinstance(path[-1], str)
+            self.problem(found.message, path, found.hint, at_key=bool(ends_in_container))
+
+    # ------------------------------------------------------------------------------------------ mappings and keys
+
+    def fields(self, shape: Shape, path: FilePath, owner: str) -> dict[str, Any]:
+        """The keys of a mapping that could be read. `owner` names it in messages: " of criterion `tone`"."""
+        got: dict[str, Any] = {}
+        for key, value in _at(self.marked.value, path).items():
+            here = (*path, key)
+            field = shape.field(key)
+            if field is None:
+                where = owner.replace(" of ", " in ", 1)
+                self.problem(
+                    f"unknown key `{self.marked.raw_key(here)}`{where}",
+                    here,
+                    unknown_key_hint(self.marked.raw_key(here), shape),
+                    at_key=True,
+                )
+            elif value is None:
+                default = "" if field.default in ("none", "required") else f" (default: {field.default})"
+                self.problem(f"`{key}`{owner} has no value", here, f"give it one or remove the key{default}", at_key=True)
+            else:
+                read = _READERS[field.takes](self, value, here, owner)
+                if read is not None:
+                    got[field.key] = read
+        return got
+
+    def must_be(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None = None) -> None:
+        shown = _shown(value, self.marked.raw(path))
+        self.problem(f"`{path[-1]}`{owner} is {shown}, but must be {TAKES[takes].words}", path, hint)
+
+    # ------------------------------------------------------------------------------------------ single values
+
+    def version(self, value: Any, path: FilePath, owner: str) -> int | None:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value == VERSION:
+            return VERSION
+        self.must_be("version", value, path, owner, "it is the version of the format, not of your rubric")
+        return None
+
+    def name(self, value: Any, path: FilePath, owner: str) -> str | None:
+        """Text as it was written, whatever it would mean elsewhere: `off` and `1.0` are fine ids."""
+        raw = self.marked.raw(path)
+        if raw is None:
+            self.must_be("name", value, path, owner)
+        elif not raw.strip():
+            self.problem(f"`{path[-1]}`{owner} is empty", path)
+        else:
+            return raw.strip()
+        return None
+
+    def text(self, value: Any, path: FilePath, owner: str) -> str | None:
+        if not isinstance(value, str):
+            quotes = None if isinstance(value, (list, dict)) else f'write it in quotes: "{self.marked.raw(path)}"'
+            self.must_be("text", value, path, owner, quotes)
+        elif not value.strip():
+            self.problem(f"`{path[-1]}`{owner} is empty", path)
+        else:
+            return value.strip()
+        return None
+
+    def weight(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
+        number = self._number("weight", value, path, owner, "weights are relative: 3 counts three times as much as 1")
+        return number
+
+    def points(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
+        number = self._number("points", value, path, owner, "points are out of 100: write 70, not 0.7 or 70%")
+        return None if number is None else number / 100
+
+    def level(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
+        return self._number("level", value, path, owner, None)
+
+    def _number(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None) -> Fraction | None:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self.marked.number(path)
+        if isinstance(value, str) and _number_in(value) is not None:
+            hint = f"write it without quotes: {value.strip()}"
+        self.must_be(takes, value, path, owner, hint)
+        return None
+
+    def flag(self, value: Any, path: FilePath, owner: str) -> bool | None:
+        if isinstance(value, bool):
+            return value
+        meant = _YES_NO.get(value.casefold()) if isinstance(value, str) else None
+        self.must_be("flag", value, path, owner, f"write `{meant}`" if meant else None)
+        return None
+
+    # ------------------------------------------------------------------------------------------ criteria and items
+
+    def criteria(self, value: Any, path: FilePath, owner: str) -> tuple[Criterion, ...] | None:
+        if not self._is_filled_list("criteria", value, path, owner):
+            return None
+        return tuple(self.criterion((*path, index)) for index in range(len(value)))
+
+    def items(self, value: Any, path: FilePath, owner: str) -> tuple[Item, ...] | None:
+        if not self._is_filled_list("items", value, path, owner):
+            return None
+        ids = _auto_ids(text for entry in value if (text := _text_without_id(entry)))
+        return tuple(self.item((*path, index), owner, ids) for index in range(len(value)))
+
+    def _is_filled_list(self, takes: Takes, value: Any, path: FilePath, owner: str) -> bool:
+        if not isinstance(value, list):
+            self.must_be(takes, value, path, owner, _LIST_HINT)
+        elif not value:
+            self.problem(f"`{path[-1]}`{owner} is empty", path, _LIST_HINT)
+        return isinstance(value, list) and bool(value)
+
+    def criterion(self, path: FilePath) -> Criterion:
+        value = _at(self.marked.value, path)
+        if isinstance(value, str) and value.strip():
+            text = value.strip()
+            return Criterion(id=self.ids[text], requirement=text, items=(_whole(self.ids[text], text),))
+        number = cast(int, path[-1]) + 1
+        if not isinstance(value, dict):
+            return self._odd_entry("criterion", value, path, f"criterion number {number}")
+        name = self._name_of(value, path)
+        owner = f" of criterion `{name}`" if name else f" of criterion number {number}"
+        got = self.fields(CRITERION, path, owner)
+        self._fits_together(got, path, owner)
+        requirement, id = self._naming(got, value, path, owner, self.ids)
+        return Criterion(
+            id=id,
+            requirement=requirement,
+            weight=got.get("weight", ONE),
+            floor=got.get("floor"),
+            required=got.get("required", False),
+            items=() if "criteria" in value else _marked_by(got, id, requirement),
+            children=got.get("criteria", ()),
+            fix=got.get("fix"),
+        )
+
+    def _odd_entry(self, kind: str, value: Any, path: FilePath, who: str) -> Criterion:
+        self._not_an_entry(kind, value, path, who)
+        return Criterion(id=f"\0{path}", requirement="?", items=(_whole(f"\0{path}", "?"),))
+
+    def _not_an_entry(self, kind: str, value: Any, path: FilePath, who: str) -> None:
+        if isinstance(value, str) or value is None:
+            self.problem(f"{who} is empty", path)
+            return
+        shown = _shown(value, self.marked.raw(path))
+        hint = None if isinstance(value, list) else "put text in quotes"
+        self.problem(f"{who} is {shown}, but a {kind} must be text or a mapping", path, hint)
+
+    def _name_of(self, value: Mapping[MapKey, Any], path: FilePath) -> str | None:
+        """What to call a criterion or item in messages, before it is known to be sound."""
+        if value.get("id") is not None and (raw := self.marked.raw((*path, "id"))):
+            return raw.strip()
+        text = _text_without_id(value)
+        return slug(text) if text else None
+
+    def _naming(
+        self, got: Mapping[str, Any], value: Mapping[MapKey, Any], path: FilePath, owner: str, ids: Mapping[str, str]
+    ) -> tuple[str, str]:
+        """Requirement and id, each from the other or from the check where it is left out."""
+        requirement = got.get("requirement")
+        if requirement is None and "check" in got:
+            requirement = check_in_words(got["check"])
+        elif requirement is None and "criteria" in value:
+            requirement = got.get("id")
+        if requirement is None and not {"requirement", "check"} & value.keys() and not self._excused(value):
+            self.problem(f"`requirement`{owner} is missing", path, "say in words what is asked")
+        if "id" in got:
+            return requirement or "?", got["id"]
+        if requirement is None or "id" in value:
+            return requirement or "?", f"\0{path}"  # a problem is noted; no other id can be like it
+        return requirement, ids.get(requirement) or slug(requirement)
+
+    @staticmethod
+    def _excused(value: Mapping[MapKey, Any]) -> bool:
+        return "criteria" in value and "id" in value
+
+    def _fits_together(self, got: Mapping[str, Any], path: FilePath, owner: str) -> None:
+        """A group is marked by its children and by nothing else."""
+        if "criteria" not in got:
+            return
+        for key in ("items", "anchors", "check", "may_not_apply"):
+            if got.get(key):
+                self.problem(
+                    f"`{key}`{owner} stands beside child `criteria`",
+                    (*path, key),
+                    "make it a child criterion" if key in ("items", "anchors", "check") else "put it on the children",
+                    at_key=True,
+                )
+
+    def item(self, path: FilePath, owner: str, ids: Mapping[str, str]) -> Item:
+        value = _at(self.marked.value, path)
+        if isinstance(value, str) and value.strip():
+            return Item(id=ids[value.strip()], requirement=value.strip())
+        number = cast(int, path[-1]) + 1
+        if not isinstance(value, dict):
+            self._not_an_entry("item", value, path, f"item number {number}{owner}")
+            return Item(id=f"\0{path}", requirement="?")
+        name = self._name_of(value, path)
+        mine = f" of item `{name}`" if name else f" of item number {number}{owner}"
+        got = self.fields(ITEM, path, mine)
+        requirement, id = self._naming(got, value, path, mine, ids)
+        return Item(
+            id=id,
+            requirement=requirement,
+            anchors=got.get("anchors"),
+            check=got.get("check"),
+            fix=got.get("fix"),
+            may_not_apply=cast(bool, got.get("may_not_apply")),  # None: as its criterion says, see _marked_by
+        )
+
+    # ------------------------------------------------------------------------------------------ anchors and checks
+
+    def anchors(self, value: Any, path: FilePath, owner: str) -> Anchors | None:
+        if isinstance(value, dict):
+            levels = self._levels_of_mapping(value, path, owner)
+        elif isinstance(value, list):
+            levels = self._levels_of_list(value, path, owner)
+        else:
+            self.must_be("anchors", value, path, owner, _ANCHORS_HINT)
+            return None
+        if levels is None:
+            return None
+        if not levels:
+            self.problem(f"`{path[-1]}`{owner} is empty", path, _ANCHORS_HINT)
+            return None
+        return Anchors(levels=tuple(sorted(levels.items())))
+
+    def _levels_of_mapping(
+        self, value: Mapping[MapKey, Any], path: FilePath, owner: str
+    ) -> dict[Fraction, str] | None:
+        levels: dict[Fraction, str] = {}
+        before = len(self.problems)
+        for key in value:
+            here = (*path, key)
+            number = _number_in(self.marked.raw_key(here))
+            if number is None:
+                self.problem(
+                    f"`{self.marked.raw_key(here)}` in `anchors`{owner} is no number on a scale",
+                    here,
+                    _ANCHORS_HINT,
+                    at_key=True,
+                )
+            else:
+                self._level(levels, number, value[key], here, owner)
+        return None if len(self.problems) > before else levels
+
+    def _levels_of_list(self, value: list[Any], path: FilePath, owner: str) -> dict[Fraction, str] | None:
+        levels: dict[Fraction, str] = {}
+        before = len(self.problems)
+        for index, entry in enumerate(value):
+            here = (*path, index)
+            mine = f" of level number {index + 1}{owner}"
+            if not isinstance(entry, dict):
+                shown = _shown(entry, self.marked.raw(here))
+                self.problem(
+                    f"level number {index + 1}{owner} is {shown}, but must be a mapping", here, "{value: 0, text: none}"
+                )
+                continue
+            got = self.fields(LEVEL, here, mine)
+            numbers = [key for key in ("value", "score") if key in entry]
+            if len(numbers) != 1 or "text" not in entry:
+                self.problem(f"level number {index + 1}{owner} needs a `value` and a `text`", here)
+            elif numbers[0] in got and "text" in got:
+                self._level(levels, got[numbers[0]], got["text"], (*here, "text"), owner)
+        return None if len(self.problems) > before else levels
+
+    def _level(self, levels: dict[Fraction, str], number: Fraction, text: Any, path: FilePath, owner: str) -> None:
+        if number in levels:
+            self.problem(f"level {as_written(number)} of `anchors`{owner} is described twice", path, at_key=True)
+        elif not isinstance(text, str) or not text.strip():
+            is_empty = text is None or isinstance(text, str)
+            shown = "has no text" if is_empty else f"is {_shown(text, self.marked.raw(path))}, but must be text"
+            self.problem(
+                f"level {as_written(number)} of `anchors`{owner} {shown}", path, None if is_empty else "put it in quotes"
+            )
+        else:
+            levels[number] = text.strip()
+
+    def command(self, value: Any, path: FilePath, owner: str) -> str | None:
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        self.must_be("command", value, path, owner, "one line of text, as you would type it")
+        return None
+
+    def check(self, value: Any, path: FilePath, owner: str) -> Check | None:
+        """`{contains: x, path: docs/*.md}` or, for a kind that needs no argument, its bare name."""
+        if isinstance(value, str):
+            check = _check_named(value.strip(), None, {})
+            return self._sound(check, path, path, owner)
+        if not isinstance(value, dict):
+            hint = "one check an item: make each an item of its own" if isinstance(value, list) else _CHECK_HINT
+            self.must_be("check", value, path, owner, hint)
+            return None
+        kinds = [key for key in value if isinstance(key, str) and _is_kind(key)]
+        if len(kinds) > 1:
+            self.problem(
+                f"`{path[-1]}`{owner} has two kinds, `{kinds[0]}` and `{kinds[1]}`",
+                (*path, kinds[1]),
+                "one check an item: make each an item of its own",
+                at_key=True,
+            )
+            return None
+        if not kinds:
+            self._no_kind(value, path, owner)
+            return None
+        kind = kinds[0]
+        options = {self.marked.raw_key((*path, key)): self.plain((*path, key)) for key in value if key != kind}
+        return self._sound(_check_named(kind, self.plain((*path, kind)), options), path, (*path, kind), owner)
+
+    def _no_kind(self, value: Mapping[MapKey, Any], path: FilePath, owner: str) -> None:
+        if not value:
+            self.problem(f"`{path[-1]}`{owner} is empty", path, _CHECK_HINT)
+            return
+        keys = {self.marked.raw_key((*path, key)): (*path, key) for key in value}
+        guesses = {key: _near_kind(key) for key in keys}
+        wrong = next((key for key, guess in guesses.items() if guess), next(iter(keys)))
+        hint = f"did you mean `{guesses[wrong]}`?" if guesses[wrong] else f"the kinds are {_all_kinds()}"
+        self.problem(f"`{wrong}`{owner} is no kind of check", keys[wrong], hint, at_key=True)
+
+    def _sound(self, check: Check, path: FilePath, kind_path: FilePath, owner: str) -> Check | None:
+        from honestone.core.checks import check_problem
+
+        told = check_problem(check)
+        if told is None:
+            return check
+        message, hint = told
+        named = [key for key in check.options if f"`{key}`" in message]
+        self.problem(f"`check`{owner}: {message}", (*path, named[0]) if named else kind_path, hint, at_key=True)
+        return None
+
+    def plain(self, path: FilePath) -> Any:
+        """A value with text for every key, as JSON would have it."""
+        value = _at(self.marked.value, path)
+        if isinstance(value, dict):
+            return {self.marked.raw_key((*path, key)): self.plain((*path, key)) for key in value}
+        if isinstance(value, list):
+            return [self.plain((*path, index)) for index in range(len(value))]
+        return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """A rubric that has not been found sound yet: what core's rules look at."""
+
+    title: str
+    threshold: Fraction
+    floor: Fraction
+    criteria: tuple[Criterion, ...]
+
+
+_READERS: Final[Mapping[Takes, Callable[[_Reading, Any, FilePath, str], Any]]] = {
+    "version": _Reading.version,
+    "name": _Reading.name,
+    "text": _Reading.text,
+    "weight": _Reading.weight,
+    "points": _Reading.points,
+    "level": _Reading.level,
+    "flag": _Reading.flag,
+    "items": _Reading.items,
+    "criteria": _Reading.criteria,
+    "anchors": _Reading.anchors,
+    "check": _Reading.check,
+    "command": _Reading.command,
+}
+
+_LIST_HINT = "write a list, one entry a line, each after `- `"
+_ANCHORS_HINT = "describe levels by number: {0: none, 10: full}"
+_CHECK_HINT = "name a kind and its argument: {contains: text}"
+_YES_NO = {word: str(is_true).lower() for is_true, words in ((True, "yes on true y 1"), (False, "no off false n 0"))
+           for word in words.split()}  # fmt: skip
+
+
+def _at(value: Any, path: FilePath) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _shown(value: Any, raw: str | None) -> str:
+    """A value in a message: text in quotes, everything else as written."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "empty"
+    text = str(raw if raw is not None else value)
+    text = text if len(text) <= 60 else text[:57] + "..."
+    return f'"{text}"' if isinstance(value, str) else text
+
+
+def _number_in(text: str) -> Fraction | None:
+    """The number that a text spells, as YAML would read it without quotes."""
+    text = text.strip()
+    try:
+        value = scalar(text)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return None
+        return exact(value) if isinstance(value, int) else exact(text)
+    except ValueError:
+        return None
+
+
+# ---------------------------------------------------------------------------------------------------- ids and items
+
+
+def _marked_by(got: Mapping[str, Any], id: str, requirement: str) -> tuple[Item, ...]:
+    """The items of a criterion, however it is marked; its own anchors or check come last, as one more item."""
+    may_not_apply = got.get("may_not_apply", False)
+    items = list(got.get("items", ()))
+    anchors, check = got.get("anchors"), got.get("check")
+    if anchors is not None and check is not None:
+        # An item has one answer, so of the two the anchors are the criterion and the check is one more item.
+        items.append(Item(id=f"{id}-check", requirement=check_in_words(check), check=check))
+        check = None
+    if anchors is not None or check is not None or not items:
+        items.append(_whole(id, requirement, anchors=anchors, check=check))
+    return tuple(_settled(item, may_not_apply) for item in items)
+
+
+def _settled(item: Item, may_not_apply: bool) -> Item:
+    own = item.may_not_apply
+    return item if own is not None and not item.whole else replace(item, may_not_apply=may_not_apply)
+
+
+def _whole(id: str, requirement: str, *, anchors: Anchors | None = None, check: Check | None = None) -> Item:
+    return Item(id=id, requirement=requirement, anchors=anchors, check=check, whole=True)
+
+
+def _text_without_id(entry: Any) -> str | None:
+    """The text that an entry of a list gets its id from, if it has no id of its own."""
+    if isinstance(entry, dict):
+        entry = None if "id" in entry else entry.get("requirement")
+    return entry.strip() if isinstance(entry, str) and entry.strip() else None
+
+
+def _criterion_texts(criteria: Any) -> Iterator[str]:
+    for entry in criteria if isinstance(criteria, list) else ():
+        text = _text_without_id(entry)
+        if text is not None:
+            yield text
+        if isinstance(entry, dict):
+            yield from _criterion_texts(entry.get("criteria"))
+
+
+def _auto_ids(texts: Iterable[str]) -> dict[str, str]:
+    """An id for each text: its slug, and where long texts begin alike, that and a mark of the whole text."""
+    alike: dict[str, set[str]] = {}
+    for text in texts:
+        alike.setdefault(slug(text), set()).add(text)
+    return {
+        text: short if len(group) == 1 else f"{short}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+        for short, group in alike.items()
+        for text in group
+    }
+
+
+# ---------------------------------------------------------------------------------------------------- kinds of check
+
+
+def _kinds() -> Mapping[str, Any]:
+    from honestone.core.checks import KINDS
+
+    return KINDS
+
+
+def _is_kind(key: str) -> bool:
+    return key.removeprefix("not-") in _kinds()
+
+
+def _near_kind(key: str) -> str | None:
+    import difflib
+
+    negation = "not-" if key.startswith("not-") else ""
+    name = key.removeprefix("not-").casefold().replace("_", "-")
+    found = difflib.get_close_matches(name, list(_kinds()), n=1, cutoff=0.6)
+    return negation + found[0] if found else None
+
+
+def _all_kinds() -> str:
+    return ", ".join(_kinds())
+
+
+def _check_named(name: str, value: Any, options: dict[str, Any]) -> Check:
+    return Check(kind=name.removeprefix("not-"), negated=name.startswith("not-"), value=value, options=options)
+
+
+# ---------------------------------------------------------------------------------------------------- other files
+
+_JUDGE_IT = "to judge it: honestone eval {} --rubric RUBRIC"
+_LOOKS_LIKE: Final[tuple[tuple[frozenset[str], str, str | None], ...]] = (
+    (frozenset({"suite", "cases"}), "a honestone suite", "run it: honestone eval SUITE"),
+    (frozenset({"task_suite"}), "a task suite", None),
+    (frozenset({"tasks"}), "a task suite", None),
+    (frozenset({"evalcases"}), "an AgentV eval file", None),
+    (frozenset({"targets"}), "an AgentV targets file", None),
+    (frozenset({"skill_name", "evals"}), "an Agent Skills evals file", None),
+    (frozenset({"prompts", "providers"}), "a promptfoo configuration", None),
+    (frozenset({"prompts", "tests"}), "a promptfoo configuration", None),
+    (frozenset({"tests"}), "an eval file with tests", None),
+    (frozenset({"cases"}), "a file with cases", None),
+    (frozenset({"sub_tasks"}), "a PaperBench tree", None),
+    (frozenset({"rubrics"}), "an eval file with rubrics", None),
+    (frozenset({"judges"}), "a settings file", None),
+    (frozenset({"schema", "verdict"}), "a honestone result", None),
+)  # fmt: skip
+
+
+def _not_a_rubric(name: str, looks_like: str, hint: str | None, place: str | None = None) -> RubricFileErrors:
+    error = RubricError(
+        f"this looks like {looks_like}, not a rubric",
+        place=place or f"{name}:1:1",
+        hint=hint or "a rubric has a list of `criteria`; `honestone init` writes one to start from",
+    )
+    return RubricFileErrors((error,))
+
+
+def _unrecognised(marked: Marked) -> RubricFileErrors:
+    """What a file without `criteria` seems to be, or what it lacks."""
+    value, place = marked.value, marked.at(())
+    if isinstance(value, str):
+        return _not_a_rubric(marked.name, "a text document", _JUDGE_IT.format(marked.name), place)
+    if isinstance(value, list):
+        return _not_a_rubric(marked.name, "a list", "put the criteria under the key `criteria:`", place)
+    if not isinstance(value, dict):
+        return _not_a_rubric(marked.name, "a single value", None, place)
+    keys = {key for key in value if isinstance(key, str)}
+    if not isinstance(value.get("rubric"), (int, float)):
+        for signs, words, hint in _LOOKS_LIKE:
+            if signs <= keys:
+                return _not_a_rubric(marked.name, words, hint, place)
+    typo = next((key for key in sorted(keys) if near(key, ["criteria"]) or key in _OTHER_WORDS), None)
+    if typo is not None:
+        error = RubricError(
+            f"unknown key `{typo}`", path=(typo,), place=marked.key_at((typo,)), hint="did you mean `criteria`?"
+        )
+    else:
+        error = RubricError(
+            "this file has no `criteria`, so it is no rubric", place=place, hint="`honestone init` writes one to start from"
+        )
+    return RubricFileErrors((error,))
+
+
+_OTHER_WORDS = frozenset(cast(Field, RUBRIC.field("criteria")).also)
+
+
+def _is_prose(text: str, name: str) -> bool:
+    """Whether a text that is no YAML is a document that somebody named by mistake."""
+    if re.search(r"(?m)^(criteria|rubric)\s*:", text):
+        return False
+    headings = len(re.findall(r"(?m)^#{1,6} \S", text))
+    return name.lower().endswith((".md", ".markdown", ".txt", ".rst")) or headings >= 2
+
+
+# ---------------------------------------------------------------------------------------------------- findings
+
+
+def rubric_findings(source: RubricSource) -> list[Finding]:
+    """What `rubric check` remarks on: allowed, but rarely meant."""
+    found: list[Finding] = []
+    rubric, marked = source.rubric, source.marked
+
+    def tell(path: FilePath, message: str, suggestion: str, *, at_key: bool = False) -> None:
+        found.append(Finding(place=marked.key_at(path) if at_key else marked.at(path), message=message, suggestion=suggestion))
+
+    _bar_findings(rubric, marked, tell)
+    if len(rubric.criteria) < 2:
+        tell(
+            ("criteria",),
+            "there is only one criterion",
+            "split it: a second one shows what is weak, and the mean hides less",
+            at_key=True,
+        )
+    _group_findings(rubric.criteria, ("criteria",), marked, tell)
+    return found
+
+
+def _bar_findings(rubric: Rubric, marked: Marked, tell: Callable[..., None]) -> None:
+    floor, threshold = as_written(rubric.floor * 100), as_written(rubric.threshold * 100)
+    if rubric.floor > rubric.threshold:
+        tell(
+            ("floor",) if marked.has(("floor",)) else ("threshold",),
+            f"the floor ({floor}) is above the threshold ({threshold}), so the threshold decides nothing",
+            "lower `floor`, or raise `threshold` above it",
+        )
+    for name, bar in (("threshold", threshold), ("floor", floor)):
+        if 0 < bar <= 1:
+            tell((name,), f"`{name}` is {bar} of 100 points", f"for {bar * 100:g}% write {bar * 100:g}")
+
+
+def _group_findings(
+    group: tuple[Criterion, ...], path: FilePath, marked: Marked, tell: Callable[..., None]
+) -> None:
+    total = sum((criterion.weight for criterion in group if not criterion.is_penalty), ZERO)
+    if len(group) > 1 and 90 <= total <= 110 and not 99 <= total <= 101:
+        tell(
+            path,
+            f"the weights of these criteria look like percent, but sum to {as_written(total)}",
+            "let them sum to 100, or use small relative weights like 3, 2, 1",
+            at_key=True,
+        )
+    for index, criterion in enumerate(group):
+        here = (*path, index)
+        _criterion_findings(criterion, here, marked, tell)
+        _group_findings(criterion.children, (*here, "criteria"), marked, tell)
+
+
+def _criterion_findings(criterion: Criterion, here: FilePath, marked: Marked, tell: Callable[..., None]) -> None:
+    name = f"criterion `{criterion.id}`"
+    if criterion.required and criterion.weight == 0:
+        tell(
+            (*here, "required"),
+            f"{name} is required but weighs 0",
+            "give it a weight, so that the score shows it too",
+            at_key=True,
+        )
+    count = len(criterion.items)
+    if marked.has((*here, "items")) and not 3 <= count <= 15:
+        few = count < 3
+        tell(
+            (*here, "items"),
+            f"the checklist of {name} has {count} item{'s' if count != 1 else ''}",
+            "write 5 to 10: few items make coarse scores" if few else "split the criterion: judges lose track of long lists",
+            at_key=True,
+        )
+    _id_finding(criterion.id, here, marked, tell)
+    for index, item in enumerate(criterion.items):
+        if not item.whole:
+            _id_finding(item.id, (*here, "items", index), marked, tell)
+
+
+_SAYS_NOTHING = re.compile(
+    r"(?:check|item|criterion|criteria|crit|rule|test|req|requirement|question|point|id|[a-z])?[-_ .]?\d*", re.IGNORECASE
+)
+
+
+def _id_finding(id: str, here: FilePath, marked: Marked, tell: Callable[..., None]) -> None:
+    if marked.has((*here, "id")) and _SAYS_NOTHING.fullmatch(id):
+        tell((*here, "id"), f"the id `{id}` says nothing", "name what is asked: reports and replies show the id")

@@ -1,0 +1,313 @@
+"""Filling in prompts: a template and its values in one pass, so that nothing inside a value is ever expanded.
+
+The judge's prompt holds the case and the requirements, and nothing that could steer a mark: no id, weight, floor,
+threshold, earlier score or other judge. Everything that is drawn (the token, the place and word of the control item)
+comes from a digest of the prompt's own content, so the same question always gives the same prompt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.core.artifact import Version, digest_of
+from honestone.core.question import AskedCriterion, Question
+from honestone.core.reply import CANARY_MARK
+from honestone.core.rubric import Anchors, Item, Key, as_written
+
+LAYOUT: Final = 1
+"""Raise it when the code below changes what a judge sees; the template's own text is covered by its digest."""
+
+CANARY: Final = Item(id="canary", requirement="The text contains the word …")
+"""The control item: a yes/no question whose right answer is no. Its word is drawn for each prompt."""
+
+
+# ------------------------------------------------------------------------------------------------------- templates
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The text between the places and the places' names, alternating; and the digest of the file."""
+
+    pieces: tuple[str, ...]
+    digest: str
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        out = list(self.pieces)
+        out[1::2] = [values[name] for name in self.pieces[1::2]]
+        return "".join(out)
+
+
+def parse_template(text: str) -> Template:
+    """`{{name}}` marks a place."""
+    return Template(tuple(re.split(r"\{\{(\w+)\}\}", text)), digest_of(text.encode()))
+
+
+@lru_cache(maxsize=16)
+def load_template(name: str) -> Template:
+    return parse_template((Path(__file__).parent / f"{name}.md").read_text("utf-8"))
+
+
+# ------------------------------------------------------------------------------------------------ the judge's prompt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgePrompt:
+    """A prompt with what is needed to read the reply. `canary` is the number of the control item."""
+
+    text: str
+    token: str
+    numbers: Mapping[int, Key]
+    canary: int
+
+
+def judge_prompt(question: Question, problems: Sequence[str] = ()) -> JudgePrompt:
+    """`problems` name the errors of a first reply; numbers are the same as in the prompt it answered."""
+    template = load_template("judge")
+    plan = _plan(question.criteria)
+    material = _material(question)
+    base = sha256(f"{template.digest}\0{question.draw}\0{plan.text}\0".encode())
+    base.update(_encoded(material))
+    canary = int.from_bytes(base.digest()[:8]) % (len(plan.items) + 1) + 1
+    word = _invented_word(base.digest()[8:], material + plan.text)
+    items = _numbered(plan, canary, word)
+    complaint = _complaint(problems)
+    token = sha256(base.digest() + _encoded(items) + _encoded(complaint)).hexdigest()[:12]
+    values = {
+        "answers": plan.answers,
+        "material": material,
+        "items": items,
+        "complaint": complaint,
+        "skeleton": _skeleton(token, len(plan.items) + 1),
+    }
+    numbers = {n if n < canary else n + 1: key for n, (key, _) in enumerate(plan.items, start=1)}
+    return JudgePrompt(text=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
+
+
+def reply_schema(numbers: Mapping[int, Item]) -> dict[str, Any]:
+    """The JSON Schema of the reply, evidence before the answer. Only what every provider's strict mode takes."""
+    answers = {str(number): _answer_schema(item) for number, item in sorted(numbers.items())}
+    return _closed({"token": {"type": "string"}, "answers": _closed(answers)})
+
+
+def _answer_schema(item: Item) -> dict[str, Any]:
+    plain = {"type": "boolean" if item.anchors is None else "number"}
+    answer = {"anyOf": [plain, {"type": "string", "enum": ["n/a"]}]} if item.may_not_apply else plain
+    return _closed({"evidence": {"type": "string"}, "answer": answer, "suggestion": {"type": "string"}})
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+# ----------------------------------------------------------------------------------------------------- requirements
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One item: its criterion's heading if it is the first of a checklist, its words, and how it is answered."""
+
+    heading: str
+    requirement: str
+    below: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The requirements of a call before they are numbered."""
+
+    criteria: tuple[AskedCriterion, ...]
+    items: tuple[tuple[Key, Item], ...]
+    lines: tuple[_Line, ...]
+    text: str
+    answers: str
+
+
+_latest: _Plan | None = None
+
+
+def _plan(criteria: tuple[AskedCriterion, ...]) -> _Plan:
+    # Case after case asks the same rubric: the plan of the last one is kept.
+    global _latest
+    if _latest is None or _latest.criteria is not criteria:
+        _latest = _make_plan(criteria)
+    return _latest
+
+
+def _make_plan(criteria: tuple[AskedCriterion, ...]) -> _Plan:
+    items, lines = [], []
+    for criterion in criteria:
+        for index, item in enumerate(criterion.items):
+            first_of_checklist = index == 0 and not item.whole
+            heading = f"{_one_line(criterion.requirement)}:\n" if first_of_checklist else ""
+            items.append(((criterion.id, item.id), item))
+            lines.append(_Line(_safe_heading(heading), _one_line(item.requirement), _below(item)))
+    text = "\n".join(f"{line.heading}{line.requirement}{line.below}" for line in lines)
+    return _Plan(criteria, tuple(items), tuple(lines), text, _answers_wanted([item for _, item in items]))
+
+
+def _answers_wanted(items: Iterable[Item]) -> str:
+    """How an answer may look, said only for the kinds that are asked."""
+    items = tuple(items)
+    wanted = "true or false"
+    if any(item.anchors for item in items):
+        wanted += ", or a number where a scale is given"
+    if any(item.may_not_apply for item in items):
+        wanted += ', or "n/a" only where that is allowed'
+    return wanted
+
+
+def _below(item: Item) -> str:
+    """Under an item's own line: its scale and levels, and whether it may be set aside."""
+    out = _scale(item.anchors) if item.anchors else ""
+    if item.may_not_apply:
+        out += '\n    "n/a" is allowed if it cannot apply'
+    return out
+
+
+def _scale(anchors: Anchors) -> str:
+    low, high = as_written(anchors.lowest), as_written(anchors.highest)
+    levels = "".join(f"\n    {as_written(value)}: {_one_line(text)}" for value, text in anchors.levels)
+    return f"\n    answer: a number from {low} to {high}{levels}"
+
+
+def _numbered(plan: _Plan, canary: int, word: str) -> str:
+    """`[N] requirement` on a line of its own for every item, the control item among them."""
+    control = CANARY.requirement.replace("…", word)
+    out: list[str] = []
+    number = 0
+    for index, line in enumerate(plan.lines, start=1):
+        if line.heading:
+            out.append(("\n" if out else "") + line.heading.rstrip("\n"))
+        if index == canary:
+            number += 1
+            out.append(f"[{number}] {control}")
+        number += 1
+        out.append(f"[{number}] {line.requirement}{line.below}")
+    if canary > number:
+        out.append(f"[{canary}] {control}")
+    return "\n".join(out)
+
+
+def _safe_heading(heading: str) -> str:
+    # A criterion whose words begin like an item line must not be taken for one.
+    return f"- {heading}" if heading.startswith("[") else heading
+
+
+_CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+
+
+def _invented_word(seed: bytes, text: str) -> str:
+    """A word of nine letters that stands nowhere in the text, always the same for one seed and text."""
+    lowered = text.lower()
+    while True:
+        letters = [(_VOWELS if i % 2 else _CONSONANTS) for i in range(9)]
+        word = "".join(group[byte % len(group)] for group, byte in zip(letters, seed, strict=False))
+        if word not in lowered:
+            return word
+        seed = sha256(seed).digest()
+
+
+def _complaint(problems: Sequence[str]) -> str:
+    """Why the judge is asked once more. The reasons may echo a hostile reply, so each is one short, plain line."""
+    if not problems:
+        return ""
+    lines = "".join(f"- {_harmless(problem.removeprefix(CANARY_MARK))}\n" for problem in problems[:20])
+    return f"Your last reply could not be used as it was:\n{lines}\n"
+
+
+def _harmless(problem: str) -> str:
+    plain = "".join(" " if c in "{}[]`@" or not c.isprintable() else c for c in problem)
+    return _one_line(plain)[:160]
+
+
+def _skeleton(token: str, count: int) -> str:
+    blank = '{"evidence": "", "answer": null, "suggestion": ""}'
+    answers = ", ".join(f'"{number}": {blank}' for number in range(1, count + 1))
+    return f'{{"token": "{token}", "answers": {{{answers}}}}}'
+
+
+# --------------------------------------------------------------------------------------------------------- material
+
+
+def _material(question: Question) -> str:
+    """The fenced blocks in their order: input, reference, workspace changes, and the text to judge last."""
+    blocks = []
+    if question.input is not None:
+        blocks.append(_block("Input that the text answers:", question.input))
+    if question.reference is not None:
+        blocks.append(_block("Reference, what a good text would hold:", question.reference))
+    if question.workspace and question.workspace.get("diff"):
+        blocks.append(_block("Changes made in the workspace:", str(question.workspace["diff"])))
+    if question.output is not None:
+        blocks.append(_block("Text to judge:", question.output))
+    else:
+        blocks.append(_artifact(question.artifact.version))
+    return "\n\n".join(blocks)
+
+
+def _artifact(version: Version) -> str:
+    if not version.is_folder:
+        return _block("Text to judge:", version.text)
+    texts = version.texts
+    tree = "\n".join(
+        _path(path) if path in texts else f"{_path(path)} (not text, {len(version.files[path].data)} bytes)"
+        for path in sorted(version.files)
+    )
+    fence = _fence(tree + "\n" + "\n".join(texts.values()))
+    files = [_fenced(fence, text, _path(path)) for path, text in texts.items()]
+    return "\n\n".join(
+        [f"Text to judge, a folder of {len(version.files)} files:\n{_fenced(fence, tree)}", *files]
+    )
+
+
+def _block(title: str, text: str) -> str:
+    return f"{title}\n{_fenced(_fence(text), text)}"
+
+
+def _fenced(fence: str, text: str, name: str = "") -> str:
+    end = "" if not text or text.endswith("\n") else "\n"
+    return f"{fence}{name}\n{text}{end}{fence}"
+
+
+def _fence(text: str) -> str:
+    """A fence that does not occur in the text: more backticks in a row than it holds, else a word of its own digest."""
+    longest = max(map(len, re.findall("`+", text)), default=0) if "`" in text else 0
+    if longest < 12:
+        return "`" * max(3, longest + 1)
+    seed = _encoded(text)
+    while True:
+        seed = sha256(seed).digest()
+        fence = f"~~~{seed.hex()[:16]}~~~"
+        if fence not in text:
+            return fence
+
+
+def _path(path: str) -> str:
+    """A file's name on one line: names are data too, and may hold line breaks."""
+    return "".join(c if c.isprintable() and c != "`" else f"\\x{ord(c):02x}" for c in path)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _sendable(text: str) -> str:
+    """Lone surrogates (from a target's odd output) cannot be sent as UTF-8."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,387 @@
+"""Documents: what `--json` prints, built from events. Every other form of a report is drawn from these.
+
+    honestone.scorecard/1     one artifact or output, judged
+    honestone.improvement/1   one run of the loop
+
+JSON numbers are points (0-100), unrounded to 1e-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from honestone.core import events
+from honestone.core.ballot import CHECK, Answer, Ballot, State, ballot_from_plain
+from honestone.core.events import Event
+from honestone.core.evidence import find_quote
+from honestone.core.focus import below_floor
+from honestone.core.loop import CONSULTATIONS, LoopState, Result, Round
+from honestone.core.numbers import to_points
+from honestone.core.proposal import Change
+from honestone.core.rubric import Rubric, as_written
+from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer
+from honestone.core.verdict import Outcome, Verdict, judge_gate
+
+SCORECARD = "honestone.scorecard/1"
+IMPROVEMENT = "honestone.improvement/1"
+
+_TOKENS = ("input_tokens", "output_tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a scorecard document says beside the scores. `text` is what quotes are looked up in, if it is at hand."""
+
+    path: str
+    digest: str
+    contract: str
+    run: str | None
+    usage: Mapping[str, Any]
+    text: str | None = None
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+
+
+def scorecard_document(scorer: Scorer, ballots: Sequence[Ballot], facts: Facts) -> dict[str, Any]:
+    """One scorecard with its verdict."""
+    card = scorer.card(ballots)
+    verdict = judge_gate(card, scorer.rubric)
+    if facts.error is not None:
+        verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
+    rubric = scorer.rubric
+    asked = rubric.asks_judges
+    quotes = _Quotes(facts.text)
+    criteria = [_criterion(line, quotes) for line in card.lines]
+    flags = [*card.flags]
+    if any(ballot.judge.startswith("mock") for ballot in ballots):
+        flags.append("mock: nobody looked at this; the marks try the wiring only")
+    return {
+        "schema": SCORECARD,
+        "title": rubric.title,
+        "artifact": {"path": facts.path, "digest": facts.digest},
+        "verdict": str(verdict.outcome),
+        "reasons": list(verdict.reasons),
+        "score": _points(card.score),
+        "interval": _interval(card.low, card.high),
+        "threshold": as_written(rubric.threshold * 100),
+        "floor": as_written(rubric.floor * 100),
+        "low_confidence": asked and card.low_confidence,
+        "criteria": criteria,
+        "judges": judge_states(ballots),
+        "flags": flags,
+        "evidence_found": quotes.counts,
+        "contract": facts.contract,
+        "run": facts.run,
+        "usage": dict(facts.usage),
+        **({"notes": list(facts.notes)} if facts.notes else {}),
+    }
+
+
+def judge_states(ballots: Iterable[Ballot]) -> list[dict[str, Any]]:
+    """Who took part; checks are no judge."""
+    out = []
+    for ballot in ballots:
+        if ballot.judge != CHECK:
+            entry: dict[str, Any] = {"id": ballot.judge, "state": str(ballot.state), "reason": ballot.reason}
+            if ballot.problems:
+                entry["problems"] = list(ballot.problems)
+            if ballot.repairs:
+                entry["repairs"] = list(ballot.repairs)
+            out.append(entry)
+    return out
+
+
+class _Quotes:
+    """Looks quotes up once each and counts what was found."""
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+        self._known: dict[str, bool] = {}
+        self._quoted = self._found = 0
+
+    def found(self, quote: str) -> bool | None:
+        if self._text is None:
+            return None
+        if quote not in self._known:
+            self._known[quote] = find_quote(quote, self._text) is not None
+        self._quoted += 1
+        self._found += self._known[quote]
+        return self._known[quote]
+
+    @property
+    def counts(self) -> dict[str, int] | None:
+        return {"found": self._found, "quoted": self._quoted} if self._quoted else None
+
+
+def _criterion(line: Line, quotes: _Quotes) -> dict[str, Any]:
+    criterion = line.criterion
+    return {
+        "id": criterion.id,
+        "parent": line.parent,
+        "requirement": criterion.requirement,
+        "score": _points(line.score),
+        "interval": _interval(line.low, line.high),
+        "weight": as_written(criterion.weight),
+        "floor": as_written(line.floor * 100),
+        "required": criterion.required,
+        "below_floor": line.is_below_floor,
+        "spread": to_points(line.spread),
+        "by_judge": {judge: to_points(score) for judge, score in line.by_judge.items()},
+        "applies": line.applies,
+        "voters": line.voters,
+        "is_penalty": criterion.is_penalty,
+        "items": [_item(item, quotes) for item in line.items],
+    }
+
+
+def _item(line: ItemLine, quotes: _Quotes) -> dict[str, Any]:
+    item = line.item
+    evidence: list[dict[str, Any]] = []
+    suggestions: list[dict[str, str]] = []
+    for judge, mark in line.votes:
+        for quote in mark.evidence:
+            evidence.append(
+                {"judge": judge, "quote": quote, "found": None if judge == CHECK else quotes.found(quote)}
+            )
+        if mark.suggestion and mark.suggestion.strip():
+            suggestions.append({"judge": judge, "text": mark.suggestion})
+    scale = item.anchors
+    return {
+        "id": item.id,
+        "requirement": item.requirement,
+        "kind": "check" if item.check else "anchors" if scale else "yes-no",
+        "scale": [as_written(scale.lowest), as_written(scale.highest)] if scale else None,
+        "met": None if line.met is None else round(float(line.met), 11),
+        "unmet": line.unmet,
+        "applies": line.applies,
+        "votes": {judge: _vote(mark.answer) for judge, mark in line.votes},
+        "evidence": evidence,
+        "suggestion": suggestions[0]["text"] if suggestions else None,
+        "suggestions": suggestions,
+        "note": None,
+    }
+
+
+def add_notes(document: dict[str, Any], ballots: Sequence[Ballot]) -> dict[str, Any]:
+    """Say at each item without an answer why nobody answered."""
+    why: dict[tuple[str, str], list[str]] = {}
+    for ballot in ballots:
+        for key, reason in ballot.abstained.items():
+            why.setdefault(key, []).append(f"{ballot.judge}: {reason}")
+    for criterion in document["criteria"]:
+        for item in criterion["items"]:
+            told = why.get((criterion["id"], item["id"]))
+            if told:
+                item["note"] = "; ".join(told)
+    return document
+
+
+def _vote(answer: Answer) -> str | int | float:
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    return answer
+
+
+def _points(score: Fraction | None) -> float | None:
+    return None if score is None else to_points(score)
+
+
+def _interval(low: Fraction, high: Fraction) -> list[float]:
+    return [to_points(low), to_points(high)]
+
+
+def usage_document(total: Mapping[str, Any], here: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Calls, tokens and money of a run; `this_process` is what this command spent."""
+    out = {
+        "judge_calls": total.get("judge_calls", 0),
+        "cached_calls": total.get("cached_calls", 0),
+        "worker_calls": total.get("worker_calls", 0),
+        **{name: total.get(name, 0) for name in _TOKENS},
+        "usd": total.get("usd"),
+    }
+    if total.get("target_calls"):
+        out["target_calls"] = total["target_calls"]
+    if here is not None:
+        out["this_process"] = usage_document(here)
+    return out
+
+
+# ---------------------------------------------------------------------------------------------------------- judged artifacts
+
+
+def judged_document(
+    scorer: Scorer, started: Event, judged: Event, *, run: str, text: str | None
+) -> dict[str, Any]:
+    """The scorecard of one `judged` event of an `eval` run."""
+    ballots = [ballot_from_plain(plain) for plain in judged["ballots"]]
+    usage = usage_document(judged.get("spend", {}), judged.get("spend", {}))
+    facts = Facts(
+        path=judged["path"], digest=judged["digest"], contract=started["contract_id"], run=run, usage=usage, text=text,
+        notes=tuple(judged.get("notes", ())), error=judged.get("error"),
+    )  # fmt: skip
+    document = add_notes(scorecard_document(scorer, ballots, facts), ballots)
+    if "output" in judged:
+        document["output"] = judged["output"]
+    return document
+
+
+# ---------------------------------------------------------------------------------------------------------- loops
+
+
+def improvement_document(
+    state: LoopState,
+    log: Sequence[Event],
+    *,
+    run: str,
+    usage: Mapping[str, Any],
+    text_of: Callable[[str], str | None],
+    report: str | None,
+    resumed: bool = False,
+) -> dict[str, Any]:
+    """A run of the loop, finished or not (then its result is INTERRUPTED)."""
+    started = log[0]
+    artifact = started["artifact"]
+    stop = state.finished
+    best_round = next((r.number for r in state.rounds if r.version == state.best and r.accepted), 0)
+
+    def card_of(version: str) -> dict[str, Any]:
+        ballots = list(state.ballots.get((version, "panel"), {}).values())
+        facts = Facts(
+            path=artifact["path"], digest=version, contract=started["contract_id"], run=run,
+            usage=usage_document(_spend_on(log, version)), text=text_of(version),
+        )  # fmt: skip
+        return add_notes(scorecard_document(state.scorer, ballots, facts), ballots)
+
+    return {
+        "schema": IMPROVEMENT,
+        "title": state.rubric.title,
+        "artifact": {"path": artifact["path"], "digest": state.best, "original": state.original},
+        "result": str(stop.result) if stop else str(Result.INTERRUPTED),
+        "reason": stop.reason if stop else "stopped before the end; the same command goes on",
+        "best_round": best_round,
+        "threshold": as_written(state.rubric.threshold * 100),
+        "floor": as_written(state.rubric.floor * 100),
+        "policy": started["policy"],
+        "worker": started["worker"],
+        "limits": started["limits"],
+        "rounds": [
+            _round(state, entry, event) for entry, event in zip(state.rounds, _proposals(log), strict=True)
+        ],
+        "baseline": card_of(state.original),
+        "final": card_of(state.best),
+        "certification": _certification(state),
+        "contract": started["contract_id"],
+        "run": run,
+        "report": report,
+        "resumed": resumed,
+        "usage": dict(usage),
+    }
+
+
+def _proposals(log: Iterable[Event]) -> list[Event]:
+    return [event for event in log if event["type"] == events.PROPOSED]
+
+
+def _spend_on(log: Iterable[Event], version: str) -> dict[str, Any]:
+    total: dict[str, Any] = {}
+    for event in log:
+        if event["type"] == events.BALLOT and event["version"] == version:
+            for name, value in event.get("spend", {}).items():
+                total[name] = total.get(name, 0) + value
+    return total
+
+
+def _round(state: LoopState, entry: Round, event: Event) -> dict[str, Any]:
+    before = state.card(entry.base)
+    judged = (
+        entry.version is not None and entry.outcome is Change.CHANGED and _is_judged(state, entry.version)
+    )
+    after: Scorecard | None = state.card(entry.version) if judged and entry.version else None
+    ballots = list(state.ballots.get((entry.version or "", "panel"), {}).values()) if judged else []
+    return {
+        "round": entry.number,
+        "focus": list(entry.focus),
+        "outcome": str(entry.outcome),
+        "outcome_detail": entry.detail,
+        "decision": "accepted" if entry.accepted else "rejected" if entry.accepted is False else None,
+        "reason": entry.reason,
+        "score_before": _points(before.score),
+        "score_after": _points(after.score) if after else None,
+        "interval_after": _interval(after.low, after.high) if after else None,
+        "criteria": _moves(before, after) if after else [],
+        "judges": judge_states(ballots),
+        "diff": event.get("diff"),
+        "version": entry.version,
+        "floor_violations": sorted(below_floor(after)) if after else [],
+        "flags": list(after.flags) if after else [],
+    }
+
+
+def _is_judged(state: LoopState, version: str) -> bool:
+    return bool(state.ballots.get((version, "panel")))
+
+
+def _moves(before: Scorecard, after: Scorecard) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": new.criterion.id,
+            "before": _points(old.score),
+            "after": _points(new.score),
+            "by_judge": {judge: to_points(score) for judge, score in new.by_judge.items()},
+        }
+        for old, new in zip(before.lines, after.lines, strict=True)
+    ]
+
+
+def _certification(state: LoopState) -> dict[str, Any]:
+    """What the held-out judges said of the version that is delivered."""
+    if not state.needs_witness:
+        return {
+            "needed": False,
+            "ok": None,
+            "judges": [],
+            "reason": "code alone decides, so no witness is needed",
+        }
+    version = state.best
+    verdicts = state.certifications(version)
+    judges = []
+    for judge in state.holdouts:
+        ballot = state.ballots.get((version, "holdout"), {}).get(judge)
+        verdict = verdicts.get(judge)
+        checks = state.ballots.get((version, "panel"), {}).get(CHECK)
+        card = state.scorer.card([ballot, checks] if checks else [ballot]) if ballot else None
+        judges.append(
+            {
+                "id": judge,
+                "verdict": str(verdict.outcome) if verdict else None,
+                "score": _points(card.score) if card else None,
+                "state": str(ballot.state) if ballot else str(State.SKIPPED),
+                "reason": (ballot.reason or "; ".join(verdict.reasons) or None)
+                if ballot and verdict
+                else "not asked",
+            }
+        )
+    asked = bool(verdicts)
+    return {
+        "needed": True,
+        "ok": state.is_certified(version)
+        if asked
+        else None
+        if not state.holdouts
+        else False
+        if state.consulted
+        else None,
+        "judges": judges,
+        "consulted": len(state.consulted),
+        "consultations": CONSULTATIONS,
+        "reason": None if state.holdouts else "no held-out judge was named (--holdout)",
+    }
+
+
+def rubric_of(started: Event) -> Rubric:
+    from honestone.core.rubric import from_plain
+
+    return from_plain(started["rubric"])

@@ -1,0 +1,298 @@
+"""Artifacts on disk: read in whole or refused by name, copied to private places, replaced atomically."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from honestone.core.artifact import Entry, Version
+from honestone.core.errors import FileError
+
+MAX_BYTES = 10_000_000
+"""An artifact larger than this is refused unless `--max-size` allows it."""
+
+NEVER_PART = frozenset(
+    {".git", ".hg", ".svn", ".honestone", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".pytest_cache",
+     ".ruff_cache", ".hypothesis", ".tox", ".DS_Store"}
+)  # fmt: skip
+"""Names that are never part of a folder artifact: version control, caches, our own store."""
+
+_JUNK_ENDINGS = ("~", ".swp", ".swo", ".pyc", ".orig", ".bak")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A version read from disk and what was left out of it, in words."""
+
+    version: Version
+    notes: tuple[str, ...] = ()
+
+
+def load_artifact(path: Path, *, exclude: Collection[Path] = (), max_bytes: int = MAX_BYTES) -> Loaded:
+    """The file or folder at `path`. `exclude` are resolved paths (rubric, suite) that are no part of it.
+
+    Raises FileError for what is missing, empty, too large, binary or not UTF-8, naming it.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileError(f"there is no file or folder {str(path)!r}", hint=_near(path)) from None
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read {str(path)!r}: {_why(error)}") from None
+    if stat.S_ISDIR(mode):
+        return _load_folder(path, exclude, max_bytes)
+    if not stat.S_ISREG(mode):
+        raise FileError(f"{str(path)!r} is neither a file nor a folder")
+    return Loaded(load_file(path, max_bytes=max_bytes))
+
+
+def load_file(path: Path, *, max_bytes: int = MAX_BYTES) -> Version:
+    """A text file as a version. Raises FileError as `load_artifact` does."""
+    try:
+        with open(path, "rb", buffering=0) as stream:
+            status = os.fstat(stream.fileno())
+            if status.st_size > max_bytes:
+                raise _too_large(path, status.st_size, max_bytes)
+            data = stream.read()
+    except OSError as error:
+        raise FileError(f"cannot read {str(path)!r}: {_why(error)}") from None
+    if not data.strip():
+        raise FileError(f"{str(path)!r} is empty", hint="there is nothing to judge in it; write a first draft")
+    require_text(data, str(path))
+    return Version({path.name: Entry(data, bool(status.st_mode & 0o100))}, is_folder=False)
+
+
+def require_text(data: bytes, name: str) -> str:
+    """The text of a file. Raises FileError that names the offset of what is not text."""
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise FileError(
+            f"{name!r} is a binary file (NUL byte at offset {nul})", hint="judge a text file, or a folder of them"
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(
+            f"{name!r} is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}",
+            hint=f"convert it, for example: iconv -f latin1 -t utf-8 {name} > new",
+        ) from None
+
+
+def _load_folder(root: Path, exclude: Collection[Path], max_bytes: int) -> Loaded:
+    files: dict[str, Entry] = {}
+    notes: list[str] = []
+    total = 0
+    for path in _walk(root, notes):
+        if exclude and path.resolve() in exclude:
+            continue
+        try:
+            size = path.stat().st_size
+            total += size
+            if total > max_bytes:
+                raise _too_large(root, total, max_bytes, at_least=True)
+            files[path.relative_to(root).as_posix()] = Entry(path.read_bytes(), os.access(path, os.X_OK))
+        except OSError as error:
+            notes.append(f"left out {path.relative_to(root)}: {_why(error)}")
+    version = Version(dict(sorted(files.items())), is_folder=True)
+    if not any(text.strip() for text in version.texts.values()):
+        raise FileError(f"the folder {str(root)!r} holds no readable text file", hint=_left_out(notes))
+    return Loaded(version, tuple(notes))
+
+
+def _walk(root: Path, notes: list[str]) -> Iterator[Path]:
+    """Regular files below a folder in path order. Links are never followed: each is left out with a note."""
+    for folder, folders, names in os.walk(root, followlinks=False):
+        here = Path(folder)
+        kept = []
+        for name in sorted(folders):
+            if (here / name).is_symlink():
+                notes.append(f"left out {(here / name).relative_to(root)}: a link")
+            elif name not in NEVER_PART:
+                kept.append(name)
+        folders[:] = kept
+        for name in sorted(names):
+            path = here / name
+            if path.is_symlink():
+                notes.append(f"left out {path.relative_to(root)}: a link")
+            elif name not in NEVER_PART and not name.endswith(".pyc"):
+                if path.is_file():
+                    yield path
+                else:
+                    notes.append(f"left out {path.relative_to(root)}: not a regular file")
+
+
+def _left_out(notes: list[str]) -> str | None:
+    return "; ".join(notes[:3]) or None
+
+
+def _too_large(path: Path, size: int, limit: int, *, at_least: bool = False) -> FileError:
+    more = "at least " if at_least else ""
+    return FileError(
+        f"{str(path)!r} has {more}{size / 1e6:.1f} MB, more than the limit of {limit / 1e6:g} MB",
+        hint=f"leave files out, or raise the limit with --max-size {int(size / 1e6) + 1} (in MB)",
+    )
+
+
+def _near(path: Path) -> str | None:
+    from difflib import get_close_matches
+
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return None
+    near = get_close_matches(path.name, names, n=1)
+    return f"did you mean {str(path.parent / near[0])!r}?" if near else None
+
+
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+# ---------------------------------------------------------------------------------------------------------- writing
+
+
+def write_atomically(path: Path, data: bytes, *, executable: bool | None = None) -> None:
+    """Replace a file so that at every moment it holds either the old or the new bytes. A link is written through."""
+    real = Path(os.path.realpath(path))
+    real.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        mode = stat.S_IMODE(real.stat().st_mode)
+    except FileNotFoundError:
+        mode = 0o644
+    if executable is not None:
+        mode = mode | 0o111 if executable else mode & ~0o111
+    handle, name = tempfile.mkstemp(dir=real.parent, prefix=".honestone-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(name, mode)
+        os.replace(name, real)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def deliver(path: Path, before: Version, after: Version) -> None:
+    """Bring the artifact at `path` from one version to another; only what differs is touched.
+
+    Raises FileError when the disk or the permissions do not allow it.
+    """
+    try:
+        if not after.is_folder:
+            (entry,) = after.files.values()
+            write_atomically(path, entry.data)
+            return
+        for name, entry in after.files.items():
+            if before.files.get(name) != entry or not (path / name).exists():
+                write_atomically(_inside(path, name), entry.data, executable=entry.executable)
+        for name in before.files.keys() - after.files.keys():
+            _inside(path, name).unlink(missing_ok=True)
+            _drop_empty_folders(path, (path / name).parent)
+    except OSError as error:
+        raise FileError(
+            f"cannot write {str(path)!r}: {_why(error)}",
+            hint="the accepted version is in the store; make the place writable and run the same command again",
+        ) from None
+
+
+def materialise(version: Version, place: Path) -> None:
+    """Write a version below `place`, an existing empty folder."""
+    for name, entry in version.files.items():
+        target = _inside(place, name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(entry.data)
+        if entry.executable:
+            target.chmod(0o755)
+
+
+def _inside(root: Path, name: str) -> Path:
+    target = root / name
+    if ".." in Path(name).parts or Path(name).is_absolute():
+        raise FileError(f"{name!r} leads out of the artifact")
+    return target
+
+
+def _drop_empty_folders(root: Path, folder: Path) -> None:
+    while folder != root and folder.is_relative_to(root):
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent
+
+
+# ---------------------------------------------------------------------------------------------------------- private copies
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateCopy:
+    """A worker's copy of an artifact in a folder of its own. `beside` are files that lie in it but are no part of it."""
+
+    root: Path
+    place: Path
+    is_folder: bool
+    beside: dict[str, Entry]
+
+
+def make_copy(version: Version, root: Path, *, name: str, beside: dict[str, Entry] | None = None) -> PrivateCopy:
+    """`root` is a new empty folder. A folder artifact becomes `root/NAME/`, a file `root/NAME`."""
+    beside = beside or {}
+    if not version.is_folder:
+        materialise(version, root)
+        return PrivateCopy(root, root / next(iter(version.files)), False, {})
+    place = root / name
+    place.mkdir(parents=True)
+    materialise(version, place)
+    for path, entry in beside.items():
+        target = _inside(place, path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(entry.data)
+    return PrivateCopy(root, place, True, beside)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """What a worker left: the version (None: the artifact is gone), strays, and why it cannot be read."""
+
+    version: Version | None
+    strays: tuple[str, ...] = ()
+    trouble: str | None = None
+
+
+def read_back(copy: PrivateCopy, *, max_bytes: int = MAX_BYTES) -> ReadBack:
+    """Look at a private copy after the worker. Links are strays; so are edits of files that are no part of the artifact."""
+    strays = _strays(copy)
+    if copy.place.is_symlink() or not copy.place.exists():
+        return ReadBack(None, strays)
+    if copy.place.is_dir() != copy.is_folder:
+        return ReadBack(None, strays, "the artifact is no longer a " + ("folder" if copy.is_folder else "file"))
+    exclude = {(copy.place / name).resolve() for name in copy.beside}
+    try:
+        return ReadBack(load_artifact(copy.place, exclude=exclude, max_bytes=max_bytes).version, strays)
+    except FileError as error:
+        empty = not copy.is_folder and copy.place.stat().st_size == 0
+        return ReadBack(None, strays, None if empty else error.message.replace(str(copy.root) + os.sep, ""))
+
+
+def _strays(copy: PrivateCopy) -> tuple[str, ...]:
+    found: list[str] = []
+    for folder, folders, names in os.walk(copy.root):
+        folders[:] = [name for name in folders if name not in NEVER_PART]
+        for name in sorted([*names, *(f for f in folders if (Path(folder) / f).is_symlink())]):
+            path = Path(folder) / name
+            inside = copy.is_folder and path.is_relative_to(copy.place)
+            if path.is_symlink():
+                found.append(f"{path.relative_to(copy.root)} (a link)")
+            elif not inside and path != copy.place and name not in NEVER_PART and not name.endswith(_JUNK_ENDINGS):
+                found.append(str(path.relative_to(copy.root)))
+    for name, entry in copy.beside.items():
+        path = copy.place / name
+        if not path.is_file() or path.read_bytes() != entry.data:
+            found.append(name)
+    return tuple(found)

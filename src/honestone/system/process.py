@@ -1,0 +1,524 @@
+"""Programs: started in a group of their own, fed, watched by one thread each, and ended with all they started.
+
+A program's output is capped, its time is limited, and nothing that it leaves behind survives it. (A grandchild that
+opens a session of its own leaves the group; only a sandbox with its own process ids, `sandbox.py`, ends that one too.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import selectors
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from honestone.core.errors import UsageError
+
+OUTPUT_LIMIT: Final = 4_000_000
+GRACE: Final = 0.5
+"""Seconds between asking a group to end (SIGTERM) and ending it (SIGKILL)."""
+
+_CHUNK: Final = 65_536
+_LARGE_FILE: Final = 50_000_000
+
+_PASSED_ON: Final = frozenset(
+    {"PATH", "LANG", "LANGUAGE", "HOME", "TMPDIR", "TEMP", "TMP", "TERM", "COLORTERM", "NO_COLOR", "TZ"}
+    | {"USER", "LOGNAME", "SHELL", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+    | {"SYSTEMROOT", "COMSPEC", "PATHEXT"}
+)
+_SECRET: Final = re.compile(
+    r"key|token|secret|passw|passphrase|credential|auth|cookie|session", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a program and each of its children may use. None is no limit beyond the ones it inherits.
+
+    `processes` counts all processes of the user, as the system does, and does not hold for root.
+    """
+
+    memory_bytes: int | None = None
+    cpu_seconds: int | None = None
+    file_bytes: int | None = None
+    processes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a program ended. `exit` is None when its time ran out, negative when a signal ended it.
+
+    `truncated`: it wrote more than the limit and was ended for that; what came before is here.
+    """
+
+    exit: int | None
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool
+    truncated: bool
+    duration: float
+
+
+class NotStarted(Exception):
+    """The program never ran: not found, not executable, or no such working directory."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+# ------------------------------------------------------------------------------------------- words and environment
+
+
+def split_command(command: str) -> list[str]:
+    """The words of a command line, as a POSIX shell would split them. Raises UsageError."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(
+            f"the command `{_short(command)}` cannot be split into words: {str(error).lower()}",
+            hint="quote as in a shell: '...' keeps everything as it is",
+        ) from None
+    if not words or not words[0]:
+        raise UsageError("the command is empty", hint="name a program, for example: grep -q Usage README.md")
+    return words
+
+
+def base_environment(
+    extra: Mapping[str, str] | None = None, pass_names: Iterable[str] = ()
+) -> dict[str, str]:
+    """The variables that a program gets: a short list of harmless ones, those named, and `extra` as it is.
+
+    Whatever looks like a key, token or password stays out unless its name is in `pass_names`.
+    """
+    named = frozenset(pass_names)
+    env = {name: value for name, value in os.environ.items() if name in named or _is_harmless(name)}
+    env.setdefault("PATH", os.defpath)
+    env.update(extra or {})
+    return env
+
+
+def _is_harmless(name: str) -> bool:
+    return (name in _PASSED_ON or name.startswith("LC_")) and not _SECRET.search(name)
+
+
+def find_program(name: str, *, cwd: Path, env: Mapping[str, str]) -> str:
+    """The path of the program that `name` starts: as it is with a slash in it, else from PATH. Raises NotStarted."""
+    if "\0" in name:
+        raise NotStarted("the command holds a NUL character")
+    if "/" not in name:
+        found = shutil.which(name, path=env.get("PATH", os.defpath))
+        if found is None:
+            raise NotStarted(f"command not found: {name}")
+        return os.path.abspath(found)
+    path = cwd / name
+    if path.is_dir():
+        raise NotStarted(f"{name} is a folder, not a program")
+    if not path.exists():
+        raise NotStarted(f"no such file: {name}")
+    if not os.access(path, os.X_OK):
+        raise NotStarted(f"{name} is not executable (chmod +x makes it so)")
+    return os.path.abspath(path)
+
+
+def describe_command(argv: Sequence[str], cwd: Path) -> dict[str, Any]:
+    """What a command is, for keys: its words, and the digest of each word that is an existing file."""
+    files = {}
+    for word in argv:
+        digest = _file_digest(cwd / word)
+        if digest is not None:
+            files[word] = digest
+    return {"command": list(argv), "files": files}
+
+
+def _file_digest(path: Path) -> str | None:
+    try:
+        if not path.is_file():
+            return None
+        stat = path.stat()
+        if stat.st_size > _LARGE_FILE:
+            return "sha256:" + hashlib.sha256(f"{stat.st_size}:{stat.st_mtime_ns}".encode()).hexdigest()
+        with path.open("rb") as file:
+            return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
+    except (
+        OSError,
+        ValueError,
+    ):  # unreadable, a name too long for a file, a NUL in it: no file that can be named
+        return None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# ------------------------------------------------------------------------------------------------------------ run
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: bytes = b"",
+    timeout: float | None = None,
+    output_limit: int = OUTPUT_LIMIT,
+    limits: Limits | None = None,
+    merge_stderr: bool = False,
+) -> Ended:
+    """Run a program to its end and end all it started. Raises NotStarted when it could not begin.
+
+    It is never waited for longer than `timeout` and a short grace. When the task is cancelled the program is ended
+    first. `output_limit` counts stdout and stderr together.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Ended] = loop.create_future()
+    stop_read, stop_write = os.pipe()
+
+    def work() -> None:
+        try:
+            watched = _Watched(argv, cwd, env, stdin, timeout, output_limit, limits, merge_stderr, stop_read)
+            ended = watched.watch()
+        except BaseException as error:
+            _tell(loop, done, error)
+        else:
+            _tell(loop, done, ended)
+
+    try:
+        # A thread of its own: the loop's pool is small, and asyncio's child watchers wait for inherited pipes.
+        threading.Thread(target=work, name="honestone-program", daemon=True).start()
+        await asyncio.wait([done])
+    except asyncio.CancelledError:
+        os.write(stop_write, b"x")
+        while not done.done():  # bounded: the thread needs the grace and no more
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([done])
+        done.exception()
+        raise
+    finally:
+        os.close(stop_read)
+        os.close(stop_write)
+    return done.result()
+
+
+def _tell(
+    loop: asyncio.AbstractEventLoop, done: asyncio.Future[Ended], outcome: Ended | BaseException
+) -> None:
+    def settle() -> None:
+        if isinstance(outcome, BaseException):
+            done.set_exception(outcome)
+        else:
+            done.set_result(outcome)
+
+    with contextlib.suppress(RuntimeError):  # the loop is gone, and with it whoever asked
+        loop.call_soon_threadsafe(settle)
+
+
+class _Watched:
+    """One program, from start to end, seen from the thread that watches it."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: bytes,
+        timeout: float | None,
+        output_limit: int,
+        limits: Limits | None,
+        merge_stderr: bool,
+        stop: int,
+    ) -> None:
+        self._started = time.monotonic()
+        self._deadline = None if timeout is None else self._started + timeout
+        self._room = output_limit
+        self._unfed = memoryview(stdin)
+        self._exited = self._stopped = self._timed_out = self._truncated = False
+        self._refused = b""
+        self._stdout, self._stderr = bytearray(), bytearray()
+        self._readers: dict[IO[bytes], bytearray] = {}
+        self._pidfd: int | None = None
+        self._report: int | None = None
+        self._process = self._start(argv, cwd, env, limits, merge_stderr, feed=bool(stdin))
+        self._selector = selectors.DefaultSelector()
+        self._register(stop)
+
+    def watch(self) -> Ended:
+        try:
+            self._pump()
+            self._end_group()
+            self._drain()
+            self._hear()
+        finally:
+            self._release()
+        if self._refused:
+            raise NotStarted(f"cannot be executed: {os.strerror(int(self._refused))}")
+        return Ended(
+            exit=None if self._timed_out else self._process.returncode,
+            stdout=bytes(self._stdout),
+            stderr=bytes(self._stderr),
+            timed_out=self._timed_out,
+            truncated=self._truncated,
+            duration=time.monotonic() - self._started,
+        )
+
+    def _start(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        limits: Limits | None,
+        merge_stderr: bool,
+        *,
+        feed: bool,
+    ) -> subprocess.Popen[bytes]:
+        if not cwd.is_dir():
+            raise NotStarted(f"no such folder: {cwd}")
+        if not argv:
+            raise NotStarted("the command is empty")
+        words, program = list(argv), find_program(argv[0], cwd=cwd, env=env)
+        pass_fds: tuple[int, ...] = ()
+        report_write = None
+        if limits is not None:
+            # Limits are set by a small program that then becomes the real one: `preexec_fn` is unsafe with threads.
+            self._report, report_write = os.pipe()
+            pass_fds = (report_write,)
+            words = _launcher(limits, report_write, program, words)
+            program = sys.executable
+        try:
+            process = subprocess.Popen(
+                words,
+                executable=program,
+                cwd=cwd,
+                env=dict(env),
+                stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=pass_fds,
+            )
+        except (OSError, ValueError) as error:
+            if self._report is not None:
+                os.close(self._report)
+            raise NotStarted(_why_not(argv[0], error)) from None
+        finally:
+            if report_write is not None:
+                os.close(report_write)
+        _LIVE.add(process.pid)
+        return process
+
+    def _register(self, stop: int) -> None:
+        process, selector = self._process, self._selector
+        for pipe, buffer in ((process.stdout, self._stdout), (process.stderr, self._stderr)):
+            if pipe is not None:
+                os.set_blocking(pipe.fileno(), False)
+                self._readers[pipe] = buffer
+                selector.register(pipe, selectors.EVENT_READ, lambda pipe=pipe: self._read(pipe))
+        if process.stdin is not None:
+            os.set_blocking(process.stdin.fileno(), False)
+            selector.register(process.stdin, selectors.EVENT_WRITE, self._feed)
+        selector.register(stop, selectors.EVENT_READ, self._stop)
+        if self._report is not None:
+            os.set_blocking(self._report, False)
+            selector.register(self._report, selectors.EVENT_READ, self._hear)
+        if hasattr(os, "pidfd_open"):
+            with contextlib.suppress(OSError):
+                self._pidfd = os.pidfd_open(process.pid)
+                selector.register(self._pidfd, selectors.EVENT_READ, self._exit)
+
+    def _pump(self) -> None:
+        """Feed and read until it ends or has to."""
+        while not (self._exited or self._stopped or self._truncated):
+            now = time.monotonic()
+            if self._deadline is not None and now >= self._deadline:
+                self._timed_out = True
+                return
+            wait = None if self._deadline is None else self._deadline - now
+            if self._pidfd is None:  # no way to be woken by its end (macOS): look often
+                wait = 0.02 if wait is None else min(wait, 0.02)
+            for key, _ in self._selector.select(wait):
+                key.data()
+            if self._pidfd is None and self._process.poll() is not None:
+                self._exited = True
+
+    def _exit(self) -> None:
+        self._exited = True
+
+    def _stop(self) -> None:
+        self._stopped = True
+
+    def _hear(self) -> None:
+        """The launcher's word that it could not become the program; nothing when it could."""
+        if self._report is None:
+            return
+        with contextlib.suppress(BlockingIOError):
+            heard = os.read(self._report, 64)
+            self._refused += heard
+            if not heard:
+                self._selector.unregister(self._report)
+                os.close(self._report)
+                self._report = None
+
+    def _feed(self) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None
+        try:
+            self._unfed = self._unfed[os.write(pipe.fileno(), self._unfed[:_CHUNK]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:  # it does not read its input, which is its right
+            self._unfed = self._unfed[:0]
+        if not self._unfed:
+            self._selector.unregister(pipe)
+            pipe.close()
+
+    def _read(self, pipe: IO[bytes]) -> bool:
+        """Take what is there. False when there is nothing more for now, or ever."""
+        try:
+            data = os.read(pipe.fileno(), _CHUNK)
+        except BlockingIOError:
+            return False
+        if not data:
+            self._selector.unregister(pipe)
+            del self._readers[pipe]
+            return False
+        self._readers[pipe] += data[: self._room]
+        self._truncated = self._truncated or len(data) > self._room
+        self._room -= min(len(data), self._room)
+        return True
+
+    def _drain(self) -> None:
+        """What was written before the end. A pipe that somebody still holds is not waited for."""
+        for pipe in list(self._readers):
+            while not self._truncated and self._read(pipe):
+                pass
+
+    def _end_group(self) -> None:
+        """End what is left of the group: ask, wait a little, then end it."""
+        if self._signal(signal.SIGTERM) and self._is_left_after(GRACE):
+            for _ in range(20):  # more than once: a group may fork faster than it is ended
+                if not self._signal(signal.SIGKILL) or not self._is_left_after(0.1):
+                    break
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+
+    def _is_left_after(self, seconds: float) -> bool:
+        until, pause = time.monotonic() + seconds, 0.001
+        while True:
+            self._process.poll()  # a zombie counts as a member until it is reaped
+            if not (self._signal(0) and _has_living_member(self._process.pid)):
+                return False
+            if time.monotonic() >= until:
+                return True
+            time.sleep(pause)
+            pause = min(pause * 2, 0.02)
+
+    def _signal(self, number: int) -> bool:
+        """False when nobody is left in the group."""
+        try:
+            os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):  # macOS: only zombies are left
+            return False
+        return True
+
+    def _release(self) -> None:
+        _LIVE.discard(self._process.pid)
+        self._selector.close()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+        for fd in (self._pidfd, self._report):
+            if fd is not None:
+                os.close(fd)
+
+
+def _has_living_member(group: int) -> bool:
+    """Whether anyone of a group still runs. In a container without an init the dead may stay as zombies for ever."""
+    try:
+        pids = [name for name in os.listdir("/proc") if name.isdigit()]
+    except FileNotFoundError:  # no /proc (macOS), where init does its work
+        return True
+    for pid in pids:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                state, _, its_group = file.read().rpartition(b")")[2].split()[:3]
+            if int(its_group) == group and state not in b"ZX":
+                return True
+    return False
+
+
+def _why_not(name: str, error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
+        return (
+            f"{name} is no program that this system can run (does a script lack its first line, #!/bin/sh?)"
+        )
+    if isinstance(error, OSError):
+        return f"{name}: {error.strerror or error}"
+    return f"{name}: {error}"
+
+
+_LIVE: set[int] = set()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Nothing outlives us, even when a loop was dropped without being cancelled."""
+    for pid in list(_LIVE):
+        with contextlib.suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+# --------------------------------------------------------------------------------------------------------- limits
+
+# Python ignores SIGPIPE and SIGXFSZ, and what is ignored stays ignored in the program that takes its place.
+_LAUNCH: Final = """\
+import os, resource, signal, sys
+report, limits, program = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+os.set_inheritable(report, False)
+for word in limits.split():
+    name, soft, hard = word.split(":")
+    try:
+        which = getattr(resource, name)
+        top = resource.getrlimit(which)[1]
+        bound = [int(n) if top == resource.RLIM_INFINITY else min(int(n), top) for n in (soft, hard)]
+        resource.setrlimit(which, (bound[0], bound[1]))
+    except (AttributeError, ValueError, OSError):
+        pass
+for name in ("SIGPIPE", "SIGXFSZ"):
+    signal.signal(getattr(signal, name), signal.SIG_DFL)
+try:
+    os.execv(program, sys.argv[4:])
+except OSError as error:
+    os.write(report, str(error.errno).encode())
+    os._exit(127)
+"""
+
+
+def _launcher(limits: Limits, report: int, program: str, argv: Sequence[str]) -> list[str]:
+    words = ["RLIMIT_CORE:0:0"]
+    if limits.memory_bytes is not None:
+        # On Linux RLIMIT_DATA counts memory that can be written. RLIMIT_AS also counts addresses that a runtime
+        # merely reserves (Node: tens of gigabytes) and would stop programs that use little.
+        name = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
+        words.append(f"{name}:{limits.memory_bytes}:{limits.memory_bytes}")
+    if limits.cpu_seconds is not None:
+        words.append(f"RLIMIT_CPU:{limits.cpu_seconds}:{limits.cpu_seconds + 1}")
+    if limits.file_bytes is not None:
+        words.append(f"RLIMIT_FSIZE:{limits.file_bytes}:{limits.file_bytes}")
+    if limits.processes is not None:
+        words.append(f"RLIMIT_NPROC:{limits.processes}:{limits.processes}")
+    return [sys.executable, "-I", "-S", "-c", _LAUNCH, str(report), " ".join(words), program, *argv]

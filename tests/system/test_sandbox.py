@@ -1,0 +1,170 @@
+"""The sandbox: what a program inside can read, write and reach, and what is said when there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from honestone.core.errors import UsageError
+from honestone.system import process, sandbox
+from honestone.system.sandbox import Sandbox
+
+AUTO = Sandbox.choose("auto")
+needs_bwrap = pytest.mark.skipif(
+    AUTO.name != "bwrap", reason="bubblewrap is not installed or does not work here"
+)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    folder = tmp_path / "private" / "work"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def forget_probe() -> Iterator[None]:
+    sandbox._bubblewrap.cache_clear()
+    sandbox._hidden.cache_clear()
+    yield
+    sandbox._bubblewrap.cache_clear()
+    sandbox._hidden.cache_clear()
+
+
+def inside(box: Sandbox, argv: list[str], copy: Path, *visible: Path, timeout: float = 30) -> process.Ended:
+    words = box.wrap(argv, copy, copy.parent, visible)
+    return asyncio.run(process.run(words, cwd=copy, env=process.base_environment(), timeout=timeout))
+
+
+def test_without_a_sandbox_the_command_is_unchanged(copy):
+    """`none` adds nothing and says so."""
+    box = Sandbox.choose("none")
+    assert box.name == "none" and box.wrap(["true", "x"], copy, copy) == ["true", "x"]
+
+
+def test_an_unknown_sandbox_is_a_usage_error():
+    """A word that is no choice is refused with the choices."""
+    with pytest.raises(UsageError) as caught:
+        Sandbox.choose("docker")
+    assert "auto, bwrap, none" in str(caught.value.hint)
+
+
+def test_bwrap_that_is_not_there_is_a_usage_error(monkeypatch, tmp_path, forget_probe):
+    """Asked for by name and absent: said, with what to install. `auto` goes on without."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError) as caught:
+        Sandbox.choose("bwrap")
+    assert "not installed" in caught.value.message and "apt-get install bubblewrap" in str(caught.value.hint)
+    assert Sandbox.choose("auto").name == "none"
+
+
+def test_bwrap_that_does_not_work_counts_as_absent(monkeypatch, tmp_path, forget_probe):
+    """A bubblewrap that the system refuses is not used; its own words are shown when it was asked for."""
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'No permissions to create namespace' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert Sandbox.choose("auto").name == "none"
+    with pytest.raises(UsageError, match="No permissions"):
+        Sandbox.choose("bwrap")
+
+
+@needs_bwrap
+def test_only_the_private_copy_can_be_written(copy, tmp_path):
+    """Inside, the private folder can be written; files outside keep their bytes."""
+    outside = tmp_path / "outside.txt"
+    outside.write_text("before")
+    (copy / "a").write_text("old")
+    ended = inside(
+        AUTO, ["sh", "-c", f"echo new > a; echo harm > {outside}; echo harm > /etc/harm"], copy, outside
+    )
+    assert (copy / "a").read_text() == "new\n"
+    assert outside.read_text() == "before" and not Path("/etc/harm").exists() and ended.exit != 0
+
+
+@needs_bwrap
+def test_no_network(copy):
+    """A server on this machine cannot be reached from inside."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        code = f"import socket; socket.create_connection(('127.0.0.1', {port}), 2); print('reached')"
+        ended = inside(AUTO, [sys.executable, "-c", code], copy)
+        reached = inside(Sandbox.choose("none"), [sys.executable, "-c", code], copy)
+    assert ended.exit != 0 and b"reached" not in ended.stdout
+    assert reached.stdout == b"reached\n"
+
+
+@needs_bwrap
+def test_the_home_is_hidden(copy, tmp_path, monkeypatch, forget_probe):
+    """Files in the home cannot be read, except what is listed as visible."""
+    home = tmp_path / "home"
+    (home / "project").mkdir(parents=True)
+    (home / "secret").write_text("s3cret")
+    (home / "project" / "tool.txt").write_text("shown")
+    monkeypatch.setenv("HOME", str(home))
+    ended = inside(AUTO, ["sh", "-c", f"cat {home}/project/tool.txt {home}/secret"], copy, home / "project")
+    assert ended.stdout == b"shown" and ended.exit != 0
+
+
+@needs_bwrap
+def test_a_home_is_never_shown_whole(copy, tmp_path, monkeypatch, forget_probe):
+    """Listing the home itself, or a folder around it, shows nothing of it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "secret").write_text("s3cret")
+    monkeypatch.setenv("HOME", str(home))
+    for shown in (home, tmp_path):
+        assert inside(AUTO, ["sh", "-c", f"cat {home}/secret"], copy, shown).stdout == b""
+
+
+@needs_bwrap
+def test_our_python_works_inside(copy):
+    """The interpreter in use starts inside and finds this package."""
+    ended = inside(AUTO, [sys.executable, "-c", "import honestone, json; print('ok')"], copy)
+    assert ended.stdout == b"ok\n"
+
+
+@needs_bwrap
+def test_a_program_in_the_home_stays_visible(copy, tmp_path, monkeypatch, forget_probe):
+    """A command that is given by its path can run though its home is hidden."""
+    home = tmp_path / "home"
+    home.mkdir()
+    tool = home / "tool"
+    tool.write_text("#!/bin/sh\necho ran\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("HOME", str(home))
+    assert inside(AUTO, [str(tool)], copy).stdout == b"ran\n"
+
+
+@needs_bwrap
+def test_other_processes_are_out_of_sight(copy):
+    """Inside, no process of ours can be seen or ended."""
+    ended = inside(AUTO, ["sh", "-c", f"kill -0 {os.getpid()} 2>/dev/null && echo seen; true"], copy)
+    assert ended.stdout == b""
+
+
+@needs_bwrap
+def test_a_session_of_its_own_does_not_escape(copy):
+    """Even a grandchild that leaves the group is ended with the sandbox."""
+    mark = copy / "late"
+    setsid = shutil.which("setsid")
+    if setsid is None:
+        pytest.skip("needs setsid")
+    inside(AUTO, ["sh", "-c", "setsid sh -c 'sleep 1; echo late > late' & echo started"], copy)
+    time.sleep(1.5)
+    assert not mark.exists()
+
+
+@needs_bwrap
+def test_time_out_inside_the_sandbox(copy):
+    """A program inside that does not end is ended."""
+    ended = inside(AUTO, ["sh", "-c", "trap '' TERM; sleep 60"], copy, timeout=0.5)
+    assert ended.timed_out and ended.duration < 5
