@@ -111,8 +111,8 @@ def inconclusive() -> Doc:
 
 def tree() -> Doc:
     """A tree with a penalty, a criterion that does not apply, and checks alone."""
-    swears = item("profanity", "Contains profanity", {"check": "yes"}, kind="check")
-    quiet = item("ads", "Advertises something", {"check": "no"}, kind="check")
+    swears = item("profanity", "Contains profanity", {"check": "yes"}, kind="check", unmet=True)
+    quiet = item("ads", "Advertises something", {"check": "no"}, kind="check", unmet=False)
     alt = item("alt", "Images have alternative texts", {"codex": "n/a"}, applies=False)
     return scorecard("fail", 55.0, [
         criterion("content", 72.0, 3),

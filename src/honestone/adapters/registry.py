@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 CLIS = ("codex", "gemini", "claude")
 PROVIDERS = ("openai", "anthropic", "google", "ollama", "vllm", "compatible")
+DEFAULT_MODELS = {
+    "openai": "openai:gpt-5.1",
+    "anthropic": "anthropic:claude-sonnet-4-5",
+    "google": "google:gemini-2.5-pro",
+}
+"""What a provider's key alone stands for when a panel is chosen without a name."""
+
 JUDGE_TIMEOUT = 300.0
 WORKER_TIMEOUT = 900.0
 TARGET_TIMEOUT = 300.0
@@ -75,7 +82,9 @@ def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
         return MockJudge(name)
     if spec in wiring.settings.judges or spec in CLIS or (kind in PROVIDERS and rest):
         try:
-            return _prompted(name, _model(spec, wiring.settings.judges.get(spec), wiring, wiring.judge_timeout))
+            return _prompted(
+                name, _model(spec, wiring.settings.judges.get(spec), wiring, wiring.judge_timeout)
+            )
         except CallFailed as failed:
             from honestone.adapters.judges.absent import AbsentJudge
 
@@ -116,6 +125,8 @@ def make_worker(spec: str, wiring: Wiring) -> Worker:
             timeout=wiring.worker_timeout,
             pass_env=wiring.pass_env,
         )
+    if spec in wiring.settings.workers or spec in CLIS or (kind in PROVIDERS and rest):
+        return _model_worker(spec, wiring.settings.workers.get(spec), wiring)
     found = _plugin("honestone.workers", kind, rest, wiring)
     if found is None:
         raise _unknown("worker", spec, ["cmd:", "fix", *CLIS, *wiring.settings.workers])
@@ -149,7 +160,72 @@ def _prompted(name: str, model: Model) -> Judge:
 
 
 def _model(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring, timeout: float) -> Model:
-    raise SettingsError(f"`{spec}` is not wired yet", hint="use script:, cmd: or record: for now")
+    """The model behind a settings name, an agent CLI or PROVIDER:MODEL. Raises CallFailed when it is not installed."""
+    known = dict(entry or {})
+    provider, _, model = spec.partition(":")
+    if entry is not None:
+        provider, model = str(known.get("provider", "cli")), str(known.get("model", ""))
+    seconds = float(known.get("timeout", timeout))
+    if provider in CLIS or provider == "cli":
+        from honestone.adapters.models.agent_cli import make_cli_model, make_custom_cli_model
+
+        if provider == "cli":
+            return make_custom_cli_model(spec, **_custom(spec, known), timeout=seconds)
+        return make_cli_model(provider, **_cli(known), timeout=seconds)
+    from honestone.adapters.models.catalog import make_model
+
+    if not model:
+        raise SettingsError(
+            f"`{spec}` names no model", hint=f'add model = "..." to [judges.{spec}], or say {provider}:MODEL'
+        )
+    return make_model(
+        provider,
+        model,
+        base_url=known.get("base_url"),
+        api_key_env=known.get("api_key_env"),
+        timeout=seconds,
+        parameters=known.get("parameters"),
+        concurrency=known.get("concurrency"),
+    )
+
+
+def _cli(known: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: known.get(name) for name in ("model", "base_url", "auth", "api_key_env", "command")}
+
+
+def _custom(spec: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    from honestone.system.process import split_command
+
+    command = known.get("command")
+    if not command:
+        raise SettingsError(f"`{spec}` needs a `command`", hint='for example command = ["mycli", "--print"]')
+    words = split_command(command) if isinstance(command, str) else [str(word) for word in command]
+    return {
+        "command": words,
+        "output": str(known.get("output", "text")),
+        **{name: known.get(name) for name in ("model", "base_url", "auth", "api_key_env")},
+    }
+
+
+def _model_worker(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) -> Worker:
+    """A worker that is an agent CLI or a model API."""
+    known = dict(entry or {})
+    provider = str(known.get("provider", "cli")) if entry is not None else spec.partition(":")[0]
+    seconds = float(known.get("timeout", wiring.worker_timeout))
+    try:
+        if provider in CLIS or provider == "cli":
+            from honestone.adapters.workers.agent_cli import make_cli_worker, make_custom_cli_worker
+
+            if provider == "cli":
+                return make_custom_cli_worker(spec, **_custom(spec, known), timeout=seconds, id=spec)
+            return make_cli_worker(provider, **_cli(known), timeout=seconds, id=spec)
+        from honestone.adapters.workers.model_edit import ModelEditWorker
+
+        return ModelEditWorker(spec, _model(spec, entry, wiring, seconds))
+    except CallFailed as failed:
+        raise SettingsError(
+            f"the worker `{spec}` is not there: {failed.reason}", hint="`honestone doctor` says how to get it"
+        ) from None
 
 
 def _plugin(group: str, kind: str, rest: str, wiring: Wiring) -> Any:
@@ -158,7 +234,9 @@ def _plugin(group: str, kind: str, rest: str, wiring: Wiring) -> Any:
             try:
                 return point.load()(rest, wiring)
             except (ImportError, AttributeError) as error:
-                raise SettingsError(f"the plugin `{point.value}` for `{kind}` cannot be loaded: {error}") from error
+                raise SettingsError(
+                    f"the plugin `{point.value}` for `{kind}` cannot be loaded: {error}"
+                ) from error
     return None
 
 

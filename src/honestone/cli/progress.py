@@ -100,6 +100,10 @@ class Progress:
         if self._live:
             atexit.register(self.close)
 
+    @property
+    def stream(self) -> TextIO:
+        return self._stream
+
     def __enter__(self) -> Progress:
         return self
 

@@ -6,9 +6,11 @@ it. What touches files or starts programs is in `adapters/checks`.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, Final, Literal, TypeAlias
 
-from honestone.core.artifact import Version
+from honestone.core.artifact import Entry, Version
 from honestone.core.errors import RubricError
 from honestone.core.rubric import Check
 
@@ -250,7 +252,7 @@ def check_schema() -> dict[str, Any]:
 
 def read_check(written: Mapping[str, Any]) -> Check:
     """`{contains: x, path: y}` as a check. Raises RubricError whose `path` is the offending key."""
-    names = [key for key in written if key.removeprefix("not-") in KINDS]
+    names = [key for key in written if str(key).removeprefix("not-") in KINDS]
     if len(names) > 1:
         raise RubricError(
             f"a check has one kind, but this one has {_listed(names)}",
@@ -259,10 +261,9 @@ def read_check(written: Mapping[str, Any]) -> Check:
         )
     if not names:
         options = {option for kind in KINDS.values() for option in kind.options}
-        unknown = [key for key in written if key not in options]
+        unknown = [str(key) for key in written if key not in options]
         key = unknown[0] if unknown else None
-        message, hint = _unknown_kind(key)
-        raise RubricError(message, path=(key,) if key is not None else (), hint=hint)
+        raise _no_kind(key)
     (name,) = names
     check = Check(
         kind=name.removeprefix("not-"),
@@ -273,6 +274,11 @@ def read_check(written: Mapping[str, Any]) -> Check:
     for key, message, hint in _problems(check):
         raise RubricError(message, path=(key,), hint=hint)
     return check
+
+
+def _no_kind(key: str | None) -> RubricError:
+    message, hint = _unknown_kind(key)
+    return RubricError(message, path=() if key is None else (key,), hint=hint)
 
 
 def check_problem(check: Check) -> tuple[str, str | None] | None:
@@ -299,6 +305,8 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
         problem = _regex_problem(check.value, check.name)
         if problem:
             yield check.name, *problem
+    elif check.kind == "command":
+        yield from _command_problems(check)
     elif check.kind == "file-exists":
         yield from _leading_out(check.name, check.value)
     for key, value in check.options.items():
@@ -338,6 +346,19 @@ def _help(check: Check, kind: Kind) -> str:
     if isinstance(check.value, int | float) and fits("x", kind.schema):
         return "put it in quotes to make it a text"
     return f"for example: {kind.example}"
+
+
+def _command_problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
+    if not isinstance(check.value, str):
+        return
+    try:
+        words = shlex.split(check.value)
+    except ValueError as error:
+        message = f"`{check.name}` cannot be split into words: {str(error).lower()}"
+        yield check.name, message, "quote as in a shell, or write a list: [sh, -c, '...']"
+        return
+    if not words or not words[0]:
+        yield check.name, f"`{check.name}` is empty", "name a program: {command: python repro.py}"
 
 
 def _leading_out(key: str, paths: str | Sequence[str]) -> Iterable[tuple[str, str, str | None]]:
@@ -448,7 +469,7 @@ class TextCheck:
     a time limit. None: never.
     """
 
-    name: str
+    check: Check
     evaluate: Callable[[str], Answer]
     guard_from: int | None = None
 
@@ -472,7 +493,7 @@ def compile_text_check(check: Check) -> TextCheck:
         return _MET if problem is None else (False, problem)
 
     guard = _guard_from(check.value) if check.kind == "regex" else None
-    return TextCheck(name=check.name, evaluate=evaluate, guard_from=guard)
+    return TextCheck(check=check, evaluate=evaluate, guard_from=guard)
 
 
 def is_text_check(check: Check) -> bool:
@@ -721,7 +742,9 @@ def _path_part(part: str) -> str:
         return {"*": "[^/]*", "?": "[^/]"}[part]
     if part.startswith("[") and len(part) > 2:
         inside = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-        return f"(?!/)[{'^' + inside[1:] if inside.startswith('!') else inside}]"
+        letters = f"(?!/)[{'^' + inside[1:] if inside.startswith('!') else inside}]"
+        with contextlib.suppress(re.error):  # [z-a] names no letters: then it is meant as it stands
+            return re.compile(letters).pattern
     return re.escape(part)
 
 
@@ -733,7 +756,9 @@ def matching(paths: Iterable[str], globs: str | Sequence[str]) -> list[str]:
 
 def judged(version: Version, output: str | None) -> Version:
     """What a check looks at: the version, or what a target produced, as one file."""
-    return version if output is None else Version.of_text(output, OUTPUT_NAME)
+    if output is None:
+        return version
+    return Version({OUTPUT_NAME: Entry(output.encode("utf-8", "replace"))}, is_folder=False)
 
 
 # ----------------------------------------------------------------------------------------------------------- notes

@@ -4,6 +4,7 @@ Each is one JSON object with a `type`. They hold facts and ballots, never scorec
 resuming are one path: fold the events, combine the ballots.
 
     started     kind, artifact, rubric, contract, panel, holdouts, worker, policy, limits, version: the first
+    judged      path, digest, ballots, spend, output, error: one artifact of an `eval` run
     ballot      version, role (panel | holdout), ballot, calls, cached, seconds: one judge's answers
     proposed    round, focus, outcome, detail, version, diff, calls: what the worker did, read from bytes
     accepted    round, version, reason
@@ -24,6 +25,7 @@ Event: TypeAlias = dict[str, Any]
 Role: TypeAlias = Literal["panel", "holdout"]
 
 STARTED: Final = "started"
+JUDGED: Final = "judged"
 BALLOT: Final = "ballot"
 PROPOSED: Final = "proposed"
 ACCEPTED: Final = "accepted"

@@ -50,10 +50,14 @@ class FoundObject:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedObject:
-    """An object that is still open where the text ends. `members` are those that are surely complete."""
+    """An object that is still open where the text ends.
+
+    `members` are those that are surely complete; `last` is a number or word that the end of the text touches.
+    """
 
     start: int
     members: tuple[tuple[str, Any], ...]
+    last: tuple[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def objects_in(text: str, *, lenient: bool = True) -> Scan:
             budget -= broken.at - start
         except _Open:
             if tolerant.has_begun:
-                return Scan(tuple(found), UnfinishedObject(start, tuple(tolerant.members)), None)
+                return Scan(tuple(found), tolerant.unfinished(start))
             budget -= len(text) - start
         at = start + 1
         failures += 1
@@ -189,10 +193,14 @@ class _Tolerant:
         self.text = text
         self.repairs: dict[str, None] = {}
         self.members: list[tuple[str, Any]] = []
+        self.last: tuple[str, Any] | None = None
         self.has_begun = False
 
     def read(self, start: int) -> tuple[dict[str, Any], int]:
         return self._object(start, 1)
+
+    def unfinished(self, start: int) -> UnfinishedObject:
+        return UnfinishedObject(start, tuple(self.members), self.last)
 
     def _repair(self, what: str) -> None:
         self.repairs[what] = None
@@ -219,10 +227,17 @@ class _Tolerant:
             self.has_begun = True
             value, end = self._value(self._space(at + 1), depth)
             pairs.append((key, value))
-            if depth == 1 and self.text[end : end + 1] in {"\n", "\r", ",", "}"}:
-                self.members.append((key, value))
+            if depth == 1:
+                self._member(key, value, end)
             at = self._next(end, "}")
         return _object(pairs), at + 1
+
+    def _member(self, key: str, value: Any, end: int) -> None:
+        """A value of the outermost object, in case the text ends before the object does."""
+        if end == len(self.text):
+            self.last = (key, value)
+        elif self.text[end].isspace() or self.text[end] in ",}":
+            self.members.append((key, value))
 
     def _list(self, at: int, depth: int) -> tuple[list[Any], int]:
         if depth > MAX_DEPTH:

@@ -29,8 +29,8 @@ def exact(number: int | float | str | Fraction) -> Fraction:
 
 
 def to_points(score: Fraction) -> float:
-    """0-1 as 0-100 for JSON: unrounded to 1e-9."""
-    return round(float(score * 100), 9)
+    """0-1 as 0-100 for JSON: the nearest float, not rounded to any number of places."""
+    return float(score * 100)
 
 
 def show_points(score: Fraction) -> str:

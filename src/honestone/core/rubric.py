@@ -201,7 +201,7 @@ def _group_problems(
             yield from _penalty_problems(criterion, here)
         yield from _item_problems(criterion, here)
         yield from _group_problems(criterion.children, (*here, "criteria"), seen)
-    if not any(criterion.weight > 0 for criterion in group):
+    if group and not any(criterion.weight > 0 for criterion in group):
         yield RubricError(
             "the weights of these criteria sum to 0",
             path=(*path, 0, "weight") if len(group) == 1 else path,

@@ -62,6 +62,7 @@ class Improvement:
         policy: Policy,
         place: Place,
         bench: Bench,
+        panel: tuple[Seat, ...],
         holdouts: tuple[Seat, ...],
         worker: Worker,
         store: Store,
@@ -73,7 +74,7 @@ class Improvement:
         self._policy = policy
         self._place = place
         self._bench = bench
-        self._holdouts = holdouts
+        self._seats = {"panel": panel, "holdout": holdouts}
         self._worker = worker
         self._store = store
         self._meter = meter
@@ -142,8 +143,7 @@ class Improvement:
             self._record(
                 events.BALLOT, version=action.version, role=action.role, ballot=ballot_to_plain(ballot)
             )
-        seats = [seat for seat in (*self._bench.panel.seats, *self._holdouts) if seat.id in action.judges]
-        wanted = [seat for seat in seats if (seat in self._holdouts) == (action.role == "holdout")]
+        wanted = [seat for seat in self._seats[action.role] if seat.id in action.judges]
         if not wanted:
             return
         self._observer.progress(len(self.state.rounds), self.state.limits.rounds, f"asking {_names(wanted)}")

@@ -35,12 +35,24 @@ class Bench:
         self._asked = asked_criteria(rubric)
 
     def question(
-        self, artifact: Artifact, *, input: str | None = None, output: str | None = None
+        self,
+        artifact: Artifact,
+        *,
+        input: str | None = None,
+        reference: str | None = None,
+        output: str | None = None,
     ) -> Question:
-        return Question(artifact=artifact, criteria=self._asked, input=input, output=output)
+        return Question(
+            artifact=artifact, criteria=self._asked, input=input, reference=reference, output=output
+        )
 
     async def judge(
-        self, artifact: Artifact, *, input: str | None = None, output: str | None = None
+        self,
+        artifact: Artifact,
+        *,
+        input: str | None = None,
+        reference: str | None = None,
+        output: str | None = None,
     ) -> Judged:
         """All checks and all seats."""
         ballots: list[Ballot] = []
@@ -48,7 +60,8 @@ class Bench:
         if self._checks:
             ballots.append(await self.check(artifact, output))
         if self._asked:
-            for consulted in await self.panel.consult(self.question(artifact, input=input, output=output)):
+            question = self.question(artifact, input=input, reference=reference, output=output)
+            for consulted in await self.panel.consult(question):
                 ballots.append(consulted.ballot)
                 spend.join(consulted.spend)
         return Judged(ballots=tuple(ballots), spend=spend)

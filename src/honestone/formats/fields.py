@@ -10,7 +10,18 @@ VERSION: Final = 1
 """The `rubric:` version that this program reads and writes."""
 
 Takes: TypeAlias = Literal[
-    "version", "name", "text", "weight", "points", "flag", "items", "criteria", "anchors", "check", "command", "level"
+    "version",
+    "name",
+    "text",
+    "weight",
+    "points",
+    "flag",
+    "items",
+    "criteria",
+    "anchors",
+    "check",
+    "command",
+    "level",
 ]
 
 
@@ -54,8 +65,12 @@ TAKES: Final[Mapping[Takes, Taken]] = {
     "weight": Taken(words="a number", schema={"type": "number"}),
     "points": Taken(words="a number from 0 to 100", schema={"type": "number", "minimum": 0, "maximum": 100}),
     "flag": Taken(words="true or false", schema={"type": "boolean"}),
-    "items": Taken(words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/item"}}),
-    "criteria": Taken(words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/criterion"}}),
+    "items": Taken(
+        words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/item"}}
+    ),
+    "criteria": Taken(
+        words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/criterion"}}
+    ),
     "anchors": Taken(words="a mapping from numbers to text", schema={"$ref": "#/$defs/anchors"}),
     "check": Taken(words="one check", schema={"$ref": "#/$defs/check"}),
     "command": Taken(words="a command line", schema={"type": "string", "pattern": r"\S"}),
@@ -74,7 +89,9 @@ RUBRIC: Final = Shape(
     name="rubric",
     doc="What good looks like, and the bar to meet.",
     fields=(
-        Field(key="rubric", takes="version", doc="The version of this format.", example="rubric: 1", default="1"),
+        Field(
+            key="rubric", takes="version", doc="The version of this format.", example="rubric: 1", default="1"
+        ),
         Field(
             key="title",
             takes="name",
@@ -102,7 +119,7 @@ RUBRIC: Final = Shape(
             key="criteria",
             takes="criteria",
             doc="The criteria, one at least.",
-            example="criteria:\n  - Says who is hit and how badly",
+            example="criteria: [Says who is hit, Says how badly]",
             default="required",
             also=("criterion", "rubrics", "dimensions"),
         ),
@@ -165,7 +182,7 @@ CRITERION: Final = Shape(
             key="items",
             takes="items",
             doc="A checklist: the score is the share of its items that are met. 5 to 10 items work best.",
-            example="items:\n  - States the exact version of the software\n  - Gives numbered steps",
+            example="items: [States the exact version, Gives numbered steps]",
             also=("checklist", "sub_items", "questions"),
         ),
         Field(
@@ -195,7 +212,7 @@ CRITERION: Final = Shape(
             key="criteria",
             takes="criteria",
             doc="Child criteria. They are weighed among themselves; their score is this criterion's.",
-            example="criteria:\n  - {id: tone, requirement: Neutral tone}\n  - {id: facts, requirement: Facts only}",
+            example="criteria: [{id: tone, requirement: Neutral tone}, {id: facts, requirement: Facts only}]",
             also=("children", "sub_criteria", "sub_tasks"),
         ),
     ),

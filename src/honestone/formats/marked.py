@@ -1,8 +1,8 @@
 """Marked files: plain values together with the place of every value and key. Under every YAML and JSON format.
 
-    marked = read_marked(Path("rubric.yaml"))
-    marked.value["criteria"][0]["weight"]             # 50
-    marked.at(("criteria", 0, "weight"))              # "rubric.yaml:8:13"
+marked = read_marked(Path("rubric.yaml"))
+marked.value["criteria"][0]["weight"]             # 50
+marked.at(("criteria", 0, "weight"))              # "rubric.yaml:8:13"
 """
 
 from __future__ import annotations
@@ -119,7 +119,9 @@ def read_text(path: Path) -> str:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(f"`{name}` cannot be read: {reason}") from None
     if len(data) > MAX_BYTES:
-        raise FileError(f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files")
+        raise FileError(
+            f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files"
+        )
     return _decode(data, name)
 
 
@@ -157,10 +159,14 @@ def parse_marked(text: str, name: str) -> Marked:
     text = text.removeprefix("\ufeff")
     if "\0" in text:
         raise refuse(
-            name, *_line_and_column(text[: text.index("\0")]), "this file holds a NUL byte, so it is not a text file"
+            name,
+            *_line_and_column(text[: text.index("\0")]),
+            "this file holds a NUL byte, so it is not a text file",
         )
     if len(text) > MAX_BYTES:
-        raise FileError(f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files")
+        raise FileError(
+            f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files"
+        )
     root = _root(text, name)
     if root is None:
         raise refuse(name, 1, 1, "this file is empty", "see `honestone init` for a file to start from")

@@ -143,7 +143,11 @@ def refuse(name: str, line: int, column: int, message: str, hint: str | None = N
 
 def too_deep(name: str, line: int, column: int) -> FileError:
     return refuse(
-        name, line, column, f"this is nested more than {MAX_DEPTH} levels deep", "a file for people is far flatter"
+        name,
+        line,
+        column,
+        f"this is nested more than {MAX_DEPTH} levels deep",
+        "a file for people is far flatter",
     )
 
 

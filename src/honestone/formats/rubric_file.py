@@ -17,12 +17,31 @@ from typing import Any, Final, TypeAlias, cast
 from honestone.core.errors import FileError, RubricError
 from honestone.core.numbers import ONE, ZERO, exact
 from honestone.core.rubric import (
-    DEFAULT_FLOOR, DEFAULT_THRESHOLD, Anchors, Check, Criterion, Item, Rubric, as_written, problems, slug,
-)  # fmt: skip
+    DEFAULT_FLOOR,
+    DEFAULT_THRESHOLD,
+    Anchors,
+    Check,
+    Criterion,
+    Item,
+    Rubric,
+    as_written,
+    problems,
+    slug,
+)
 from honestone.formats.check_words import check_in_words
 from honestone.formats.fields import (
-    CRITERION, ITEM, LEVEL, RUBRIC, TAKES, VERSION, Field, Shape, Takes, near, unknown_key_hint,
-)  # fmt: skip
+    CRITERION,
+    ITEM,
+    LEVEL,
+    RUBRIC,
+    TAKES,
+    VERSION,
+    Field,
+    Shape,
+    Takes,
+    near,
+    unknown_key_hint,
+)
 from honestone.formats.marked import Marked, parse_marked, read_text
 from honestone.formats.nodes import MapKey, scalar
 
@@ -164,7 +183,12 @@ class _Reading:
                 )
             elif value is None:
                 default = "" if field.default in ("none", "required") else f" (default: {field.default})"
-                self.problem(f"`{key}`{owner} has no value", here, f"give it one or remove the key{default}", at_key=True)
+                self.problem(
+                    f"`{key}`{owner} has no value",
+                    here,
+                    f"give it one or remove the key{default}",
+                    at_key=True,
+                )
             else:
                 read = _READERS[field.takes](self, value, here, owner)
                 if read is not None:
@@ -196,7 +220,9 @@ class _Reading:
 
     def text(self, value: Any, path: FilePath, owner: str) -> str | None:
         if not isinstance(value, str):
-            quotes = None if isinstance(value, (list, dict)) else f'write it in quotes: "{self.marked.raw(path)}"'
+            quotes = (
+                None if isinstance(value, (list, dict)) else f'write it in quotes: "{self.marked.raw(path)}"'
+            )
             self.must_be("text", value, path, owner, quotes)
         elif not value.strip():
             self.problem(f"`{path[-1]}`{owner} is empty", path)
@@ -205,8 +231,9 @@ class _Reading:
         return None
 
     def weight(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
-        number = self._number("weight", value, path, owner, "weights are relative: 3 counts three times as much as 1")
-        return number
+        return self._number(
+            "weight", value, path, owner, "weights are relative: 3 counts three times as much as 1"
+        )
 
     def points(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
         number = self._number("points", value, path, owner, "points are out of 100: write 70, not 0.7 or 70%")
@@ -215,7 +242,9 @@ class _Reading:
     def level(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
         return self._number("level", value, path, owner, None)
 
-    def _number(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None) -> Fraction | None:
+    def _number(
+        self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None
+    ) -> Fraction | None:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return self.marked.number(path)
         if isinstance(value, str) and _number_in(value) is not None:
@@ -284,7 +313,7 @@ class _Reading:
             return
         shown = _shown(value, self.marked.raw(path))
         hint = None if isinstance(value, list) else "put text in quotes"
-        self.problem(f"{who} is {shown}, but a {kind} must be text or a mapping", path, hint)
+        self.problem(f"{who} is {shown}, but {_A[kind]} must be text or a mapping", path, hint)
 
     def _name_of(self, value: Mapping[MapKey, Any], path: FilePath) -> str | None:
         """What to call a criterion or item in messages, before it is known to be sound."""
@@ -294,7 +323,12 @@ class _Reading:
         return slug(text) if text else None
 
     def _naming(
-        self, got: Mapping[str, Any], value: Mapping[MapKey, Any], path: FilePath, owner: str, ids: Mapping[str, str]
+        self,
+        got: Mapping[str, Any],
+        value: Mapping[MapKey, Any],
+        path: FilePath,
+        owner: str,
+        ids: Mapping[str, str],
     ) -> tuple[str, str]:
         """Requirement and id, each from the other or from the check where it is left out."""
         requirement = got.get("requirement")
@@ -302,8 +336,10 @@ class _Reading:
             requirement = check_in_words(got["check"])
         elif requirement is None and "criteria" in value:
             requirement = got.get("id")
-        if requirement is None and not {"requirement", "check"} & value.keys() and not self._excused(value):
-            self.problem(f"`requirement`{owner} is missing", path, "say in words what is asked")
+        if requirement is None and not _SAYS_IT & value.keys() and not self._excused(value):
+            self.problem(
+                f"`requirement`{owner} is missing", (*path, "requirement"), "say in words what is asked"
+            )
         if "id" in got:
             return requirement or "?", got["id"]
         if requirement is None or "id" in value:
@@ -323,14 +359,16 @@ class _Reading:
                 self.problem(
                     f"`{key}`{owner} stands beside child `criteria`",
                     (*path, key),
-                    "make it a child criterion" if key in ("items", "anchors", "check") else "put it on the children",
+                    "make it a child criterion"
+                    if key in ("items", "anchors", "check")
+                    else "put it on the children",
                     at_key=True,
                 )
 
     def item(self, path: FilePath, owner: str, ids: Mapping[str, str]) -> Item:
         value = _at(self.marked.value, path)
         if isinstance(value, str) and value.strip():
-            return Item(id=ids[value.strip()], requirement=value.strip())
+            return Item(id=ids[value.strip()], requirement=value.strip(), may_not_apply=_UNSAID)
         number = cast(int, path[-1]) + 1
         if not isinstance(value, dict):
             self._not_an_entry("item", value, path, f"item number {number}{owner}")
@@ -345,7 +383,7 @@ class _Reading:
             anchors=got.get("anchors"),
             check=got.get("check"),
             fix=got.get("fix"),
-            may_not_apply=cast(bool, got.get("may_not_apply")),  # None: as its criterion says, see _marked_by
+            may_not_apply=got.get("may_not_apply", _UNSAID),
         )
 
     # ------------------------------------------------------------------------------------------ anchors and checks
@@ -393,7 +431,9 @@ class _Reading:
             if not isinstance(entry, dict):
                 shown = _shown(entry, self.marked.raw(here))
                 self.problem(
-                    f"level number {index + 1}{owner} is {shown}, but must be a mapping", here, "{value: 0, text: none}"
+                    f"level number {index + 1}{owner} is {shown}, but must be a mapping",
+                    here,
+                    "{value: 0, text: none}",
                 )
                 continue
             got = self.fields(LEVEL, here, mine)
@@ -404,14 +444,23 @@ class _Reading:
                 self._level(levels, got[numbers[0]], got["text"], (*here, "text"), owner)
         return None if len(self.problems) > before else levels
 
-    def _level(self, levels: dict[Fraction, str], number: Fraction, text: Any, path: FilePath, owner: str) -> None:
+    def _level(
+        self, levels: dict[Fraction, str], number: Fraction, text: Any, path: FilePath, owner: str
+    ) -> None:
         if number in levels:
-            self.problem(f"level {as_written(number)} of `anchors`{owner} is described twice", path, at_key=True)
+            self.problem(
+                f"level {as_written(number)} of `anchors`{owner} is described twice", path, at_key=True
+            )
         elif not isinstance(text, str) or not text.strip():
             is_empty = text is None or isinstance(text, str)
-            shown = "has no text" if is_empty else f"is {_shown(text, self.marked.raw(path))}, but must be text"
+            shown = (
+                "has no text" if is_empty else f"is {_shown(text, self.marked.raw(path))}, but must be text"
+            )
             self.problem(
-                f"level {as_written(number)} of `anchors`{owner} {shown}", path, None if is_empty else "put it in quotes"
+                f"level {as_written(number)} of `anchors`{owner} {shown}",
+                path,
+                None if is_empty else "put it in quotes",
+                at_key=text is None,
             )
         else:
             levels[number] = text.strip()
@@ -424,49 +473,25 @@ class _Reading:
 
     def check(self, value: Any, path: FilePath, owner: str) -> Check | None:
         """`{contains: x, path: docs/*.md}` or, for a kind that needs no argument, its bare name."""
+        from honestone.core.checks import read_check
+
         if isinstance(value, str):
-            check = _check_named(value.strip(), None, {})
-            return self._sound(check, path, path, owner)
-        if not isinstance(value, dict):
-            hint = "one check an item: make each an item of its own" if isinstance(value, list) else _CHECK_HINT
+            written, places = {value.strip(): None}, {}
+        elif isinstance(value, dict):
+            places = {self.marked.raw_key((*path, key)): (*path, key) for key in value}
+            written = {key: self.plain(place) for key, place in places.items()}
+        else:
+            hint = (
+                "one check an item: make each an item of its own" if isinstance(value, list) else _CHECK_HINT
+            )
             self.must_be("check", value, path, owner, hint)
             return None
-        kinds = [key for key in value if isinstance(key, str) and _is_kind(key)]
-        if len(kinds) > 1:
-            self.problem(
-                f"`{path[-1]}`{owner} has two kinds, `{kinds[0]}` and `{kinds[1]}`",
-                (*path, kinds[1]),
-                "one check an item: make each an item of its own",
-                at_key=True,
-            )
+        try:
+            return _settled_check(read_check(written))
+        except RubricError as wrong:
+            place = places.get(str(wrong.path[0]), path) if wrong.path else path
+            self.problem(f"`check`{owner}: {wrong.message}", place, wrong.hint, at_key=place != path)
             return None
-        if not kinds:
-            self._no_kind(value, path, owner)
-            return None
-        kind = kinds[0]
-        options = {self.marked.raw_key((*path, key)): self.plain((*path, key)) for key in value if key != kind}
-        return self._sound(_check_named(kind, self.plain((*path, kind)), options), path, (*path, kind), owner)
-
-    def _no_kind(self, value: Mapping[MapKey, Any], path: FilePath, owner: str) -> None:
-        if not value:
-            self.problem(f"`{path[-1]}`{owner} is empty", path, _CHECK_HINT)
-            return
-        keys = {self.marked.raw_key((*path, key)): (*path, key) for key in value}
-        guesses = {key: _near_kind(key) for key in keys}
-        wrong = next((key for key, guess in guesses.items() if guess), next(iter(keys)))
-        hint = f"did you mean `{guesses[wrong]}`?" if guesses[wrong] else f"the kinds are {_all_kinds()}"
-        self.problem(f"`{wrong}`{owner} is no kind of check", keys[wrong], hint, at_key=True)
-
-    def _sound(self, check: Check, path: FilePath, kind_path: FilePath, owner: str) -> Check | None:
-        from honestone.core.checks import check_problem
-
-        told = check_problem(check)
-        if told is None:
-            return check
-        message, hint = told
-        named = [key for key in check.options if f"`{key}`" in message]
-        self.problem(f"`check`{owner}: {message}", (*path, named[0]) if named else kind_path, hint, at_key=True)
-        return None
 
     def plain(self, path: FilePath) -> Any:
         """A value with text for every key, as JSON would have it."""
@@ -503,6 +528,11 @@ _READERS: Final[Mapping[Takes, Callable[[_Reading, Any, FilePath, str], Any]]] =
     "command": _Reading.command,
 }
 
+# A criterion with one of these has been told what is wrong with it, if anything is.
+_SAYS_IT = {"requirement", "check", *cast(Field, CRITERION.field("requirement")).also}
+_UNSAID = cast(bool, None)
+"""Of an item that leaves `may_not_apply` to its criterion, until `_marked_by` has settled it."""
+_A = {"criterion": "a criterion", "item": "an item"}
 _LIST_HINT = "write a list, one entry a line, each after `- `"
 _ANCHORS_HINT = "describe levels by number: {0: none, 10: full}"
 _CHECK_HINT = "name a kind and its argument: {contains: text}"
@@ -559,8 +589,8 @@ def _marked_by(got: Mapping[str, Any], id: str, requirement: str) -> tuple[Item,
 
 
 def _settled(item: Item, may_not_apply: bool) -> Item:
-    own = item.may_not_apply
-    return item if own is not None and not item.whole else replace(item, may_not_apply=may_not_apply)
+    says_itself = item.may_not_apply is not _UNSAID and not item.whole
+    return item if says_itself else replace(item, may_not_apply=may_not_apply)
 
 
 def _whole(id: str, requirement: str, *, anchors: Anchors | None = None, check: Check | None = None) -> Item:
@@ -595,34 +625,12 @@ def _auto_ids(texts: Iterable[str]) -> dict[str, str]:
     }
 
 
-# ---------------------------------------------------------------------------------------------------- kinds of check
-
-
-def _kinds() -> Mapping[str, Any]:
+def _settled_check(check: Check) -> Check:
+    """`is-json` and `{is-json: true}` are one and the same check."""
     from honestone.core.checks import KINDS
 
-    return KINDS
-
-
-def _is_kind(key: str) -> bool:
-    return key.removeprefix("not-") in _kinds()
-
-
-def _near_kind(key: str) -> str | None:
-    import difflib
-
-    negation = "not-" if key.startswith("not-") else ""
-    name = key.removeprefix("not-").casefold().replace("_", "-")
-    found = difflib.get_close_matches(name, list(_kinds()), n=1, cutoff=0.6)
-    return negation + found[0] if found else None
-
-
-def _all_kinds() -> str:
-    return ", ".join(_kinds())
-
-
-def _check_named(name: str, value: Any, options: dict[str, Any]) -> Check:
-    return Check(kind=name.removeprefix("not-"), negated=name.startswith("not-"), value=value, options=options)
+    needs_nothing = None in KINDS[check.kind].schema.get("enum", ())
+    return replace(check, value=None) if needs_nothing else check
 
 
 # ---------------------------------------------------------------------------------------------------- other files
@@ -672,11 +680,16 @@ def _unrecognised(marked: Marked) -> RubricFileErrors:
     typo = next((key for key in sorted(keys) if near(key, ["criteria"]) or key in _OTHER_WORDS), None)
     if typo is not None:
         error = RubricError(
-            f"unknown key `{typo}`", path=(typo,), place=marked.key_at((typo,)), hint="did you mean `criteria`?"
+            f"unknown key `{typo}`",
+            path=(typo,),
+            place=marked.key_at((typo,)),
+            hint="did you mean `criteria`?",
         )
     else:
         error = RubricError(
-            "this file has no `criteria`, so it is no rubric", place=place, hint="`honestone init` writes one to start from"
+            "this file has no `criteria`, so it is no rubric",
+            place=place,
+            hint="`honestone init` writes one to start from",
         )
     return RubricFileErrors((error,))
 
@@ -701,7 +714,13 @@ def rubric_findings(source: RubricSource) -> list[Finding]:
     rubric, marked = source.rubric, source.marked
 
     def tell(path: FilePath, message: str, suggestion: str, *, at_key: bool = False) -> None:
-        found.append(Finding(place=marked.key_at(path) if at_key else marked.at(path), message=message, suggestion=suggestion))
+        found.append(
+            Finding(
+                place=marked.key_at(path) if at_key else marked.at(path),
+                message=message,
+                suggestion=suggestion,
+            )
+        )
 
     _bar_findings(rubric, marked, tell)
     if len(rubric.criteria) < 2:
@@ -745,7 +764,9 @@ def _group_findings(
         _group_findings(criterion.children, (*here, "criteria"), marked, tell)
 
 
-def _criterion_findings(criterion: Criterion, here: FilePath, marked: Marked, tell: Callable[..., None]) -> None:
+def _criterion_findings(
+    criterion: Criterion, here: FilePath, marked: Marked, tell: Callable[..., None]
+) -> None:
     name = f"criterion `{criterion.id}`"
     if criterion.required and criterion.weight == 0:
         tell(
@@ -760,7 +781,9 @@ def _criterion_findings(criterion: Criterion, here: FilePath, marked: Marked, te
         tell(
             (*here, "items"),
             f"the checklist of {name} has {count} item{'s' if count != 1 else ''}",
-            "write 5 to 10: few items make coarse scores" if few else "split the criterion: judges lose track of long lists",
+            "write 5 to 10: few items make coarse scores"
+            if few
+            else "split the criterion: judges lose track of long lists",
             at_key=True,
         )
     _id_finding(criterion.id, here, marked, tell)
@@ -770,10 +793,15 @@ def _criterion_findings(criterion: Criterion, here: FilePath, marked: Marked, te
 
 
 _SAYS_NOTHING = re.compile(
-    r"(?:check|item|criterion|criteria|crit|rule|test|req|requirement|question|point|id|[a-z])?[-_ .]?\d*", re.IGNORECASE
+    r"(?:check|item|criterion|criteria|crit|rule|test|req|requirement|question|point|id|[a-z])?[-_ .]?\d*",
+    re.IGNORECASE,
 )
 
 
 def _id_finding(id: str, here: FilePath, marked: Marked, tell: Callable[..., None]) -> None:
     if marked.has((*here, "id")) and _SAYS_NOTHING.fullmatch(id):
-        tell((*here, "id"), f"the id `{id}` says nothing", "name what is asked: reports and replies show the id")
+        tell(
+            (*here, "id"),
+            f"the id `{id}` says nothing",
+            "name what is asked: reports and replies show the id",
+        )

@@ -22,7 +22,11 @@ def dump_rubric(rubric: Rubric) -> str:
     lines = [f"rubric: {VERSION}"]
     if rubric.title:
         lines.append(f"title: {_scalar(rubric.title)}")
-    lines += [f"threshold: {_decimal(rubric.threshold * 100)}", f"floor: {_decimal(rubric.floor * 100)}", "criteria:"]
+    lines += [
+        f"threshold: {_decimal(rubric.threshold * 100)}",
+        f"floor: {_decimal(rubric.floor * 100)}",
+        "criteria:",
+    ]
     alike = Counter(slug(criterion.requirement) for criterion, _ in rubric.walk())
     for criterion in rubric.criteria:
         lines += _indent(_entry(list(_criterion(criterion, alike))))
@@ -156,7 +160,7 @@ def _can_stand_as_block(lines: list[str]) -> bool:
 
 # Words that YAML or one of its older readers takes for something else than text.
 _TAKEN = re.compile(r"true|false|null|yes|no|on|off|y|n", re.IGNORECASE)
-_PLAIN = re.compile(r"[^\W\d_].*", re.DOTALL)
+_PLAIN = re.compile(r"(?:\.{0,2}/)?[^\W\d_].*", re.DOTALL)
 
 
 def _scalar(text: str) -> str:

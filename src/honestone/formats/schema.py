@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from honestone.core.checks import KINDS
+from honestone.core.checks import KINDS, check_schema
 from honestone.formats.fields import CRITERION, ITEM, LEVEL, RUBRIC, TAKES, Field, Shape
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -20,7 +19,9 @@ def rubric_schema() -> dict[str, Any]:
         **_mapping(RUBRIC, required=["criteria"]),
         "$defs": {
             "criterion": _short_or(_criterion()),
-            "item": _short_or({**_mapping(ITEM), "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}]}),
+            "item": _short_or(
+                {**_mapping(ITEM), "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}]}
+            ),
             "anchors": _anchors(),
             "check": _check(),
         },
@@ -69,7 +70,12 @@ def _anchors() -> dict[str, Any]:
     return {
         "description": "Levels by number: {0: none, 10: full}; or a list of {value, text}.",
         "anyOf": [
-            {"type": "object", "minProperties": 2, "patternProperties": {_NUMBER_KEY: text}, "additionalProperties": False},
+            {
+                "type": "object",
+                "minProperties": 2,
+                "patternProperties": {_NUMBER_KEY: text},
+                "additionalProperties": False,
+            },
             {
                 "type": "array",
                 "minItems": 2,
@@ -79,4 +85,17 @@ def _anchors() -> dict[str, Any]:
                 },
             },
         ],
+    }
+
+
+def _check() -> dict[str, Any]:
+    bare = [
+        written
+        for name, kind in KINDS.items()
+        if None in kind.schema.get("enum", ())
+        for written in (name, f"not-{name}")
+    ]
+    return {
+        "description": "One kind of check with its argument and options; the bare name where it needs no argument.",
+        "anyOf": [{"enum": bare}, *check_schema()["anyOf"]],
     }

@@ -70,7 +70,9 @@ def read_settings(path: Path) -> Settings:
                 raise place.error(name, f"`{table}.{name}` must be a table")
             place.check_types(entry, _AGENT_KEYS, f"{table}.{name}")
             if "provider" not in entry and "command" not in entry:
-                raise place.error(name, f"`{table}.{name}` needs a `provider`", 'for example provider = "openai"')
+                raise place.error(
+                    name, f"`{table}.{name}` needs a `provider`", 'for example provider = "openai"'
+                )
     place.check_types(place.mapping(plain, "limits"), _LIMIT_KEYS, "limits")
     return Settings(
         folder=path.parent,
@@ -114,6 +116,12 @@ class _Place:
             expected = types[key]
             if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
                 names = expected if isinstance(expected, tuple) else (expected,)
-                words = {"str": "text", "int": "a number", "float": "a number", "dict": "a table", "list": "a list"}
+                words = {
+                    "str": "text",
+                    "int": "a number",
+                    "float": "a number",
+                    "dict": "a table",
+                    "list": "a list",
+                }
                 wanted = " or ".join(dict.fromkeys(words.get(t.__name__, t.__name__) for t in names))
                 raise self.error(key, f"`{where}.{key}` is {value!r}, but must be {wanted}")

@@ -7,8 +7,17 @@ from typing import Any
 
 from honestone.core.errors import FileError
 from honestone.formats.nodes import (
-    MAX_DEPTH, MAX_EXPANDED, MapKey, Node, key_of, refuse, same_key_twice, scalar, too_deep, whole_text,
-)  # fmt: skip
+    MAX_DEPTH,
+    MAX_EXPANDED,
+    MapKey,
+    Node,
+    key_of,
+    refuse,
+    same_key_twice,
+    scalar,
+    too_deep,
+    whole_text,
+)
 
 _TAG = "tag:yaml.org,2002:"
 _PLAIN_TAGS = {_TAG + name for name in ("null", "bool", "int", "float")}
@@ -38,14 +47,21 @@ class _Builder:
         from ruamel.yaml.docinfo import DocInfo
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
         from ruamel.yaml.events import (
-            AliasEvent, DocumentStartEvent, MappingStartEvent, ScalarEvent, SequenceStartEvent, StreamEndEvent,
-        )  # fmt: skip
+            AliasEvent,
+            DocumentStartEvent,
+            MappingStartEvent,
+            ScalarEvent,
+            SequenceStartEvent,
+            StreamEndEvent,
+        )
         from ruamel.yaml.loader import SafeLoader
         from ruamel.yaml.reader import ReaderError
 
         try:
             parser: Any = SafeLoader(text)
-            parser.doc_infos = [DocInfo()]  # where the parser notes a %YAML line; only its own front end sets it
+            parser.doc_infos = [
+                DocInfo()
+            ]  # where the parser notes a %YAML line; only its own front end sets it
         except ReaderError as error:
             raise self._odd_character(text, error.position) from None
         documents = 0
@@ -54,7 +70,15 @@ class _Builder:
                 event = parser.get_event()
             except MarkedYAMLError as error:
                 raise self._syntax(text, error) from None
-            except (YAMLError, ValueError, OverflowError, LookupError, TypeError, AssertionError, AttributeError):
+            except (
+                YAMLError,
+                ValueError,
+                OverflowError,
+                LookupError,
+                TypeError,
+                AssertionError,
+                AttributeError,
+            ):
                 # The library's own slips on damaged input (an escape beyond Unicode, for one): it stopped here.
                 raise self._refuse_at(parser, "this is not valid YAML") from None
             kind = type(event)
@@ -76,11 +100,15 @@ class _Builder:
 
     def _document(self, event: Any, number: int) -> None:
         if number > 1:
-            raise self._refuse_at(event.start_mark, "a second document starts here", "put each in a file of its own")
+            raise self._refuse_at(
+                event.start_mark, "a second document starts here", "put each in a file of its own"
+            )
         if event.version is not None and tuple(event.version) != (1, 2):
             wanted = ".".join(map(str, event.version))
             raise self._refuse_at(
-                event.start_mark, f"this asks for YAML {wanted}", "files are read as YAML 1.2: remove the `%YAML` line"
+                event.start_mark,
+                f"this asks for YAML {wanted}",
+                "files are read as YAML 1.2: remove the `%YAML` line",
             )
 
     def _scalar(self, event: Any) -> None:
@@ -141,7 +169,9 @@ class _Builder:
         self.expanded += meant.size
         if self.expanded > MAX_EXPANDED:
             raise self._refuse_at(
-                mark, f"the aliases of this file stand for more than {MAX_EXPANDED:,} values", "write them out"
+                mark,
+                f"the aliases of this file stand for more than {MAX_EXPANDED:,} values",
+                "write them out",
             )
         if len(self.open) + meant.height > MAX_DEPTH:
             raise too_deep(self.name, mark.line + 1, mark.column + 1)
@@ -195,7 +225,9 @@ class _Builder:
         if tag not in _ALLOWED_TAGS:
             shown = tag.replace(_TAG, "!!")
             raise self._refuse_at(
-                event.start_mark, f"the tag `{shown}` is not read here", "text that begins with `!` needs quotes"
+                event.start_mark,
+                f"the tag `{shown}` is not read here",
+                "text that begins with `!` needs quotes",
             )
         return tag
 
@@ -206,7 +238,9 @@ class _Builder:
 
     def _no_key(self, mark: Any) -> FileError:
         return self._refuse_at(
-            mark, "a key must be a word or a number, not a list or a mapping", "text with brackets or braces needs quotes"
+            mark,
+            "a key must be a word or a number, not a list or a mapping",
+            "text with brackets or braces needs quotes",
         )
 
     def _odd_character(self, text: str, position: int) -> FileError:
@@ -226,7 +260,11 @@ class _Builder:
         indent = line[: len(line) - len(line.lstrip())]
         if "\t" in indent:
             return refuse(
-                self.name, mark.line + 1, indent.index("\t") + 1, "a tab is used to indent", "YAML indents with spaces"
+                self.name,
+                mark.line + 1,
+                indent.index("\t") + 1,
+                "a tab is used to indent",
+                "YAML indents with spaces",
             )
         if "quoted scalar" in context and "end of" in problem and error.context_mark is not None:
             return self._refuse_at(error.context_mark, "this quote is never closed", "add the closing quote")
@@ -276,7 +314,7 @@ _MISTAKES = (
         "a `:` is missing in or before this line",
         "look at the indentation, and that each key is followed by `: `",
     ),
-)  # fmt: skip
+)
 
 
 def _written(parent: Node, raw: str, otherwise: Node) -> Node:

@@ -3,7 +3,7 @@
     honestone.scorecard/1     one artifact or output, judged
     honestone.improvement/1   one run of the loop
 
-JSON numbers are points (0-100), unrounded to 1e-9.
+JSON numbers are points (0-100), not rounded.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _item(line: ItemLine, quotes: _Quotes) -> dict[str, Any]:
         "requirement": item.requirement,
         "kind": "check" if item.check else "anchors" if scale else "yes-no",
         "scale": [as_written(scale.lowest), as_written(scale.highest)] if scale else None,
-        "met": None if line.met is None else round(float(line.met), 11),
+        "met": None if line.met is None else float(line.met),
         "unmet": line.unmet,
         "applies": line.applies,
         "votes": {judge: _vote(mark.answer) for judge, mark in line.votes},
@@ -268,7 +268,8 @@ def improvement_document(
         "worker": started["worker"],
         "limits": started["limits"],
         "rounds": [
-            _round(state, entry, event) for entry, event in zip(state.rounds, _proposals(log), strict=True)
+            round_document(state, entry, event)
+            for entry, event in zip(state.rounds, _proposals(log), strict=True)
         ],
         "baseline": card_of(state.original),
         "final": card_of(state.best),
@@ -294,7 +295,8 @@ def _spend_on(log: Iterable[Event], version: str) -> dict[str, Any]:
     return total
 
 
-def _round(state: LoopState, entry: Round, event: Event) -> dict[str, Any]:
+def round_document(state: LoopState, entry: Round, event: Event) -> dict[str, Any]:
+    """One round: what was tried on what, what came of it, and the scores before and after."""
     before = state.card(entry.base)
     judged = (
         entry.version is not None and entry.outcome is Change.CHANGED and _is_judged(state, entry.version)

@@ -136,7 +136,7 @@ def _pair_lines(pairs: Sequence[tuple[str, Doc, Doc, Any]], style: Style) -> lis
     fixed = 2 + name_size + 2 + 2 * size + 2 + width(arrow) + 2 + delta_size
     cells = min(18, (style.columns - fixed - 4 - 12) // 2)
     if style.columns < STACKED_BELOW or cells < 6:
-        return _pairs_without_bars(pairs, style, size)
+        return _pairs_without_bars(pairs, style)
     lines = []
     for index, (name, before, after, mark) in enumerate(pairs):
         told = pad(name, name_size, more=style.glyph("more"))
@@ -148,17 +148,15 @@ def _pair_lines(pairs: Sequence[tuple[str, Doc, Doc, Any]], style: Style) -> lis
     return lines
 
 
-def _pairs_without_bars(pairs: Sequence[tuple[str, Doc, Doc, Any]], style: Style, size: int) -> list[str]:
+def _pairs_without_bars(pairs: Sequence[tuple[str, Doc, Doc, Any]], style: Style) -> list[str]:
     lines = []
     for index, (name, before, after, mark) in enumerate(pairs):
         told = cut(name, style.columns - 2, style.glyph("more"))
         lines.append(f"  {style.paint(told, 'bold') if not index else told}")
         scores = f"    {_known(before)} {style.glyph('arrow')} {_final_score(after, 0, style)}"
-        lines.append(
-            scores
-            + f"  {_delta(before, after, 0, style)}"
-            + _after_note(after, mark, style, is_overall=not index)
-        )
+        lines.append(f"{scores}  {_delta(before, after, 0, style)}")
+        note = _after_note(after, mark, style, is_overall=not index)
+        lines += [f"  {note}"] if note else []
     return lines
 
 
@@ -221,16 +219,16 @@ def _round_lines(one: Doc, style: Style, size: int = 0) -> list[str]:
         part for part in (line(one.get("decision") or ""), scores, diff_words(one.get("diff"))) if part
     )
     start = f"  {glyph} {line(one['round']):>2}  "
-    room = style.columns - 7
+    room = style.columns - 8
     focus = cut(_focus(one), room, style.glyph("more"))
     if size + 2 + width(said) <= room:
         lines = [f"{start}{style.paint(pad(focus, max(size, width(focus))), 'cyan')}  {said}"]
     elif width(focus) + 2 + width(said) <= room:
         lines = [f"{start}{style.paint(focus, 'cyan')}  {said}"]
     else:
-        lines = [start + style.paint(focus, "cyan"), *wrap(said, style.columns, first=" " * 7)]
+        lines = [start + style.paint(focus, "cyan"), *wrap(said, style.columns, first=" " * 8)]
     for told in _round_remarks(one):
-        below = wrap(told, style.columns, first=" " * 7, most=3, more=style.glyph("more"))
+        below = wrap(told, style.columns, first=" " * 8, most=3, more=style.glyph("more"))
         lines += [style.paint(text, "dim") for text in below]
     return lines
 
@@ -269,7 +267,7 @@ def certification_lines(doc: Doc, style: Style) -> list[str]:
     held_out = doc.get("certification") or {}
     if not held_out.get("needed") and not held_out.get("judges"):
         return []
-    lines = [style.paint("Certification by judges that did not steer", "bold")]
+    lines = [style.paint("Held-out judges", "bold")]
     for one in held_out.get("judges") or ():
         good = one.get("verdict") == "pass"
         glyph = style.paint(style.glyph("yes" if good else "no"), "green" if good else "red")

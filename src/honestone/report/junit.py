@@ -97,7 +97,7 @@ def _item_case(classname: str, name: str, criterion: Doc, item: Doc) -> Case:
     votes = "; ".join(f"{answer}: {', '.join(judges)}" for answer, judges in votes_by_answer(item))
     if not applies(item) or not applies(criterion):
         outcome, message = "skipped", "does not apply"
-    elif is_problem(criterion, item):
+    elif is_problem(item):
         outcome = "failure"
         message = ("penalty incurred" if criterion.get("is_penalty") else "not met") + (
             f" ({votes})" if votes else ""

@@ -136,7 +136,7 @@ def _bullets(lines: Iterable[str]) -> str:
 
 def _remarks(doc: Doc) -> list[str]:
     lines = [f"**{name}**: {why}" for name, why in warnings(doc)]
-    lines += [md(flag) for flag in flags_to_show(doc)]
+    lines += [md(flag) for flag in (*flags_to_show(doc), *(doc.get("notes") or ()))]
     share = evidence_share(doc)
     return [*lines, *([f"evidence: {share}"] if share else [])]
 
@@ -179,7 +179,7 @@ def _findings(doc: Doc, heading: str) -> list[str]:
     """Items not met, not answered, and met but not in full; each with votes, evidence and suggestions."""
     pairs = list(order_of(doc.get("criteria") or ()))
     groups = [
-        ("Not met", [pair for pair in pairs if is_problem(*pair)]),
+        ("Not met", [pair for pair in pairs if is_problem(pair[1])]),
         ("Not answered", [pair for pair in pairs if is_unanswered(pair[1])]),
         ("Met, but not in full", [pair for pair in pairs if is_improvable(*pair)]),
     ]
@@ -191,7 +191,7 @@ def _findings(doc: Doc, heading: str) -> list[str]:
 
 
 def _finding(criterion: Doc, item: Doc) -> str:
-    said = "penalty incurred: " if criterion.get("is_penalty") and is_problem(criterion, item) else ""
+    said = "penalty incurred: " if criterion.get("is_penalty") and is_problem(item) else ""
     lines = [f"- **{md(criterion['id'])}**: {said}{md(requirement(item))}"]
     votes = "; ".join(
         f"{md(answer)}: {', '.join(md(one) for one in judges)}" for answer, judges in votes_by_answer(item)

@@ -356,7 +356,7 @@ def findings(doc: Doc, style: Style) -> list[list[str]]:
     """What is not met, what nobody answered, and what is met, but not in full."""
     criteria = doc.get("criteria") or []
     return [
-        _item_section("Not met", "no", criteria, style, is_problem),
+        _item_section("Not met", "no", criteria, style, lambda _, item: is_problem(item)),
         _item_section("Not answered", "unknown", criteria, style, lambda _, item: is_unanswered(item)),
         _item_section("Met, but not in full", "split", criteria, style, is_improvable),
     ]
@@ -461,6 +461,8 @@ def remarks(doc: Doc, style: Style) -> list[str]:
         lines += [
             style.paint(one, "yellow") for one in wrap(flag, style.columns, first=f"{style.glyph('warn')} ")
         ]
+    for note in doc.get("notes") or ():
+        lines += wrap(line(note), style.columns, first=f"{style.glyph('dot')} ")
     share = evidence_share(doc)
     return lines + (wrap(f"evidence: {share}", style.columns, first="  ") if share else [])
 
@@ -470,7 +472,7 @@ def judge_table(judges: Sequence[Doc], style: Style) -> list[str]:
     if not judges:
         return []
     names = [_judge_name(one, style) for one in judges]
-    size = min(max(map(width, names)), max(8, style.columns // 2 - 8))
+    size = min(max(map(width, names)), max(6, style.columns // 2 - 9))
     lines = [style.paint("Judges", "bold")]
     for one, name in zip(judges, names, strict=True):
         glyph, look = _STATE_MARKS.get(one["state"], ("absent", "dim"))

@@ -36,7 +36,7 @@ RESULTS: Final = {
     "INTERRUPTED": "INTERRUPTED",
 }
 
-LOW_CONFIDENCE: Final = "one judge's marks alone: nobody else has checked them"
+LOW_CONFIDENCE: Final = "fewer than two judges marked everything, so nothing cross-checks the score"
 SELF_EVALUATED: Final = "the marks come from the worker's own model"
 APART: Final = 20
 """Judges further apart than this on one criterion are flagged (DESIGN §8)."""
@@ -54,11 +54,9 @@ def result_words(doc: Doc) -> str:
     return RESULTS.get(result, result)
 
 
-def is_problem(criterion: Doc, item: Doc) -> bool:
-    """Whether this item costs points or the verdict: unmet, or, of a penalty, met by anybody."""
-    if not applies(item) or is_unanswered(item):
-        return False
-    return (item.get("met") or 0) > 0 if criterion.get("is_penalty") else bool(item["unmet"])
+def is_problem(item: Doc) -> bool:
+    """Whether half or more say no; of a penalty, that half or more say yes."""
+    return applies(item) and bool(item.get("unmet"))
 
 
 def is_unanswered(item: Doc) -> bool:
@@ -67,10 +65,11 @@ def is_unanswered(item: Doc) -> bool:
 
 
 def is_improvable(criterion: Doc, item: Doc) -> bool:
-    """Met, but not fully: some judge said no, or the mark is below the top of its scale."""
+    """Good enough, but not fully: some judge disagrees, or the mark is below the top of its scale."""
     met = item.get("met")
-    good_enough = applies(item) and not criterion.get("is_penalty") and not is_problem(criterion, item)
-    return good_enough and not is_unanswered(item) and met is not None and met < 1
+    if not applies(item) or is_problem(item) or is_unanswered(item) or met is None:
+        return False
+    return bool(met > 0 if criterion.get("is_penalty") else met < 1)
 
 
 def applies(thing: Doc) -> bool:

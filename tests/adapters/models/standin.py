@@ -162,9 +162,11 @@ class _Handler(BaseHTTPRequestHandler):
     # ---------------------------------------------------------------------------------------------- being an API
 
     def _api(self) -> str | None:
-        if self.path == "/v1beta" or ":generateContent" in self.path:
+        if self.path.startswith("/v1beta/") and self.path.endswith(":generateContent"):
             return "generateContent"
-        return {"/v1/chat/completions": "chat", "/v1/responses": "responses", "/v1/messages": "messages"}.get(self.path)
+        return {"/v1/chat/completions": "chat", "/v1/responses": "responses", "/v1/messages": "messages"}.get(
+            self.path
+        )
 
     def _answer(self, api: str, body: dict[str, Any]) -> None:
         model = body.get("model") or self.path.rpartition("/")[2].removesuffix(":generateContent")
@@ -185,7 +187,9 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _key_problem(self, api: str) -> tuple[int, str, str] | None:
-        sent = self.headers.get({"messages": "x-api-key", "generateContent": "x-goog-api-key"}.get(api, "authorization"))
+        sent = self.headers.get(
+            {"messages": "x-api-key", "generateContent": "x-goog-api-key"}.get(api, "authorization")
+        )
         key = (sent or "").removeprefix("Bearer ")
         if key == KEY or key == "":
             return None
@@ -250,7 +254,9 @@ class _Handler(BaseHTTPRequestHandler):
     # ---------------------------------------------------------------------------------------------- writing
 
     def _json(self, value: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
-        self._bytes(json.dumps(value).encode(), status, {"Content-Type": "application/json", **(headers or {})})
+        self._bytes(
+            json.dumps(value).encode(), status, {"Content-Type": "application/json", **(headers or {})}
+        )
 
     def _bytes(self, body: bytes, status: int, headers: dict[str, str]) -> None:
         self._head(status, {**headers, "Content-Length": str(len(body))})
@@ -268,7 +274,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 def error_body(api: str, status: int, words: str, code: str | None = None) -> dict[str, Any]:
     if api == "messages":
-        kind = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}.get(status, "api_error")
+        kind = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}.get(
+            status, "api_error"
+        )
         return {"type": "error", "error": {"type": kind, "message": words}, "request_id": "req_1"}
     if api == "generateContent":
         details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": code}] if code else []
@@ -297,14 +305,26 @@ def _features(api: str, body: dict[str, Any]) -> list[tuple[str, bool, str]]:
     return [
         ("schema", schema, f"'{name}' is not supported by this model"),
         ("seed", "seed" in body or "seed" in config, "seed is not supported"),
-        ("logprobs", "top_logprobs" in body or "logprobs" in config, "logprobs are not enabled for this model"),
+        (
+            "logprobs",
+            "top_logprobs" in body or "logprobs" in config,
+            "logprobs are not enabled for this model",
+        ),
     ]
 
 
 def _chat(say: Saying, model: str) -> dict[str, Any]:
     refused = say.stop == "refusal"
-    message = {"role": "assistant", "content": None if refused else say.text, "refusal": say.text if refused else None}
-    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop" if refused else say.stop}
+    message = {
+        "role": "assistant",
+        "content": None if refused else say.text,
+        "refusal": say.text if refused else None,
+    }
+    choice: dict[str, Any] = {
+        "index": 0,
+        "message": message,
+        "finish_reason": "stop" if refused else say.stop,
+    }
     if say.logprobs is not None:
         choice["logprobs"] = {"content": _openai_logprobs(say)}
     return {
@@ -351,7 +371,8 @@ def _google(say: Saying, model: str) -> dict[str, Any]:
         candidate["logprobsResult"] = {
             "chosenCandidates": [{"token": t, "logProbability": tops[t]} for t, tops in say.logprobs],
             "topCandidates": [
-                {"candidates": [{"token": t, "logProbability": p} for t, p in tops.items()]} for _, tops in say.logprobs
+                {"candidates": [{"token": t, "logProbability": p} for t, p in tops.items()]}
+                for _, tops in say.logprobs
             ],
         }
     return {

@@ -1,0 +1,5 @@
+"""Checks that touch files or run code. The kinds are described in `core.checks`."""
+
+from honestone.adapters.checks.runner import CheckRunner
+
+__all__ = ["CheckRunner"]

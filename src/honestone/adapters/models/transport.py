@@ -14,11 +14,9 @@ import os
 import re
 import time
 import urllib.parse
-import urllib.request
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -371,6 +369,8 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     seconds = _number(said)
     if seconds is not None or said is None:
         return seconds
+    from email.utils import parsedate_to_datetime
+
     try:
         # The server's own clock decides how far away its date is, when it tells it.
         start = parsedate_to_datetime(headers["date"]).timestamp() if "date" in headers else now
@@ -438,8 +438,12 @@ class _Proxy:
 
 def _proxy_for(base_url: str) -> _Proxy | None:
     """The proxy that the environment names for this address. No proxy leads to this machine itself."""
+    if is_loopback(base_url):
+        return None
+    import urllib.request
+
     parts = urllib.parse.urlsplit(base_url)
-    if is_loopback(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
+    if urllib.request.proxy_bypass(parts.hostname or ""):
         return None
     proxies = urllib.request.getproxies()
     named = proxies.get(parts.scheme) or proxies.get("all")
@@ -493,7 +497,7 @@ def _key_header(auth: str, key: str) -> dict[str, str]:
 
 
 def _os_words(error: OSError) -> str:
-    return (error.strerror or "connection failed").lower() if error.errno else "connection failed"
+    return os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "connection failed"
 
 
 def _list(value: Any) -> list[Any]:

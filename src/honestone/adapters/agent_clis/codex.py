@@ -1,0 +1,277 @@
+"""Codex (`codex exec`): OpenAI Responses, events as JSON lines, its own sandbox.
+
+Everything is given as `-c` settings and the person's own config is left unread, so a call is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.adapters.agent_clis.base import (
+    DEFAULT_SYSTEM,
+    Command,
+    Outcome,
+    Room,
+    Setup,
+    answered,
+    count,
+    failed,
+    first_object,
+    json_lines,
+    last_line,
+    own_home,
+    read_own,
+    table,
+    words,
+)
+from honestone.ports import CallFailed, Prompt, Usage
+from honestone.system.process import Ended
+
+CHILD_KEY: Final = "HONESTONE_CHILD_KEY"
+_SERVICE: Final = "https://api.openai.com"
+
+# The last one ends its endless wait for a server that refuses connections.
+_NEVER: Final = (
+    "multi_agent", "goals", "view_image", "apps", "plugins", "tool_suggest", "skill_search", "hooks",
+    "image_generation", "computer_use", "browser_use", "unbounded_connection_retries",
+)  # fmt: skip
+_NEVER_FOR_JUDGES: Final = ("shell_tool", "unified_exec", *_NEVER)
+
+_DENIED: Final = re.compile(
+    r"read-only file system|operation not permitted|permission denied|rejected by|not permitted|writing outside of|"
+    r"outside of the project|sandbox",
+    re.IGNORECASE,
+)
+_SURELY_DENIED: Final = re.compile(r"read-only file system", re.IGNORECASE)
+
+
+class Codex:
+    name = "codex"
+    program = "codex"
+    package = "@openai/codex"
+    install = "npm install -g @openai/codex"
+    sign_in = "codex login"
+    key_names = ("CODEX_API_KEY", "OPENAI_API_KEY")
+    most_characters = 1_000_000  # its limit is 1,048,576; beyond it: exit 1
+
+    def has_login(self) -> bool:
+        home = own_home("CODEX_HOME", ".codex")
+        auth = read_own(home / "auth.json")
+        return bool(auth.get("tokens") or auth.get("OPENAI_API_KEY")) or _keeps_login_in_keyring(home)
+
+    def judge(self, setup: Setup, room: Room, prompt: Prompt, key: str) -> Command:
+        instructions = room.put("system.md", prompt.system or DEFAULT_SYSTEM)
+        settings = {
+            "include_environment_context": False,
+            "include_permissions_instructions": False,
+            "include_apps_instructions": False,
+            "model_instructions_file": str(instructions),
+        }
+        argv = [*_start(setup), "-s", "read-only", *_without(_NEVER_FOR_JUDGES), *_with(settings)]
+        if prompt.schema is not None and is_strict(prompt.schema):
+            argv += ["--output-schema", str(room.put("schema.json", json.dumps(prompt.schema)))]
+        return self._command(setup, room, argv, prompt.text, room.work, key)
+
+    def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
+        folder = place if place.is_dir() else place.parent
+        settings: dict[str, Any] = {
+            "approval_policy": "never",
+            # Without these two, /tmp and TMPDIR can be written as well.
+            "sandbox_workspace_write": {
+                "network_access": False,
+                "exclude_slash_tmp": True,
+                "exclude_tmpdir_env_var": True,
+            },
+            # What the model runs sees neither the key nor the rest of our environment; the mark lets us find it again.
+            "shell_environment_policy": {
+                "inherit": "core",
+                "ignore_default_excludes": False,
+                "exclude": [CHILD_KEY, "*KEY*", "*TOKEN*", "*SECRET*"],
+                "set": {"HONESTONE_CALL": room.root.name},
+            },
+        }
+        argv = [
+            *_start(setup),
+            "-s",
+            "workspace-write",
+            *_without(_NEVER),
+            *_with(settings),
+            "-C",
+            str(folder),
+        ]
+        return self._command(setup, room, argv, brief, folder, key)
+
+    def _command(self, setup: Setup, room: Room, argv: list[str], stdin: str, cwd: Path, key: str) -> Command:
+        """`-` reads the prompt from stdin; nothing of it is ever on the command line."""
+        env = {"CODEX_HOME": str(room.home / ".codex")}
+        links: dict[Path, Path] = {}
+        (room.home / ".codex").mkdir(parents=True, exist_ok=True)
+        provider: dict[str, Any] = {
+            "name": "OpenAI" if setup.auth == "login" else "honestone",
+            "wire_api": "responses",
+            "request_max_retries": 0,
+            "stream_max_retries": 0,
+            "supports_websockets": False,
+        }
+        if setup.auth == "key":
+            provider |= {"base_url": f"{(setup.base_url or _SERVICE).rstrip('/')}/v1", "env_key": CHILD_KEY}
+            env[CHILD_KEY] = key
+        else:
+            provider |= {"requires_openai_auth": True}
+            if setup.base_url:
+                provider["base_url"] = f"{setup.base_url.rstrip('/')}/v1"
+            own = own_home("CODEX_HOME", ".codex")
+            if (own / "auth.json").exists():
+                # The login file itself, through a link; beside it nothing of the person's: AGENTS.md of a real
+                # CODEX_HOME is read whatever the settings say.
+                links = {room.home / ".codex" / name: own / name for name in ("auth.json", "auth.json.lock")}
+            else:
+                _refuse_own_instructions(own)
+                env |= {"CODEX_HOME": str(own), "HOME": str(Path.home())}
+                argv += _with({"cli_auth_credentials_store": "auto"})
+        argv += _with({"model_provider": "honestone", "model_providers": {"honestone": provider}})
+        passed = ("DBUS_SESSION_BUS_ADDRESS",) if setup.auth == "login" else ()
+        return Command(argv=(*argv, "-"), cwd=cwd, stdin=stdin, env=env, links=links, pass_names=passed)
+
+    def read(self, ended: Ended, setup: Setup) -> Outcome:
+        text, is_complete, usage, trouble, saw_events = "", False, Usage(), "", False
+        denials: list[str] = []
+        for event in json_lines(ended.stdout):
+            kind, item = event.get("type"), table(event.get("item"))
+            saw_events = saw_events or isinstance(kind, str)
+            if kind == "item.completed" and item.get("type") == "agent_message":
+                text, is_complete = words(item.get("text")), False
+            elif kind == "item.completed":
+                denials += _denied(item)
+            elif kind == "turn.completed":
+                is_complete, usage = True, _usage(table(event.get("usage")))
+            elif kind in ("turn.failed", "error"):
+                is_complete = False
+                trouble = (
+                    words(table(event.get("error")).get("message")) or words(event.get("message")) or trouble
+                )
+        outcome = Outcome(kind="answer", usage=usage, denials=tuple(denials))
+        if is_complete:
+            return answered(text, outcome)
+        if trouble:
+            result = _failure(trouble, usage)
+            # What came before a length stop is half a reply, marked as such; before any other failure it is nothing.
+            return replace(result, text=text if result.kind == "cut" else "", denials=tuple(denials))
+        if saw_events:
+            return Outcome(kind="broken", said="no closing event", denials=tuple(denials))
+        return failed(
+            last_line(ended.stderr) or last_line(ended.stdout) or "it printed nothing", otherwise="bad answer"
+        )
+
+
+def _failure(trouble: str, usage: Usage) -> Outcome:
+    """A request that is rejected comes back as the service's own JSON, without its number."""
+    body = first_object(trouble.encode())
+    if body is None:
+        return failed(trouble, usage=usage)
+    error = body.get("error")
+    said = words(table(error).get("message")) or words(error) or words(body.get("message")) or trouble
+    return failed(said, usage=usage, otherwise="rejected")
+
+
+def _start(setup: Setup) -> list[str]:
+    argv = [setup.program, "exec", "--json", "--color", "never", "--skip-git-repo-check", "--ephemeral"]
+    argv += ["--ignore-user-config", "--ignore-rules"]
+    argv += _with(
+        {
+            "project_doc_max_bytes": 0,  # no AGENTS.md of the folder it works in
+            "skills": {"include_instructions": False, "bundled": {"enabled": False}},
+            "web_search": "disabled",
+            "check_for_update_on_startup": False,
+            "analytics": {"enabled": False},
+        }
+    )
+    return [*argv, "-m", setup.model] if setup.model else argv
+
+
+def _without(features: tuple[str, ...]) -> list[str]:
+    return [word for feature in features for word in ("--disable", feature)]
+
+
+def _with(settings: Mapping[str, Any]) -> list[str]:
+    return [word for name, value in settings.items() for word in ("-c", f"{name}={toml(value)}")]
+
+
+def toml(value: Any) -> str:
+    """A value as TOML writes it on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml_text(str(k))} = {toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else _toml_text(value)
+
+
+def _toml_text(text: str) -> str:
+    # JSON's text is TOML's, but for DEL and for escapes of characters above U+FFFF, which JSON splits in two.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def is_strict(schema: Any) -> bool:
+    """Whether the service takes this schema: it wants every object closed and every property required."""
+    if isinstance(schema, list):
+        return all(map(is_strict, schema))
+    if not isinstance(schema, Mapping):
+        return True
+    properties = schema.get("properties")
+    if "object" in (schema.get("type"), *_list(schema.get("type"))) or properties is not None:
+        if schema.get("additionalProperties") is not False or not isinstance(properties, Mapping):
+            return False
+        if set(_list(schema.get("required"))) != set(properties):
+            return False
+    return all(map(is_strict, schema.values()))
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    return Usage(
+        input_tokens=count(usage.get("input_tokens")),
+        output_tokens=count(usage.get("output_tokens")),
+        cached_tokens=count(usage.get("cached_input_tokens")),
+    )
+
+
+def _denied(item: Mapping[str, Any]) -> list[str]:
+    """Refused edits: it goes on, says that all is done and exits 0. Of a command that was refused at once it says nothing."""
+    if item.get("type") not in ("command_execution", "file_change", "mcp_tool_call"):
+        return []
+    is_bad = item.get("status") in ("failed", "declined") or item.get("exit_code") not in (0, None)
+    said = words(item.get("aggregated_output")) or words(table(item.get("error")).get("message"))
+    what = words(item.get("command")) or words(item.get("type"))
+    is_denied = _SURELY_DENIED.search(said) or (is_bad and _DENIED.search(said))
+    return [f"{what}: {said}".strip(": ")] if is_denied or item.get("status") == "declined" else []
+
+
+def _keeps_login_in_keyring(home: Path) -> bool:
+    try:
+        config = (home / "config.toml").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return (
+        re.search(r"^\s*cli_auth_credentials_store\s*=\s*[\"'](keyring|auto)[\"']", config, re.MULTILINE)
+        is not None
+    )
+
+
+def _refuse_own_instructions(own: Path) -> None:
+    for name in ("AGENTS.override.md", "AGENTS.md"):
+        path = own / name
+        if path.is_file() and path.stat().st_size:
+            raise CallFailed(
+                f"codex reads {name} of its own folder whatever it is told, and its login lies in the system's keyring, "
+                f'so it cannot be called without it; move {name} away, or use auth = "key"'
+            )

@@ -1,0 +1,125 @@
+"""Any other agent CLI, by a settings table: a command, the prompt on its stdin, and where its answer stands.
+
+    [judges.mine]
+    provider = "cli"
+    command = ["mytool", "run", "--model", "{model}", "--json"]
+    output = "jsonl:item.text"      # or "json:result", or "text" (the default): all of stdout
+
+`{model}`, `{base_url}` and `{place}` (the artifact's copy; a judge's empty folder) are filled in. The last line of a
+`jsonl` output that has the path is the answer. Here the exit code counts: other than 0 is a failed call, and so is 0 with
+nothing to read. What the command may touch is up to its own flags.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from honestone.adapters.agent_clis.base import (
+    Command,
+    Outcome,
+    Room,
+    Setup,
+    answered,
+    failed,
+    json_lines,
+    last_line,
+    text_of,
+)
+from honestone.core.errors import SettingsError
+from honestone.ports import Prompt
+from honestone.system.process import Ended
+
+
+class Custom:
+    """A CLI that settings describe. Raises SettingsError for an output or a placeholder that is none."""
+
+    package = ""
+    most_characters = 4_000_000
+
+    def __init__(self, name: str, command: Sequence[str], output: str = "text") -> None:
+        if not command or not all(isinstance(word, str) for word in command) or not command[0]:
+            raise SettingsError(
+                f"`command` of `{name}` must be a list of words",
+                hint='for example command = ["mytool", "run"]',
+            )
+        self.name = name
+        self.program = command[0]
+        self.install = f"install `{command[0]}`, or correct `command` of `{name}`"
+        self.sign_in = f"{command[0]}'s own way to log in"
+        self.key_names: tuple[str, ...] = ()
+        self.words = tuple(command)
+        self.output = output
+        self._form, self._path = _output(name, output)
+
+    def has_login(self) -> bool:
+        return False
+
+    def judge(self, setup: Setup, room: Room, prompt: Prompt, key: str) -> Command:
+        text = f"{prompt.system.rstrip()}\n\n{prompt.text}" if prompt.system else prompt.text
+        return self._command(setup, text, room.work, room.work, key)
+
+    def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
+        return self._command(setup, brief, place if place.is_dir() else place.parent, place, key)
+
+    def _command(self, setup: Setup, stdin: str, cwd: Path, place: Path, key: str) -> Command:
+        values = {"{model}": setup.model or "", "{base_url}": setup.base_url or "", "{place}": str(place)}
+        argv = [setup.program]
+        for word in self.words[1:]:
+            for name, value in values.items():
+                word = word.replace(name, value)
+            argv.append(word)
+        env = {setup.key_names[0]: key} if key and setup.key_names else {}
+        if setup.auth == "login":
+            env["HOME"] = str(Path.home())
+        return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env)
+
+    def read(self, ended: Ended, setup: Setup) -> Outcome:
+        if ended.exit != 0:
+            said = last_line(ended.stderr) or last_line(ended.stdout)
+            return failed(f"exit code {ended.exit}" + (f": {said}" if said else ""))
+        if self._form == "text":
+            return answered(text_of(ended.stdout), Outcome(kind="answer"))
+        found = [
+            text
+            for text in (at(value, self._path) for value in self._values(ended.stdout))
+            if text is not None
+        ]
+        if not found:
+            said = last_line(ended.stdout) or last_line(ended.stderr) or "it printed nothing"
+            return Outcome(
+                kind="bad answer", said=f"nothing at `{'.'.join(self._path)}` of its output: {said}"
+            )
+        return answered(found[-1], Outcome(kind="answer"))
+
+    def _values(self, stdout: bytes) -> list[Any]:
+        if self._form == "jsonl":
+            return list(json_lines(stdout))
+        try:
+            return [json.loads(text_of(stdout))]
+        except (ValueError, RecursionError):
+            return []
+
+
+def _output(name: str, output: str) -> tuple[str, tuple[str, ...]]:
+    form, _, path = output.partition(":")
+    if form == "text" and not path:
+        return form, ()
+    if form in ("json", "jsonl") and path and all(path.split(".")):
+        return form, tuple(path.split("."))
+    raise SettingsError(
+        f"`output` of `{name}` is {output!r}",
+        hint='it is "text", "json:PATH" or "jsonl:PATH", for example "json:result.text"',
+    )
+
+
+def at(value: Any, path: Sequence[str]) -> str | None:
+    """The text at a path of keys and list positions (`items.-1.text`); None when there is none."""
+    for step in path:
+        try:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return None
+    return value if isinstance(value, str) else None

@@ -1,0 +1,93 @@
+"""Which agent CLIs are here, in which version, and how this person is signed in. Reads files; asks no model, no server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from honestone.adapters.agent_clis import known_cli
+from honestone.adapters.agent_clis.base import AgentCli, Auth
+from honestone.adapters.agent_clis.driver import locate
+from honestone.ports import CallFailed
+from honestone.system import process
+
+SECONDS: Final = 2.0
+_VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CliStatus:
+    """What `doctor` says of a CLI. `auth` None: it cannot be called yet; `hint` says what to type, None when ready."""
+
+    name: str
+    found: str | None
+    version: str | None = None
+    auth: Auth | None = None
+    hint: str | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        return self.found is not None and self.auth is not None
+
+
+def detect(name: str, *, command: str | None = None, api_key_env: str | None = None) -> CliStatus:
+    """The state of codex, gemini or claude. Never longer than about two seconds; safe to call from several threads."""
+    cli = known_cli(name)
+    try:
+        path = locate(cli, command)
+    except CallFailed:
+        return CliStatus(name=name, found=None, hint=cli.install)
+    auth = find_auth(cli, api_key_env)
+    names = (api_key_env,) if api_key_env else cli.key_names
+    hint = None if auth else f"{cli.sign_in}, or: export {names[0]}=..."
+    return CliStatus(name=name, found=path, version=version_of(path, cli.package), auth=auth, hint=hint)
+
+
+def find_auth(cli: AgentCli, api_key_env: str | None = None) -> Auth | None:
+    """A key whose variable the settings name; else the login; else a key in one of the usual variables."""
+    if api_key_env:
+        return "key" if _is_set((api_key_env,)) else None
+    if cli.has_login():
+        return "login"
+    return "key" if _is_set(cli.key_names) else None
+
+
+def _is_set(names: Sequence[str]) -> bool:
+    return any(os.environ.get(name, "").strip() for name in names)
+
+
+def version_of(path: str, package: str) -> str | None:
+    """From the package file beside the program: starting one of them can take five seconds. Else from `--version`."""
+    real = Path(os.path.realpath(path))
+    for folder in list(real.parents)[:4]:
+        try:
+            described = json.loads((folder / "package.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(described, dict) and described.get("name") == package:
+            version = described.get("version")
+            return version if isinstance(version, str) else None
+    return _asked_version(path)
+
+
+def _asked_version(path: str) -> str | None:
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            env=process.base_environment({"NO_COLOR": "1"}),
+            start_new_session=True,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(done.stdout.decode("utf-8", "replace"))
+    return found[0] if found else None

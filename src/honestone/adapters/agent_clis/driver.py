@@ -1,0 +1,296 @@
+"""One call of an agent CLI: its private room, its environment, its end, and words for what went wrong.
+
+Nothing here looks at an exit code. What a call came to is read from its output by the CLI's own reader, and our own
+clock alone says whether its time ran out: told to stop, some of them exit 0 with a cheerful sentence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from honestone.adapters.agent_clis.base import AgentCli, Command, Outcome, Room, Setup
+from honestone.ports import CallFailed
+from honestone.system import process
+from honestone.system.files import write_atomically
+
+OUTPUT_LIMIT: Final = 32_000_000
+MARK: Final = "HONESTONE_CALL"
+"""The variable that every process of one call carries, so that the last of them is found."""
+
+_PROXIES: Final = (
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "https_proxy",
+    "http_proxy",
+    "all_proxy",
+    "no_proxy",
+)
+_CERTIFICATES: Final = ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "CODEX_CA_CERTIFICATE")
+_MOST_WORDS: Final = 300
+
+Build = Callable[[Room, str], Command]
+
+
+# --------------------------------------------------------------------------------------------------- before the call
+
+
+def locate(cli: AgentCli, command: str | None) -> str:
+    """The path of its program. Raises CallFailed, `missing`, that says how to get it."""
+    name = os.path.expanduser(command or cli.program)
+    try:
+        return process.find_program(name, cwd=Path.cwd(), env=process.base_environment())
+    except process.NotStarted as error:
+        raise CallFailed(f"{error.reason}; to get it: {cli.install}", missing=True) from None
+
+
+def read_key(cli: AgentCli, setup: Setup) -> str:
+    """The key; empty for a login. Raises CallFailed before anything is started."""
+    if setup.auth == "login":
+        return ""
+    for name in setup.key_names:
+        key = os.environ.get(name, "").strip()
+        if key and (not key.isprintable() or not key.isascii() or " " in key):
+            raise CallFailed(f"{name} holds a character that cannot be part of a key; set it again")
+        if key:
+            return key
+    if not setup.key_names:  # a settings CLI that needs none
+        return ""
+    names = " or ".join(setup.key_names)
+    raise CallFailed(f'{names} is not set; export it, or log in with `{cli.sign_in}` and use auth = "login"')
+
+
+def require_login(cli: AgentCli, setup: Setup) -> None:
+    if setup.auth == "login" and cli.package and not cli.has_login():
+        raise CallFailed(f"{cli.name} is not logged in; type: {cli.sign_in}")
+
+
+def require_sendable(cli: AgentCli, text: str) -> None:
+    """Raises CallFailed for a prompt that the CLI would take for a command, or cut in silence, or not take at all."""
+    start = text.lstrip("\ufeff \t\r\n")
+    if not start:
+        raise CallFailed("the prompt is empty")
+    if start[0] in "/@!#":
+        raise CallFailed(
+            f"the prompt begins with {start[0]!r}, which an agent CLI may take for a command; begin it with a plain line"
+        )
+    if len(text) > cli.most_characters:
+        raise CallFailed(
+            f"the prompt has {len(text):,} characters; {cli.name} takes at most {cli.most_characters:,}"
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------- the call
+
+
+async def carry_out(cli: AgentCli, setup: Setup, build: Build) -> Outcome:
+    """Run one call and read it. Raises CallFailed when it cannot be started; whatever else happens is an outcome."""
+    require_login(cli, setup)
+    key = read_key(cli, setup)
+    with private_room() as room:
+        command = build(room, key)
+        place_links(command)
+        try:
+            ended = await process.run(
+                command.argv,
+                cwd=command.cwd,
+                env=environment(setup, room, command),
+                stdin=command.stdin.encode("utf-8", "replace"),
+                timeout=setup.timeout,
+                output_limit=OUTPUT_LIMIT,
+            )
+        except process.NotStarted as error:
+            raise CallFailed(f"{error.reason}; to get it: {cli.install}", missing=True) from None
+        finally:
+            end_strays(room.root.name)
+            give_back(command)
+        return _without_key(_outcome(cli, setup, ended, command), key)
+
+
+def _outcome(cli: AgentCli, setup: Setup, ended: process.Ended, command: Command) -> Outcome:
+    if ended.timed_out:
+        return Outcome(kind="timeout", said=f"it had not ended after {setup.timeout:g} s")
+    if ended.truncated:
+        return Outcome(kind="crashed", said=f"it printed more than {OUTPUT_LIMIT // 1_000_000} MB")
+    return replace(cli.read(ended, setup), notes={**command.notes, "exit": ended.exit})
+
+
+def environment(setup: Setup, room: Room, command: Command) -> dict[str, str]:
+    """Built from nothing but a few harmless names. Proxies are not used for a server on this machine."""
+    is_here = (
+        re.match(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)", setup.base_url or "") is not None
+    )
+    own = {
+        MARK: room.root.name,
+        "HOME": str(room.home),
+        "TMPDIR": str(room.tmp),
+        "XDG_CONFIG_HOME": str(room.home / ".config"),
+        "XDG_DATA_HOME": str(room.home / ".local/share"),
+        "XDG_CACHE_HOME": str(room.home / ".cache"),
+        "XDG_STATE_HOME": str(room.home / ".local/state"),
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+    }
+    names = (*command.pass_names, *_CERTIFICATES, *(() if is_here else _PROXIES))
+    env = process.base_environment({**own, **command.env}, names)
+    env.setdefault("LANG", "C.UTF-8")
+    if "HOME" in command.env:  # a login in place: its own folders go with it
+        for name in [name for name in own if name.startswith("XDG_")]:
+            del env[name]
+    return env
+
+
+@contextlib.contextmanager
+def private_room() -> Iterator[Room]:
+    """A new folder that only this person can read; gone afterwards, with all that was written into it."""
+    root = Path(os.path.realpath(tempfile.mkdtemp(prefix="honestone-call-")))
+    room = Room(root=root)
+    try:
+        for folder in (room.home, room.work, room.tmp):
+            folder.mkdir()
+        yield room
+    finally:
+        _remove(root)
+
+
+def _remove(root: Path) -> None:
+    """A program that is just ending may still write; so look again, a few times."""
+    for _ in range(5):
+        shutil.rmtree(root, ignore_errors=True)
+        if not root.exists():
+            return
+        time.sleep(0.02)
+
+
+def place_links(command: Command) -> None:
+    for link, own in command.links.items():
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(own)
+
+
+def give_back(command: Command) -> None:
+    """A CLI that renewed its login by replacing the file has replaced our link: the new login goes where it belongs."""
+    for link, own in command.links.items():
+        if link.is_file() and not link.is_symlink() and own.is_file() and link.stat().st_size:
+            with contextlib.suppress(OSError):
+                write_atomically(own, link.read_bytes())
+
+
+def end_strays(mark: str) -> None:
+    """End what left the group with a session of its own. It still carries the mark (Linux; elsewhere the group is all)."""
+    wanted = f"{MARK}={mark}".encode()
+    for _ in range(3):
+        strays = [pid for pid in _pids() if pid != os.getpid() and wanted in _environment_of(pid)]
+        for pid in strays:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if not strays:
+            return
+        time.sleep(0.02)
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return []
+
+
+def _environment_of(pid: int) -> list[bytes]:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read().split(b"\0")
+    except OSError:
+        return []
+
+
+def _without_key(outcome: Outcome, key: str) -> Outcome:
+    if not key:
+        return outcome
+
+    def clean(text: str) -> str:
+        return text.replace(key, "[key]")
+
+    return replace(
+        outcome,
+        text=clean(outcome.text),
+        said=clean(outcome.said),
+        denials=tuple(map(clean, outcome.denials)),
+    )
+
+
+# --------------------------------------------------------------------------------------------------------- afterwards
+
+
+def failure(cli: AgentCli, setup: Setup, outcome: Outcome) -> CallFailed:
+    """What went wrong and what to do about it."""
+    said = one_line(outcome.said)
+    because = f": {said}" if said else ""
+    number = f" ({outcome.status})" if outcome.status else ""
+    where = setup.base_url or "its service"
+    key = next((name for name in setup.key_names if os.environ.get(name)), "") if setup.auth == "key" else ""
+    match outcome.kind:
+        case "refused":
+            if key:
+                return CallFailed(f"{key} was refused{number}{because}")
+            return CallFailed(f"the login was refused{number}{because}; log in again: {cli.sign_in}")
+        case "not signed in":
+            how = f"set {key}" if key else f"type: {cli.sign_in}"
+            return CallFailed(f"{cli.name} is not logged in{because}; {how}")
+        case "slow down":
+            return CallFailed(
+                f"{where} asks to slow down{number}{because}", retryable=True, retry_after=outcome.retry_after
+            )
+        case "used up":
+            return CallFailed(f"the account has used up what it may{number}{because}")
+        case "no such model":
+            model = f"`{setup.model}`" if setup.model else "of its default"
+            return CallFailed(f"no such model {model} at {where}{number}{because}")
+        case "server":
+            return CallFailed(f"{where} is in trouble{number}{because}", retryable=True)
+        case "network":
+            return CallFailed(f"{where} cannot be reached{because}", retryable=True)
+        case "broken":
+            return CallFailed(f"the reply broke off{because}", retryable=True)
+        case "bad answer":
+            return CallFailed(f"it gave no answer{because}")
+        case "empty":
+            return CallFailed("the reply is empty")
+        case "cut":
+            return CallFailed(f"the reply was cut off at its length limit{because}")
+        case "too large":
+            return CallFailed(f"the prompt is too large for the model{because}")
+        case "turn limit":
+            return CallFailed(f"it used up its turns{because}")
+        case "timeout":
+            return CallFailed(f"no reply within {setup.timeout:g} s; it was ended (--judge-timeout)")
+        case "wrong setting":
+            return CallFailed(f"{cli.name} did not take its settings{because}; is this version too old?")
+        case "rejected":
+            return CallFailed(f"{where} rejected the request{number}{because}")
+        case _:
+            return CallFailed(f"{cli.name} failed{because}")
+
+
+def one_line(text: str, limit: int = _MOST_WORDS) -> str:
+    """Printable, on one line, clipped: what a program says is not to be trusted with a terminal."""
+    text = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", text)
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+__all__ = [
+    "MARK", "OUTPUT_LIMIT", "carry_out", "end_strays", "environment", "failure", "give_back", "locate", "one_line",
+    "private_room", "read_key", "require_login", "require_sendable",
+]  # fmt: skip

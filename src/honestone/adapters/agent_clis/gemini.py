@@ -1,0 +1,248 @@
+"""Gemini (`gemini -o json`): streamGenerateContent, one JSON object at the end, on stderr when it fails.
+
+It works in a folder of ours, never in the artifact's: settings, `.env` and tool commands of the folder it is started in
+are obeyed. It also expands `@name` anywhere in the prompt, into files, agents and extra spaces; see `keep_at_signs`.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.adapters.agent_clis.base import (
+    DEFAULT_SYSTEM,
+    Command,
+    Outcome,
+    Room,
+    Setup,
+    answered,
+    count,
+    failed,
+    first_object,
+    last_line,
+    own_home,
+    read_own,
+    table,
+    text_of,
+    total,
+    words,
+)
+from honestone.ports import Prompt, Usage
+from honestone.system.process import Ended
+
+WORKER_TURNS: Final = 60
+_TOOLS: Final = ["read_file", "replace", "write_file", "glob", "grep_search", "list_directory"]
+_DENY_ALL: Final = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
+_LOGIN_FILES: Final = ("oauth_creds.json", "google_accounts.json")
+_STOPPED: Final = re.compile(r"turns exceeded|loop detected|execution (stopped|blocked)", re.IGNORECASE)
+_DENIED: Final = re.compile(r"not in workspace|denied by policy|permission denied|not allowed", re.IGNORECASE)
+
+# It exits with the HTTP status modulo 256.
+_STATUS_OF_EXIT: Final = {status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)}
+
+
+class Gemini:
+    name = "gemini"
+    program = "gemini"
+    package = "@google/gemini-cli"
+    install = "npm install -g @google/gemini-cli"
+    sign_in = "gemini  (and choose to log in with Google)"
+    key_names = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    most_characters = 4_000_000  # beyond 8 MB: exit 0, nothing asked, nothing said
+
+    def has_login(self) -> bool:
+        login = read_own(own_home("GEMINI_CLI_HOME", "") / ".gemini" / "oauth_creds.json")
+        return bool(login.get("refresh_token") or login.get("access_token"))
+
+    def judge(self, setup: Setup, room: Room, prompt: Prompt, key: str) -> Command:
+        rules = room.put("no-tools.toml", _DENY_ALL)
+        instructions = room.put("system.md", prompt.system or DEFAULT_SYSTEM)
+        argv = [*_start(setup), "--approval-mode", "default", "--admin-policy", str(rules)]
+        # Its loop detector takes a repetitive answer for a loop, stops it and exits 0.
+        settings = {"model": {"maxSessionTurns": 1, "disableLoopDetection": True}}
+        return _command(
+            setup, room, argv, prompt.text, key, settings, {"GEMINI_SYSTEM_MD": str(instructions)}
+        )
+
+    def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
+        folder = place if place.is_dir() else place.parent
+        argv = [*_start(setup), "--approval-mode", "auto_edit", "--include-directories", str(folder)]
+        settings = {"model": {"maxSessionTurns": WORKER_TURNS}, "tools": {"core": _TOOLS}}
+        return _command(setup, room, argv, brief, key, settings, {})
+
+    def read(self, ended: Ended, setup: Setup) -> Outcome:
+        result = first_object(ended.stdout)
+        if result is None or not ("response" in result or "error" in result):
+            result = _error_on(ended.stderr)
+        if result is None:
+            said = last_line(ended.stderr) or last_line(ended.stdout) or "it printed nothing"
+            return failed(said, _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer")
+        stats = table(result.get("stats"))
+        models = {name: table(value) for name, value in table(stats.get("models")).items()}
+        usage = _usage([table(model.get("tokens")) for model in models.values()])
+        outcome = Outcome(
+            kind="answer",
+            usage=usage,
+            denials=_denials(table(stats.get("tools")), text_of(ended.stderr)),
+            model=next(iter(models)) if len(models) == 1 else None,
+        )
+        text, error = words(result.get("response")), result.get("error")
+        stopped = next((w for w in map(words, _list(result.get("warnings"))) if _STOPPED.search(w)), None)
+        if error:
+            return replace(_failure(table(error), ended), usage=usage, denials=outcome.denials)
+        if stopped:  # exit 0, half a text, and no error
+            return replace(outcome, kind="turn limit", said=stopped)
+        if text.strip() and not usage.output_tokens:
+            return replace(outcome, kind="bad answer", said="it asked no model")
+        if not text.strip() and not models:
+            return replace(
+                outcome, kind="bad answer", said="it asked no model; the prompt may be too large for it"
+            )
+        return answered(text, outcome)
+
+
+def _start(setup: Setup) -> list[str]:
+    argv = [setup.program, "-o", "json", "--skip-trust", "-e", "none"]
+    return [*argv, "-m", setup.model] if setup.model else argv
+
+
+def _command(
+    setup: Setup,
+    room: Room,
+    argv: list[str],
+    prompt: str,
+    key: str,
+    settings: dict[str, Any],
+    more: Mapping[str, str],
+) -> Command:
+    own = own_home("GEMINI_CLI_HOME", "") / ".gemini"
+    env = {"GEMINI_CLI_HOME": str(room.home), "GEMINI_CLI_NO_RELAUNCH": "true", **more}
+    links: dict[Path, Path] = {}
+    if setup.auth == "key":
+        env["GEMINI_API_KEY"] = key
+        if setup.base_url:
+            env["GOOGLE_GEMINI_BASE_URL"] = setup.base_url.rstrip("/")
+    else:
+        # No flag switches off the person's own GEMINI.md, so their login is used in place, from a home without one.
+        links = {room.home / ".gemini" / name: own / name for name in _LOGIN_FILES if (own / name).exists()}
+        if setup.base_url:
+            env["CODE_ASSIST_ENDPOINT"] = setup.base_url.rstrip("/")
+    room.put("home/.gemini/settings.json", json.dumps(_settings(setup) | settings))
+    # An empty .env in the working folder ends the search for one in the folders above it.
+    room.put("work/.env", "")
+    room.put("work/.gemini/.env", "")
+    room.put("work/.geminiignore", "*\n")
+    stdin, escaped = keep_at_signs(prompt)
+    return Command(
+        argv=tuple(argv),
+        cwd=room.work,
+        stdin=stdin,
+        env=env,
+        links=links,
+        pass_names=("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION") if setup.auth == "login" else (),
+        notes={"escaped_at_signs": escaped} if escaped else {},
+    )
+
+
+def _settings(setup: Setup) -> dict[str, Any]:
+    return {
+        "security": {
+            "auth": {"selectedType": "gemini-api-key" if setup.auth == "key" else "oauth-personal"},
+            "folderTrust": {"enabled": False},
+        },
+        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 1},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "hooksConfig": {"enabled": False},
+        "skills": {"enabled": False},
+        "experimental": {"enableAgents": False},  # else `@generalist` in an artifact becomes an instruction
+        "ide": {"enabled": False},
+        "context": {
+            "includeDirectoryTree": False,
+            "memoryBoundaryMarkers": [],
+            "fileFiltering": {"respectGeminiIgnore": True, "enableRecursiveFileSearch": False},
+        },
+    }
+
+
+# ------------------------------------------------------------------------------------------------------ `@` in a prompt
+
+_AT: Final = re.compile(r"(?<!\\)@(\"[^\"]*\"|[^\s,;!?()\[\]{}]+)")
+
+
+def keep_at_signs(prompt: str) -> tuple[str, int]:
+    """The prompt so that no `@` in it is expanded, and how many had to be escaped.
+
+    Files cannot be meant: it works in an empty folder whose `.geminiignore` covers everything, and it has no agents.
+    What is left is a path that leads to that folder itself (`@./`); those, and only those, get the documented `\\@`.
+    """
+    return _AT.subn(lambda found: "\\" + found[0] if _is_here(found[1]) else found[0], prompt)[0], sum(
+        _is_here(found[1]) for found in _AT.finditer(prompt)
+    )
+
+
+def _is_here(path: str) -> bool:
+    plain = path.replace('"', "").replace("\\", "")
+    # A full stop at the end may belong to the sentence.
+    return any(
+        p and not p.startswith("/") and posixpath.normpath(p) == "." for p in (plain, plain.rstrip("."))
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- reading
+
+
+def _error_on(stderr: bytes) -> dict[str, Any] | None:
+    """The error object: on stderr, after a stack trace whose lines may begin with a brace too."""
+    text = text_of(stderr)
+    for found in re.finditer(r"^\{", text, re.MULTILINE):
+        value = first_object(text[found.start() :].encode())
+        if value is not None and isinstance(value.get("error"), dict):
+            return value
+    return None
+
+
+def _failure(error: Mapping[str, Any], ended: Ended) -> Outcome:
+    code = count(error.get("code"))
+    said = words(error.get("message"))
+    inner = table(table(first_object(said.encode())).get("error"))
+    status = code if code is not None and 400 <= code < 600 else count(inner.get("code"))
+    if status is None and "ModelNotFoundError" in text_of(ended.stderr):
+        status = 404
+    if code == 41:
+        return Outcome(kind="not signed in", said=said)
+    if code == 53 or "max session turns" in said.casefold():
+        return Outcome(kind="turn limit", said=said)
+    if error.get("type") == "INVALID_STREAM" and "empty" in said.casefold():
+        return Outcome(kind="empty", said=said)
+    reason = words(inner.get("message")) or said or words(error.get("type"))
+    if error.get("type") == "INVALID_STREAM":
+        return Outcome(kind="broken", said=reason)
+    if code == 52:
+        return Outcome(kind="wrong setting", said=reason)
+    return failed(reason, status if status is not None else _STATUS_OF_EXIT.get(ended.exit or 0))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _usage(tokens: list[dict[str, Any]]) -> Usage:
+    def of(*names: str) -> int | None:
+        return total(*(t.get(name) for t in tokens for name in names))
+
+    return Usage(
+        input_tokens=of("prompt"), output_tokens=of("candidates", "thoughts"), cached_tokens=of("cached")
+    )
+
+
+def _denials(tools: Mapping[str, Any], stderr: str) -> tuple[str, ...]:
+    """Refused edits: it goes on and exits 0; the counts or stderr tell."""
+    lines = tuple(line.strip() for line in stderr.splitlines() if _DENIED.search(line))
+    rejected = count(table(tools.get("totalDecisions")).get("reject")) or 0
+    return lines or (("a tool was not allowed",) if rejected else ())

@@ -1,0 +1,461 @@
+"""Checks that run code: `command`, `pytest`, `python`. In a private copy, without keys, limited, sandboxed if possible."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import site
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from math import ceil
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.adapters.checks import text as text_checks
+from honestone.adapters.checks.subject import Setting, Subject, Told, Workspace, finding
+from honestone.core.artifact import Version
+from honestone.core.checks import compile_text_check, visible
+from honestone.core.errors import UsageError
+from honestone.core.rubric import Check
+from honestone.ports import Finding
+from honestone.system.files import NEVER_PART
+from honestone.system.process import (
+    OUTPUT_LIMIT,
+    Ended,
+    Limits,
+    NotStarted,
+    base_environment,
+    describe_command,
+    find_program,
+    run,
+    split_command,
+)
+
+MEMORY: Final = 2_000_000_000
+FILE_SIZE: Final = 1_000_000_000
+_LARGEST_TESTS: Final = 50_000_000
+_CHILD: Final = Path(__file__).with_name("_child.py")
+_INTERPRETER: Final = re.compile(
+    r"(?:python|pypy|ruby|perl|node|deno|bun|lua|php)[\d.]*|(?:ba|da|z|k|fi)?sh|Rscript"
+)
+
+
+def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
+    """The words, the digest of every file of theirs that is not part of what is judged, and the sandbox."""
+    out: dict[str, Any] = {"sandbox": setting.sandbox.name}
+    match check.kind:
+        case "command":
+            words = _words(check)
+            used = [word for word in words if os.path.isabs(word)] + [words[at] for at in _programs(words)]
+            kept = [w for w in used if setting.beside(w) is not None]
+            out["files"] = describe_command(kept, setting.base)["files"]
+        case _:
+            out["files"] = {check.value: _digest_of(judging_files(check, setting), setting.base)}
+    return out
+
+
+def judging_files(check: Check, setting: Setting) -> list[Path]:
+    """The tests or the module of a check, with the modules beside a test. A command's program may be judged itself."""
+    if check.kind == "pytest":
+        tests = setting.beside(_without_test_name(check.value), even_judged=True)
+        return [] if tests is None else list(_tests_beside(tests))
+    if check.kind == "python":
+        module = _module_file(check.value, setting)
+        if module is not None and module.name == "__init__.py":
+            return list(_walk(module.parent))
+        return [] if module is None else [module]
+    return []
+
+
+def preflight(check: Check, setting: Setting, version: Version | None) -> None:
+    """Raises UsageError for what cannot start. Without a version, what may stand in one gets the benefit of the doubt."""
+    _ = setting.sandbox
+    match check.kind:
+        case "command":
+            words = _words(check)
+            try:
+                _resolved(words, setting, version, setting.base)
+            except _MayBeInVersion as unsure:
+                if version is not None:
+                    raise _cannot_start(check, unsure.reason) from None
+            except NotStarted as error:
+                raise _cannot_start(check, error.reason) from None
+        case "pytest":
+            _python_with_pytest()
+            name = _without_test_name(check.value)
+            inside = version is None or setting.in_version(name, version) is not None
+            if setting.beside(name, even_judged=True) is None and not inside:
+                hint = "the path of a test file or folder is relative to the rubric's folder"
+                raise UsageError(f"the tests {name!r} of the check `pytest` are not there", hint=hint)
+        case "python":
+            if _module_file(check.value, setting) is None and not _may_hold_module(check.value, version):
+                module = check.value.partition(":")[0]
+                hint = "it is looked up beside the rubric and in the working directory"
+                raise UsageError(f"the module {module!r} of the check `{check.name}` is not there", hint=hint)
+
+
+def _cannot_start(check: Check, reason: str) -> UsageError:
+    shown = check.value if isinstance(check.value, str) else " ".join(check.value)
+    return UsageError(
+        f"the check `{check.name}: {visible(shown, 80)}` cannot start: {reason}",
+        hint="install it or correct the rubric; a relative path is looked up beside the rubric, then in the artifact",
+    )
+
+
+async def find(check: Check, subject: Subject) -> Finding:
+    sandbox = subject.setting.sandbox.name
+    try:
+        match check.kind:
+            case "command":
+                told = await _command(check, subject)
+            case "pytest":
+                told = await _pytest(check, subject)
+            case _:
+                told = await _python(check, subject)
+    except _Final as ended:
+        return finding(check, (ended.met, ended.note), sandbox=sandbox, final=True)
+    except NotStarted as error:
+        return finding(check, (None, f"could not run: {error.reason}"), sandbox=sandbox)
+    return finding(check, told, sandbox=sandbox)
+
+
+class _Final(Exception):
+    """An answer that `not-` does not turn round: outlasting the limit meets nothing."""
+
+    def __init__(self, met: bool | None, note: str) -> None:
+        super().__init__(note)
+        self.met, self.note = met, note
+
+
+# ------------------------------------------------------------------------------------------------------ running it
+
+
+async def _run(
+    words: Sequence[str],
+    check: Check,
+    subject: Subject,
+    copy: Workspace,
+    *,
+    stdin: bytes = b"",
+    visible: Iterable[Path] = (),
+) -> Ended:
+    setting = subject.setting
+    seconds = float(check.options.get("timeout", setting.timeout))
+    env = _environment(setting, copy, subject)
+    program = find_program(words[0], cwd=copy.work, env=env)
+    # The name that the person wrote stays visible to the program as its own where nothing is wrapped around it.
+    argv = setting.sandbox.wrap([program, *words[1:]], copy.work, copy.root, visible)
+    ended = await run(
+        argv,
+        cwd=copy.work,
+        env=env,
+        stdin=stdin,
+        timeout=seconds,
+        output_limit=OUTPUT_LIMIT,
+        limits=Limits(
+            memory_bytes=MEMORY, cpu_seconds=ceil(seconds * (os.cpu_count() or 1)) + 1, file_bytes=FILE_SIZE
+        ),
+    )
+    if ended.timed_out:
+        raise _Final(False, f"still running after {seconds:g} s")
+    if ended.truncated:
+        raise _Final(False, f"printed more than {OUTPUT_LIMIT / 1e6:g} MB and was ended")
+    return ended
+
+
+def _environment(setting: Setting, copy: Workspace, subject: Subject) -> dict[str, str]:
+    """Nothing but harmless variables; a home and a place for temporary files that are private and empty."""
+    artifact = str(copy.artifact)
+    env = base_environment(pass_names=setting.pass_env)
+    # So that `python` is found where only honestone's own environment has one.
+    path = os.pathsep.join([env["PATH"], os.path.dirname(sys.executable)])
+    return env | {
+        "PATH": path,
+        "HOME": str(copy.home),
+        "TMPDIR": str(copy.tmp),
+        "HONESTONE_ARTIFACT": artifact,
+        "AI_OUTPUT_FILE": artifact,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONUSERBASE": site.getuserbase(),  # else it would be sought in the private home
+    }
+
+
+def _shown_beside(setting: Setting) -> list[Path]:
+    """Tools and modules beside the rubric may need their neighbours, and Python the packages of the user."""
+    return [setting.base, Path.cwd(), Path(site.getuserbase())]
+
+
+# --------------------------------------------------------------------------------------------------------- command
+
+
+def _words(check: Check) -> list[str]:
+    return split_command(check.value) if isinstance(check.value, str) else list(check.value)
+
+
+def _programs(words: Sequence[str]) -> list[int]:
+    """Which words name a program: the first, and the script that an interpreter is given."""
+    name = os.path.basename(words[0])
+    is_script = len(words) > 1 and _INTERPRETER.fullmatch(name) and not words[1].startswith("-")
+    return [0, 1] if is_script else [0]
+
+
+class _MayBeInVersion(NotStarted):
+    """Not beside the rubric; whether the version has it is not known or not so."""
+
+
+def _resolved(words: Sequence[str], setting: Setting, version: Version | None, work: Path) -> list[str]:
+    """The words with every program given by a relative path found. Raises NotStarted."""
+    out = list(words)
+    env = base_environment(pass_names=setting.pass_env)
+    env["PATH"] = os.pathsep.join([env["PATH"], os.path.dirname(sys.executable)])
+    for at in _programs(words):
+        word = words[at]
+        if (at == 0 and "/" not in word) or os.path.isabs(word):
+            if at == 0:
+                find_program(word, cwd=setting.base, env=env)
+            continue
+        in_version = None if version is None else setting.in_version(word, version)
+        beside = setting.beside(word)
+        if beside is not None and not (version is not None and setting.prefers_version(word, version)):
+            if at == 0:
+                find_program(str(beside), cwd=setting.base, env=env)
+            out[at] = str(beside)
+        elif in_version is not None:
+            if at == 0 and version is not None and not _may_run(version, in_version):
+                raise NotStarted(f"{word} is not executable in the artifact (chmod +x makes it so)")
+            out[at] = str(work / in_version)
+        else:
+            raise _MayBeInVersion(f"no such file: {word}")
+    return out
+
+
+def _may_run(version: Version, name: str) -> bool:
+    entry = version.files.get(name)
+    return entry is not None and entry.executable
+
+
+async def _command(check: Check, subject: Subject) -> Told:
+    copy = subject.fresh_copy()
+    try:
+        words = _resolved(_words(check), subject.setting, subject.version, copy.work)
+    except _MayBeInVersion as error:
+        raise _Final(False, error.reason) from None  # what the artifact should bring along and does not
+    stdin = subject.text.encode("utf-8", "replace") if check.options.get("stdin") == "artifact" else b""
+    ended = await _run(words, check, subject, copy, stdin=stdin, visible=_shown_beside(subject.setting))
+    expected = check.options.get("expect_exit", 0)
+    if ended.exit != expected:
+        return False, f"{_exit(ended.exit)}, expected {expected}{_last_words(ended)}"
+    return _as_printed(check, ended)
+
+
+def _as_printed(check: Check, ended: Ended) -> Told:
+    stdout = ended.stdout.decode(errors="replace")
+    for kind, value in check.options.get("expect_stdout", {}).items():
+        printed = Check(kind=kind, value=value)
+        met, note = text_checks.told(compile_text_check(printed), stdout)
+        if not met:
+            return met, f"stdout: {note}"
+    return True, f"{_exit(ended.exit)}{_last_words(ended)}"
+
+
+def _exit(code: int | None) -> str:
+    return f"ended by signal {-code}" if code is not None and code < 0 else f"exit {code}"
+
+
+def _last_words(ended: Ended) -> str:
+    """The last line of stderr, else of stdout, that says something."""
+    for stream in (ended.stderr, ended.stdout):
+        lines = [
+            line.strip() for line in stream[-4000:].decode(errors="replace").splitlines() if line.strip()
+        ]
+        if lines:
+            return f": {visible(lines[-1], 200)}"
+    return ""
+
+
+# ---------------------------------------------------------------------------------------------------------- pytest
+
+
+async def _pytest(check: Check, subject: Subject) -> Told:
+    python = _python_with_pytest()
+    copy = subject.fresh_copy()
+    tests = _copied_tests(check.value, subject, copy)
+    if tests is None:
+        raise _Final(False, f"no such tests: {check.value}")
+    asked = {"tests": tests, "root": str(copy.extra), "paths": [str(copy.work), str(copy.work / "src")]}
+    ended = await _run(
+        [*_python_words(python), "pytest", json.dumps(asked)],
+        check,
+        subject,
+        copy,
+        visible=[*_shown_beside(subject.setting), _CHILD],
+    )
+    answer = _answer(ended)
+    if answer is None:
+        return None, f"pytest ended without a report ({_exit(ended.exit)}){_last_words(ended)}"
+    code, summary = answer["exit"], _summary(ended.stderr.decode(errors="replace"))
+    if code in (0, 1):
+        return code == 0, summary
+    why = {5: "no tests were collected"}.get(code, f"pytest could not run the tests (exit {code})")
+    return None, f"{why}: {summary}" if summary else why
+
+
+def _summary(printed: str) -> str:
+    """The lines that name what failed, else the last line."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+    return "; ".join(failed[:3]) if failed else (lines[-1].strip("= ") if lines else "")
+
+
+@cache
+def _python_with_pytest() -> str:
+    """Our own Python if it has pytest, else the first on PATH that does. Raises UsageError."""
+    if importlib.util.find_spec("pytest") is not None:
+        return sys.executable
+    for name in ("python3", "python"):
+        python = shutil.which(name)
+        if python is not None and _can_import_pytest(python):
+            return python
+    raise UsageError("the check `pytest` needs pytest, and no Python here has it", hint="pip install pytest")
+
+
+def _can_import_pytest(python: str) -> bool:
+    try:
+        tried = subprocess.run(
+            [python, "-c", "import sys; sys.path[:1] = []; import pytest"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+            env=base_environment(),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return tried.returncode == 0
+
+
+def _python_words(python: str) -> list[str]:
+    """`-P` where it is known (3.11): nothing of the artifact may stand in for a module of the standard library."""
+    return [python, *(["-P"] if python == sys.executable else []), str(_CHILD)]
+
+
+def _without_test_name(path: str) -> str:
+    return str(path).partition("::")[0]
+
+
+def _copied_tests(path: str, subject: Subject, copy: Workspace) -> str | None:
+    """Copy the tests beside the copy of the artifact; what pytest is given, or None when there are none."""
+    name, mark, test = path.partition("::")
+    setting = subject.setting
+    beside = setting.beside(name, even_judged=True)
+    if beside is None:
+        inside = setting.in_version(name, subject.version)
+        if inside is None:
+            return None
+        beside = copy.work / inside
+    if beside.is_dir():
+        shutil.copytree(
+            beside, copy.extra / "tests", symlinks=True, ignore=shutil.ignore_patterns(*NEVER_PART)
+        )
+        return f"{copy.extra / 'tests'}{mark}{test}"
+    size = 0
+    for helper in _tests_beside(beside):
+        size += helper.stat().st_size
+        if size > _LARGEST_TESTS:
+            break
+        shutil.copy2(helper, copy.extra / helper.name)
+    return f"{copy.extra / beside.name}{mark}{test}"
+
+
+def _tests_beside(place: Path) -> Iterator[Path]:
+    """A test file and the modules beside it, itself first; or all files of a test folder."""
+    if place.is_dir():
+        yield from _walk(place)
+        return
+    yield place
+    for other in sorted(place.parent.iterdir()):
+        if other != place and other.suffix == ".py" and other.is_file():
+            yield other
+
+
+# ---------------------------------------------------------------------------------------------------------- python
+
+
+async def _python(check: Check, subject: Subject) -> Told:
+    setting, copy = subject.setting, subject.fresh_copy()
+    module, _, function = check.value.partition(":")
+    asked = {
+        "module": module,
+        "function": function,
+        "with": check.options.get("with", "text"),
+        "before": [str(setting.base.absolute()), os.getcwd()],
+        "after": [str(copy.work)],
+    }
+    ended = await _run(
+        [*_python_words(sys.executable), "python", json.dumps(asked)],
+        check,
+        subject,
+        copy,
+        stdin=subject.text.encode("utf-8", "replace"),
+        visible=[*_shown_beside(setting), _CHILD],
+    )
+    answer = _answer(ended)
+    if answer is None:
+        return None, f"{check.value} ended without an answer ({_exit(ended.exit)}){_last_words(ended)}"
+    if answer["met"] is None:
+        return None, f"{check.value} {answer['note']}"
+    return answer["met"], answer["note"]
+
+
+def _answer(ended: Ended) -> dict[str, Any] | None:
+    """What our own child program wrote; nothing when the code that it ran ended it."""
+    try:
+        answer = json.loads(ended.stdout)
+    except ValueError:
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _module_file(value: str, setting: Setting) -> Path | None:
+    parts = value.partition(":")[0].split(".")
+    for root in (setting.base, Path.cwd()):
+        stem = root.joinpath(*parts)
+        for place in (stem.with_name(stem.name + ".py"), stem / "__init__.py"):
+            if place.is_file():
+                return place
+    return None
+
+
+def _may_hold_module(value: str, version: Version | None) -> bool:
+    if version is None:
+        return True
+    stem = value.partition(":")[0].replace(".", "/")
+    return f"{stem}.py" in version.files or f"{stem}/__init__.py" in version.files
+
+
+# --------------------------------------------------------------------------------------------------------- digests
+
+
+def _digest_of(files: Iterable[Path], base: Path) -> str:
+    """Of names, as seen from the rubric, and bytes: the same wherever the project lies."""
+    whole = hashlib.sha256()
+    for path in files:
+        name = os.path.relpath(path, base).encode("utf-8", "surrogateescape")
+        whole.update(name + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return "sha256:" + whole.hexdigest()
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in NEVER_PART)
+        for name in sorted(files):
+            path = Path(folder, name)
+            if path.is_file() and not name.endswith(".pyc"):
+                yield path

@@ -1,0 +1,139 @@
+"""Checks of JSON: `is-json` and `json-schema` (library `jsonschema`, extra `honestone[schema]`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.adapters.checks import text as text_checks
+from honestone.adapters.checks.subject import Setting, Subject, Told, finding, over_texts
+from honestone.core.artifact import Version, as_text, digest_of
+from honestone.core.checks import json_problem, visible
+from honestone.core.errors import FileError, UsageError
+from honestone.core.rubric import Check
+from honestone.ports import Finding
+
+_LONG: Final = "the schema takes more than {:g} s on this text"
+
+
+def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
+    digests = {check.value: digest_of(path.read_bytes()) for path in judging_files(check, setting)}
+    return {"files": digests} if digests else {}
+
+
+def judging_files(check: Check, setting: Setting) -> list[Path]:
+    path = setting.beside(check.value, even_judged=True) if isinstance(check.value, str) else None
+    return [path] if check.kind == "json-schema" and path is not None and path.is_file() else []
+
+
+def preflight(check: Check, setting: Setting, version: Version | None) -> None:
+    if check.kind == "json-schema" and _schema_can_be_found(check, setting, version):
+        _validator(check, setting, version)
+
+
+def _schema_can_be_found(check: Check, setting: Setting, version: Version | None) -> bool:
+    """A schema that is no file here may stand in a version that is not known yet."""
+    return (
+        version is not None
+        or not isinstance(check.value, str)
+        or setting.beside(check.value, even_judged=True) is not None
+    )
+
+
+async def find(check: Check, subject: Subject) -> Finding:
+    if check.kind == "is-json":
+        return await text_checks.find(check, subject)
+    problem_of = _validator(check, subject.setting, subject.version)
+
+    def told(text: str) -> Told:
+        problem, can_tell = problem_of(text)
+        if not can_tell:
+            return None, problem
+        if check.negated:
+            return problem is not None, "it fits the schema"
+        return problem is None, problem
+
+    met, note = over_texts(check, subject, told)
+    return finding(check, (met, note), final=True)
+
+
+def _validator(
+    check: Check, setting: Setting, version: Version | None
+) -> Callable[[str], tuple[str | None, bool]]:
+    """(what is wrong with a text or None, whether that can be told). Raises UsageError for what cannot be a schema."""
+    try:
+        jsonschema, known = import_module("jsonschema"), import_module("jsonschema_specifications")
+        unresolvable = import_module("referencing.exceptions").Unresolvable
+    except ImportError:
+        raise UsageError(
+            "the check `json-schema` needs the library jsonschema",
+            hint="pip install 'honestone[schema]'",
+        ) from None
+    schema = _schema(check, setting, version)
+    validators = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    try:
+        validators.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        where = error.json_path
+        raise UsageError(
+            f"`json-schema` is no valid JSON Schema: {visible(f'{where}: {error.message}')}"
+        ) from None
+    # A registry of its own: without one, the library would look up unknown references on the network.
+    validator = validators(schema, registry=known.REGISTRY)
+
+    def problem_of(text: str) -> tuple[str | None, bool]:
+        problem = json_problem(text)
+        if problem is not None:
+            return problem, True
+        try:
+            value = json.loads(text)
+            errors = _bounded(lambda: jsonschema.exceptions.best_match(validator.iter_errors(value)))
+        except text_checks.TookTooLong:
+            return _LONG.format(text_checks.PATTERN_SECONDS), False
+        except (unresolvable, RecursionError, ValueError) as error:
+            return visible(f"the schema cannot be applied: {type(error).__name__}: {error}"), False
+        return (None if errors is None else visible(f"{errors.json_path}: {errors.message}")), True
+
+    return problem_of
+
+
+def _bounded(compute: Callable[[], Any]) -> Any:
+    """Schemas hold patterns too. Outside the main thread there is no way to break them off."""
+    return (
+        text_checks.in_time(compute, text_checks.PATTERN_SECONDS)
+        if text_checks.can_interrupt()
+        else compute()
+    )
+
+
+def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
+    if not isinstance(check.value, str):
+        return _plain(check.value)
+    path, name = setting.beside(check.value, even_judged=True), None
+    if version is not None and path is None:
+        name = setting.in_version(check.value, version)
+    try:
+        if name is not None and version is not None and name in version.files:
+            text = as_text(version.files[name].data)
+        else:
+            text = None if path is None else as_text(path.read_bytes())
+    except OSError as error:
+        raise FileError(f"the schema {check.value!r} cannot be read: {error.strerror}") from None
+    if text is None:
+        raise FileError(
+            f"the schema {check.value!r} is not there, or not text",
+            hint="its path is relative to the rubric's folder",
+        )
+    if problem := json_problem(text):
+        raise UsageError(f"the schema {check.value!r} is {problem}")
+    return json.loads(text)
+
+
+def _plain(value: Any) -> Any:
+    """Readers may hand over their own kinds of mapping and list."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,268 @@
+"""Checks of an artifact's files: which there are, and whether the links of its Markdown lead anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from posixpath import dirname, normpath
+from typing import Any, Final, Protocol
+from urllib.parse import unquote
+
+from honestone.adapters.checks.markdown import Link, Page, read_page
+from honestone.adapters.checks.subject import Setting, Subject, Told, finding
+from honestone.core.artifact import Version, as_text
+from honestone.core.checks import matching, quoted, visible
+from honestone.core.errors import UsageError
+from honestone.core.rubric import Check
+from honestone.ports import Finding
+
+_MARKDOWN: Final = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
+_MOST_FILES_BESIDE: Final = 20_000
+_LARGEST_PAGE_BESIDE: Final = 5_000_000
+
+
+def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
+    """What stands beside a single file changes what its links resolve to."""
+    folder = _beside(check, setting)
+    if folder is None:
+        return {}
+    whole = hashlib.sha256()
+    for count, path in enumerate(_files_below(folder)):
+        if count == _MOST_FILES_BESIDE:
+            break
+        if setting.name_in_artifact(path) is None:
+            whole.update(f"{path.relative_to(folder).as_posix()}\0".encode("utf-8", "surrogateescape"))
+            if path.suffix.lower() in _MARKDOWN and path.stat().st_size <= _LARGEST_PAGE_BESIDE:
+                whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return {"beside": "sha256:" + whole.hexdigest()}
+
+
+def preflight(check: Check, setting: Setting, version: Version | None) -> None:
+    folder = check.options.get("beside")
+    if folder is not None and not (setting.base / folder).is_dir():
+        raise UsageError(
+            f"`beside` of `{check.name}` is {folder!r}, but there is no such folder",
+            hint="its path is relative to the rubric's folder",
+        )
+
+
+def judging_files(check: Check, setting: Setting) -> list[Path]:
+    return []
+
+
+async def find(check: Check, subject: Subject) -> Finding:
+    if check.kind == "file-exists":
+        return finding(check, _files_are_there(check, subject.version), final=True)
+    return finding(check, _links_resolve(check, subject))
+
+
+# ----------------------------------------------------------------------------------------------------- file-exists
+
+
+def _files_are_there(check: Check, version: Version) -> Told:
+    """All of a list; with `not-`, none."""
+    paths = sorted({place for path in version.files for place in (path, *_parents(path))})
+    for glob in [check.value] if isinstance(check.value, str) else check.value:
+        found = matching(paths, glob)
+        if check.negated and found:
+            return False, f"found {quoted(found[0])}"
+        if not check.negated and not found:
+            return False, f"no file matches {quoted(glob)}"
+    return True, None
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := dirname(path):
+        yield path
+
+
+# --------------------------------------------------------------------------------------------------- links-resolve
+
+
+class _Site(Protocol):
+    """Where relative links lead: the folder artifact, or what stands beside a file."""
+
+    def holds(self, path: str) -> bool: ...
+
+    def page(self, path: str) -> Page | None:
+        """The Markdown page of this path, None for anything else."""
+        ...
+
+
+class _VersionSite:
+    def __init__(self, version: Version) -> None:
+        self._version = version
+        self._places = {place for path in version.files for place in (path, *_parents(path))} | {"."}
+        self._pages: dict[str, Page] = {}
+
+    def holds(self, path: str) -> bool:
+        return path in self._places
+
+    def page(self, path: str) -> Page | None:
+        if path not in self._pages:
+            text = self._version.texts.get(path)
+            if text is None or not _is_markdown(path):
+                return None
+            self._pages[path] = read_page(text)
+        return self._pages[path]
+
+
+class _FolderSite:
+    """A folder on disk with one file of it as judged. Links in it that lead out are not followed."""
+
+    def __init__(self, folder: Path, own: str, page: Page) -> None:
+        self._folder = folder.resolve()
+        self._pages: dict[str, Page] = {own: page}
+
+    def holds(self, path: str) -> bool:
+        return path in self._pages or self._inside(path) is not None
+
+    def page(self, path: str) -> Page | None:
+        if path in self._pages:
+            return self._pages[path]
+        place = self._inside(path)
+        if place is None or not _is_markdown(path) or not place.is_file():
+            return None
+        if place.stat().st_size > _LARGEST_PAGE_BESIDE:
+            return None
+        text = as_text(place.read_bytes())
+        if text is None:
+            return None
+        self._pages[path] = read_page(text)
+        return self._pages[path]
+
+    def _inside(self, path: str) -> Path | None:
+        try:
+            place = (self._folder / path).resolve(strict=True)
+        except (OSError, ValueError, RuntimeError):
+            return None
+        return place if place.is_relative_to(self._folder) else None
+
+
+def _links_resolve(check: Check, subject: Subject) -> Told:
+    version = subject.version
+    if not version.is_folder:
+        return _links_of_file(check, subject)
+    if "path" in check.options:
+        chosen = list(subject.texts(check))
+        if not chosen:
+            return False, f"no text file matches {quoted(str(check.options['path']))}"
+    else:
+        chosen = [path for path in version.texts if _is_markdown(path)]
+    site = _VersionSite(version)
+    broken = [
+        f"{path}: {problem}"
+        for path in chosen
+        for problem in _problems(site.page(path) or read_page(version.texts[path]), path, site)
+    ]
+    return _verdict(broken)
+
+
+def _links_of_file(check: Check, subject: Subject) -> Told:
+    """A file is judged alone: its own anchors resolve, other files only where `beside` says that they are."""
+    (name,) = subject.version.files
+    page = read_page(subject.text)
+    folder = _beside(check, subject.setting)
+    if folder is not None:
+        return _verdict(list(_problems(page, name, _FolderSite(folder, name, page))))
+    problems = list(_problems(page, name, _Alone(name, page)))
+    others = any("not there" in problem for problem in problems)
+    told = _verdict(problems)
+    if others and told[1] is not None:
+        return False, visible(f"{told[1]} (the file is judged alone: name its folder with `beside`)")
+    return told
+
+
+class _Alone:
+    def __init__(self, name: str, page: Page) -> None:
+        self._name, self._page = name, page
+
+    def holds(self, path: str) -> bool:
+        return path == self._name
+
+    def page(self, path: str) -> Page | None:
+        return self._page if path == self._name else None
+
+
+def _verdict(broken: list[str]) -> Told:
+    if not broken:
+        return True, "every link resolves"
+    more = f" (and {len(broken) - 3} more)" if len(broken) > 3 else ""
+    return False, visible("; ".join(broken[:3]), 240) + more
+
+
+def _problems(page: Page, path: str, site: _Site) -> Iterator[str]:
+    for link in page.links:
+        problem = _problem(link, page, path, site)
+        if problem is not None:
+            yield f"line {link.line}: {problem}"
+
+
+_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
+
+
+def _problem(link: Link, page: Page, path: str, site: _Site) -> str | None:
+    if link.is_undefined:
+        return f"[{visible(link.target, 60)}] is not defined"
+    if _SCHEME.match(link.target):
+        return None
+    target, _, fragment = link.target.partition("#")
+    name, anchor = unquote(target.partition("?")[0]), unquote(fragment)
+    shown = quoted(link.target)
+    if not name:
+        return (
+            None
+            if link.target and _has(page, anchor)
+            else f"{shown} names no heading"
+            if anchor
+            else _empty(link)
+        )
+    # As on GitHub, a leading slash means the top folder.
+    place = (
+        normpath(name.lstrip("/") or ".")
+        if name.startswith("/")
+        else normpath(f"{dirname(path)}/{name}".lstrip("/"))
+    )
+    if place == ".." or place.startswith("../") or "\0" in place:
+        return f"{shown} leads out of the artifact"
+    if not site.holds(place):
+        return f"{shown} is not there"
+    if not anchor:
+        return None
+    other = site.page(place)
+    return None if other is None or _has(other, anchor) else f"{shown}: no such heading there"
+
+
+def _empty(link: Link) -> str | None:
+    return None if link.target else "a link leads nowhere"
+
+
+def _has(page: Page, anchor: str) -> bool:
+    return (
+        anchor in ("", "top")
+        or anchor in page.anchors
+        or anchor.removeprefix("user-content-") in page.anchors
+    )
+
+
+def _is_markdown(path: str) -> bool:
+    return path.lower().endswith(_MARKDOWN)
+
+
+def _beside(check: Check, setting: Setting) -> Path | None:
+    folder = check.options.get("beside")
+    return None if folder is None else setting.base / folder
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name for name in folders if name not in (".git", ".honestone", "node_modules", ".venv")
+        )
+        for name in sorted(files):
+            path = Path(place, name)
+            if path.is_file() and not path.is_symlink():
+                yield path

@@ -1,0 +1,116 @@
+"""The checker: gives each check of a rubric to the family that can answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Protocol, cast
+
+from honestone.adapters.checks import text as text_checks
+from honestone.adapters.checks.subject import Setting, Subject
+from honestone.core.artifact import Version
+from honestone.core.checks import KINDS, TextCheck, compile_text_check
+from honestone.core.rubric import Check
+from honestone.ports import Finding
+
+
+class Family(Protocol):
+    """A module that answers checks of one family."""
+
+    def identity(self, check: Check, setting: Setting) -> Mapping[str, Any]: ...
+
+    def preflight(self, check: Check, setting: Setting, version: Version | None) -> None: ...
+
+    def judging_files(self, check: Check, setting: Setting) -> list[Path]: ...
+
+    async def find(self, check: Check, subject: Subject) -> Finding: ...
+
+
+FAMILIES: Final = {name: f"honestone.adapters.checks.{name}" for name in ("text", "data", "files", "code")}
+
+_MET: Final = Finding(met=True)
+
+
+class CheckRunner:
+    """Implements ports.Checker. `base` is the rubric's folder, where programs, tests, schemas and modules are looked up.
+
+    `artifacts` are the paths on disk of what is judged: a program among their files is never taken from disk, but from
+    the version, and is no part of a check's identity. `pass_env` names variables that code may see besides the harmless ones.
+    """
+
+    def __init__(
+        self,
+        base: Path,
+        sandbox: str = "auto",
+        timeout: float = 60,
+        pass_env: Iterable[str] = (),
+        *,
+        artifacts: Iterable[Path] = (),
+    ) -> None:
+        self._setting = Setting(
+            base=base,
+            sandbox_choice=sandbox,
+            timeout=timeout,
+            pass_env=tuple(pass_env),
+            artifacts=tuple(artifacts),
+        )
+        self._compiled: dict[int, tuple[Check, TextCheck]] = {}
+
+    def preflight(self, checks: Iterable[Check], version: Version | None = None) -> None:
+        """Raises UsageError for a check that cannot run here: no such program, tests, module, library or sandbox.
+
+        With `version`, a relative path has to be beside the rubric or in it; without, it may still be in one.
+        """
+        for check in checks:
+            _family(check).preflight(check, self._setting, version)
+
+    def identity(self, check: Check) -> Mapping[str, Any]:
+        """The check, the digest of every file that it uses and that is not judged, and the sandbox if code runs."""
+        written = {"check": check.name, "value": check.value, "options": dict(check.options)}
+        return written | dict(_family(check).identity(check, self._setting))
+
+    def judging_files(self, checks: Iterable[Check]) -> list[Path]:
+        """The tests, modules and schemas on disk that judge. Should they lie in the artifact, they are no part of it."""
+        return [path for check in checks for path in _family(check).judging_files(check, self._setting)]
+
+    def compile(self, check: Check) -> TextCheck | None:
+        """A check of a text alone, compiled once per check; None when it needs files, code or an option's files."""
+        known = self._compiled.get(id(check))
+        if known is not None:
+            return known[1]
+        if (
+            KINDS[check.kind].family not in ("text", "data")
+            or check.kind == "json-schema"
+            or "path" in check.options
+        ):
+            return None
+        compiled = compile_text_check(check)
+        self._compiled[id(check)] = (check, compiled)  # with the check, so that its id stays its own
+        return compiled
+
+    def run_text(self, compiled: TextCheck, text: str) -> Finding:
+        """One compiled check of one text, at once."""
+        guard = compiled.guard_from
+        if guard is None or len(text) < guard:
+            met, note = compiled.evaluate(text)
+            return _MET if met else Finding(met=False, note=note)
+        told, note = text_checks.told(compiled, text)
+        return _MET if told else Finding(met=told, note=note)
+
+    async def run(
+        self, checks: Sequence[Check], version: Version, output: str | None = None
+    ) -> list[Finding]:
+        findings = []
+        with Subject(self._setting, version, output) as subject:
+            for check in checks:
+                compiled = self.compile(check)
+                if compiled is not None:
+                    findings.append(self.run_text(compiled, subject.text))
+                else:
+                    findings.append(await _family(check).find(check, subject))
+        return findings
+
+
+def _family(check: Check) -> Family:
+    return cast(Family, import_module(FAMILIES[KINDS[check.kind].family]))

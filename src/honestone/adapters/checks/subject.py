@@ -1,0 +1,228 @@
+"""What a check is made on: the rubric's place, the version judged, and a private copy of it for checks that run code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Final, TypeAlias
+
+from honestone.core.artifact import Version
+from honestone.core.checks import judged, matching, visible
+from honestone.core.rubric import Check
+from honestone.ports import Finding
+from honestone.system.files import materialise
+from honestone.system.sandbox import Sandbox
+
+Told: TypeAlias = tuple[bool | None, str | None]
+"""Whether it is met (None: cannot be told), and a note."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Where a rubric's checks are made. `artifacts` are the paths on disk of what is judged, as far as known."""
+
+    base: Path
+    sandbox_choice: str = "auto"
+    timeout: float = 60
+    pass_env: tuple[str, ...] = ()
+    artifacts: tuple[Path, ...] = ()
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        return Sandbox.choose(self.sandbox_choice)
+
+    @cached_property
+    def _real_artifacts(self) -> frozenset[Path]:
+        return frozenset(path.resolve() for path in self.artifacts)
+
+    def name_in_artifact(self, path: Path) -> str | None:
+        """The name in a version of a path on disk that belongs to an artifact, else None."""
+        real = path.resolve()
+        if real in self._real_artifacts and not real.is_dir():
+            return real.name
+        for parent in (real, *real.parents):
+            if parent in self._real_artifacts:
+                return real.relative_to(parent).as_posix()
+        return None
+
+    def beside(self, name: str, *, even_judged: bool = False) -> Path | None:
+        """What stands beside the rubric under this name; a part of what is judged only if asked for."""
+        with contextlib.suppress(OSError, ValueError):
+            path = self.base / name
+            if path.exists() and (even_judged or self.name_in_artifact(path) is None):
+                return path.absolute()
+        return None
+
+    def in_version(self, name: str, version: Version) -> str | None:
+        """The name in the version of what a rubric calls `name`: as seen from the rubric, else from the version."""
+        candidates = [os.path.normpath(name)]
+        if self.artifacts and not os.path.isabs(name):
+            seen = self.name_in_artifact(self.base / name)
+            candidates = [seen, *candidates] if seen is not None else candidates
+        for candidate in candidates:
+            if candidate in version.files or any(path.startswith(candidate + "/") for path in version.files):
+                return candidate
+        return None
+
+    def prefers_version(self, name: str, version: Version) -> bool:
+        """Without knowing the artifact's path, a name that stands in the version means the version's file."""
+        return not self.artifacts and self.in_version(name, version) is not None
+
+
+class Subject:
+    """One version, or one output, under the checks of one rubric."""
+
+    def __init__(self, setting: Setting, version: Version, output: str | None = None) -> None:
+        self.setting = setting
+        self.output = output
+        self._version = version
+        self._copy: Workspace | None = None
+
+    @cached_property
+    def version(self) -> Version:
+        return judged(self._version, self.output)
+
+    @cached_property
+    def text(self) -> str:
+        return self._version.text if self.output is None else self.output
+
+    def texts(self, check: Check) -> dict[str, str]:
+        """The text files that a check's `path` chooses."""
+        texts = self.version.texts
+        return {path: texts[path] for path in matching(texts, check.options["path"])}
+
+    def fresh_copy(self) -> Workspace:
+        """The private copy, made when first needed and as new each time."""
+        if self._copy is None:
+            self._copy = Workspace(self.version)
+        self._copy.restore()
+        return self._copy
+
+    def __enter__(self) -> Subject:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._copy is not None:
+            self._copy.close()
+
+
+class Workspace:
+    """A private folder: `work` holds the version, `home` and `tmp` are empty, `extra` is the check's own."""
+
+    def __init__(self, version: Version) -> None:
+        self._version = version
+        self.root = Path(tempfile.mkdtemp(prefix="honestone-check-")).resolve()
+        self.work, self.home, self.tmp, self.extra = (self.root / n for n in ("work", "home", "tmp", "extra"))
+        self._written: dict[str, tuple[int, ...]] | None = None
+
+    @property
+    def artifact(self) -> Path:
+        """The path of what is judged: the folder, or the one file in it."""
+        return self.work if self._version.is_folder else self.work / next(iter(self._version.files))
+
+    def restore(self) -> None:
+        """Bring it to the state of the version, whatever the last program did."""
+        for place in (self.home, self.tmp, self.extra):
+            if not place.is_dir() or place.is_symlink() or any(place.iterdir()):
+                _remove(place)
+                place.mkdir()
+        if self._written is None or self._written != _state_of(self.work):
+            _remove(self.work)
+            self.work.mkdir()
+            materialise(self._version, self.work)
+            self._written = _state_of(self.work)
+
+    def close(self) -> None:
+        _remove(self.root)
+
+
+def _state_of(root: Path) -> dict[str, tuple[int, ...]]:
+    """Every path with what changes when its bytes, mode or place do. A program cannot set the time of change (ctime)."""
+    state: dict[str, tuple[int, ...]] = {}
+    for path in _everything_below(root):
+        try:
+            seen = os.lstat(path)
+        except OSError:
+            state[path] = (-1,)
+            continue
+        state[path] = (seen.st_mode, seen.st_ino, seen.st_size, seen.st_ctime_ns)
+    return state
+
+
+def _everything_below(root: Path) -> Iterator[str]:
+    yield str(root)
+    for folder, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            yield os.path.join(folder, name)
+
+
+def _remove(place: Path) -> None:
+    """Remove whatever is there, even folders that a program has locked. Links are removed, not followed."""
+
+    def unlock(function: Callable[..., object], path: str, _: object) -> None:
+        with contextlib.suppress(OSError):
+            os.chmod(os.path.dirname(path), stat.S_IRWXU)
+            if not os.path.islink(path):
+                os.chmod(path, stat.S_IRWXU)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                os.unlink(path)
+
+    if place.is_symlink() or place.is_file():
+        place.unlink(missing_ok=True)
+    elif place.exists():
+        shutil.rmtree(place, onerror=unlock)
+
+
+NO_SUCH_FILE: Final = "no text file matches {}"
+
+
+def over_texts(check: Check, subject: Subject, evaluate: Callable[[str], Told]) -> Told:
+    """A check of one text on what its options choose: the whole text, or every or any file of `path`."""
+    if "path" not in check.options:
+        return evaluate(subject.text)
+    texts = subject.texts(check)
+    if not texts:
+        return False, NO_SUCH_FILE.format(_globs(check))
+    answers = [(path, *evaluate(text)) for path, text in texts.items()]
+    wanted = check.options.get("match", "every") == "any"
+    if wanted and any(met for _, met, _ in answers):
+        return True, None
+    wrong = [answer for answer in answers if not answer[1]]
+    if not wrong:
+        return True, None
+    unsure = [answer for answer in wrong if answer[1] is None]
+    sure = [answer for answer in wrong if answer[1] is False]
+    if unsure and (wanted or not sure):
+        return None, _of_files(unsure)
+    return False, _of_files(sure)
+
+
+def _of_files(answers: list[tuple[str, bool | None, str | None]]) -> str:
+    path, _, note = answers[0]
+    more = f" (and {len(answers) - 1} more files)" if len(answers) > 1 else ""
+    return visible(f"{path}: {note or 'unmet'}{more}")
+
+
+def _globs(check: Check) -> str:
+    paths = check.options["path"]
+    return visible(", ".join([paths] if isinstance(paths, str) else paths), 100)
+
+
+def finding(check: Check, told: Told, *, sandbox: str | None = None, final: bool = False) -> Finding:
+    """What was told, turned round for `not-`. `final`: holds as it is, negated or not. None stays None."""
+    met, note = told
+    if met is not None and check.negated and not final:
+        met = not met
+    return Finding(met=met, note=None if met or note is None else visible(note), sandbox=sandbox)

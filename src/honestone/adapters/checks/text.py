@@ -1,0 +1,123 @@
+"""Checks of a text. The rules are in `core.checks`; here patterns that could run for ever are kept to a time."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, NoReturn, TypeVar
+
+from honestone.adapters.checks.subject import Setting, Subject, Told, over_texts
+from honestone.core.artifact import Version
+from honestone.core.checks import TextCheck, compile_regex, compile_text_check, line_of, quoted, visible
+from honestone.core.rubric import Check
+from honestone.ports import Finding
+
+T = TypeVar("T")
+
+PATTERN_SECONDS: Final = 5.0
+TOOK_TOO_LONG: Final = (
+    f"the pattern takes more than {PATTERN_SECONDS:g} s on this text (repeats that overlap: simplify it)"
+)
+
+
+class TookTooLong(BaseException):
+    """Not an Exception, so that no library swallows it on its way."""
+
+
+def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
+    return {}
+
+
+def preflight(check: Check, setting: Setting, version: Version | None) -> None:
+    """A check of a text needs nothing."""
+
+
+def judging_files(check: Check, setting: Setting) -> list[Path]:
+    return []
+
+
+async def find(check: Check, subject: Subject) -> Finding:
+    compiled = compile_text_check(check)
+    met, note = over_texts(check, subject, lambda text: told(compiled, text))
+    return Finding(met=met, note=note)
+
+
+def told(compiled: TextCheck, text: str) -> Told:
+    """What a compiled check says of a text, in bounded time."""
+    if compiled.guard_from is None or len(text) < compiled.guard_from:
+        return compiled.evaluate(text)
+    try:
+        if can_interrupt():
+            return in_time(lambda: compiled.evaluate(text), PATTERN_SECONDS)
+        return _in_another_process(compiled.check, text)
+    except TookTooLong:
+        return None, TOOK_TOO_LONG
+
+
+# ------------------------------------------------------------------------------------------------------ time limit
+
+
+def can_interrupt() -> bool:
+    """Whether a signal can break off what this thread computes: the main thread, with the alarm not in use."""
+    return (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGALRM) in (signal.SIG_DFL, signal.SIG_IGN)
+        and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    )
+
+
+def in_time(compute: Callable[[], T], seconds: float) -> T:
+    """Compute, or raise TookTooLong. The pattern matcher looks for signals as it goes, so it can be broken off."""
+
+    def stop(_number: int, _frame: FrameType | None) -> NoReturn:
+        raise TookTooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        # Once: a second alarm could come while the handler is put back, and would end the process.
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            return compute()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+_SEARCH: Final = """\
+import json, re, sys, warnings
+warnings.simplefilter("ignore")
+asked = json.load(sys.stdin)
+match = re.search(asked["pattern"], asked["text"], asked["flags"])
+json.dump(None if match is None else [match.start(), match[0][:100]], sys.stdout)
+"""
+
+
+def _in_another_process(check: Check, text: str) -> Told:
+    """The same search where it can be ended: some 20 ms slower, for threads that no signal reaches."""
+    pattern = compile_regex(check.value)
+    asked = json.dumps({"pattern": pattern.pattern, "flags": int(pattern.flags), "text": text})
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _SEARCH],
+            input=asked.encode(),
+            capture_output=True,
+            timeout=PATTERN_SECONDS,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise TookTooLong from None
+    except (OSError, subprocess.CalledProcessError) as error:
+        return None, f"the pattern could not be tried: {error}"
+    match = json.loads(done.stdout)
+    if (match is None) == check.negated:
+        return True, None
+    if match is None:
+        return False, f"nothing matches /{visible(pattern.pattern, 120)}/"
+    return False, f"found {quoted(match[1])} on line {line_of(text, match[0])}"

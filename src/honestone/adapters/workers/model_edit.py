@@ -1,0 +1,363 @@
+"""A worker that is a model: it is shown the artifact and replies with search/replace edits, applied exactly or refused.
+
+One form of reply, a JSON object, because models can be held to it by a schema and because every marker line that a
+plain-text form would need also occurs in artifacts (a Markdown heading underlined with `=======`). All edits of a reply
+are applied or none; a reply that cannot be applied is asked for once more with the reasons.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from honestone.core.artifact import as_text
+from honestone.core.errors import FileError
+from honestone.ports import Brief, CallFailed, Completion, Model, Prompt, Usage, WorkDone
+from honestone.prompts.filling import load_template
+from honestone.system.files import load_artifact, write_atomically
+
+SHORT_BYTES: Final = 8_000
+"""A file below this may be replaced whole: its writing anew costs little and loses little."""
+
+MAX_PROMPT_CHARS: Final = 400_000
+"""About 100,000 tokens. A larger artifact needs a worker that opens files by itself."""
+
+MAX_REPLY_CHARS: Final = 2_000_000
+_MAX_OBJECTS: Final = 200
+_BOM: Final = b"\xef\xbb\xbf"
+
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "edits": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string"},
+                    "search": {"type": "string"},
+                    "replace": {"type": "string"},
+                },
+                "required": ["path", "search", "replace"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["edits"],
+    "additionalProperties": False,
+}
+
+Ask = Callable[[Prompt], Awaitable[Completion]]
+
+
+class Unfit(Exception):
+    """A reply that cannot be applied. `reasons` are told to the model when it is asked once more."""
+
+    def __init__(self, *reasons: str) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    path: str
+    search: str
+    replace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A file as the model sees it: without byte-order mark, its line breaks as single characters."""
+
+    text: str
+    has_bom: bool
+    has_crlf: bool
+    size: int
+
+    @property
+    def is_short(self) -> bool:
+        return self.size < SHORT_BYTES
+
+    def back(self, text: str) -> bytes:
+        """A new text as bytes of the kind that the file has."""
+        if self.has_crlf:
+            text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+        return (_BOM if self.has_bom else b"") + text.encode(errors="replace")
+
+
+class ModelEditWorker:
+    """Asks `model` for edits. `ask` makes the calls instead where retries and budgets are wired around them.
+
+    `hidden` are paths inside a folder artifact that are neither shown nor changed: the rubric, the suite.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        model: Model,
+        *,
+        hidden: Collection[str] = (),
+        ask: Ask | None = None,
+        max_prompt_chars: int = MAX_PROMPT_CHARS,
+    ) -> None:
+        self.id = id
+        self._model = model
+        self._hidden = frozenset(hidden)
+        self._ask = ask or model.complete
+        self._max_prompt_chars = max_prompt_chars
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {
+            "kind": "model-edit",
+            "model": dict(self._model.identity),
+            "prompt": load_template("edit").digest,
+        }
+
+    def can_work_on(self, fixes: Sequence[str]) -> bool:
+        return True
+
+    async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
+        """Never raises CallFailed: a call that failed is a worker that crashed, with its reason."""
+        try:
+            files = self._load(place, brief_file)
+        except FileError as error:
+            return WorkDone(ended="crashed", message=str(error))
+        spent: list[Usage] = []
+        complaint: tuple[str, ...] = ()
+        for _ in range(2):
+            text = prompt_text(brief.text, files, complaint)
+            if len(text) > self._max_prompt_chars:
+                return WorkDone(ended="crashed", message=_too_large(files, self._max_prompt_chars))
+            try:
+                reply = await self._ask(Prompt(text=text, schema=SCHEMA, draw=brief.candidate))
+            except CallFailed as failed:
+                return WorkDone(ended="crashed", message=failed.reason, usage=_sum(spent))
+            spent.append(reply.usage)
+            try:
+                changed = apply(read_edits(reply.text, cut=reply.cut), files, place)
+            except Unfit as unfit:
+                complaint = unfit.reasons
+                continue
+            return self._write(place, files, changed, _sum(spent))
+        return WorkDone(
+            ended="denied",
+            message=_clip("its edits were refused twice: " + "; ".join(complaint)),
+            usage=_sum(spent),
+        )
+
+    async def close(self) -> None:
+        await self._model.close()
+
+    def _load(self, place: Path, brief_file: Path) -> dict[str, Shown]:
+        """What may be shown and changed. Links, binary files and hidden files are not among it."""
+        if place.is_symlink():
+            raise FileError(f"{place.name!r} is a link")
+        hidden = {(place / name).resolve() for name in self._hidden} if place.is_dir() else set()
+        version = load_artifact(place, exclude={*hidden, brief_file.resolve()}).version
+        files = {}
+        for path, entry in version.files.items():
+            text = as_text(entry.data)
+            if text is not None:
+                has_crlf = "\r\n" in text and "\n" not in text.replace("\r\n", "")
+                shown = text.replace("\r\n", "\n") if has_crlf else text
+                files[path] = Shown(shown, entry.data.startswith(_BOM), has_crlf, len(entry.data))
+        return files
+
+    def _write(
+        self, place: Path, files: Mapping[str, Shown], changed: Mapping[str, str], usage: Usage
+    ) -> WorkDone:
+        """All files or none: what was written before a failure is put back."""
+        done: list[str] = []
+        try:
+            for path, text in changed.items():
+                write_atomically(_at(place, path), files[path].back(text))
+                done.append(path)
+        except (OSError, FileError) as error:
+            for path in done:
+                write_atomically(_at(place, path), files[path].back(files[path].text))
+            return WorkDone(ended="crashed", message=f"its edits could not be written: {error}", usage=usage)
+        message = f"edited {', '.join(changed)}" if changed else "it proposed no change"
+        return WorkDone(ended="exited", exit=0, message=_clip(message), usage=usage)
+
+
+# ------------------------------------------------------------------------------------------------------ the prompt
+
+
+def prompt_text(task: str, files: Mapping[str, Shown], complaint: Sequence[str] = ()) -> str:
+    ticks = max((len(run) for shown in files.values() for run in re.findall("`+", shown.text)), default=0)
+    # Longer than any fence inside, so that no file can close its own.
+    fence = "`" * max(3, ticks + 1)
+    blocks = [
+        f"File {json.dumps(path, ensure_ascii=False)}{', short' if shown.is_short else ''}:\n"
+        f"{fence}\n{shown.text}{'' if shown.text.endswith(chr(10)) else chr(10)}{fence}"
+        for path, shown in files.items()
+    ]
+    told = ""
+    if complaint:
+        reasons = "\n".join(f"- {reason}" for reason in complaint)
+        told = f"Your last reply could not be applied, so nothing was changed:\n{reasons}\nReply again, in full.\n\n"
+    return load_template("edit").fill(
+        {
+            "task": task.strip(),
+            "files": "\n\n".join(blocks),
+            "complaint": told,
+            "path": json.dumps(next(iter(files)), ensure_ascii=False),
+        }
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ the reply
+
+
+def read_edits(text: str, *, cut: bool = False) -> list[Edit]:
+    """The edits of a reply. Raises Unfit unless exactly one set of them stands there, whole."""
+    if cut:
+        raise Unfit("the reply was cut off by its length limit: make fewer or smaller edits")
+    if len(text) > MAX_REPLY_CHARS:
+        raise Unfit("the reply is far too long")
+    found = _objects_with_edits(re.sub(r"^\s*<think(ing)?>.*?</think(ing)?>", "", text, flags=re.S))
+    if not found:
+        raise Unfit('there is no valid JSON object with "edits" in the reply')
+    if any(other != found[0] for other in found):
+        raise Unfit('there are several different JSON objects with "edits" in the reply')
+    edits, problems = [], []
+    for number, entry in enumerate(found[0]["edits"], 1):
+        named = entry if isinstance(entry, dict) else {}
+        texts = [part for name in ("path", "search", "replace") if isinstance(part := named.get(name), str)]
+        if len(texts) == 3:
+            edits.append(Edit(*texts))
+        else:
+            problems.append(f'edit {number} must have "path", "search" and "replace", each a text')
+    if problems:
+        raise Unfit(*problems)
+    return edits
+
+
+def apply(edits: Sequence[Edit], files: Mapping[str, Shown], place: Path) -> dict[str, str]:
+    """The new text of each file that changes. Raises Unfit with every reason why one of the edits does not fit."""
+    problems: list[str] = []
+    spans: dict[str, list[tuple[int, int, str]]] = {}
+    for number, edit in enumerate(edits, 1):
+        try:
+            path = _path(edit.path, files, place)
+            spans.setdefault(path, []).append(_span(edit, files[path]))
+        except Unfit as unfit:
+            problems += [f"edit {number} ({_clip(edit.path, 80)}): {reason}" for reason in unfit.reasons]
+    for path, wanted in spans.items():
+        wanted.sort(key=lambda span: span[:2])
+        if any(one[1] > two[0] or one[:2] == two[:2] for one, two in pairwise(wanted)):
+            problems.append(f"two edits of {path} touch the same words")
+    if problems:
+        raise Unfit(*problems[:20])
+    changed = {}
+    for path, wanted in spans.items():
+        text = files[path].text
+        for start, end, new in reversed(wanted):
+            text = text[:start] + new + text[end:]
+        if text != files[path].text:
+            changed[path] = text
+    return changed
+
+
+def _span(edit: Edit, shown: Shown) -> tuple[int, int, str]:
+    """Where an edit stands in its file."""
+    search, replace = (
+        part.replace("\r\n", "\n") if shown.has_crlf else part for part in (edit.search, edit.replace)
+    )
+    if not search:
+        if not shown.is_short:
+            raise Unfit(
+                f'"search" is empty, but the file is too long to be replaced whole ({shown.size} bytes)'
+            )
+        return 0, len(shown.text), replace
+    start = shown.text.find(search)
+    if start < 0:
+        raise Unfit('"search" does not occur in the file; copy it character for character')
+    if shown.text.find(search, start + 1) >= 0:
+        raise Unfit(
+            '"search" occurs more than once in the file; take in neighbouring lines until it is unique'
+        )
+    return start, start + len(search), replace
+
+
+def _path(named: str, files: Mapping[str, Shown], place: Path) -> str:
+    """The file that an edit names. The brief tells the artifact's whole path, so that is understood as well."""
+    for path in files:
+        if named in (path, f"./{path}", str(_at(place, path))):
+            return path
+    if PurePosixPath(named).is_absolute() or ".." in PurePosixPath(named).parts:
+        raise Unfit("this path leads out of the artifact")
+    near = get_close_matches(named, files, n=1)
+    raise Unfit(
+        "this is not one of the files that were shown" + (f"; did you mean {near[0]}?" if near else "")
+    )
+
+
+def _objects_with_edits(text: str) -> list[dict[str, Any]]:
+    """Whole top-level objects that have a list of edits, in order."""
+    # Not strict: a raw line break inside a string is a common slip that can mean only one thing.
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_no_twins)
+    found: list[dict[str, Any]] = []
+    at = text.find("{")
+    for _ in range(_MAX_OBJECTS):
+        if at < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            if isinstance(value.get("edits"), list):
+                found.append(value)
+        at = text.find("{", end)
+    return found
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two values under one name would leave open which was meant."""
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        raise ValueError("a name occurs twice")
+    return out
+
+
+# ------------------------------------------------------------------------------------------------------ small parts
+
+
+def _at(place: Path, path: str) -> Path:
+    return place / path if place.is_dir() else place
+
+
+def _sum(spent: Sequence[Usage]) -> Usage:
+    """Of several calls; what one of them did not tell is unknown for all."""
+
+    def add(name: str) -> Any:
+        values = [getattr(usage, name) for usage in spent]
+        return sum(values) if values and None not in values else None
+
+    return Usage(
+        input_tokens=add("input_tokens"),
+        output_tokens=add("output_tokens"),
+        cached_tokens=add("cached_tokens"),
+        usd=add("usd"),
+    )
+
+
+def _clip(text: str, limit: int = 400) -> str:
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _too_large(files: Mapping[str, Shown], limit: int) -> str:
+    largest = sorted(files, key=lambda path: -files[path].size)[:3]
+    named = ", ".join(f"{path} ({files[path].size / 1000:.0f} kB)" for path in largest)
+    return (
+        f"the artifact does not fit into one prompt of {limit // 1000} thousand characters; largest: {named}"
+    )

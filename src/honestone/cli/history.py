@@ -1,0 +1,129 @@
+"""Recorded runs as documents: what `show`, `rescore` and the end of a command print."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from honestone.core import events
+from honestone.core.ballot import CHECK
+from honestone.core.errors import StoreError
+from honestone.core.events import Event
+from honestone.core.loop import Limits, LoopState, fold
+from honestone.core.proposal import unified_diff
+from honestone.core.rubric import Rubric, from_plain
+from honestone.core.scorecard import Rule, Scorer
+from honestone.engine.meter import Spend, spend_from_plain
+from honestone.engine.versions import load_version
+
+
+def total_spend(log: Iterable[Event]) -> Spend:
+    """What the events of a run say was spent."""
+    total = Spend()
+    for event in log:
+        if "spend" in event:
+            total.join(spend_from_plain(event["spend"]))
+    return total
+
+
+def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None = None) -> Scorer:
+    return Scorer(rubric or from_plain(started["rubric"]), Rule(rule or started["rule"]))
+
+
+def state_of(log: list[Event], *, scorer: Scorer | None = None) -> LoopState:
+    """The loop's state from its events alone."""
+    started = log[0]
+    scorer = scorer or scorer_of(started)
+    panel = ((CHECK,) if scorer.rubric.has_checks else ()) + tuple(started["panel"])
+    state = LoopState(
+        scorer=scorer,
+        panel=panel,
+        holdouts=tuple(started["holdouts"]),
+        limits=Limits(**started["limits"]),
+        original=started["artifact"]["digest"],
+    )
+    return fold(state, log[1:])
+
+
+def text_of(store: Any, digest: str) -> str | None:
+    """What quotes from a version are looked up in, when the store has it."""
+    try:
+        return load_version(store, digest).text
+    except StoreError:
+        return None
+
+
+def judged_documents(
+    store: Any,
+    run: str,
+    *,
+    rubric: Rubric | None = None,
+    rule: str | None = None,
+    contract: str | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The scorecards of an `eval` run, one at a time, under its own rubric and rule or another."""
+    from honestone.report.documents import judged_document
+
+    log = store.iter_events(run)
+    started = next(log)
+    scorer = scorer_of(started, rubric=rubric, rule=rule)
+    if contract is not None:
+        started = {**started, "contract_id": contract}
+    for event in log:
+        if event["type"] == events.JUDGED:
+            has_quotes = rubric is not None or scorer.rubric.asks_judges
+            text = event.get("output") or (text_of(store, event["digest"]) if has_quotes else None)
+            yield judged_document(scorer, started, event, run=run, text=text)
+
+
+def improvement_report(
+    store: Any,
+    run: str,
+    *,
+    state: LoopState | None = None,
+    log: list[Event] | None = None,
+    resumed: bool = False,
+    here: Spend | None = None,
+    save: bool = False,
+) -> tuple[dict[str, Any], str]:
+    """A loop's document and its Markdown report; `save` writes the report beside the store."""
+    from honestone.report.documents import improvement_document, usage_document
+    from honestone.report.markdown import improvement_markdown
+
+    log = log if log is not None else store.events(run)
+    state = state if state is not None else state_of(log)
+    path = store.folder / "reports" / f"{run}.md"
+    usage = usage_document(total_spend(log).to_plain(), (here or Spend()).to_plain())
+    known = save or path.exists()
+    document = improvement_document(
+        state, log, run=run, usage=usage, text_of=lambda digest: text_of(store, digest),
+        report=os.path.relpath(path) if known else None, resumed=resumed,
+    )  # fmt: skip
+    report = improvement_markdown(document, rubric=log[0]["rubric"], diffs=round_diffs(store, state))
+    if save:
+        write_report(path, report)
+    return document, report
+
+
+def write_report(path: Path, text: str) -> None:
+    from honestone.system.files import write_atomically
+
+    write_atomically(path, text.encode("utf-8", "backslashreplace"))
+
+
+def round_diffs(store: Any, state: LoopState) -> list[dict[str, Any]]:
+    """What each round changed, as unified diffs."""
+    out = []
+    for entry in state.rounds:
+        if entry.version is not None:
+            diff = unified_diff(load_version(store, entry.base), load_version(store, entry.version))
+            out.append({"round": entry.number, "diff": diff})
+    return out
+
+
+def rescored_state(log: list[Event], rubric: Rubric, rule: str | None) -> LoopState:
+    """A loop's ballots under other weights or bars; its decisions stay as they were made."""
+    scorer = scorer_of(log[0], rubric=rubric, rule=rule)
+    return state_of([{**log[0]}, *log[1:]], scorer=scorer)

@@ -1,0 +1,436 @@
+"""`honestone improve`: the loop on one artifact, resumable, with the best version delivered."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from honestone.cli import options as shared
+from honestone.cli.eval import open_store_for
+from honestone.cli.history import improvement_report, total_spend
+from honestone.cli.printing import FORMATS, render_improvement, write
+from honestone.cli.progress import Progress, style_for
+from honestone.cli.wiring import (
+    EFFORTS,
+    JudgingOptions,
+    choose_judges,
+    contract_for,
+    limit,
+    make_checker,
+    make_seats,
+    make_wiring,
+    max_bytes,
+    preflight_checks,
+    settings_here,
+    with_bars,
+)
+from honestone.core import events
+from honestone.core.artifact import Entry, Version
+from honestone.core.ballot import CHECK
+from honestone.core.contract import differences, digest_json
+from honestone.core.errors import ContractMismatch, UsageError
+from honestone.core.events import Event
+from honestone.core.focus import fixes_for
+from honestone.core.loop import (
+    POLICIES,
+    Limits,
+    LoopState,
+    Result,
+    exit_code,
+    fold,
+    limits_to_plain,
+)
+from honestone.core.proposal import MAX_DIFF
+from honestone.core.rubric import Rubric, to_plain
+from honestone.core.scorecard import Line, Scorer
+
+
+@click.command("improve", short_help="Improve an artifact until it passes.")
+@click.argument("artifact", type=shared.PATH)
+@click.option("--rubric", "rubric_path", type=shared.PATH, help="The rubric file.")
+@click.option(
+    "--worker",
+    "worker_name",
+    metavar="WORKER",
+    help="Who edits: cmd:COMMAND, fix, ... [fix, where the rubric has fix commands]",
+)
+@click.option(
+    "--holdout",
+    "holdouts",
+    multiple=True,
+    metavar="JUDGE",
+    help="A judge that certifies and never steers; repeat for more.",
+)
+@click.option("--policy", type=click.Choice(list(POLICIES)), default="keep-best", show_default=True)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1, max=100),
+    default=None,
+    help="Rounds after the baseline. [by effort: 3, 5, 8]",
+)
+@click.option(
+    "--worker-timeout", type=click.FloatRange(min=0, min_open=True), default=None, metavar="SECONDS"
+)
+@click.option(
+    "--max-diff",
+    type=click.IntRange(min=1),
+    default=None,
+    metavar="LINES",
+    help=f"Changed lines in one round. [{MAX_DIFF}]",
+)
+@click.option("--dry-run", is_flag=True, help="Leave the file alone; the best version stays in the store.")
+@click.option("--output", type=shared.PATH, help="Deliver the best version there and leave the file alone.")
+@shared.judging_options
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@shared.json_option
+@shared.quiet_option
+def improve(
+    artifact: Path,
+    rubric_path: Path | None,
+    worker_name: str | None,
+    holdouts: tuple[str, ...],
+    policy: str,
+    rounds: int | None,
+    worker_timeout: float | None,
+    max_diff: int | None,
+    dry_run: bool,
+    output: Path | None,
+    form: str,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Improve a file or folder one criterion at a time until its rubric's gate is met.
+
+    Running the same command again goes on where an unfinished run stopped. Exits 0 when PASSED, 1 when not, 3 when
+    it could not be judged or confirmed.
+    """
+    if rubric_path is None:
+        raise UsageError(
+            "improve needs a rubric", hint="honestone improve ARTIFACT --rubric RUBRIC --worker WORKER"
+        )
+    judging = JudgingOptions.take(options)
+    with Progress(quiet=quiet) as progress:
+        job = _Job(
+            artifact, rubric_path, judging, worker_name=worker_name, holdouts=holdouts, policy=policy, rounds=rounds,
+            worker_timeout=worker_timeout, max_diff=max_diff, dry_run=dry_run, output=output, progress=progress,
+        )  # fmt: skip
+        return job.run("json" if as_json else form)
+
+
+class _Job:
+    """One `improve` command: everything is read and checked before the first call."""
+
+    def __init__(
+        self,
+        artifact: Path,
+        rubric_path: Path,
+        judging: JudgingOptions,
+        *,
+        worker_name: str | None,
+        holdouts: tuple[str, ...],
+        policy: str,
+        rounds: int | None,
+        worker_timeout: float | None,
+        max_diff: int | None,
+        dry_run: bool,
+        output: Path | None,
+        progress: Progress,
+    ) -> None:
+        from honestone.adapters.registry import WORKER_TIMEOUT, make_worker
+        from honestone.formats.rubric_file import read_rubric
+        from honestone.system.files import load_artifact
+
+        self._judging = judging
+        self._progress = progress
+        self._settings = settings_here()
+        self._policy = POLICIES[policy]
+        source = read_rubric(rubric_path)
+        rubric = with_bars(source.rubric, threshold=judging.threshold, floor=judging.floor)
+        self._scorer = Scorer(rubric, judging.rule)
+        size = max_bytes(judging, self._settings)
+        exclude = frozenset({rubric_path.resolve()})
+        self._loaded = load_artifact(artifact, exclude=exclude, max_bytes=size)
+        self._place = _place(
+            artifact, rubric_path, exclude, output=output, dry_run=dry_run, size=size,
+            max_diff=int(limit(max_diff, self._settings, "max_diff", MAX_DIFF)),
+        )  # fmt: skip
+        self._checker = make_checker(rubric_path, judging)
+        preflight_checks(rubric, self._checker)
+        wiring = make_wiring(
+            judging, self._settings, worker_timeout=worker_timeout or WORKER_TIMEOUT, artifact=artifact.resolve(),
+            rubric_folder=rubric_path.parent.resolve(), fixes=_fixes(rubric),
+        )  # fmt: skip
+        self._worker = make_worker(worker_name or _default_worker(rubric), wiring)
+        names = choose_judges(judging, rubric, self._settings)
+        _require_apart(names, holdouts, rubric)
+        self._panel = make_seats(names, wiring, looks=judging.looks)
+        self._holdouts = make_seats(holdouts, wiring) if rubric.asks_judges else ()
+        self._contract = contract_for(rubric, self._panel, self._checker, judging)
+        self._limits = self._all_limits(rounds)
+        self._rubric = rubric
+
+    def _all_limits(self, rounds: int | None) -> Limits:
+        count = int(limit(rounds, self._settings, "rounds", EFFORTS[self._judging.effort][2]))
+        # Every version asked twice (a re-ask is a call), and every consultation of the held-out judges.
+        calls = 2 * (count + 1) * len(self._panel) + 2 * 3 * len(self._holdouts)
+        usd = self._judging.max_usd
+        return Limits(
+            rounds=count,
+            calls=int(limit(self._judging.max_calls, self._settings, "max_calls", calls)),
+            minutes=limit(self._judging.max_minutes, self._settings, "max_minutes", 240),
+            usd=usd if usd is not None else self._settings.limits.get("max_usd"),
+        )
+
+    @property
+    def _subject(self) -> str:
+        return str(self._place.path)
+
+    @property
+    def _identity(self) -> str:
+        """A run belongs to artifact, contract, worker, holdouts, limits and policy."""
+        return digest_json(
+            {
+                "kind": "improve",
+                "path": self._subject,
+                "contract": self._contract.id,
+                "worker": dict(self._worker.identity),
+                "holdouts": [seat.identity for seat in self._holdouts],
+                "limits": limits_to_plain(self._limits),
+                "policy": self._policy.name,
+                "deliver": str(self._place.output)
+                if self._place.output
+                else "nowhere"
+                if self._place.dry_run
+                else "in place",
+            }
+        )
+
+    def _new_state(self, original: str) -> LoopState:
+        panel = ((CHECK,) if self._rubric.has_checks else ()) + tuple(seat.id for seat in self._panel)
+        return LoopState(
+            scorer=self._scorer,
+            panel=panel,
+            holdouts=tuple(seat.id for seat in self._holdouts),
+            limits=self._limits,
+            original=original,
+            workable=self._workable,
+        )
+
+    def _workable(self, line: Line) -> bool:
+        return self._worker.can_work_on(fixes_for(line))
+
+    def run(self, form: str) -> int:
+        with open_store_for(self._settings) as store:
+            if not store.hold(digest_json({"path": self._subject})):
+                raise UsageError(
+                    f"another honestone is improving {self._place.named!r} right now",
+                    hint="wait for it, or stop it first",
+                )
+            run, state, log = self._resume(store) or self._start(store)
+            return self._work(store, run, state, log, form)
+
+    # -- starting and taking up again
+
+    def _start(self, store: Any) -> tuple[str, LoopState, list[Event]]:
+        from honestone.engine.versions import version_blobs
+
+        version: Version = self._loaded.version
+        for note in self._loaded.notes:
+            self._progress.note(note)
+        self._progress.note(self._preflight())
+        first: Event = {
+            "type": events.STARTED, "kind": "improve",
+            "artifact": {"path": self._place.named, "digest": version.digest, "is_folder": version.is_folder},
+            "rubric": to_plain(self._rubric), "contract": dict(self._contract.document), "contract_id": self._contract.id,
+            "rule": str(self._judging.rule), "policy": self._policy.name, "worker": self._worker.id,
+            "panel": [seat.id for seat in self._panel], "holdouts": [seat.id for seat in self._holdouts],
+            "limits": limits_to_plain(self._limits),
+        }  # fmt: skip
+        store.keep_blobs(version_blobs(version))
+        run = store.start_run(
+            kind="improve",
+            subject=self._subject,
+            identity=self._identity,
+            contract=self._contract.id,
+            first=first,
+        )
+        return run, self._new_state(version.digest), [first]
+
+    def _preflight(self) -> str:
+        limits = self._limits
+        money = f", {limits.usd:g} USD" if limits.usd is not None else ""
+        judges = ", ".join(seat.id for seat in self._panel) or "checks alone"
+        held = f"; held out: {', '.join(seat.id for seat in self._holdouts)}" if self._holdouts else ""
+        return (
+            f"at most {limits.rounds} rounds, {limits.calls} judge calls, {limits.minutes:g} minutes{money}; "
+            f"worker {self._worker.id}; judged by {judges}{held}"
+        )
+
+    def _resume(self, store: Any) -> tuple[str, LoopState, list[Event]] | None:
+        """The unfinished run of this identity. Another contract on the same artifact is refused, with what differs."""
+        from honestone.engine.improve import require_resumable
+
+        unfinished = [
+            r
+            for r in store.runs()
+            if r.kind == "improve" and r.subject == self._subject and r.finished is None
+        ]
+        if self._judging.fresh:
+            for old in unfinished:
+                closing = {
+                    "type": events.FINISHED,
+                    "result": str(Result.INTERRUPTED),
+                    "reason": "started over with --fresh",
+                }
+                store.finish_run(old.id, str(Result.INTERRUPTED), closing)
+            return None
+        same = next((r for r in unfinished if r.identity == self._identity), None)
+        if same is None:
+            for old in unfinished:
+                self._require_same_contract(store, old)
+            return None
+        log: list[Event] = store.events(same.id)
+        state = fold(self._new_state(log[0]["artifact"]["digest"]), log[1:])
+        require_resumable(self._place, state, store, same.id)
+        self._progress.note(f"going on with run {same.id} ({len(state.rounds)} rounds so far)")
+        return same.id, state, log
+
+    def _require_same_contract(self, store: Any, old: Any) -> None:
+        if old.contract == self._contract.id:
+            return
+        first = store.events(old.id)[0]
+        changed = differences(first["contract"], dict(self._contract.document))
+        raise ContractMismatch(
+            f"run {old.id} on {self._place.named!r} is unfinished and was judged under another contract:\n  "
+            + "\n  ".join(changed[:12]),
+            hint="undo that to go on with the run, or start over under the new contract with --fresh",
+        )
+
+    # -- working
+
+    def _work(self, store: Any, run: str, state: LoopState, log: list[Event], form: str) -> int:
+        from honestone.engine.improve import Improvement
+        from honestone.engine.judging import Bench
+        from honestone.engine.meter import Meter
+        from honestone.engine.panel import Panel
+
+        resumed = len(log) > 1
+        meter = Meter(
+            calls=self._limits.calls, minutes=self._limits.minutes, usd=self._limits.usd, clock=time.monotonic,
+            before=total_spend(log), seconds_before=max((e.get("seconds", 0.0) for e in log), default=0.0),
+        )  # fmt: skip
+        panel = Panel(
+            seats=(*self._panel, *self._holdouts), store=store, meter=meter, fresh=self._judging.fresh,
+            require_evidence=self._judging.evidence == "require",
+        )  # fmt: skip
+        bench = Bench(self._rubric, self._checker, panel)
+        narrator = Narrator(self._progress, state, log)
+        work = Improvement(
+            run=run, state=state, policy=self._policy, place=self._place, bench=bench, holdouts=self._holdouts,
+            panel=self._panel, worker=self._worker, store=store, meter=meter, observer=narrator,
+        )  # fmt: skip
+        try:
+            stop = asyncio.run(_interruptible(work.work, panel.close))
+            code = exit_code(stop.result)
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            self._progress.close()
+            self._progress.note(f"interrupted; the same command goes on with run {run}")
+            code = exit_code(Result.INTERRUPTED)
+        self._progress.close()
+        document, report = improvement_report(
+            store, run, state=state, log=narrator.log, resumed=resumed, here=meter.spent, save=True
+        )
+        write(render_improvement(document, form, report=report))
+        return code
+
+
+async def _interruptible(work: Callable[[], Any], close: Callable[[], Any]) -> Any:
+    """SIGTERM stops as Ctrl-C does: children are ended, nothing half-written stays, the run can go on."""
+    task = asyncio.ensure_future(work())
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        return await task
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        await close()
+
+
+class Narrator:
+    """Keeps the log of this process and tells each round as it ends."""
+
+    def __init__(self, progress: Progress, state: LoopState, log: list[Event]) -> None:
+        self._progress = progress
+        self._state = state
+        self.log = log
+
+    def note(self, text: str) -> None:
+        self._progress.note(text)
+
+    def progress(self, done: int, total: int, doing: str) -> None:
+        self._progress.progress(done, total, doing)
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        self.log.append(dict(event))
+        if event["type"] in (events.ACCEPTED, events.REJECTED):
+            from honestone.report.documents import round_document
+            from honestone.report.improvement_text import round_text
+
+            proposal = next(e for e in reversed(self.log) if e["type"] == events.PROPOSED)
+            document = round_document(self._state, self._state.rounds[-1], proposal)
+            self._progress.show(round_text(document, style_for(self._progress.stream)))
+
+
+def _fixes(rubric: Rubric) -> tuple[str, ...]:
+    found = [item.fix for _, item in rubric.questions() if item.fix]
+    found += [criterion.fix for criterion, _ in rubric.walk() if criterion.fix]
+    return tuple(dict.fromkeys(found))
+
+
+def _default_worker(rubric: Rubric) -> str:
+    if _fixes(rubric):
+        return "fix"
+    raise UsageError(
+        "improve needs a worker: who shall edit?",
+        hint="--worker cmd:COMMAND, or give the rubric's items `fix:` commands and use --worker fix",
+    )
+
+
+def _require_apart(names: Sequence[str], holdouts: Sequence[str], rubric: Rubric) -> None:
+    if rubric.asks_judges and set(names) & set(holdouts):
+        raise UsageError(
+            f"{sorted(set(names) & set(holdouts))[0]!r} cannot both steer and certify",
+            hint="a witness is a judge that the loop never listened to: name another --holdout",
+        )
+
+
+def _place(
+    artifact: Path,
+    rubric_path: Path,
+    exclude: frozenset[Path],
+    *,
+    output: Path | None,
+    dry_run: bool,
+    size: int,
+    max_diff: int,
+) -> Any:
+    from honestone.engine.improve import Place
+
+    if output is not None and output.resolve() == artifact.resolve():
+        raise UsageError("--output is the artifact itself", hint="leave --output out to improve it in place")
+    root = artifact.resolve()
+    beside = {}
+    rubric_real = rubric_path.resolve()
+    if root.is_dir() and root in rubric_real.parents:
+        beside[rubric_real.relative_to(root).as_posix()] = Entry(rubric_real.read_bytes())
+    return Place(
+        path=root, named=str(artifact), exclude=exclude, beside=beside, output=output, dry_run=dry_run,
+        max_bytes=size, max_diff=max_diff,
+    )  # fmt: skip

@@ -1,0 +1,144 @@
+"""`honestone judge read`: how a reply would be read, on one reply or on many, without a call."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from honestone.core.errors import FileError, UsageError
+
+LONGEST_LINE = 50_000_000
+"""Bytes of one JSON line. A longer one is reported and skipped, so that memory stays bounded."""
+
+Reader = Callable[[str], dict[str, Any]]
+
+
+@click.command("read")
+@click.option(
+    "--kind",
+    type=click.Choice(["yes-no", "score", "pairwise", "checklist"]),
+    required=True,
+    help="What the reply was asked for.",
+)
+@click.option("--scale", metavar="LO-HI", help="The scale of a score (default 1-10).")
+@click.option("--items", metavar="FILE", help="The items of a checklist, one a line.")
+@click.option("--jsonl", is_flag=True, help="Read one JSON object a line, and print one a line.")
+@click.option("--field", metavar="NAME", help="The key that holds the reply in each line (default raw).")
+def read(kind: str, scale: str | None, items: str | None, jsonl: bool, field: str | None) -> None:
+    """Show how a judge's reply on stdin is read.
+
+    Prints {"answer", "problems", "repairs"}. The answer is null when the reply holds no clear verdict; the problems
+    say why. A score is a number, a preference "a", "b" or "tie", a checklist an object from item to true, false or
+    null.
+
+    \b
+      echo 'I would give it 8/10.' | honestone judge read --kind score
+      honestone judge read --kind pairwise --jsonl --field raw < replies.jsonl
+    """
+    if field is not None and not jsonl:
+        raise UsageError("`--field` names a key of JSON lines", hint="add --jsonl")
+    reader = _reader(kind, scale, items)
+    stdin, out = click.get_binary_stream("stdin"), click.get_text_stream("stdout", encoding="utf-8")
+    if not jsonl:
+        _print(out, reader(stdin.read().decode("utf-8", "replace")))
+        return
+    for number, line in _lines(stdin):
+        _print(out, _read_line(line, number, field or "raw", reader))
+
+
+def _print(out: IO[str], reading: dict[str, Any]) -> None:
+    out.write(json.dumps(reading, ensure_ascii=False) + "\n")
+
+
+def _reader(kind: str, scale: str | None, items: str | None) -> Reader:
+    from honestone.core import free_text
+
+    if scale is not None and kind != "score":
+        raise UsageError("`--scale` goes with `--kind score`")
+    if items is not None and kind != "checklist":
+        raise UsageError("`--items` goes with `--kind checklist`")
+    if kind == "checklist":
+        return _checklist_reader(items)
+    if kind == "score":
+        lo, hi = parse_scale(scale or "1-10")
+        return lambda text: _plain(free_text.read_score(text, lo, hi))
+    if kind == "yes-no":
+        return lambda text: _plain(free_text.read_yes_no(text))
+    return lambda text: _plain(free_text.read_pairwise(text))
+
+
+def _plain(reading: Any) -> dict[str, Any]:
+    answer = reading.answer
+    return {
+        "answer": dict(answer) if isinstance(answer, Mapping) else answer,
+        "problems": list(reading.problems),
+        "repairs": list(reading.repairs),
+    }
+
+
+def parse_scale(written: str) -> tuple[float, float]:
+    """`1-10`, `0-1`, `-5-5`, `0..100`."""
+    match = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*(?:-|–|\.\.|:|,)\s*(-?\d+(?:\.\d+)?)\s*", written)
+    lo, hi = (float(match[1]), float(match[2])) if match else (0.0, 0.0)
+    if lo >= hi:
+        raise UsageError(
+            f"`--scale` is {written!r}, but must be two numbers, the lower one first",
+            hint="for example: --scale 1-10",
+        )
+    return lo, hi
+
+
+def _checklist_reader(path: str | None) -> Reader:
+    from honestone.core.free_checklist import read_checklist
+
+    if path is None:
+        raise UsageError(
+            "`--kind checklist` needs the items that were asked",
+            hint="give a file with one item a line: --items FILE",
+        )
+    try:
+        text = Path(path).read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise FileError(f"cannot read the items: {reason}", place=path) from error
+    items = [line.strip() for line in text.splitlines() if line.strip()]
+    if not items:
+        raise FileError("there are no items in it", place=path, hint="write one item a line")
+    twice = next((item for at, item in enumerate(items) if item in items[:at]), None)
+    if twice is not None:
+        raise FileError(f"an item stands in it twice: {twice}", place=path)
+    return lambda reply: _plain(read_checklist(reply, items))
+
+
+def _lines(stdin: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """Every line with its number, blank ones left out; None for one that is too long to hold."""
+    number = 0
+    while line := stdin.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            while (rest := stdin.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+                pass
+            yield number, None
+        elif line.strip():
+            yield number, line
+
+
+def _read_line(line: bytes | None, number: int, field: str, reader: Reader) -> dict[str, Any]:
+    if line is None:
+        return _unread(f"line {number} is longer than {LONGEST_LINE // 1_000_000} MB")
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return _unread(f"line {number} is not JSON")
+    if not isinstance(row, dict) or not isinstance(row.get(field), str):
+        return _unread(f"line {number} has no text under {field!r}")
+    return reader(row[field])
+
+
+def _unread(problem: str) -> dict[str, Any]:
+    return {"answer": None, "problems": [problem], "repairs": []}

@@ -1,0 +1,136 @@
+"""The command. Only the subcommand that is asked for is imported, so that `--help` answers at once."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+from honestone import __version__
+from honestone.core.errors import HonestoneError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("honestone.cli.demo:demo", "A whole run, offline, on real files."),
+    "init": ("honestone.cli.init:init", "Write starter files to this folder."),
+    "doctor": ("honestone.cli.doctor:doctor", "Which judges, workers and targets can run here."),
+    "rubric": ("honestone.cli.rubric:rubric", "Check and show rubrics."),
+    "eval": ("honestone.cli.eval:eval_", "Score artifacts against a rubric."),
+    "improve": (
+        "honestone.cli.improve:improve",
+        "Improve an artifact until it passes, or say why it does not.",
+    ),
+    "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),
+    "runs": ("honestone.cli.runs:runs", "List recorded runs."),
+    "show": ("honestone.cli.runs:show", "Show a recorded run in any format."),
+    "judge": ("honestone.cli.judge:judge", "How a reply is read."),
+    "completion": ("honestone.cli.completion:completion", "Print the shell completion script."),
+}
+
+EPILOG = """\b
+Exit codes
+  0    passed
+  1    did not pass
+  2    usage, file or setting is wrong; nothing was spent
+  3    could not be judged
+  130  interrupted; the same command goes on"""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called. Help texts come from the table."""
+
+    def __init__(
+        self, *args: Any, commands_table: dict[str, tuple[str, str]] | None = None, **extra: Any
+    ) -> None:
+        super().__init__(*args, **extra)
+        self._table = commands_table or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._table:
+            return None
+        module, _, name = self._table[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if args and not name.startswith("-") and name not in self._table:
+            near = get_close_matches(name, self._table, n=1)
+            raise click.UsageError(
+                f"there is no command {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""), ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self._table.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    commands_table=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EPILOG,
+)
+@click.version_option(__version__, "-V", "--version", message="honestone %(version)s")
+def cli() -> None:
+    """Say what good looks like. Measure it honestly. Make it better until it is."""
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """The entry point: every error that a person can make ends in a line, a hint and an exit code."""
+    try:
+        code = cli.main(
+            args=None if args is None else list(args), prog_name="honestone", standalone_mode=False
+        )
+        sys.exit(code if isinstance(code, int) else 0)
+    except HonestoneError as error:
+        report(error)
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    except click.ClickException as error:
+        report_usage(error)
+        sys.exit(2)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+def report(error: HonestoneError) -> None:
+    """`error:` what, the place, `hint:` what to do. A file with several errors tells them all."""
+    for one in getattr(error, "errors", None) or (error,):
+        print(f"error: {_safe(one.message)}", file=sys.stderr)
+        if one.place:
+            print(f"  {_safe(one.place)}", file=sys.stderr)
+        if one.hint:
+            print(f"hint: {_safe(one.hint)}", file=sys.stderr)
+
+
+def report_usage(error: click.ClickException) -> None:
+    message = error.format_message()
+    print(f"error: {_safe(message[:1].lower() + message[1:].rstrip('.'))}", file=sys.stderr)
+    ctx = getattr(error, "ctx", None)
+    if ctx is not None:
+        print(f"hint: {ctx.command_path} --help", file=sys.stderr)
+
+
+def _safe(text: str) -> str:
+    from honestone.report.draw import clean
+
+    return clean(text)

@@ -1,0 +1,64 @@
+"""Options that several commands share, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PATH = click.Path(path_type=Path)
+
+
+def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress and no notes.")
+
+gate_options = _all(
+    click.option("--threshold", type=float, metavar="0-100", help="Overall bar instead of the rubric's."),
+    click.option(
+        "--floor",
+        type=float,
+        metavar="0-100",
+        help="Bar for every criterion instead of the rubric's; 0 is off.",
+    ),
+)
+
+combine_option = click.option(
+    "--combine",
+    type=click.Choice(["mean", "median", "majority", "min"]),
+    default=None,
+    help="How votes become one. [mean]",
+)
+
+judging_options = _all(
+    click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Who judges; repeat for a panel."),
+    gate_options,
+    combine_option,
+    click.option("--effort", type=click.Choice(["quick", "standard", "thorough"]), default="standard", show_default=True,
+                 help="Judges, repeats and rounds in one dial."),
+    click.option("--repeat", type=click.IntRange(1, 20), default=None, help="Looks per judge. [1; thorough: 2]"),
+    click.option("--evidence", type=click.Choice(["warn", "require", "off"]), default="warn", show_default=True,
+                 help="What a quote that does not stand in the text does to its answer."),
+    click.option("--judge-timeout", type=click.FloatRange(min=0, min_open=True), default=None, metavar="SECONDS"),
+    click.option("--sandbox", type=click.Choice(["auto", "bwrap", "none"]), default="auto", show_default=True,
+                 help="Where checks run code."),
+    click.option("--pass-env", multiple=True, metavar="NAME", help="A variable that judges and workers may see."),
+    click.option("--max-calls", type=click.IntRange(min=0), default=None, help="Judge calls, retries included."),
+    click.option("--max-usd", type=click.FloatRange(min=0), default=None, help="Money, where the price is known."),
+    click.option("--max-minutes", type=click.FloatRange(min=0), default=None, help="Time worked on the run."),
+    click.option("--max-size", type=click.FloatRange(min=0, min_open=True), default=None, metavar="MB",
+                 help="Largest artifact. [10]"),
+    click.option("--fresh", is_flag=True, help="Start over and ask every judge anew."),
+)  # fmt: skip

@@ -1,0 +1,96 @@
+"""`honestone rescore`: a run's recorded answers under other weights, bars or rules. No call, never refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from honestone.cli import options as shared
+from honestone.cli.eval import exit_code_of, open_store_for, overall_outcome
+from honestone.cli.printing import FORMATS, render_scorecards, write
+from honestone.cli.wiring import load_rubric, settings_here, with_bars
+from honestone.core.ballot import Ballot, Mark, answer_problem
+from honestone.core.contract import digest_json
+from honestone.core.rubric import Key, Rubric, from_plain, to_plain
+
+
+@click.command("rescore", short_help="Score a run again from its record.")
+@click.argument("run", default="last")
+@click.option(
+    "--rubric",
+    "rubric_path",
+    type=shared.PATH,
+    help="Another version of the rubric: weights, bars, fewer items.",
+)
+@shared.gate_options
+@shared.combine_option
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@shared.json_option
+def rescore(
+    run: str,
+    rubric_path: Path | None,
+    threshold: float | None,
+    floor: float | None,
+    combine: str | None,
+    form: str,
+    as_json: bool,
+) -> int:
+    """Score a recorded run again, from its answers alone. Exits with the verdict it finds.
+
+    An item that was reworded is a new item: nobody has answered it, so it stays open.
+    """
+    with open_store_for(settings_here(), readonly=True) as store:
+        info = store.find_run(run)
+        started = next(store.iter_events(info.id))
+        rubric = from_plain(started["rubric"]) if rubric_path is None else load_rubric(rubric_path)
+        rubric = with_bars(rubric, threshold=threshold, floor=floor)
+        contract = _new_contract(started, rubric, combine)
+        documents = list(_rescored(store, info, started, rubric, combine, contract))
+    for document in documents:
+        document["rescored_from"] = {"run": info.id, "contract": info.contract}
+        document["usage"] = {**document["usage"], "judge_calls": 0}
+    write(render_scorecards(documents, "json" if as_json else form))
+    return exit_code_of(overall_outcome(document["verdict"] for document in documents))
+
+
+def _new_contract(started: dict[str, Any], rubric: Rubric, combine: str | None) -> str:
+    return digest_json(
+        {**started["contract"], "rubric": to_plain(rubric), "rule": combine or started["rule"]}
+    )
+
+
+def _rescored(
+    store: Any, info: Any, started: dict[str, Any], rubric: Rubric, combine: str | None, contract: str
+) -> Iterator[dict[str, Any]]:
+    from honestone.cli.history import judged_documents, scorer_of, state_of, text_of
+    from honestone.report.documents import Facts, add_notes, scorecard_document, usage_document
+
+    if info.kind == "eval":
+        yield from judged_documents(store, info.id, rubric=rubric, rule=combine, contract=contract)
+        return
+    state = state_of(store.events(info.id))
+    best = state.best
+    ballots = [still_valid(ballot, rubric) for ballot in state.ballots.get((best, "panel"), {}).values()]
+    facts = Facts(
+        path=started["artifact"]["path"], digest=best, contract=contract, run=info.id, usage=usage_document({}),
+        text=text_of(store, best),
+    )  # fmt: skip
+    yield add_notes(
+        scorecard_document(scorer_of(started, rubric=rubric, rule=combine), ballots, facts), ballots
+    )
+
+
+def still_valid(ballot: Ballot, rubric: Rubric) -> Ballot:
+    """A ballot without the answers that mean nothing under another rubric (a changed scale, an item now a check)."""
+    from dataclasses import replace
+
+    items = dict(rubric.questions())
+    marks: dict[Key, Mark] = {}
+    for key, mark in ballot.marks.items():
+        item = items.get(key)
+        if item is not None and answer_problem(item, mark.answer) is None:
+            marks[key] = mark
+    return replace(ballot, marks=marks)

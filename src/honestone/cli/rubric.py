@@ -1,0 +1,121 @@
+"""`honestone rubric`: check and show rubrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from honestone.cli import options as shared
+from honestone.cli.printing import dump, write
+from honestone.core.numbers import show_bar
+from honestone.core.rubric import Criterion, Rubric, as_written
+
+
+@click.group("rubric", short_help="Check and show rubrics.")
+def rubric() -> None:
+    """Check and show rubrics."""
+
+
+@rubric.command("check", short_help="Find what is wrong or weak in a rubric.")
+@click.argument("path", type=shared.PATH)
+@click.option("--strict", is_flag=True, help="Findings exit 1.")
+@shared.json_option
+def check(path: Path, strict: bool, as_json: bool) -> int:
+    """Check a rubric. Errors exit 2; findings exit 0, or 1 with --strict."""
+    from honestone.formats.rubric_file import read_rubric, rubric_findings
+
+    source = read_rubric(path)
+    findings = rubric_findings(source)
+    if as_json:
+        rows = [{"place": f.place, "message": f.message, "suggestion": f.suggestion} for f in findings]
+        write(
+            dump({"path": str(path), "ok": not findings, "findings": rows, "notes": list(source.notes)})
+            + "\n"
+        )
+        return 1 if strict and findings else 0
+    from honestone.report.draw import clean
+
+    for finding in findings:
+        write(f"{clean(finding.place)}: {clean(finding.message)}\n")
+        if finding.suggestion:
+            write(f"  suggestion: {clean(finding.suggestion)}\n")
+    for note in source.notes:
+        write(f"note: {clean(note)}\n")
+    write(_summary(source.rubric, len(findings)) + "\n")
+    return 1 if strict and findings else 0
+
+
+def _summary(found: Rubric, findings: int) -> str:
+    criteria = sum(1 for _ in found.walk())
+    items = list(found.questions())
+    checks = sum(1 for _, item in items if item.check is not None)
+    what = f"{_count(criteria, 'criterion', 'criteria')}, {_count(len(items), 'item', 'items')} ({checks} answered by code)"
+    bars = f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}"
+    verdict = "sound" if not findings else _count(findings, "finding", "findings")
+    return f"{verdict}: {what}; {bars}"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+@rubric.command("show", short_help="Show a rubric as it is understood.")
+@click.argument("path", type=shared.PATH, required=False)
+@click.option("--schema", is_flag=True, help="The JSON Schema of rubric files, for editors.")
+@shared.json_option
+def show(path: Path | None, schema: bool, as_json: bool) -> int:
+    """Show how a rubric is understood: weights as shares, who answers what, every bar."""
+    if schema:
+        from honestone.formats.schema import rubric_schema
+
+        write(dump(rubric_schema()) + "\n")
+        return 0
+    if path is None:
+        raise click.UsageError("name a rubric file, or --schema", click.get_current_context())
+    from honestone.formats.rubric_file import read_rubric
+
+    found = read_rubric(path).rubric
+    if as_json:
+        from honestone.core.rubric import to_plain
+
+        write(dump(to_plain(found)) + "\n")
+        return 0
+    from honestone.report.draw import clean
+
+    write(clean(found.title or path.name) + "\n")
+    write(
+        f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}\n\n"
+    )
+    for line in _outline(found.criteria, ""):
+        write(line + "\n")
+    return 0
+
+
+def _outline(group: tuple[Criterion, ...], indent: str) -> Any:
+    from honestone.report.draw import clean
+
+    total = sum(c.weight for c in group if c.weight > 0)
+    for criterion in group:
+        share = (
+            f"{float(100 * criterion.weight / total):g}%"
+            if not criterion.is_penalty
+            else f"penalty {as_written(criterion.weight)}"
+        )
+        marks = [share]
+        if criterion.required:
+            marks.append("required")
+        if criterion.floor is not None:
+            marks.append(f"floor {show_bar(criterion.floor)}")
+        yield f"{indent}{criterion.id} ({', '.join(marks)}): {clean(criterion.requirement)}"
+        for item in criterion.items:
+            if item.anchors is not None:
+                yield f"{indent}  judges, {as_written(item.anchors.lowest)}-{as_written(item.anchors.highest)}: {clean(item.requirement)}"
+                for value, text in item.anchors.levels:
+                    yield f"{indent}    {as_written(value)}: {clean(text)}"
+            else:
+                who = f"code, {item.check.name}" if item.check else "judges, yes/no"
+                fix = ", can be fixed" if item.fix else ""
+                yield f"{indent}  {who}{fix}: {clean(item.requirement)}"
+        yield from _outline(criterion.children, indent + "  ")

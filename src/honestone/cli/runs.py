@@ -1,0 +1,114 @@
+"""`honestone runs` and `honestone show`: what was recorded, in any format."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from honestone.cli import options as shared
+from honestone.cli.eval import open_store_for
+from honestone.cli.printing import FORMATS, dump, render_improvement, write
+from honestone.cli.wiring import settings_here
+from honestone.core.errors import UsageError
+
+
+@click.command("runs", short_help="List recorded runs.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
+@shared.json_option
+def runs(limit: int, as_json: bool) -> int:
+    """List recorded runs, newest first."""
+    with open_store_for(settings_here(), readonly=True) as store:
+        found = store.runs(limit=limit)
+    if as_json:
+        fields = ("id", "kind", "subject", "contract", "started", "finished", "result")
+        write(dump([{name: getattr(info, name) for name in fields} for info in found]) + "\n")
+        return 0
+    from honestone.report.draw import clean
+
+    for info in found:
+        started = info.started[:16].replace("T", " ")
+        write(
+            f"{info.id}  {started}  {info.kind:<8}{info.result or 'unfinished':<16} {clean(info.subject)}\n"
+        )
+    return 0
+
+
+@click.command("show", short_help="Show a recorded run.")
+@click.argument("run", default="last")
+@click.option("--format", "form", type=click.Choice([*FORMATS, "diff"]), default="text", show_default=True)
+@click.option(
+    "--version",
+    "version",
+    metavar="N",
+    help="Print that version of the artifact: a round, 0, `best` or `original`.",
+)
+@shared.json_option
+def show(run: str, form: str, version: str | None, as_json: bool) -> int:
+    """Show a run: its id, the beginning of it, or `last`."""
+    with open_store_for(settings_here(), readonly=True) as store:
+        info = store.find_run(run)
+        if info.kind == "improve":
+            return _show_improvement(store, info.id, "json" if as_json else form, version)
+        if version is not None or form == "diff":
+            raise UsageError(f"run {info.id} is an eval: it has no versions of its own")
+        _show_eval(judged(store, info.id), "json" if as_json else form)
+        return 0
+
+
+def judged(store: Any, run: str) -> Iterator[dict[str, Any]]:
+    from honestone.cli.history import judged_documents
+
+    return judged_documents(store, run)
+
+
+def _show_eval(documents: Iterator[dict[str, Any]], form: str) -> None:
+    from honestone.cli.eval import Printer
+
+    first, second = next(documents, None), next(documents, None)
+    if first is None:
+        print("nothing was judged in this run", file=sys.stderr)
+        return
+    printer = Printer(form, many=second is not None)
+    for document in (first, *((second,) if second else ()), *documents):
+        printer.add(document)
+    printer.end()
+
+
+def _show_improvement(store: Any, run: str, form: str, version: str | None) -> int:
+    from honestone.cli.history import improvement_report, round_diffs, state_of
+
+    if version is not None:
+        _print_version(store, run, version)
+        return 0
+    if form == "diff":
+        write("".join(diff["diff"] for diff in round_diffs(store, state_of(store.events(run)))))
+        return 0
+    document, report = improvement_report(store, run)
+    write(render_improvement(document, form, report=report))
+    return 0
+
+
+def _print_version(store: Any, run: str, version: str) -> None:
+    """A file's bytes as they are. Of a folder, each file under a line with its path."""
+    from honestone.cli.history import state_of
+    from honestone.engine.versions import load_version
+
+    state = state_of(store.events(run))
+    by_name = {"0": state.original, "original": state.original, "best": state.best, "current": state.current}
+    by_name.update({str(entry.number): entry.version for entry in state.rounds if entry.version})
+    digest = by_name.get(version)
+    if digest is None:
+        raise UsageError(f"run {run} has no version {version!r}", hint=f"known: {', '.join(by_name)}")
+    found = load_version(store, digest)
+    out = sys.stdout.buffer
+    sys.stdout.flush()
+    for path, entry in found.files.items():
+        if found.is_folder:
+            out.write(f"==> {path} <==\n".encode())
+        out.write(entry.data)
+        if found.is_folder and not entry.data.endswith(b"\n"):
+            out.write(b"\n")
+    out.flush()

@@ -1,0 +1,204 @@
+"""The one place that wires: options and settings in, rubrics, panels and stores out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from honestone.core.contract import Contract, make_contract
+from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
+from honestone.core.numbers import exact
+from honestone.core.rubric import Rubric
+from honestone.core.scorecard import Rule
+
+if TYPE_CHECKING:
+    from honestone.adapters.checks import CheckRunner
+    from honestone.adapters.registry import Wiring
+    from honestone.adapters.stores.sqlite import SqliteStore
+    from honestone.engine.panel import Seat
+    from honestone.formats.settings import Settings
+
+EFFORTS = {"quick": (1, 1, 3), "standard": (3, 1, 5), "thorough": (3, 2, 8)}
+"""Judges found by themselves, looks per judge, rounds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingOptions:
+    """The shared options of `eval` and `improve`, as given."""
+
+    judges: tuple[str, ...]
+    threshold: float | None
+    floor: float | None
+    combine: str | None
+    effort: str
+    repeat: int | None
+    evidence: str
+    judge_timeout: float | None
+    sandbox: str
+    pass_env: tuple[str, ...]
+    max_calls: int | None
+    max_usd: float | None
+    max_minutes: float | None
+    max_size: float | None
+    fresh: bool
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> JudgingOptions:
+        """Takes its own out of a command's keyword arguments."""
+        return cls(**{name: options.pop(name) for name in cls.__slots__})
+
+    @property
+    def rule(self) -> Rule:
+        return Rule(self.combine or "mean")
+
+    @property
+    def looks(self) -> int:
+        return self.repeat or EFFORTS[self.effort][1]
+
+
+def settings_here() -> Settings:
+    from honestone.formats.settings import find_settings
+
+    return find_settings(Path.cwd())
+
+
+def store_folder(settings: Settings) -> Path:
+    """`.honestone/` beside the nearest settings file, else in the working directory; HONESTONE_HOME moves it."""
+    moved = os.environ.get("HONESTONE_HOME")
+    return Path(moved) if moved else (settings.folder or Path.cwd()) / ".honestone"
+
+
+def open_store(settings: Settings, *, readonly: bool = False) -> SqliteStore:
+    from honestone.adapters.stores.sqlite import SqliteStore
+
+    return SqliteStore(store_folder(settings), readonly=readonly)
+
+
+def load_rubric(path: Path, *, threshold: float | None = None, floor: float | None = None) -> Rubric:
+    """A rubric with the bars of the command line put over its own."""
+    from honestone.formats.rubric_file import read_rubric
+
+    return with_bars(read_rubric(path).rubric, threshold=threshold, floor=floor)
+
+
+def with_bars(rubric: Rubric, *, threshold: float | None, floor: float | None) -> Rubric:
+    if threshold is not None:
+        rubric = replace(rubric, threshold=_points("--threshold", threshold))
+    if floor is not None:
+        rubric = replace(rubric, floor=_points("--floor", floor))
+    return rubric
+
+
+def _points(option: str, number: float) -> Fraction:
+    try:
+        value = exact(number) / 100
+    except ValueError:
+        value = Fraction(-1)
+    if not 0 <= value <= 1:
+        raise UsageError(f"{option} is {number:g}, but must be from 0 to 100")
+    return value
+
+
+def make_wiring(options: JudgingOptions, settings: Settings, **extra: Any) -> Wiring:
+    from honestone.adapters.registry import JUDGE_TIMEOUT, Wiring
+
+    return Wiring(
+        cwd=Path.cwd(),
+        settings=settings,
+        judge_timeout=options.judge_timeout or JUDGE_TIMEOUT,
+        pass_env=options.pass_env,
+        **extra,
+    )
+
+
+def make_seats(
+    specs: Sequence[str], wiring: Wiring, *, looks: int = 1, taken: Sequence[str] = ()
+) -> tuple[Seat, ...]:
+    """Seats for judge names in the order given. A second equal one is a second draw, with `#2` to its name."""
+    from honestone.adapters.registry import make_judge
+    from honestone.engine.panel import Seat
+
+    seats: list[Seat] = []
+    counts: dict[str, int] = {}
+    for spec in taken:
+        counts[spec] = counts.get(spec, 0) + 1
+    for spec in (spec for spec in specs for _ in range(looks)):
+        draw = counts.get(spec, 0)
+        counts[spec] = draw + 1
+        name = spec if draw == 0 else f"{spec}#{draw + 1}"
+        seats.append(Seat(id=name, judge=make_judge(spec, wiring, id=name), draw=draw))
+    return tuple(seats)
+
+
+def choose_judges(options: JudgingOptions, rubric: Rubric, settings: Settings) -> tuple[str, ...]:
+    """The judges named, else those that can run here, up to the effort's number and of different families.
+
+    None is needed, looked for or listed where code answers everything. Raises CouldNotJudge when none is found.
+    """
+    if not rubric.asks_judges:
+        return ()
+    if options.judges:
+        return options.judges
+    from honestone.cli.doctor import ready_judges
+
+    found = ready_judges(settings, limit=EFFORTS[options.effort][0])
+    if not found:
+        raise CouldNotJudge(
+            "no judge was named and none was found, so nothing was judged",
+            hint="name one with --judge (script:COMMAND, cmd:COMMAND, ...), or see what `honestone doctor` finds",
+        )
+    return found
+
+
+def make_checker(rubric_path: Path, options: JudgingOptions) -> CheckRunner:
+    from honestone.adapters.checks import CheckRunner
+
+    return CheckRunner(rubric_path.parent.resolve(), sandbox=options.sandbox, pass_env=options.pass_env)
+
+
+def contract_for(
+    rubric: Rubric, seats: Sequence[Seat], checker: CheckRunner, options: JudgingOptions
+) -> Contract:
+    return make_contract(
+        rubric,
+        judges=[seat.identity for seat in seats],
+        checks=[
+            dict(checker.identity(item.check)) for _, item in rubric.questions() if item.check is not None
+        ],
+        rule=str(options.rule),
+        options={"evidence": options.evidence},
+    )
+
+
+def preflight_checks(rubric: Rubric, checker: CheckRunner) -> None:
+    """Whatever cannot be started is an error before anything is spent."""
+    checker.preflight([item.check for _, item in rubric.questions() if item.check is not None])
+
+
+def max_bytes(options: JudgingOptions, settings: Settings) -> int:
+    from honestone.system.files import MAX_BYTES
+
+    size = options.max_size or settings.limits.get("max_size")
+    return int(size * 1_000_000) if size else MAX_BYTES
+
+
+def limit(given: float | int | None, settings: Settings, name: str, default: float) -> float:
+    """The command line before the settings before the default."""
+    if given is not None:
+        return given
+    found = settings.limits.get(name)
+    if found is not None and found < 0:
+        raise SettingsError(f"`limits.{name}` is {found}, but must not be negative")
+    return float(found) if found is not None else default
+
+
+def shown_path(path: Path) -> str:
+    """Relative to the working directory where that is shorter to read."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:
+        return str(path)

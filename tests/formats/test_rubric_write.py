@@ -1,0 +1,79 @@
+"""Writing rubrics: what is written is read back as the same rubric."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from made_rubrics import rubrics
+
+from honestone.core.errors import RubricError
+from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.formats.rubric_file import parse_rubric
+from honestone.formats.rubric_write import dump_rubric
+
+WRITTEN = r"""rubric: 1
+title: A bug report
+threshold: 72.5
+floor: 55
+criteria:
+  - id: reproducible
+    requirement: A stranger can reproduce the bug
+    weight: 50
+    floor: 70
+    required: true
+    items:
+      - States the exact version
+      - id: numbered-steps
+        requirement: Gives numbered steps
+        check: {regex: '(?m)^\s*1[.)]'}
+        fix: ./number_steps.sh
+  - id: tone
+    requirement: Neutral tone
+    weight: 0.25
+    anchors: {0: hostile, 50: mixed, 100: factual}
+  - id: code
+    requirement: "The code: all of it"
+    criteria:
+      - id: tests
+        requirement: |-
+          Tests cover what matters
+            and nothing else
+        check:
+          command: sh -c 'python -m pytest -q tests && python -m mypy && echo everything is fine here'
+          timeout: 30
+      - id: lies
+        requirement: Makes things up
+        weight: -2
+"""
+
+
+def test_the_written_form() -> None:
+    """Written rubrics look as a person would write them, and writing is stable."""
+    assert dump_rubric(parse_rubric(WRITTEN, "r").rubric) == WRITTEN
+
+
+@settings(max_examples=200, deadline=None)
+@given(rubrics())
+def test_what_is_written_is_read_back(rubric: Rubric) -> None:
+    """Every rubric that the format can say survives being written and read."""
+    assert parse_rubric(dump_rubric(rubric), "r").rubric == rubric
+
+
+def yes_no(id: str, **more: object) -> Criterion:
+    return replace(Criterion(id=id, requirement=id, items=(Item(id=id, requirement=id, whole=True),)), **more)
+
+
+def test_what_no_decimal_can_say_is_refused() -> None:
+    """A weight of a third is refused, not rounded."""
+    with pytest.raises(RubricError, match="1/3"):
+        dump_rubric(Rubric(criteria=(yes_no("a", weight=Fraction(1, 3)),)))
+
+
+def test_a_way_of_marking_that_no_file_can_say_is_refused() -> None:
+    """Items that a file would put in another order are refused, not moved."""
+    whole, item = Item(id="a", requirement="a", whole=True), Item(id="x", requirement="x")
+    with pytest.raises(RubricError, match="cannot say"):
+        dump_rubric(Rubric(criteria=(yes_no("a", items=(whole, item)),)))
