@@ -76,7 +76,7 @@ def eval_(
         _refuse_without_rubric(artifacts)
         raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT --rubric RUBRIC")
     with Progress(quiet=quiet) as progress:
-        return _Eval(judging, rubric_path, target, input_text, reference, progress).run(
+        return _Eval(judging, artifacts, rubric_path, target, input_text, reference, progress).run(
             artifacts, "json" if as_json else form
         )
 
@@ -113,6 +113,7 @@ class _Eval:
     def __init__(
         self,
         judging: JudgingOptions,
+        artifacts: Sequence[Path],
         rubric_path: Path,
         target: str,
         input_text: str | None,
@@ -137,6 +138,8 @@ class _Eval:
         preflight_checks(self._rubric, self._checker)
         wiring = make_wiring(judging, self._settings)
         self._target = make_target(target, wiring)
+        for path in artifacts:
+            self._require(path, few=len(artifacts) < 500)
         names = choose_judges(judging, self._rubric, self._settings)
         self._seats = make_seats(names, wiring, looks=judging.looks)
         self._contract = contract_for(self._rubric, self._seats, self._checker, judging)
@@ -152,8 +155,6 @@ class _Eval:
         self._make_bench = lambda panel: Bench(self._rubric, self._checker, panel)
 
     def run(self, paths: Sequence[Path], form: str) -> int:
-        for path in paths:
-            self._require(path, few=len(paths) < 500)
         most = 2 * len(paths) * len(self._seats)
         self._meter.calls = int(limit(self._judging.max_calls, self._settings, "max_calls", 2 * most + 10))
         if self._seats:
@@ -171,7 +172,7 @@ class _Eval:
         """Bad input is refused before anything is spent; what is read later is the same bytes or another error."""
         from honestone.system.files import load_artifact
 
-        if self._seats or few or not path.exists():
+        if few or self._rubric.asks_judges or not path.exists():
             load_artifact(path, exclude=self._exclude, max_bytes=self._max_bytes)
 
     def _preflight(self, count: int) -> str:

@@ -270,6 +270,12 @@ _DENIED = re.compile(
 )
 
 
+def _statements(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    """What may be statements. Of hundreds (a table, a flood) only the first and last can be the verdict."""
+    found = list(pattern.finditer(text))
+    return found if len(found) <= 200 else found[:100] + found[-100:]
+
+
 def _is_own(before: str) -> bool:
     """Whether a statement is the judge's own: `before` is its sentence up to it.
 
@@ -302,9 +308,9 @@ _SCORE_KEYS: Final = frozenset(
     }
 )
 _NUM = r"[-+−]?\d{1,12}(?:\.\d{1,12})?"
-_OUT_OF = rf"(?:\s*(?:/|out\s+of|of)\s*({_NUM}))?"
-_WRITTEN_SCORE = re.compile(rf"\s*({_NUM}){_OUT_OF}\s*(?:points?|%)?\s*", re.IGNORECASE)
-_AFTER = r"(?![\w/%]|[.,]\d|\s*(?:[-–—]|to\b|or\b)\s*\d|\s*%)"
+_OUT_OF = rf"(?:\s*(?:/|out\s+of|of)\s*({_NUM})|\s*(%))?"
+_WRITTEN_SCORE = re.compile(rf"\s*({_NUM}){_OUT_OF}\s*(?:points?)?\s*", re.IGNORECASE)
+_AFTER = r"(?![\w/%]|[.,]\d|\s*(?:[-–—]|to\b|or\b)\s*\d)"
 _LABELLED = re.compile(
     r"(?:\b([\w-]{1,30})[ \t]+)?\b(?:score|rating|grade|mark)\b(?:[ \t]*\([^)\n]{0,40}\))?"
     r"(?:[ \t]*[:=][ \t]*|[ \t]+(?:is|of|was)[ \t]+(?:an?[ \t]+)?|[ \t]*[:=]?[ \t]*\n\s{0,20})"
@@ -342,7 +348,7 @@ def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim[int |
                 if re.search(r"\w", value) and not _is_form(value)
                 else None
             )
-        return _number_claim(match[1], match[2], lo, hi, rank)
+        return _number_claim(match[1], match[2] or match[3], lo, hi, rank)
     if isinstance(value, bool) or not isinstance(value, int | float):
         shown = (
             "null" if value is None else repr(value) if isinstance(value, bool | Unusable) else "no number"
@@ -364,8 +370,9 @@ def _is_form(value: str) -> bool:
 
 def _number_claim(number: str, out_of: str | None, lo: float, hi: float, rank: int) -> _Claim[int | float]:
     value = _number(number)
-    if out_of is not None and _number(out_of) != hi:
-        return _Claim(None, rank, f"{number}/{out_of} is on another scale than {lo:g}-{hi:g}")
+    if out_of is not None and (100 if out_of == "%" else _number(out_of)) != hi:
+        written = f"{number}%" if out_of == "%" else f"{number}/{out_of}"
+        return _Claim(None, rank, f"{written} is on another scale than {lo:g}-{hi:g}")
     return _on_scale(value, lo, hi, rank)
 
 
@@ -384,19 +391,19 @@ def _spoken_scores(text: str, lo: float, hi: float) -> Iterator[_Claim[int | flo
     plain = _plain_words(text)
     whole = _WRITTEN_SCORE.fullmatch(plain.strip(" \t\n.[]()"))
     if whole:
-        yield _number_claim(whole[1], whole[2], lo, hi, STATED)
+        yield _number_claim(whole[1], whole[2] or whole[3], lo, hi, STATED)
         return
-    for match in _BRACKETED.finditer(plain):
+    for match in _statements(_BRACKETED, plain):
         if _is_own(_sentence_before(plain, match.start())):
-            yield _number_claim(match[1], match[2], lo, hi, FINAL)
-    for match in _LABELLED.finditer(plain):
+            yield _number_claim(match[1], match[2] or match[3], lo, hi, FINAL)
+    for match in _statements(_LABELLED, plain):
         if _is_own(_sentence_before(plain, match.start())):
-            yield _number_claim(match[2], match[3], lo, hi, _label_rank(match[1]))
-    for match in _FRACTION.finditer(plain):
+            yield _number_claim(match[2], match[3] or match[4], lo, hi, _label_rank(match[1]))
+    for match in _statements(_FRACTION, plain):
         # 3/10 of the links is no score: a fraction counts where a verdict stands, and only on the scale asked for.
         if _number(match[2]) == hi and _stands_as_verdict(plain, match):
             yield _number_claim(match[1], match[2], lo, hi, IMPLIED)
-    for match in _GIVEN_NUMBER.finditer(plain):
+    for match in _statements(_GIVEN_NUMBER, plain):
         if _is_own(_sentence_before(plain, match.start())):
             yield _number_claim(match[1], None, lo, hi, IMPLIED)
 
@@ -481,10 +488,10 @@ def _named(value: object) -> str:
 
 def _spoken_yes_no(text: str) -> Iterator[_Claim[bool]]:
     plain = _plain_words(text)
-    for match in _YES_NO_BRACKETED.finditer(plain):
+    for match in _statements(_YES_NO_BRACKETED, plain):
         if _is_own(_sentence_before(plain, match.start())):
             yield _Claim(as_yes_no(match[1]), FINAL)
-    for match in _YES_NO_LABELLED.finditer(plain):
+    for match in _statements(_YES_NO_LABELLED, plain):
         if _is_own(_sentence_before(plain, match.start())):
             yield _Claim(as_yes_no(match[2]), FINAL if match[1] else STATED)
     # A first and a last word count as much as a label: where they differ, the reply contradicts itself.
@@ -580,6 +587,10 @@ _ONLY_NAME_FIRST = re.compile(r"[^\w«»]*«([AB])»[^\w«»:\n]*(?:\n|$)")
 _ONLY_NAME_LAST = re.compile(r"(?:\n|^)[^\w«»\n]*«([AB])»[^\w«»:\n]*\Z")
 
 
+_OR_AFTER = re.compile(r"[ \t]*(?:or|/)[ \t]*«")
+_OR_BEFORE = re.compile(r"(?:\bor|/)[ \t]*$")
+
+
 def _pair_claim(value: object) -> _Claim[str] | None:
     if isinstance(value, str):
         words = value.strip(" \t\n.!*`\"'[]")
@@ -600,10 +611,12 @@ def _spoken_preferences(text: str) -> Iterator[_Claim[str]]:
     plain = _plain_words(text)
     yield from _bracketed_preferences(plain)
     named = _MENTION.sub(_mention, plain)
+    if re.fullmatch(r"\W*[abAB]\W*", plain):
+        named = f"«{plain.strip(' .()[]').upper()[-1:]}»"
     for bare in (_ONLY_NAME_FIRST.match(named), _ONLY_NAME_LAST.search(named)):
         if bare:
             yield _Claim(_side(bare[1]), STATED)
-    for match in _PAIR_LABELLED.finditer(named):
+    for match in _statements(_PAIR_LABELLED, named):
         if _is_own(_sentence_before(named, match.start())):
             yield _Claim(_side(match[2]) if match[2] else "tie", FINAL if match[1] else STATED)
     sides: list[_Claim[str]] = []
@@ -631,7 +644,7 @@ def _mention(match: re.Match[str]) -> str:
 
 
 def _bracketed_preferences(plain: str) -> Iterator[_Claim[str]]:
-    for match in _PAIR_BRACKETED.finditer(plain):
+    for match in _statements(_PAIR_BRACKETED, plain):
         if not _is_own(_sentence_before(plain, match.start())):
             continue
         if match[1]:
@@ -643,6 +656,8 @@ def _bracketed_preferences(plain: str) -> Iterator[_Claim[str]]:
 
 
 def _preferred_in(sentence: str) -> Iterator[_Claim[str]]:
+    if sentence.endswith("?"):
+        return
     for pattern in (_IS_BETTER, _BETTER_IS, _CHOOSES):
         for match in pattern.finditer(sentence):
             before = sentence[: match.start()]
@@ -654,7 +669,7 @@ def _preferred_in(sentence: str) -> Iterator[_Claim[str]]:
                     continue
             if not _is_own(before) or (_ASPECT.search(before) and "overall" not in before.casefold()):
                 continue
-            if match.end() < len(sentence) and re.match(r"[ \t]*(?:or|/)[ \t]*«", sentence[match.end() :]):
+            if _OR_AFTER.match(sentence, match.end()) or _OR_BEFORE.search(before):
                 continue
             side = match[1] or (match[2] if pattern is _IS_BETTER else None)
             if side:

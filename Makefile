@@ -1,0 +1,57 @@
+# Everything sets itself up: a virtual environment in .venv, the pinned tools, this checkout installed in it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help setup demo test test-slow test-all test-clis lint format docs bench acceptance clean
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: $(READY) ## make .venv with everything in it
+
+$(READY): pyproject.toml requirements-dev.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --requirement requirements-dev.txt
+	@$(PIP) install --no-deps --editable .
+	@touch $@
+
+demo: $(READY) ## a whole run, offline, on real files
+	@$(BIN)/honestone demo
+
+test: $(READY) ## the tests, without the slow ones
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-slow: $(READY) ## only the slow tests
+	$(BIN)/python -m pytest -n auto -m slow
+
+test-all: $(READY) ## the slow tests too
+	$(BIN)/python -m pytest -n auto
+
+test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model server
+	$(BIN)/python -m pytest tests/clis -m ""
+
+lint: $(READY) ## style, types, import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+format: $(READY) ## put the code into the common form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(READY) ## write the generated pages again
+	$(BIN)/python tools/docs.py
+
+bench: $(READY) ## speed, as ratios in one run
+	$(BIN)/python bench/speed.py
+
+acceptance: $(READY) ## the acceptance scripts beside this checkout, where they are there
+	@if [ -d ../shared/acceptance ]; then HONESTONE_BIN=$(CURDIR)/$(BIN) ../shared/acceptance/run $(NAMES); \
+	else echo "skipped: ../shared/acceptance is not here"; fi
+
+clean: ## remove what was made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache dist build
