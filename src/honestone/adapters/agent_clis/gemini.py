@@ -73,6 +73,8 @@ class Gemini:
         folder = place if place.is_dir() else place.parent
         argv = [*_start(setup), "--approval-mode", "auto_edit", "--include-directories", str(folder)]
         settings = {"model": {"maxSessionTurns": WORKER_TURNS}, "tools": {"core": _TOOLS}}
+        # It is started elsewhere, so it has to be told what a relative path means.
+        brief = f"Work in the folder {folder}; relative paths start there.\n\n{brief}"
         return _command(setup, room, argv, brief, key, settings, {})
 
     def read(self, ended: Ended, setup: Setup) -> Outcome:

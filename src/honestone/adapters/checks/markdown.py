@@ -276,6 +276,9 @@ def _bracketed(text: str, defined: set[str]) -> Iterator[tuple[int, str, bool]]:
 
 _LONGEST_LINK: Final = 4000
 _SPACE: Final = re.compile(r"\s*")
+_PLAIN: Final = r"(?:[^\s()\\]|\\.)"
+_BARE: Final = re.compile(rf"(?:{_PLAIN}|\((?:{_PLAIN}|\((?:{_PLAIN}|\({_PLAIN}*+\))*+\))*+\))*+")
+"""Round brackets in pairs, three deep. It never goes back, so that a text full of opening ones costs little."""
 _ANGLED: Final = re.compile(r"<([^<>\n]*)>")
 _TITLE: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)", re.DOTALL)
 
@@ -290,18 +293,8 @@ def _destination(text: str, at: int) -> tuple[str | None, int]:
             return None, at
         target, at = close[1], close.end()
     else:
-        start, depth = at, 0
-        while at < end and not text[at].isspace():
-            if text[at] == "\\":
-                at += 1
-            elif text[at] == "(":
-                depth += 1
-            elif text[at] == ")":
-                if depth == 0:
-                    break
-                depth -= 1
-            at += 1
-        target = text[start:at]
+        bare = _BARE.match(text, at, end)
+        target, at = ("", at) if bare is None else (bare[0], bare.end())
     at = _skip_space(text, at)
     title = _TITLE.match(text, at, at + _LONGEST_LINK)
     if title is not None:

@@ -1,0 +1,168 @@
+"""Speed, as ratios inside one run: `make bench`. CPU seconds of whole processes, medians of several rounds.
+
+    help, check, show    CPU of `--help`, `rubric check`, a cached `show` beside a bare interpreter
+    corpus               10,000 small files x 20 text checks beside a loop that reads and matches and stores nothing;
+                         the same again with everything on record; peak memory of both
+    install              packages and megabytes of a fresh install
+
+The figures depend on the machine, the ratios much less. Goals: at most 0.15 s, 3x, 0.05 ms a file, 20 MB, 15 packages,
+35 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon".split()
+
+BARE = """
+import re, sys
+checks = []
+for kind, value in {checks!r}:
+    if kind == "contains":
+        checks.append(lambda text, value=value: value in text)
+    elif kind == "not-contains":
+        checks.append(lambda text, value=value: value not in text)
+    else:
+        checks.append(lambda text, found=re.compile(value).search: found(text) is not None)
+met = 0
+for line in open({listing!r}):
+    with open(line.rstrip("\\n"), "rb") as file:
+        text = file.read().decode()
+    met += sum(check(text) for check in checks)
+print(met)
+"""
+
+
+def checks() -> list[tuple[str, str]]:
+    found = [("contains", word) for word in WORDS[:8]]
+    found += [("not-contains", word) for word in WORDS[8:14]]
+    return found + [("regex", rf"\b{word}\b") for word in WORDS[14:]]
+
+
+def rubric() -> str:
+    lines = ["rubric: 1", "title: Words", "threshold: 50", "floor: 0", "criteria:"]
+    for number in range(4):
+        lines += [f"  - id: c{number}", f"    requirement: Words {number}", "    weight: 25", "    items:"]
+        for kind, value in checks()[number * 5 : number * 5 + 5]:
+            check = json.dumps({kind: value})
+            lines.append(f"      - {{id: {kind}-{len(lines)}, requirement: says it, check: {check}}}")
+    return "\n".join(lines) + "\n"
+
+
+def make_corpus(root: Path, count: int) -> list[str]:
+    rng = random.Random(7)
+    names = []
+    for number in range(count):
+        folder = root / f"d{number // 500}"
+        folder.mkdir(exist_ok=True)
+        words = rng.sample(WORDS, 12)
+        (folder / f"{number}.md").write_text(
+            "\n".join(" ".join(rng.choice(words) for _ in range(12)) for _ in range(12)) + "\n"
+        )
+        names.append(f"d{number // 500}/{number}.md")
+    return names
+
+
+def cpu(argv: list[str], cwd: Path) -> tuple[float, float]:
+    """CPU seconds and peak MB of one process, its output thrown away."""
+    started = time.monotonic()
+    with open(os.devnull, "wb") as nowhere:
+        child = subprocess.Popen(argv, cwd=cwd, stdout=nowhere, stderr=nowhere, env={**os.environ, "NO_COLOR": "1"})
+        _, status, usage = os.wait4(child.pid, 0)
+    if os.waitstatus_to_exitcode(status) not in (0, 1):
+        raise SystemExit(f"{argv[:4]} ended with {os.waitstatus_to_exitcode(status)} after {time.monotonic() - started:.1f} s")
+    scale = 1024 if sys.platform != "darwin" else 1024 * 1024
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale
+
+
+def median_cpu(argv: list[str], cwd: Path, rounds: int) -> float:
+    cpu(argv, cwd)
+    return statistics.median(cpu(argv, cwd)[0] for _ in range(rounds))
+
+
+def start_up(honestone: str, work: Path, rounds: int) -> None:
+    (work / "a.md").write_text("alpha beta\n")
+    (work / "rubric.yaml").write_text(rubric())
+    subprocess.run([honestone, "eval", "a.md", "--rubric", "rubric.yaml"], cwd=work, capture_output=True, check=False)
+    bare = median_cpu([sys.executable, "-c", "pass"], work, rounds)
+    print(f"bare interpreter                     {bare:.3f} s CPU")
+    for name, args in {"--help": ["--help"], "rubric check": ["rubric", "check", "rubric.yaml"], "show": ["show"]}.items():
+        seconds = median_cpu([honestone, *args], work, rounds)
+        print(f"honestone {name:<26} {seconds:.3f} s CPU ({seconds / bare:.1f}x bare; goal 0.15 s)")
+
+
+def corpus(honestone: str, work: Path, count: int, rounds: int) -> None:
+    (work / "rubric.yaml").write_text(rubric())
+    names = make_corpus(work, count)
+    listing = work / "listing.txt"
+    listing.write_text("\n".join(names) + "\n")
+    few = names[: max(count // 20, 1)]
+    bare_code = BARE.format(checks=checks(), listing=str(listing))
+    few_listing = work / "few.txt"
+    few_listing.write_text("\n".join(few) + "\n")
+    few_code = BARE.format(checks=checks(), listing=str(few_listing))
+    rows = []
+    for _ in range(rounds):
+        shutil.rmtree(work / ".honestone", ignore_errors=True)
+        command = [honestone, "eval", "--rubric", "rubric.yaml", "--json", "-q"]
+        # What both cost on a twentieth is taken off, so that start-up does not count as work on files.
+        loop = cpu([sys.executable, "-c", bare_code], work)[0] - cpu([sys.executable, "-c", few_code], work)[0]
+        small, small_mb = cpu([*command, *few], work)
+        first, first_mb = cpu([*command, *names], work)
+        again_small, _ = cpu([*command, *few], work)
+        again, _ = cpu([*command, *names], work)
+        files = len(names) - len(few)
+        rows.append(((first - small) / loop, (first - small) / files, (again - again_small) / files, first_mb - small_mb))
+    ratio, per_file, again_ms, grown = (statistics.median(column) for column in zip(*rows, strict=True))
+    print(f"{count} files x 20 text checks           {ratio:.2f}x the bare loop (goal 3x); {per_file * 1000:.3f} ms a file")
+    print(f"the same again                       {again_ms * 1000:.3f} ms a file (goal 0.05 ms)")
+    print(f"memory                               grows by {grown:.1f} MB (goal 20 MB)")
+
+
+def install(root: Path, work: Path) -> None:
+    venv = work / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    subprocess.run([str(venv / "bin/pip"), "install", "-q", str(root)], check=True)
+    listed = subprocess.run([str(venv / "bin/pip"), "list", "--format", "json"], capture_output=True, text=True, check=True)
+    packages = [p["name"] for p in json.loads(listed.stdout) if p["name"] not in ("pip", "setuptools")]
+    site = next((venv / "lib").glob("python*/site-packages"))
+    ours = [p for p in site.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    ours = [p for p in ours if not p.relative_to(site).parts[0].lower().startswith(("pip", "setuptools", "pkg_resources", "_distutils"))]
+    size = sum(path.stat().st_size for path in ours) / 1e6
+    print(f"install                              {len(packages)} packages, {size:.1f} MB (goals 15 and 35)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--install", action="store_true", help="also install into a fresh environment and count")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    honestone = shutil.which("honestone", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if honestone is None:
+        raise SystemExit("honestone is not installed beside this Python")
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        (work / "start").mkdir()
+        (work / "corpus").mkdir()
+        start_up(honestone, work / "start", 2 * options.rounds + 1)
+        corpus(honestone, work / "corpus", options.files, options.rounds)
+        if options.install:
+            install(Path(__file__).parent.parent, work)
+
+
+if __name__ == "__main__":
+    main()
