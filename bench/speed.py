@@ -116,7 +116,7 @@ def corpus(honestone: str, work: Path, count: int, rounds: int) -> None:
     rows = []
     for _ in range(rounds):
         shutil.rmtree(work / ".honestone", ignore_errors=True)
-        command = [honestone, "eval", "--rubric", "rubric.yaml", "--json", "-q"]
+        command = [honestone, "eval", "--rubric", "rubric.yaml", "-q"]
         # What both cost on a twentieth is taken off, so that start-up does not count as work on files.
         loop = cpu([sys.executable, "-c", bare_code], work)[0] - cpu([sys.executable, "-c", few_code], work)[0]
         small, small_mb = cpu([*command, *few], work)

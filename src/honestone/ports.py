@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from honestone.core.artifact import Version
 from honestone.core.ballot import Answer, Mark, Reading
+from honestone.core.checks import TextCheck
 from honestone.core.question import Question
 from honestone.core.rubric import Check, Key
 
@@ -164,6 +165,12 @@ class Checker(Protocol):
         """The check with the digest of every argument that is an existing file, and the sandbox if code runs."""
         ...
 
+    def compile(self, check: Check) -> TextCheck | None:
+        """A check of a text alone, ready for many texts; None when it needs files or runs code."""
+        ...
+
+    def run_text(self, compiled: TextCheck, text: str) -> Finding: ...
+
     async def run(self, checks: Sequence[Check], version: Version, output: str | None = None) -> list[Finding]:
         """One finding a check, in order. Code runs in private copies made once per version, never on the user's path."""
         ...
@@ -290,6 +297,14 @@ class Store(Protocol):
         ...
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None: ...
+
+    def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """The newest recorded replies to many requests, each as the JSON it was kept as."""
+        ...
+
+    def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
+        """Many at once, in one transaction."""
+        ...
 
     def blob(self, digest: str) -> bytes | None: ...
 

@@ -145,6 +145,22 @@ def test_a_program_in_the_home_stays_visible(copy, tmp_path, monkeypatch, forget
 
 
 @needs_bwrap
+def test_tools_of_path_work_and_show_no_keys(copy, tmp_path, monkeypatch, forget_probe):
+    """What a version manager keeps beside its shims is visible; of ~/.local and the like, only `bin` is."""
+    home = tmp_path / "home"
+    for place in (".manager/shims", ".manager/lib", ".local/bin", ".local/share"):
+        (home / place).mkdir(parents=True)
+    (home / ".manager/lib/tool").write_text("works")
+    (home / ".local/share/key").write_text("s3cret")
+    shim = home / ".manager/shims/tool"
+    shim.write_text(f"#!/bin/sh\ncat {home}/.manager/lib/tool {home}/.local/share/key\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{home}/.manager/shims:{home}/.local/bin:{os.environ['PATH']}")
+    assert inside(AUTO, ["tool"], copy).stdout == b"works"
+
+
+@needs_bwrap
 def test_other_processes_are_out_of_sight(copy):
     """Inside, no process of ours can be seen or ended."""
     ended = inside(AUTO, ["sh", "-c", f"kill -0 {os.getpid()} 2>/dev/null && echo seen; true"], copy)

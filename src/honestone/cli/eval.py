@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from honestone.adapters.registry import make_target
 from honestone.cli import options as shared
-from honestone.cli.printing import FORMATS, dump, render_scorecards, write
+from honestone.cli.printing import FORMATS, MANY, Printer, exit_code_of, overall_outcome
 from honestone.cli.progress import Progress
+from honestone.cli.stopping import run_to_end, same_command
 from honestone.cli.wiring import (
     JudgingOptions,
     choose_judges,
@@ -25,21 +24,26 @@ from honestone.cli.wiring import (
     make_seats,
     make_wiring,
     max_bytes,
-    open_store,
+    never_judged,
+    open_store_for,
     preflight_checks,
     settings_here,
 )
 from honestone.core import events
-from honestone.core.artifact import Artifact
-from honestone.core.ballot import ballot_to_plain
-from honestone.core.errors import UsageError
+from honestone.core.artifact import Version
+from honestone.core.errors import Interrupted, UsageError
 from honestone.core.events import Event
 from honestone.core.rubric import to_plain
 from honestone.core.scorecard import Scorer
-from honestone.core.verdict import Outcome
+from honestone.core.verdict import judge_gate
+from honestone.engine.evaluate import Evaluation, Judgement
+from honestone.engine.judging import Bench
+from honestone.engine.meter import Meter
+from honestone.engine.panel import Panel
+from honestone.report.documents import Known
+from honestone.system.files import Loaded, load_artifact
 
-MANY = 30
-"""From this many artifacts on, text output is a line each as they are judged, and the details of the first that fail."""
+_FEW = 500
 
 
 @click.command("eval", short_help="Score artifacts against a rubric.")
@@ -99,14 +103,6 @@ def _refuse_without_rubric(artifacts: Sequence[Path]) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """One artifact's `judged` event and what quotes are looked up in."""
-
-    event: Event
-    text: str | None
-
-
 class _Eval:
     """One `eval` command: everything is read and checked before the first call."""
 
@@ -120,39 +116,31 @@ class _Eval:
         reference: str | None,
         progress: Progress,
     ) -> None:
-        from honestone.adapters.registry import make_target
-        from honestone.engine.judging import Bench
-        from honestone.engine.meter import Meter
-        from honestone.engine.panel import Panel
-
         self._judging = judging
         self._progress = progress
         self._input = input_text
         self._reference = reference
         self._settings = settings_here()
         self._max_bytes = max_bytes(judging, self._settings)
-        self._exclude = frozenset({rubric_path.resolve()})
         self._rubric = load_rubric(rubric_path, threshold=judging.threshold, floor=judging.floor)
         self._scorer = Scorer(self._rubric, judging.rule)
-        self._checker = make_checker(rubric_path, judging)
-        preflight_checks(self._rubric, self._checker)
+        self._checker = make_checker(self._rubric, rubric_path, judging, artifacts)
+        self._exclude = never_judged(self._rubric, rubric_path, self._checker)
         wiring = make_wiring(judging, self._settings)
         self._target = make_target(target, wiring)
-        for path in artifacts:
-            self._require(path, few=len(artifacts) < 500)
+        self._has_folders = self._require_all(artifacts)
+        preflight_checks(self._rubric, self._checker, self._only_version(artifacts))
         names = choose_judges(judging, self._rubric, self._settings)
         self._seats = make_seats(names, wiring, looks=judging.looks)
         self._contract = contract_for(self._rubric, self._seats, self._checker, judging)
+        self._contract_id = self._contract.id
+        self._rubric_name = str(rubric_path)
+        self._known: Known = {}
         self._meter = Meter(
             calls=0, minutes=limit(judging.max_minutes, self._settings, "max_minutes", 24 * 60),
             usd=judging.max_usd if judging.max_usd is not None else self._settings.limits.get("max_usd"),
             clock=time.monotonic,
         )  # fmt: skip
-        self._make_panel = lambda store: Panel(
-            seats=self._seats, store=store, meter=self._meter, fresh=judging.fresh,
-            require_evidence=judging.evidence == "require",
-        )  # fmt: skip
-        self._make_bench = lambda panel: Bench(self._rubric, self._checker, panel)
 
     def run(self, paths: Sequence[Path], form: str) -> int:
         most = 2 * len(paths) * len(self._seats)
@@ -161,19 +149,38 @@ class _Eval:
             self._progress.note(self._preflight(len(paths)))
         with open_store_for(self._settings) as store:
             self._store = store
-            self._bench = self._make_bench(self._make_panel(store))
+            panel = Panel(
+                seats=self._seats, store=store, meter=self._meter, fresh=self._judging.fresh,
+                require_evidence=self._judging.evidence == "require",
+            )  # fmt: skip
+            self._bench = Bench(self._rubric, self._checker, panel)
             self._run = store.start_run(
                 kind="eval", subject=", ".join(str(path) for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
                 identity="", contract=self._contract.id, first=self._started(),
             )  # fmt: skip
-            return asyncio.run(self._work(paths, form))
+            try:
+                return run_to_end(lambda: self._work(paths, form), panel.close)
+            except KeyboardInterrupt:
+                self._progress.close()
+                raise Interrupted(
+                    "interrupted; the same command goes on and repeats no call on record", hint=same_command()
+                ) from None
 
-    def _require(self, path: Path, *, few: bool) -> None:
-        """Bad input is refused before anything is spent; what is read later is the same bytes or another error."""
-        from honestone.system.files import load_artifact
+    def _require_all(self, paths: Sequence[Path]) -> bool:
+        """Bad input is refused before anything is spent. Thousands of files that only code looks at are looked at
+        once, when their turn comes. Returns whether any is a folder."""
+        at_once = len(paths) < _FEW or self._scorer.asks_judges
+        has_folders = False
+        for path in paths:
+            found = self._load(path).version.is_folder if at_once else path.is_dir()
+            has_folders = has_folders or found
+        return has_folders
 
-        if few or self._rubric.asks_judges or not path.exists():
-            load_artifact(path, exclude=self._exclude, max_bytes=self._max_bytes)
+    def _load(self, path: Path) -> Loaded:
+        return load_artifact(path, exclude=self._exclude, max_bytes=self._max_bytes)
+
+    def _only_version(self, paths: Sequence[Path]) -> Version | None:
+        return self._load(paths[0]).version if len(paths) == 1 and self._target is None else None
 
     def _preflight(self, count: int) -> str:
         judges = ", ".join(seat.id for seat in self._seats)
@@ -194,14 +201,14 @@ class _Eval:
     async def _work(self, paths: Sequence[Path], form: str) -> int:
         printer = Printer(form, many=len(paths) > 1 if form == "json" else len(paths) >= MANY)
         outcomes: set[str] = set()
-        try:
-            async for result in self._judge_all(paths):
-                document = self._document(result)
-                outcomes.add(document["verdict"])
-                self._progress.clear()
-                printer.add(document)
-        finally:
-            await self._bench.panel.close()
+        evaluation = Evaluation(
+            run=self._run, bench=self._bench, store=self._store, contract=self._contract_id, observer=self._progress,
+            target=self._target, input=self._input, reference=self._reference, exclude=self._exclude,
+            max_bytes=self._max_bytes, concurrency=int(self._settings.limits.get("concurrency", 8)),
+            fresh=self._judging.fresh, has_folders=self._has_folders,
+        )  # fmt: skip
+        async for judgement in evaluation.judge_all(paths):
+            outcomes.add(self._print(judgement, printer))
         overall = overall_outcome(outcomes)
         self._store.finish_run(
             self._run, overall, {"type": events.FINISHED, "result": overall, "reason": "", "seconds": round(self._meter.seconds, 3)}
@@ -218,125 +225,28 @@ class _Eval:
                 f"0 judge calls: all {spent.cached_calls} replies were on record (--fresh asks anew)"
             )
 
-    def _document(self, result: _Result) -> dict[str, Any]:
-        from honestone.report.documents import judged_document
+    def _print(self, judgement: Judgement, printer: Printer) -> str:
+        """Returns the outcome. A line of a long table needs no document, unless its details will be shown."""
+        self._progress.clear()
+        if printer.is_table and judgement.error is None:
+            card = self._scorer.card(judgement.ballots)
+            outcome = str(judge_gate(card, self._rubric).outcome)
+            if not printer.wants_details(outcome):
+                printer.row(outcome, card.low, card.high, judgement.path)
+                return outcome
+        document = self._document(judgement)
+        printer.add(document)
+        return str(document["verdict"])
 
-        started = {"contract_id": self._contract.id}
-        return judged_document(self._scorer, started, result.event, run=self._run, text=result.text)
+    def _document(self, judgement: Judgement) -> dict[str, Any]:
+        from honestone.report.documents import Facts, add_notes, scorecard_document, usage_document
 
-    async def _judge_all(self, paths: Sequence[Path]) -> AsyncIterator[_Result]:
-        """Results in the order given, some at a time. Events are written before a result is shown."""
-        window: deque[asyncio.Task[_Result]] = deque()
-        width = max(2, int(self._settings.limits.get("concurrency", 8)))
-        waiting = iter(paths)
-        done = 0
-        try:
-            while True:
-                while len(window) < width and (path := next(waiting, None)) is not None:
-                    window.append(asyncio.create_task(self._judge(path)))
-                if not window:
-                    return
-                self._progress.progress(done, len(paths), "judging")
-                result = await window.popleft()
-                self._store.append(self._run, result.event)
-                done += 1
-                yield result
-        finally:
-            for task in window:
-                task.cancel()
-            await asyncio.gather(*window, return_exceptions=True)
-
-    async def _judge(self, path: Path) -> _Result:
-        from honestone.engine.versions import version_blobs
-        from honestone.system.files import load_artifact
-
-        loaded = load_artifact(path, exclude=self._exclude, max_bytes=self._max_bytes)
-        artifact = Artifact(str(path), loaded.version)
-        event: Event = {"type": events.JUDGED, "path": str(path), "digest": loaded.version.digest}
-        if loaded.notes:
-            event["notes"] = list(loaded.notes)
-        output: str | None = None
-        if self._target is not None:
-            made = await self._target.run(loaded.version, self._input)
-            if made.error is not None:
-                return _Result({**event, "ballots": [], "error": f"the target failed: {made.error}"}, None)
-            event["output"] = output = made.text
-        judged = await self._bench.judge(
-            artifact, input=self._input, reference=self._reference, output=output
-        )
-        event["ballots"] = [ballot_to_plain(ballot) for ballot in judged.ballots]
-        event["spend"] = judged.spend.to_plain()
-        if self._seats:
-            self._store.keep_blobs(version_blobs(loaded.version))
-        return _Result(event, output if output is not None else loaded.version.text if self._seats else None)
-
-
-class Printer:
-    """Prints documents as they come where the format allows it, so that memory stays flat over many artifacts.
-
-    `many`: JSON is a list, and text is one line each with the details of the first three that did not pass.
-    """
-
-    def __init__(self, form: str, *, many: bool) -> None:
-        self._is_list = form == "json" and many
-        self._is_table = form == "text" and many
-        self._form = form
-        self._kept: list[dict[str, Any]] = []
-        self._shown = self._passed = 0
-
-    def add(self, document: dict[str, Any]) -> None:
-        if self._is_list:
-            write(("[" if self._shown == 0 else ",\n") + dump(document))
-        elif self._is_table:
-            write(_line(document))
-        passed = document["verdict"] == Outcome.PASS
-        if not self._is_list and not (self._is_table and (passed or len(self._kept) >= 3)):
-            self._kept.append(document)
-        self._passed += passed
-        self._shown += 1
-
-    def end(self) -> None:
-        if self._is_list:
-            write("]\n" if self._shown else "[]\n")
-            return
-        if self._is_table:
-            write(f"\n{self._passed} of {self._shown} passed\n")
-        for document in self._kept if self._is_table else ():
-            write("\n" + render_scorecards([document], "text"))
-        if not self._is_table:
-            write(render_scorecards(self._kept, self._form))
-
-
-def _line(document: dict[str, Any]) -> str:
-    from honestone.report.draw import clean, points, score_or_interval
-
-    score = document["score"]
-    shown = points(score) if score is not None else score_or_interval(None, document["interval"])
-    return f"{document['verdict']:<13}{shown:>6}  {clean(document['artifact']['path'])}\n"
-
-
-def overall_outcome(outcomes: Iterable[str]) -> str:
-    """Several artifacts: fail if any failed, else inconclusive if any could not be judged, else pass."""
-    found = set(outcomes)
-    if Outcome.FAIL in found:
-        return str(Outcome.FAIL)
-    return str(Outcome.PASS) if found <= {Outcome.PASS} else str(Outcome.INCONCLUSIVE)
-
-
-def exit_code_of(outcome: str) -> int:
-    from honestone.core.verdict import EXIT_CODES
-
-    return EXIT_CODES[Outcome(outcome)]
-
-
-class open_store_for:
-    """A store for the length of a command."""
-
-    def __init__(self, settings: Any, *, readonly: bool = False) -> None:
-        self._store = open_store(settings, readonly=readonly)
-
-    def __enter__(self) -> Any:
-        return self._store
-
-    def __exit__(self, *_: object) -> None:
-        self._store.close()
+        usage = usage_document(judgement.spend.to_plain())
+        facts = Facts(
+            path=judgement.path, digest=judgement.digest, contract=self._contract_id, run=self._run, text=judgement.text,
+            usage={**usage, "this_process": usage}, notes=judgement.notes, error=judgement.error, rubric=self._rubric_name,
+        )  # fmt: skip
+        document = scorecard_document(self._scorer, judgement.ballots, facts, self._known)
+        if judgement.output is not None:
+            document["output"] = judgement.output
+        return add_notes(document, judgement.ballots)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.eval import open_store_for
 from honestone.cli.history import improvement_report, total_spend
 from honestone.cli.printing import FORMATS, render_improvement, write
 from honestone.cli.progress import Progress, style_for
+from honestone.cli.stopping import run_to_end, same_command
 from honestone.cli.wiring import (
     EFFORTS,
     JudgingOptions,
@@ -26,6 +24,8 @@ from honestone.cli.wiring import (
     make_seats,
     make_wiring,
     max_bytes,
+    never_judged,
+    open_store_for,
     preflight_checks,
     settings_here,
     with_bars,
@@ -155,14 +155,14 @@ class _Job:
         rubric = with_bars(source.rubric, threshold=judging.threshold, floor=judging.floor)
         self._scorer = Scorer(rubric, judging.rule)
         size = max_bytes(judging, self._settings)
-        exclude = frozenset({rubric_path.resolve()})
+        self._checker = make_checker(rubric, rubric_path, judging, [artifact])
+        exclude = never_judged(rubric, rubric_path, self._checker)
         self._loaded = load_artifact(artifact, exclude=exclude, max_bytes=size)
         self._place = _place(
-            artifact, rubric_path, exclude, output=output, dry_run=dry_run, size=size,
+            artifact, exclude, output=output, dry_run=dry_run, size=size,
             max_diff=int(limit(max_diff, self._settings, "max_diff", MAX_DIFF)),
         )  # fmt: skip
-        self._checker = make_checker(rubric_path, judging)
-        preflight_checks(rubric, self._checker)
+        preflight_checks(rubric, self._checker, self._loaded.version)
         wiring = make_wiring(
             judging, self._settings, worker_timeout=worker_timeout or WORKER_TIMEOUT, artifact=artifact.resolve(),
             rubric_folder=rubric_path.parent.resolve(), fixes=_fixes(rubric),
@@ -337,11 +337,12 @@ class _Job:
             panel=self._panel, worker=self._worker, store=store, meter=meter, observer=narrator,
         )  # fmt: skip
         try:
-            stop = asyncio.run(_interruptible(work.work, panel.close))
+            stop = run_to_end(work.work, panel.close)
             code = exit_code(stop.result)
-        except (KeyboardInterrupt, asyncio.CancelledError):
+        except KeyboardInterrupt:
             self._progress.close()
-            self._progress.note(f"interrupted; the same command goes on with run {run}")
+            self._progress.note(f"interrupted; the same command goes on with run {run}:")
+            self._progress.note(f"  {same_command()}")
             code = exit_code(Result.INTERRUPTED)
         self._progress.close()
         document, report = improvement_report(
@@ -349,18 +350,6 @@ class _Job:
         )
         write(render_improvement(document, form, report=report))
         return code
-
-
-async def _interruptible(work: Callable[[], Any], close: Callable[[], Any]) -> Any:
-    """SIGTERM stops as Ctrl-C does: children are ended, nothing half-written stays, the run can go on."""
-    task = asyncio.ensure_future(work())
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    try:
-        return await task
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)
-        await close()
 
 
 class Narrator:
@@ -413,7 +402,6 @@ def _require_apart(names: Sequence[str], holdouts: Sequence[str], rubric: Rubric
 
 def _place(
     artifact: Path,
-    rubric_path: Path,
     exclude: frozenset[Path],
     *,
     output: Path | None,
@@ -426,10 +414,8 @@ def _place(
     if output is not None and output.resolve() == artifact.resolve():
         raise UsageError("--output is the artifact itself", hint="leave --output out to improve it in place")
     root = artifact.resolve()
-    beside = {}
-    rubric_real = rubric_path.resolve()
-    if root.is_dir() and root in rubric_real.parents:
-        beside[rubric_real.relative_to(root).as_posix()] = Entry(rubric_real.read_bytes())
+    inside = [path for path in sorted(exclude) if root.is_dir() and root in path.parents and path.is_file()]
+    beside = {path.relative_to(root).as_posix(): Entry(path.read_bytes()) for path in inside}
     return Place(
         path=root, named=str(artifact), exclude=exclude, beside=beside, output=output, dry_run=dry_run,
         max_bytes=size, max_diff=max_diff,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -43,16 +44,17 @@ def read(kind: str, scale: str | None, items: str | None, jsonl: bool, field: st
     if field is not None and not jsonl:
         raise UsageError("`--field` names a key of JSON lines", hint="add --jsonl")
     reader = _reader(kind, scale, items)
-    stdin, out = click.get_binary_stream("stdin"), click.get_text_stream("stdout", encoding="utf-8")
+    stdin = sys.stdin.buffer
     if not jsonl:
-        _print(out, reader(stdin.read().decode("utf-8", "replace")))
+        _print(reader(stdin.read().decode("utf-8", "replace")))
         return
     for number, line in _lines(stdin):
-        _print(out, _read_line(line, number, field or "raw", reader))
+        _print(_read_line(line, number, field or "raw", reader))
 
 
-def _print(out: IO[str], reading: dict[str, Any]) -> None:
-    out.write(json.dumps(reading, ensure_ascii=False) + "\n")
+def _print(reading: dict[str, Any]) -> None:
+    # As UTF-8 whatever the terminal's encoding is: this is data.
+    click.echo(json.dumps(reading, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _reader(kind: str, scale: str | None, items: str | None) -> Reader:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from honestone import __version__
-from honestone.core.errors import HonestoneError
+from honestone.core.errors import HonestoneError, Interrupted, RubricError, SettingsError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("honestone.cli.demo:demo", "A whole run, offline, on real files."),
@@ -48,6 +48,13 @@ class LazyGroup(click.Group):
     ) -> None:
         super().__init__(*args, **extra)
         self._table = commands_table or {}
+
+    def invoke(self, ctx: click.Context) -> Any:
+        # Before click sees it: click would end with 1, which is a verdict of ours.
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(_stop_writing()) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._table)
@@ -88,38 +95,78 @@ def cli() -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     """The entry point: every error that a person can make ends in a line, a hint and an exit code."""
+    code = _run(args)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _stop_writing()
+    except OSError as error:
+        _stop_writing()
+        code = _report_outside(error)
+    sys.exit(code)
+
+
+def _run(args: Sequence[str] | None) -> int:
     try:
         code = cli.main(
             args=None if args is None else list(args), prog_name="honestone", standalone_mode=False
         )
-        sys.exit(code if isinstance(code, int) else 0)
+        return code if isinstance(code, int) else 0
     except HonestoneError as error:
         report(error)
-        sys.exit(error.exit_code)
+        return error.exit_code
     except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
-    except click.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
+        return stop.exit_code
+    except (KeyboardInterrupt, click.Abort):
         print("interrupted", file=sys.stderr)
-        sys.exit(130)
+        return 130
     except click.ClickException as error:
         report_usage(error)
-        sys.exit(2)
-    except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        return 2
+    except OSError as error:
+        return _report_outside(error)
+
+
+def _report_outside(error: OSError) -> int:
+    """The disk or the system refused something that no part of ours foresaw."""
+    where = f" ({error.filename})" if error.filename else ""
+    print(f"error: {_safe(f'{error.strerror or error}{where}')}", file=sys.stderr)
+    print(
+        "hint: make room or give the rights, then run the same command: what is on record is kept",
+        file=sys.stderr,
+    )
+    return 2
+
+
+def _stop_writing() -> int:
+    """Whoever read our output has seen enough. Python would complain once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
 
 
 def report(error: HonestoneError) -> None:
     """`error:` what, the place, `hint:` what to do. A file with several errors tells them all."""
-    for one in getattr(error, "errors", None) or (error,):
+    if isinstance(error, Interrupted):
+        print(f"{_safe(error.message)}\n  {_safe(error.hint or '')}".rstrip(), file=sys.stderr)
+        return
+    found = getattr(error, "errors", None) or (error,)
+    for one in found:
         print(f"error: {_safe(one.message)}", file=sys.stderr)
         if one.place:
             print(f"  {_safe(one.place)}", file=sys.stderr)
         if one.hint:
             print(f"hint: {_safe(one.hint)}", file=sys.stderr)
+    if not any(one.hint for one in found):
+        print(f"hint: {_safe(_general_hint(error))}", file=sys.stderr)
+
+
+def _general_hint(error: HonestoneError) -> str:
+    """What to do where the error itself does not say."""
+    if isinstance(error, RubricError):
+        return "`honestone rubric check FILE` looks at it again; `honestone rubric show --schema` lists every key"
+    if isinstance(error, SettingsError):
+        return "`honestone doctor` says what can be named; settings are in honestone.toml"
+    return "`honestone --help`, and `--help` after any command, say what can be asked"
 
 
 def report_usage(error: click.ClickException) -> None:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any
+
+from honestone.core.numbers import exact, show_points
+from honestone.core.verdict import EXIT_CODES, Outcome
+from honestone.report.draw import clean
+
+_DRAWN_LIMIT = 4096
+_DETAILS = 3
+MANY = 30
+"""From this many artifacts on, text is a line each as they are judged, and the details of the first that fail."""
 
 FORMATS = ("text", "markdown", "json", "junit")
 
@@ -13,6 +23,16 @@ FORMATS = ("text", "markdown", "json", "junit")
 def dump(document: Any) -> str:
     """JSON for people and programs: keys in our order, UTF-8 as it is, never NaN."""
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def dump_line(document: Any) -> str:
+    """The same on one line, as quick as can be: one of many."""
+    import msgspec
+
+    try:
+        return msgspec.json.encode(document).decode()
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can only escape
+        return json.dumps(document, allow_nan=False, default=lambda raw: json.loads(bytes(raw)))
 
 
 def render_scorecards(documents: Sequence[dict[str, Any]], form: str) -> str:
@@ -53,5 +73,87 @@ def render_improvement(document: dict[str, Any], form: str, *, report: str | Non
 def write(text: str) -> None:
     # A name from the disk may hold lone surrogates, and a terminal may know few characters: neither may end a report.
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
+    if not text.isascii():
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
+    sys.stdout.write(text)
+
+
+class Printer:
+    """Prints documents as they come where the format allows it, so that memory stays flat over many artifacts.
+
+    `many`: JSON is a list, and text is one line each with the details of the first three that did not pass.
+    """
+
+    def __init__(self, form: str, *, many: bool) -> None:
+        self._is_list = form == "json" and many
+        self.is_table = form == "text" and many
+        self._form = form
+        self._kept: list[dict[str, Any]] = []
+        self._shown = self._passed = 0
+        self._drawn: dict[int, tuple[Any, Any]] = {}
+
+    def wants_details(self, outcome: str) -> bool:
+        """Whether the document of this one will be shown in full below the table."""
+        return outcome != Outcome.PASS and len(self._kept) < _DETAILS
+
+    def row(self, outcome: str, low: Fraction, high: Fraction, path: str) -> None:
+        """One line of the table."""
+        score = show_points(low) if low == high else f"{show_points(low)}-{show_points(high)}"
+        name = path if path.isascii() and path.isprintable() else clean(path)
+        write(f"{outcome:<13}{score:>11}  {name}\n")
+        self._count(outcome)
+
+    def add(self, document: dict[str, Any]) -> None:
+        outcome = document["verdict"]
+        if self._is_list:
+            write(("[" if self._shown == 0 else ",\n") + self._dump_line(document))
+            self._count(outcome)
+        elif self.is_table:
+            low, high = (exact(number) / 100 for number in document["interval"])
+            if self.wants_details(outcome):
+                self._kept.append(document)
+            self.row(outcome, low, high, document["artifact"]["path"])
+        else:
+            self._kept.append(document)
+            self._count(outcome)
+
+    def _count(self, outcome: str) -> None:
+        self._shown += 1
+        self._passed += outcome == Outcome.PASS
+
+    def _dump_line(self, document: dict[str, Any]) -> str:
+        """Criteria that several documents share (the same object) are encoded once."""
+        import msgspec
+
+        shared = []
+        for criterion in document["criteria"]:
+            known = self._drawn.get(id(criterion))
+            if known is None:
+                known = (criterion, msgspec.Raw(dump_line(criterion).encode()))
+                if len(self._drawn) < _DRAWN_LIMIT:
+                    self._drawn[id(criterion)] = known
+            shared.append(known[1])
+        return dump_line({**document, "criteria": shared})
+
+    def end(self) -> None:
+        if self._is_list:
+            write("]\n" if self._shown else "[]\n")
+            return
+        if self.is_table:
+            write(f"\n{self._passed} of {self._shown} passed\n")
+        for document in self._kept if self.is_table else ():
+            write("\n" + render_scorecards([document], "text"))
+        if not self.is_table:
+            write(render_scorecards(self._kept, self._form))
+
+
+def overall_outcome(outcomes: Iterable[str]) -> str:
+    """Several artifacts: fail if any failed, else inconclusive if any could not be judged, else pass."""
+    found = set(outcomes)
+    if Outcome.FAIL in found:
+        return str(Outcome.FAIL)
+    return str(Outcome.PASS) if found <= {Outcome.PASS} else str(Outcome.INCONCLUSIVE)
+
+
+def exit_code_of(outcome: str) -> int:
+    return EXIT_CODES[Outcome(outcome)]

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.eval import exit_code_of, open_store_for, overall_outcome
-from honestone.cli.printing import FORMATS, render_scorecards, write
-from honestone.cli.wiring import load_rubric, settings_here, with_bars
+from honestone.cli.printing import FORMATS, exit_code_of, overall_outcome, render_scorecards, write
+from honestone.cli.wiring import load_rubric, open_store_for, settings_here, with_bars
 from honestone.core.ballot import Ballot, Mark, answer_problem
 from honestone.core.contract import digest_json
 from honestone.core.rubric import Key, Rubric, from_plain, to_plain

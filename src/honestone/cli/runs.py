@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.eval import open_store_for
-from honestone.cli.printing import FORMATS, dump, render_improvement, write
-from honestone.cli.wiring import settings_here
+from honestone.cli.printing import FORMATS, Printer, dump, render_improvement, write
+from honestone.cli.wiring import open_store_for, settings_here
 from honestone.core.errors import UsageError
 
 
@@ -65,8 +64,6 @@ def judged(store: Any, run: str) -> Iterator[dict[str, Any]]:
 
 
 def _show_eval(documents: Iterator[dict[str, Any]], form: str) -> None:
-    from honestone.cli.eval import Printer
-
     first, second = next(documents, None), next(documents, None)
     if first is None:
         print("nothing was judged in this run", file=sys.stderr)

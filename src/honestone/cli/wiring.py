@@ -9,10 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from honestone.core.artifact import Version
+from honestone.core.checks import KINDS
 from honestone.core.contract import Contract, make_contract
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
 from honestone.core.numbers import exact
-from honestone.core.rubric import Rubric
+from honestone.core.rubric import Check, Rubric
 from honestone.core.scorecard import Rule
 
 if TYPE_CHECKING:
@@ -99,7 +101,9 @@ def _points(option: str, number: float) -> Fraction:
     except ValueError:
         value = Fraction(-1)
     if not 0 <= value <= 1:
-        raise UsageError(f"{option} is {number:g}, but must be from 0 to 100")
+        raise UsageError(
+            f"{option} is {number:g}, but must be from 0 to 100", hint=f"for example {option} 80"
+        )
     return value
 
 
@@ -154,10 +158,30 @@ def choose_judges(options: JudgingOptions, rubric: Rubric, settings: Settings) -
     return found
 
 
-def make_checker(rubric_path: Path, options: JudgingOptions) -> CheckRunner:
+def make_checker(
+    rubric: Rubric, rubric_path: Path, options: JudgingOptions, artifacts: Sequence[Path]
+) -> CheckRunner:
+    """`artifacts` are what is judged: a program among their files is taken from the version, never from disk."""
     from honestone.adapters.checks import CheckRunner
 
-    return CheckRunner(rubric_path.parent.resolve(), sandbox=options.sandbox, pass_env=options.pass_env)
+    # Only checks that run programs look at where artifacts lie; resolving thousands of paths for the others is waste.
+    runs_code = any(KINDS[check.kind].family != "text" for check in checks_of(rubric))
+    return CheckRunner(
+        rubric_path.parent.resolve(),
+        sandbox=options.sandbox,
+        pass_env=options.pass_env,
+        artifacts=[path.resolve() for path in artifacts] if runs_code else (),
+    )
+
+
+def never_judged(rubric: Rubric, rubric_path: Path, checker: CheckRunner) -> frozenset[Path]:
+    """What is no part of a folder artifact though it lies in it: the rubric, and the tests and schemas that judge."""
+    files = checker.judging_files(checks_of(rubric))
+    return frozenset({rubric_path.resolve(), *(path.resolve() for path in files)})
+
+
+def checks_of(rubric: Rubric) -> list[Check]:
+    return [item.check for _, item in rubric.questions() if item.check is not None]
 
 
 def contract_for(
@@ -174,9 +198,9 @@ def contract_for(
     )
 
 
-def preflight_checks(rubric: Rubric, checker: CheckRunner) -> None:
-    """Whatever cannot be started is an error before anything is spent."""
-    checker.preflight([item.check for _, item in rubric.questions() if item.check is not None])
+def preflight_checks(rubric: Rubric, checker: CheckRunner, version: Version | None = None) -> None:
+    """Whatever cannot be started is an error before anything is spent. `version` is the only one judged, if it is."""
+    checker.preflight(checks_of(rubric), version)
 
 
 def max_bytes(options: JudgingOptions, settings: Settings) -> int:
@@ -202,3 +226,16 @@ def shown_path(path: Path) -> str:
         return os.path.relpath(path)
     except ValueError:
         return str(path)
+
+
+class open_store_for:
+    """A store for the length of a command."""
+
+    def __init__(self, settings: Any, *, readonly: bool = False) -> None:
+        self._store = open_store(settings, readonly=readonly)
+
+    def __enter__(self) -> Any:
+        return self._store
+
+    def __exit__(self, *_: object) -> None:
+        self._store.close()

@@ -186,12 +186,9 @@ def _read_one(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading:
     item = criterion.items[0]
     answer: dict[str, Any] = {"score": plain.get("score")}
     if item.anchors is not None:
-        try:
-            share = exact(plain.get("score"))  # type: ignore[arg-type]
-        except (ValueError, TypeError):
-            share = Fraction(-1)
-        if not 0 <= share <= 1:
-            why = f"`score` must be from 0 to 1, got {plain.get('score')!r}"
+        share = _share(plain.get("score"))
+        if share is None:
+            why = f"`score` must be a number from 0 to 1, got {plain.get('score')!r}"
             return Reading(marks={}, errors={(criterion.id, item.id): why})
         answer["score"] = as_written(
             item.anchors.lowest + share * (item.anchors.highest - item.anchors.lowest)
@@ -208,6 +205,13 @@ def _read_one(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading:
     mark = _mark(item, answer)
     key = (criterion.id, item.id)
     return Reading(marks={key: mark}) if isinstance(mark, Mark) else Reading(marks={}, errors={key: mark})
+
+
+def _share(score: Any) -> Fraction | None:
+    """A number from 0 to 1, exactly; None for anything else, text that looks like a number too."""
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+        return None
+    return exact(score)
 
 
 def _only(criterion: AskedCriterion) -> Question:

@@ -60,6 +60,9 @@ class Version:
     @cached_property
     def text(self) -> str:
         """A file's text, or all texts of a folder one after another (what evidence is looked up in)."""
+        if not self.is_folder:
+            (entry,) = self.files.values()
+            return as_text(entry.data) or ""
         return "\n".join(self.texts.values())
 
     @property

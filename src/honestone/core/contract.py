@@ -23,7 +23,7 @@ def canonical(value: Any) -> str:
 
 
 def digest_json(value: Any) -> str:
-    return "sha256:" + hashlib.sha256(canonical(value).encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
                 yield f"{here}: {_short(theirs[index])} is new"
             else:
                 yield from _walk(here, ours[index], theirs[index])
-    elif ours != theirs:
+    elif canonical(ours) != canonical(theirs):  # 1, 1.0 and true are equal in Python, but not to the id
         yield f"{path}: {_short(ours)} became {_short(theirs)}"
 
 

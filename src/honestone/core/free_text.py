@@ -611,8 +611,8 @@ def _spoken_preferences(text: str) -> Iterator[_Claim[str]]:
     plain = _plain_words(text)
     yield from _bracketed_preferences(plain)
     named = _MENTION.sub(_mention, plain)
-    if re.fullmatch(r"\W*[abAB]\W*", plain):
-        named = f"«{plain.strip(' .()[]').upper()[-1:]}»"
+    if letter := re.fullmatch(r"\W*([ab])\W*", plain, re.IGNORECASE):
+        named = f"«{letter[1].upper()}»"
     for bare in (_ONLY_NAME_FIRST.match(named), _ONLY_NAME_LAST.search(named)):
         if bare:
             yield _Claim(_side(bare[1]), STATED)

@@ -223,6 +223,10 @@ class LoopState:
         panel = self.ballots.get((version, "panel"), {})
         return any(ballot.marks for judge, ballot in panel.items() if judge != CHECK)
 
+    def is_marked(self, version: str) -> bool:
+        """Whether there is any mark of those who have to decide."""
+        return self.has_judge_marks(version) if self.needs_witness else self.card(version).has_marks
+
     def certifications(self, version: str) -> dict[str, Verdict]:
         """What each held-out judge alone, with the checks, makes of a version."""
         checks = self.ballots.get((version, "panel"), {}).get(CHECK)
@@ -277,14 +281,16 @@ class LoopState:
 
     @property
     def metric_is_dead(self) -> bool:
-        """The last three changed versions each scored exactly like the one before, in every criterion."""
+        """The last three changed versions each scored exactly like the one before, or could not be judged at all."""
         judged = [
             r
             for r in self.rounds
             if r.version and r.outcome is Change.CHANGED and self._was_judged(r.version)
         ]
         return len(judged) >= _DEAD_AFTER and all(
-            self.card(r.version or "").values == self.card(r.base).values for r in judged[-_DEAD_AFTER:]
+            self.card(r.version or "").values == self.card(r.base).values
+            or not self.is_marked(r.version or "")
+            for r in judged[-_DEAD_AFTER:]
         )
 
     def _was_judged(self, version: str) -> bool:
@@ -386,10 +392,7 @@ def _look_at_baseline(state: LoopState) -> Action | None:
     unasked = state.unasked(state.original, "panel")
     if unasked and state.limit is None:
         return Ask(judges=unasked, version=state.original, role="panel")
-    judged = (
-        state.has_judge_marks(state.original) if state.needs_witness else state.card(state.original).has_marks
-    )
-    if not judged:
+    if not state.is_marked(state.original):
         why = f"the limit came first: {state.limit}" if unasked and state.limit else _why_no_marks(state)
         return Stop(result=Result.COULD_NOT_JUDGE, reason=why)
     return None
@@ -464,7 +467,7 @@ def _stop_reason(state: LoopState) -> Stop | None:
     if state.metric_is_dead:
         return Stop(
             result=Result.METRIC_DEAD,
-            reason="three changed versions in a row scored exactly like the one before",
+            reason="three changed versions in a row scored exactly like the one before, or could not be judged",
         )
     if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
         return _rounds_used_up(state)
@@ -481,7 +484,7 @@ def _rounds_used_up(state: LoopState) -> Stop:
     outcomes = {entry.outcome for entry in state.rounds}
     if outcomes == {Change.UNCHANGED}:
         return Stop(result=Result.NO_CHANGE, reason="the worker changed nothing in any round")
-    if not outcomes & {Change.CHANGED, Change.UNCHANGED}:
+    if outcomes and not outcomes & {Change.CHANGED, Change.UNCHANGED}:
         return Stop(
             result=Result.WORKER_FAILED, reason=f"no proposal came through: {', '.join(sorted(outcomes))}"
         )

@@ -30,7 +30,7 @@ def exact(number: int | float | str | Fraction) -> Fraction:
 
 def to_points(score: Fraction) -> float:
     """0-1 as 0-100 for JSON: the nearest float, not rounded to any number of places."""
-    return float(score * 100)
+    return score.numerator * 100 / score.denominator
 
 
 def show_points(score: Fraction) -> str:
@@ -44,4 +44,4 @@ def show_points(score: Fraction) -> str:
 def show_bar(score: Fraction) -> str:
     """A threshold or floor as it was written: 70, 72.5."""
     points = score * 100
-    return str(points.numerator) if points.denominator == 1 else f"{float(points):g}"
+    return str(points.numerator) if points.denominator == 1 else str(float(points))

@@ -16,9 +16,10 @@ _SHRUNK_BELOW, _SHRUNK_FROM = 0.3, 600
 """A file of 600 bytes or more that keeps less than 30% of them has most likely been truncated, not edited."""
 
 _PLACEHOLDER = re.compile(
-    r"""^[\s>#/*;<!\-\[({]*(\.{3}|…)?\s*
-    [\[({<]?\s*(the\s+)?(rest|remainder|remaining|other|existing|previous|same)\b[^\n]{0,60}?
-    \b(unchanged|omitted|as\s+before|as\s+above|here|stays?\s+the\s+same|remains?\s+the\s+same)\b[^\n]{0,20}$""",
+    # Possessive (`*+`) and within one line: what a worker wrote must not be able to make this search slow.
+    r"""^[ \t\r\f\v>#/*;<!\-\[({]*+(\.{3}|…)?+[ \t]*+
+    [\[({<]?+[ \t]*+(the[ \t]+)?(rest|remainder|remaining|other|existing|previous|same)\b[^\n]{0,60}?
+    \b(unchanged|omitted|as[ ]before|as[ ]above|here|stays?[ ]the[ ]same|remains?[ ]the[ ]same)\b[^\n]{0,20}$""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 
@@ -106,11 +107,21 @@ def diff_size(before: Version, after: Version) -> DiffSize:
     added = removed = files = 0
     for path in _touched(before, after):
         files += 1
-        old, new = _lines(before, path), _lines(after, path)
-        for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        old, new = _without_common_ends(_lines(before, path), _lines(after, path))
+        for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new).get_opcodes():
             if tag != "equal":
                 removed, added = removed + i2 - i1, added + j2 - j1
     return DiffSize(added=added, removed=removed, files=files)
+
+
+def _without_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """Where two lists of lines begin and stop to differ: most edits are local, and the middle is soon compared."""
+    shortest, start, end = min(len(old), len(new)), 0, 0
+    while start < shortest and old[start] == new[start]:
+        start += 1
+    while end < shortest - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return old[start : len(old) - end], new[start : len(new) - end]
 
 
 def unified_diff(before: Version, after: Version) -> str:

@@ -51,4 +51,4 @@ def _criterion(criterion: AskedCriterion) -> dict[str, Any]:
 
 
 def _anchors(anchors: Anchors) -> dict[str, str]:
-    return {f"{as_written(value):g}": text for value, text in anchors.levels}
+    return {str(as_written(value)): text for value, text in anchors.levels}

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from honestone.core.errors import RubricError
@@ -244,8 +245,18 @@ def _item_problems(criterion: Criterion, here: tuple[str | int, ...]) -> Iterato
                 path=(*place, "anchors"),
                 hint="describe the lowest and the highest level: {0: none, 10: full}",
             )
+        elif item.anchors is not None and not _rises(item.anchors):
+            yield RubricError(
+                f"`anchors` of `{item.id}` are not in rising order, or hold one level twice",
+                path=(*place, "anchors"),
+            )
         if item.anchors is not None and item.check is not None:
             yield RubricError(f"`{item.id}` has both anchors and a check", path=(*place, "check"))
+
+
+def _rises(anchors: Anchors) -> bool:
+    values = [value for value, _ in anchors.levels]
+    return all(lower < higher for lower, higher in pairwise(values))
 
 
 def to_plain(rubric: Rubric) -> dict[str, Any]:

@@ -56,6 +56,10 @@ class ItemLine:
     def high(self) -> Fraction:
         return ONE if self.met is None else self.met
 
+    @property
+    def may_leave(self) -> bool:
+        return self.met is None and (self.item.may_not_apply or not self.applies)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
@@ -63,7 +67,7 @@ class Line:
 
     `score` is None when a needed mark is missing; then it lies somewhere in `low`..`high`. `by_judge` holds judges
     whose answers to this criterion are complete. `voters` is the smallest number of judges on any item that judges
-    were asked (None when code answers all).
+    were asked (None when code answers all). `may_leave`: nothing in it is marked yet, and all of it may be "n/a".
     """
 
     criterion: Criterion
@@ -75,10 +79,11 @@ class Line:
     by_judge: Mapping[str, Fraction]
     items: tuple[ItemLine, ...]
     voters: int | None
+    may_leave: bool = False
 
     @property
     def score(self) -> Fraction | None:
-        return self.low if self.applies and self.low == self.high else None
+        return self.low if self.applies and (self.low is self.high or self.low == self.high) else None
 
     @property
     def spread(self) -> Fraction:
@@ -152,7 +157,13 @@ class Scorer:
     def __init__(self, rubric: Rubric, rule: Rule = Rule.MEAN) -> None:
         self.rubric = rubric
         self.rule = rule
-        self._lines: dict[tuple[object, ...], ItemLine] = {}
+        self.asks_judges = rubric.asks_judges
+        # Code gives the same few marks to thousands of artifacts, so what it adds up to is worth remembering. Marks
+        # are known by identity: a remembered line holds its marks, so their ids cannot be given to others meanwhile.
+        self._leaves: dict[tuple[object, ...], Line] = {}
+        self._means: dict[tuple[object, ...], tuple[Fraction, Fraction, bool]] = {}
+        self._numbers: dict[Fraction, Fraction] = {}
+        self._keys = {c.id: tuple((c.id, item.id) for item in c.items) for c, _ in rubric.walk()}
 
     def card(self, ballots: Sequence[Ballot]) -> Scorecard:
         """Order of ballots does not matter, but two with one judge id would be one judge voting twice: ValueError."""
@@ -179,12 +190,30 @@ class Scorer:
             line = self._line(criterion, parent, ballots, voters, lines)
             lines.insert(place, line)
             own.append(line)
-        applying = [line for line in own if line.applies]
-        low = weighted_mean((line.criterion.weight, line.low, line.high) for line in applying)
-        high = weighted_mean((line.criterion.weight, line.high, line.low) for line in applying)
-        if low is None or high is None:
-            return ZERO, ONE, False, own
-        return low, high, True, own
+        low, high, applies = self._group_mean(own)
+        if applies and _may_leave(own):  # If it does, what it holds back now comes back to its parent's mean.
+            low, high = ZERO, ONE
+        return low, high, applies, own
+
+    def _group_mean(self, own: list[Line]) -> tuple[Fraction, Fraction, bool]:
+        known = (id(own[0].criterion), *(id(n) for line in own if line.applies for n in (line.low, line.high)))
+        found = self._means.get(known)
+        if found is None:
+            applying = [line for line in own if line.applies]
+            low = weighted_mean((line.criterion.weight, line.low, line.high) for line in applying)
+            high = weighted_mean((line.criterion.weight, line.high, line.low) for line in applying)
+            found = (ZERO, ONE, False) if low is None or high is None else (self._one(low), self._one(high), True)
+            # Only numbers that are kept for good may be known by their ids.
+            shared = all(self._numbers.get(n) is n for line in applying for n in (line.low, line.high))
+            if shared and len(applying) == len(own) and len(self._means) < _CACHE_LIMIT:
+                self._means[known] = found
+        return found
+
+    def _one(self, number: Fraction) -> Fraction:
+        """The one object for a number, so that equal scores have equal ids."""
+        if len(self._numbers) < _CACHE_LIMIT:
+            return self._numbers.setdefault(number, number)
+        return self._numbers.get(number, number)
 
     def _line(
         self,
@@ -194,40 +223,46 @@ class Scorer:
         voters: list[str],
         lines: list[Line],
     ) -> Line:
-        floor = self.rubric.floor_of(criterion, parent)
         if criterion.children:
+            floor = self.rubric.floor_of(criterion, parent)
             low, high, applies, own = self._group(criterion.children, criterion.id, ballots, voters, lines)
             counts = [line.voters for line in own if line.voters is not None]
             return Line(
                 criterion=criterion, parent=parent, floor=floor, low=low, high=high, applies=applies, items=(),
                 by_judge=_group_by_judge(own, voters), voters=min(counts) if counts else None,
+                may_leave=applies and _may_leave(own),
             )  # fmt: skip
+        keys = self._keys[criterion.id]
+        only_code = len(ballots) == 1 and ballots[0].judge == CHECK
+        known = (criterion.id, *map(id, map(ballots[0].marks.get, keys))) if only_code else ()
+        found = self._leaves.get(known) if only_code else None
+        if found is not None:
+            return found
+        floor = self.rubric.floor_of(criterion, parent)
         items = tuple(self._item(criterion, item, ballots) for item in criterion.items)
         low, high, applies = _item_means(items)
         asked = [line for line in items if line.item.check is None]
-        return Line(
-            criterion=criterion, parent=parent, floor=floor, low=low, high=high, applies=applies, items=items,
-            by_judge=self._by_judge(items, voters) if asked and voters else {},
+        line = Line(
+            criterion=criterion, parent=parent, floor=floor, low=self._one(low), high=self._one(high), applies=applies,
+            items=items, by_judge=self._by_judge(items, voters) if asked and voters else {},
             voters=min(len(line.votes) for line in asked) if asked else None,
+            may_leave=applies and all(line.may_leave for line in items),
         )  # fmt: skip
+        if only_code and len(self._leaves) < _CACHE_LIMIT:
+            self._leaves[known] = line
+        return line
 
     def _item(self, criterion: Criterion, item: Item, ballots: Sequence[Ballot]) -> ItemLine:
         key = (criterion.id, item.id)
-        votes = tuple((b.judge, b.marks[key]) for b in ballots if key in b.marks)
-        known = (key, *((judge, mark.answer, id(mark)) for judge, mark in votes))
-        line = self._lines.get(known)
-        # A cached line keeps its marks alive, so an id in its key cannot have been given to another mark meanwhile.
-        if line is None:
-            line = self._combine(criterion, item, votes)
-            if len(self._lines) < _CACHE_LIMIT:
-                self._lines[known] = line
-        return line
+        by_code = item.check is not None  # Code and judges answer different items, also under a later rubric.
+        votes = ((b.judge, b.marks[key]) for b in ballots if key in b.marks and (b.judge == CHECK) == by_code)
+        return self._combine(criterion, item, tuple(votes))
 
     def _combine(self, criterion: Criterion, item: Item, votes: tuple[tuple[str, Mark], ...]) -> ItemLine:
         answers = [mark.answer for _, mark in votes]
         shares = [share(item, answer) for answer in answers if not is_na(answer)]
         applies = bool(shares) or not answers
-        met = combine(shares, self.rule, yes_no=item.anchors is None) if shares else None
+        met = self._met(criterion, item, shares) if shares else None
         if met is None:
             unmet = None
         elif item.anchors is not None:
@@ -236,6 +271,11 @@ class Scorer:
             no = sum(1 for s in shares if (s == ONE if criterion.is_penalty else s == ZERO))
             unmet = 2 * no >= len(shares)
         return ItemLine(item=item, met=met, applies=applies, unmet=unmet, votes=votes)
+
+    def _met(self, criterion: Criterion, item: Item, shares: list[Fraction]) -> Fraction:
+        if criterion.is_penalty:  # Yes is the bad answer, so the strictest vote and a tie mean yes.
+            return ONE - combine([ONE - s for s in shares], self.rule)
+        return combine(shares, self.rule, yes_no=item.anchors is None)
 
     def _by_judge(self, items: tuple[ItemLine, ...], voters: list[str]) -> dict[str, Fraction]:
         found: dict[str, Fraction] = {}
@@ -306,6 +346,11 @@ def _item_means(items: tuple[ItemLine, ...]) -> tuple[Fraction, Fraction, bool]:
                 low += line.met
                 high += line.met
     return (low / count, high / count, True) if count else (ZERO, ONE, False)
+
+
+def _may_leave(own: list[Line]) -> bool:
+    """Whether every criterion that carries weight in a group may still turn out not to apply."""
+    return all(line.may_leave or not line.applies for line in own if line.criterion.weight > 0)
 
 
 def _group_by_judge(own: list[Line], voters: list[str]) -> dict[str, Fraction]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from honestone.core.numbers import show_bar, show_points
+from honestone.core.numbers import ZERO, show_bar, show_points
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorecard, missing
 
@@ -45,17 +45,36 @@ class _Bar:
     low: Fraction
     high: Fraction
     bar: Fraction
-    missed: str
-    open: str
+    kind: str
+    name: str = ""
     strictly: bool = False
 
     @property
     def outcome(self) -> Outcome:
-        if self.low > self.bar or (self.low == self.bar and not self.strictly):
+        if self._meets(self.low):
             return Outcome.PASS
-        if self.high < self.bar or (self.high == self.bar and self.strictly):
-            return Outcome.FAIL
-        return Outcome.INCONCLUSIVE
+        return Outcome.INCONCLUSIVE if self.high is not self.low and self._meets(self.high) else Outcome.FAIL
+
+    def _meets(self, score: Fraction) -> bool:
+        return score > self.bar if self.strictly else score >= self.bar
+
+    @property
+    def missed(self) -> str:
+        is_now = _span(self.low, self.high, "at most ")
+        return {
+            "required": f"required criterion '{self.name}' is not met: it scored 0",
+            "floor": f"criterion '{self.name}' is {is_now}, below its floor {show_bar(self.bar)}",
+            "threshold": f"the overall score is {is_now}, below the threshold {show_bar(self.bar)}",
+        }[self.kind]
+
+    @property
+    def open(self) -> str:
+        is_now = f"somewhere from {_span(self.low, self.high)}"
+        return {
+            "required": f"required criterion '{self.name}' may be 0: it is {is_now}",
+            "floor": f"criterion '{self.name}' is {is_now}, its floor is {show_bar(self.bar)}",
+            "threshold": f"the overall score is {is_now}, the threshold is {show_bar(self.bar)}",
+        }[self.kind]
 
 
 def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
@@ -67,38 +86,26 @@ def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
     still_open = tuple(bar.open for bar, outcome in bars if outcome is Outcome.INCONCLUSIVE)
     if not card.applies:
         return Verdict(Outcome.INCONCLUSIVE, ("nothing in the rubric applies to this artifact", *still_open))
-    if still_open:
+    if still_open or not card.has_marks:  # With every bar at 0, too: a missing mark is not a pass.
         count = len(missing(card))
         why = f"{count} item{'s have' if count != 1 else ' has'} no answer"
         return Verdict(Outcome.INCONCLUSIVE, (why, *still_open))
-    return Verdict(Outcome.PASS)
+    return _PASS
+
+
+_PASS = Verdict(Outcome.PASS)
 
 
 def _bars(card: Scorecard, rubric: Rubric) -> Iterator[_Bar]:
     for line in card.lines:
         if not line.applies:
             continue
-        name = line.criterion.id
         if line.criterion.required:
-            yield _Bar(
-                line.low, line.high, Fraction(0), strictly=True,
-                missed=f"required criterion '{name}' is not met: it scored 0",
-                open=f"required criterion '{name}' may be 0: it is somewhere from {_span(line.low, line.high)}",
-            )  # fmt: skip
-        if line.floor > 0:
-            bar = show_bar(line.floor)
-            yield _Bar(
-                line.low, line.high, line.floor,
-                missed=f"criterion '{name}' is {_span(line.low, line.high, 'at most ')}, below its floor {bar}",
-                open=f"criterion '{name}' is somewhere from {_span(line.low, line.high)}, its floor is {bar}",
-            )  # fmt: skip
+            yield _Bar(line.low, line.high, ZERO, "required", line.criterion.id, strictly=True)
+        if line.floor:
+            yield _Bar(line.low, line.high, line.floor, "floor", line.criterion.id)
     if card.applies:
-        bar = show_bar(rubric.threshold)
-        yield _Bar(
-            card.low, card.high, rubric.threshold,
-            missed=f"the overall score is {_span(card.low, card.high, 'at most ')}, below the threshold {bar}",
-            open=f"the overall score is somewhere from {_span(card.low, card.high)}, the threshold is {bar}",
-        )  # fmt: skip
+        yield _Bar(card.low, card.high, rubric.threshold, "threshold")
 
 
 def _span(low: Fraction, high: Fraction, at_most: str = "") -> str:

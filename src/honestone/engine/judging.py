@@ -28,7 +28,7 @@ class Bench:
     def __init__(self, rubric: Rubric, checker: Checker, panel: Panel) -> None:
         self.rubric = rubric
         self.panel = panel
-        self._checker = checker
+        self.checker = checker
         self._checks: list[tuple[Key, Check]] = [
             (key, item.check) for key, item in rubric.questions() if item.check is not None
         ]
@@ -68,7 +68,7 @@ class Bench:
 
     async def check(self, artifact: Artifact, output: str | None = None) -> Ballot:
         """What code says."""
-        findings = await self._checker.run([check for _, check in self._checks], artifact.version, output)
+        findings = await self.checker.run([check for _, check in self._checks], artifact.version, output)
         return check_ballot(self._checks, findings)
 
 

@@ -14,6 +14,7 @@ from honestone.core.ballot import Ballot, Mark, Reading, State
 from honestone.core.contract import digest_json
 from honestone.core.evidence import find_quote
 from honestone.core.question import Question
+from honestone.core.reply import CANARY_MARK, complaints
 from honestone.core.rubric import Key
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.retrying import next_wait
@@ -80,7 +81,8 @@ class Panel:
         if not asked:
             return Consulted(ballot=Ballot(judge=seat.id, marks={}), spend=spend)
         try:
-            first = await self._look(seat, question, (), spend)
+            request = seat.judge.render(question)
+            first = await self._look(seat, request, question, spend)
         except CallFailed as failed:
             state = State.SKIPPED if failed.missing else State.DEGRADED
             return Consulted(ballot=_no_ballot(seat, question, state, failed.reason), spend=spend)
@@ -90,16 +92,15 @@ class Panel:
         reading = first
         second_failed: str | None = None
         if not first.is_clean and not first.tampered:
-            complaints = (*first.problems, *(f"{why}" for why in first.errors.values()))
+            again = seat.judge.render(question, _complaints(request, first))
             try:
-                second = await self._look(seat, question, tuple(dict.fromkeys(complaints)), spend)
+                second = await self._look(seat, again, question, spend)
                 reading = _merge(first, second)
             except (CallFailed, NotGranted) as failed:
                 second_failed = f"asked once more: {failed}"
         return Consulted(ballot=self._ballot(seat, question, reading, second_failed), spend=spend)
 
-    async def _look(self, seat: Seat, question: Question, problems: tuple[str, ...], spend: Spend) -> Reading:
-        request = seat.judge.render(question, problems)
+    async def _look(self, seat: Seat, request: Request, question: Question, spend: Spend) -> Reading:
         reply = await self._reply(seat, request, question, spend)
         return seat.judge.read(question, request, reply)
 
@@ -144,7 +145,7 @@ class Panel:
     def _ballot(self, seat: Seat, question: Question, reading: Reading, second_failed: str | None) -> Ballot:
         if reading.tampered:
             return _no_ballot(seat, question, State.DEGRADED, TAMPERED)
-        if any(problem.startswith("canary") for problem in reading.problems):
+        if any(map(_is_about_canary, reading.problems)):
             why = "it did not answer a question whose answer is known, so nothing it said can be trusted"
             return _no_ballot(seat, question, State.DEGRADED, why, reading)
         marks, unfound = self._with_evidence(question, reading)
@@ -186,8 +187,20 @@ def judged_text(question: Question) -> str:
     return question.output if question.output is not None else question.artifact.version.text
 
 
+def _complaints(request: Request, reading: Reading) -> tuple[str, ...]:
+    """The errors of a first reply in the words of its request: item numbers where it numbered items."""
+    if request.numbers:
+        return complaints(request.numbers, reading.errors, reading.problems)
+    return tuple(dict.fromkeys((*reading.problems, *reading.errors.values())))
+
+
+def _is_about_canary(problem: str) -> bool:
+    return problem.startswith(CANARY_MARK)
+
+
 def _merge(first: Reading, second: Reading) -> Reading:
-    """Item by item the first valid answer stands; the second look only fills what was missing."""
+    """Item by item the first valid answer stands, to the control item too; the second look only fills what was missing."""
+    had_canary = not any(map(_is_about_canary, first.problems))
     marks = {**second.marks, **first.marks}
     errors = {
         key: second.errors.get(key, first.errors.get(key, "no answer"))
@@ -197,7 +210,7 @@ def _merge(first: Reading, second: Reading) -> Reading:
     return Reading(
         marks=marks,
         errors=errors,
-        problems=second.problems,
+        problems=tuple(p for p in second.problems if not (had_canary and _is_about_canary(p))),
         repairs=tuple(dict.fromkeys((*first.repairs, *second.repairs))),
         tampered=second.tampered,
     )

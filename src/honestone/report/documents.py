@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from honestone.core import events
 from honestone.core.ballot import CHECK, Answer, Ballot, State, ballot_from_plain
@@ -43,32 +43,41 @@ class Facts:
     text: str | None = None
     notes: tuple[str, ...] = ()
     error: str | None = None
+    rubric: str | None = None
 
 
-def scorecard_document(scorer: Scorer, ballots: Sequence[Ballot], facts: Facts) -> dict[str, Any]:
-    """One scorecard with its verdict."""
+Known: TypeAlias = dict[int, tuple[Line, dict[str, Any]]]
+"""Criteria drawn before, by the identity of their lines (which it keeps alive): many artifacts share few."""
+
+_KNOWN_LIMIT = 4096
+
+
+def scorecard_document(
+    scorer: Scorer, ballots: Sequence[Ballot], facts: Facts, known: Known | None = None
+) -> dict[str, Any]:
+    """One scorecard with its verdict. Over many artifacts, `known` saves drawing equal criteria again."""
     card = scorer.card(ballots)
     verdict = judge_gate(card, scorer.rubric)
     if facts.error is not None:
         verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
     rubric = scorer.rubric
-    asked = rubric.asks_judges
     quotes = _Quotes(facts.text)
-    criteria = [_criterion(line, quotes) for line in card.lines]
+    criteria = [_criterion(line, quotes, known) for line in card.lines]
     flags = [*card.flags]
     if any(ballot.judge.startswith("mock") for ballot in ballots):
         flags.append("mock: nobody looked at this; the marks try the wiring only")
     return {
         "schema": SCORECARD,
         "title": rubric.title,
+        "rubric": facts.rubric,
         "artifact": {"path": facts.path, "digest": facts.digest},
         "verdict": str(verdict.outcome),
         "reasons": list(verdict.reasons),
         "score": _points(card.score),
         "interval": _interval(card.low, card.high),
-        "threshold": as_written(rubric.threshold * 100),
-        "floor": as_written(rubric.floor * 100),
-        "low_confidence": asked and card.low_confidence,
+        "threshold": _as_points(rubric.threshold),
+        "floor": _as_points(rubric.floor),
+        "low_confidence": scorer.asks_judges and card.low_confidence,
         "criteria": criteria,
         "judges": judge_states(ballots),
         "flags": flags,
@@ -116,7 +125,16 @@ class _Quotes:
         return {"found": self._found, "quoted": self._quoted} if self._quoted else None
 
 
-def _criterion(line: Line, quotes: _Quotes) -> dict[str, Any]:
+def _criterion(line: Line, quotes: _Quotes, known: Known | None) -> dict[str, Any]:
+    if known is not None and id(line) in known:
+        return known[id(line)][1]
+    drawn = _draw_criterion(line, quotes)
+    if known is not None and len(known) < _KNOWN_LIMIT:
+        known[id(line)] = (line, drawn)
+    return drawn
+
+
+def _draw_criterion(line: Line, quotes: _Quotes) -> dict[str, Any]:
     criterion = line.criterion
     return {
         "id": criterion.id,
@@ -167,6 +185,8 @@ def _item(line: ItemLine, quotes: _Quotes) -> dict[str, Any]:
 
 def add_notes(document: dict[str, Any], ballots: Sequence[Ballot]) -> dict[str, Any]:
     """Say at each item without an answer why nobody answered."""
+    if not any(ballot.abstained for ballot in ballots):
+        return document
     why: dict[tuple[str, str], list[str]] = {}
     for ballot in ballots:
         for key, reason in ballot.abstained.items():
@@ -183,6 +203,12 @@ def _vote(answer: Answer) -> str | int | float:
     if isinstance(answer, bool):
         return "yes" if answer else "no"
     return answer
+
+
+def _as_points(bar: Fraction) -> int | float:
+    """A bar as it was written: 70, not 70.0."""
+    points = to_points(bar)
+    return int(points) if points.is_integer() else points
 
 
 def _points(score: Fraction | None) -> float | None:

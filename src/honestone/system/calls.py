@@ -17,7 +17,11 @@ async def run_for_reply(
     """Run a judge's or model's program. Raises CallFailed when it cannot start, takes too long or floods its output."""
     try:
         ended = await process.run(
-            argv, cwd=cwd, env=process.base_environment(pass_names=pass_env), stdin=stdin.encode(), timeout=timeout
+            argv,
+            cwd=cwd,
+            env=process.base_environment(pass_names=pass_env),
+            stdin=stdin.encode(),
+            timeout=timeout,
         )
     except process.NotStarted as error:
         raise CallFailed(f"it could not be started: {error.reason}", missing=True) from None
@@ -45,7 +49,9 @@ def require_program(argv: Sequence[str], cwd: Path, *, what: str) -> None:
     try:
         process.find_program(argv[0], cwd=cwd, env=process.base_environment())
     except process.NotStarted as error:
-        raise UsageError(f"{what}: {error.reason}", hint="check the spelling, or give the full path") from None
+        raise UsageError(
+            f"{what}: {error.reason}", hint="check the spelling, or give the full path"
+        ) from None
 
 
 async def run_editor(

@@ -199,8 +199,10 @@ async def run(
 
     try:
         # A thread of its own: the loop's pool is small, and asyncio's child watchers wait for inherited pipes.
-        threading.Thread(target=work, name="honestone-program", daemon=True).start()
+        thread = threading.Thread(target=work, name="honestone-program", daemon=True)
+        thread.start()
         await asyncio.wait([done])
+        thread.join()  # it has nothing left to do
     except asyncio.CancelledError:
         os.write(stop_write, b"x")
         while not done.done():  # bounded: the thread needs the grace and no more

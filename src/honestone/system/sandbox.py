@@ -24,6 +24,11 @@ from honestone.core.errors import UsageError
 Name: TypeAlias = Literal["bwrap", "none"]
 CHOICES: Final = ("auto", "bwrap", "none")
 
+_HOLDS_MORE_THAN_PROGRAMS: Final = frozenset(
+    {".local", ".cargo", ".docker", ".config", ".kube", ".aws", ".azure", ".gnupg", ".ssh", ".cache"}
+)
+"""Of these only `bin` is shown: beside it lie keys, mail, browsers' data."""
+
 _EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/dev/shm")
 
 
@@ -157,6 +162,11 @@ def _python_and_path() -> Iterator[Path]:
     for place in os.environ.get("PATH", "").split(os.pathsep):
         if os.path.isabs(place):
             yield Path(place)
+            if Path(place).parent.name not in _HOLDS_MORE_THAN_PROGRAMS:
+                yield Path(
+                    place
+                ).parent  # version managers and environments: bin or shims need what is beside them
+    yield Path.home() / ".rustup"
     yield Path(sys.executable).resolve().parent
 
 

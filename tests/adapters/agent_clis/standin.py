@@ -24,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 PIECE = 40
@@ -244,7 +244,7 @@ class Dialect:
     name = ""
     closing = 1
     # For each thing a model may want: the tools that do it, best first, and their arguments.
-    menu: dict[type, list[tuple[str, Any]]]
+    menu: ClassVar[dict[type, list[tuple[str, Any]]]] = {}
 
     def serves(self, path: str) -> bool:
         raise NotImplementedError
@@ -276,7 +276,7 @@ def _sed(line: Change) -> str:
 
 class Responses(Dialect):
     name = "openai"
-    menu = {
+    menu: ClassVar = {
         Look: [("exec_command", lambda x: {"cmd": f"cat {shlex.quote(x.path)}"})],
         Change: [("exec_command", lambda x: {"cmd": _sed(x)})],
         Run: [("exec_command", lambda x: {"cmd": x.command})],
@@ -339,7 +339,7 @@ class Responses(Dialect):
 class Messages(Dialect):
     name = "anthropic"
     closing = 2
-    menu = {
+    menu: ClassVar = {
         Look: [("Read", lambda x: {"file_path": x.path})],
         Change: [("Edit", lambda x: {"file_path": x.path, "old_string": x.old, "new_string": x.new})],
         Run: [("Bash", lambda x: {"command": x.command, "description": "run it"})],
@@ -401,7 +401,7 @@ class Messages(Dialect):
 
 class GenerateContent(Dialect):
     name = "google"
-    menu = {
+    menu: ClassVar = {
         Look: [("read_file", lambda x: {"file_path": x.path})],
         Change: [
             (

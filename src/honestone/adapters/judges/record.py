@@ -19,6 +19,9 @@ from honestone.core.question import Question
 from honestone.ports import CallFailed, Reply, Request
 
 
+_HINT = "record:FILE takes JSON, or one JSON object a line, in the shape that script judges print"
+
+
 class RecordJudge:
     """Reads its file once. A recorded reply costs nothing and counts as no call."""
 
@@ -30,8 +33,14 @@ class RecordJudge:
         try:
             data = path.read_bytes()
             text = data.decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"cannot read the recorded answers {str(path)!r}: {error}") from None
+        except OSError as error:
+            raise FileError(
+                f"cannot read the recorded answers {str(path)!r}: {error.strerror or error}", hint=_HINT
+            ) from None
+        except UnicodeDecodeError as error:
+            raise FileError(
+                f"the recorded answers {str(path)!r} are not UTF-8 (byte {error.start})", hint=_HINT
+            ) from None
         self._digest = digest_of(data)
         self._rows = _index(_rows(text, path), path)
 
@@ -74,9 +83,9 @@ def _rows(text: str, path: Path) -> list[tuple[str, str]]:
             try:
                 rows.append((_name(load_strict(line)), line))
             except ValueError as error:
-                raise FileError(f"no JSON: {error}", place=f"{path}:{number}") from None
+                raise FileError(f"no JSON: {error}", place=f"{path}:{number}", hint=_HINT) from None
     if not rows:
-        raise FileError(f"{str(path)!r} holds no recorded answers")
+        raise FileError(f"{str(path)!r} holds no recorded answers", hint=_HINT)
     return rows
 
 

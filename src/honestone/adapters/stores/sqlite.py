@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,7 +43,6 @@ class SqliteStore:
 
     def __init__(self, folder: Path, *, readonly: bool = False) -> None:
         self.folder = folder
-        self._seq: dict[str, int] = {}
         self._held: list[int] = []
         self._last_id = ""
         try:
@@ -155,7 +155,7 @@ class SqliteStore:
         """One at a time, so that a run over many artifacts is shown in flat memory."""
         with self._reading():
             for (data,) in self._db.execute("select data from events where run = ? order by seq", (run,)):
-                yield msgspec.json.decode(data)
+                yield _decode(data)
 
     def runs(self, *, limit: int | None = None) -> list[RunInfo]:
         with self._reading():
@@ -188,13 +188,31 @@ class SqliteStore:
     def reply(self, key: str) -> dict[str, Any] | None:
         with self._reading():
             row = self._db.execute("select data from replies where key = ? order by id desc limit 1", (key,)).fetchone()
-        return msgspec.json.decode(row[0]) if row else None
+        return _decode(row[0]) if row else None
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
         with self._transaction():
             self._db.execute(
                 "insert into replies (key, judge, at, data) values (?, ?, ?, ?)",
-                (key, judge, _now(), msgspec.json.encode(reply)),
+                (key, judge, _now(), _encode(reply)),
+            )
+
+    def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        with self._reading():
+            for start in range(0, len(keys), 500):
+                some = keys[start : start + 500]
+                marks = ",".join("?" * len(some))
+                # In the order they were kept, so that the newest of one key is what stays.
+                found.update(self._db.execute(f"select key, data from replies where key in ({marks}) order by id", some))
+        return found
+
+    def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
+        now = _now()
+        with self._transaction():
+            self._db.executemany(
+                "insert into replies (key, judge, at, data) values (?, ?, ?, ?)",
+                [(key, judge, now, _encode(reply)) for key, reply in replies.items()],
             )
 
     def blob(self, digest: str) -> bytes | None:
@@ -214,28 +232,26 @@ class SqliteStore:
     # -- inside
 
     def _insert_events(self, run: str, events: Iterable[Mapping[str, Any]]) -> None:
-        seq = self._seq.get(run)
-        if seq is None:
-            seq = int(self._db.execute("select coalesce(max(seq), 0) from events where run = ?", (run,)).fetchone()[0])
-        rows = [(run, seq + n, msgspec.json.encode(event)) for n, event in enumerate(events, 1)]
+        # Looked up each time, inside the transaction: another process may have added to the run.
+        seq = int(self._db.execute("select coalesce(max(seq), 0) from events where run = ?", (run,)).fetchone()[0])
+        rows = [(run, seq + n, _encode(event)) for n, event in enumerate(events, 1)]
         self._db.executemany("insert into events (run, seq, data) values (?, ?, ?)", rows)
-        self._seq[run] = seq + len(rows)
 
     def _insert_blobs(self, blobs: Mapping[str, bytes]) -> None:
         self._db.executemany("insert or ignore into blobs (digest, data) values (?, ?)", blobs.items())
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        sequences = dict(self._seq)
         try:
             self._db.execute("begin immediate")
             yield
             self._db.execute("commit")
-        except sqlite3.Error as error:
-            self._seq = sequences
+        except BaseException as error:
             if self._db.in_transaction:
                 self._db.rollback()
-            raise self._trouble(error) from None
+            if isinstance(error, sqlite3.Error):
+                raise self._trouble(error) from None
+            raise
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -279,6 +295,21 @@ def _from_base32(text: str) -> int:
     for letter in text:
         value = value << 5 | _ALPHABET.index(letter)
     return value
+
+
+def _encode(value: Any) -> bytes:
+    """As JSON. A reply may hold half a surrogate pair, which is no UTF-8; it is kept all the same, escaped."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
+
+
+def _decode(data: bytes) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        return json.loads(data)
 
 
 def _info(row: tuple[Any, ...]) -> RunInfo:

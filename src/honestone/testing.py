@@ -1,0 +1,808 @@
+"""For tests: judges, models and workers that do as they are told, a store in memory, and checks of the ports.
+
+A script is either one step, which is repeated for ever, or a list of steps, taken one after another; a list that runs
+out is an error of the test. What was asked is kept, so that a test can look at it.
+
+    judge = ScriptedJudge({"steps": True, "tone": 75})                  # by item or criterion
+    judge = ScriptedJudge(lambda question: {"steps": "1." in question.artifact.version.text})
+    judge = ScriptedJudge([CallFailed("busy", retryable=True), True])   # fails once, then says yes to everything
+    model = ScriptedModel([fill_in(True), "no JSON at all"])            # answers a prompt; then a raw reply
+    worker = ScriptedWorker(["# Better", unchanged, crash])             # new text; nothing; an error
+
+Whoever writes an adapter runs the check of its port in a test of their own. Each raises AssertionError and says which
+promise of `honestone.ports` is broken:
+
+    def test_my_judge():
+        check_judge(MyJudge("mine"))
+
+    def test_my_store(tmp_path):
+        check_store(lambda: MyStore(tmp_path))      # called again, it opens the same store
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, TypeAlias, TypeVar
+
+from honestone.core.answers import read_program
+from honestone.core.artifact import Artifact, Version
+from honestone.core.ballot import Answer, Reading, answer_problem
+from honestone.core.errors import StoreError
+from honestone.core.question import Question, asked_criteria
+from honestone.core.request import judge_request
+from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric, as_written
+from honestone.ports import (
+    Brief,
+    CallFailed,
+    Completion,
+    Judge,
+    Model,
+    Prompt,
+    Reply,
+    Request,
+    RunInfo,
+    Store,
+    Usage,
+    WorkDone,
+    Worker,
+)
+
+T = TypeVar("T")
+
+PATIENCE: Final = 30.0
+"""Seconds that a check gives one call before it says that the adapter hangs."""
+
+
+# ---------------------------------------------------------------------------------------------------------- scripts
+
+
+class _Script:
+    """One step for ever, or a list of steps one after another."""
+
+    def __init__(self, steps: Any, what: str) -> None:
+        self._steps = list(steps) if isinstance(steps, list | tuple) else None
+        self._always = steps
+        self._what = what
+        self.taken = 0
+
+    def next(self) -> Any:
+        self.taken += 1
+        if self._steps is None:
+            return self._always
+        if self.taken > len(self._steps):
+            raise AssertionError(f"{self._what} has {len(self._steps)} steps, but was asked for one more")
+        return self._steps[self.taken - 1]
+
+
+# ---------------------------------------------------------------------------------------------------------- judges
+
+Answers: TypeAlias = Mapping[Any, Any]
+"""Answers by (criterion, item), item or criterion; the most exact name counts. One left out is not answered."""
+
+
+class ScriptedJudge:
+    """A `Judge` that answers as told. It reads its own replies as those of `script:` judges are read.
+
+    A step is True, False or a number (to every item), a mapping of answers, a text (the raw reply), a Reply, a
+    CallFailed to raise, or a function of the question that returns one of these. `questions`, `problems` and `bodies`
+    hold what it was asked, call by call.
+    """
+
+    def __init__(
+        self,
+        steps: Any = True,
+        *,
+        id: str = "judge",
+        is_paid: bool = True,
+        usage: Usage | None = None,
+        identity: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.id = id
+        self.is_paid = is_paid
+        self.identity: Mapping[str, Any] = {"kind": "scripted", "name": id, **(identity or {})}
+        self.questions: list[Question] = []
+        self.problems: list[tuple[str, ...]] = []
+        self.bodies: list[str] = []
+        self.closed = 0
+        self._usage = usage or Usage()
+        self._script = _Script(steps, f"the script of the judge {id!r}")
+
+    @property
+    def calls(self) -> int:
+        return len(self.questions)
+
+    def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
+        return Request(body=json.dumps(judge_request(question, problems), ensure_ascii=False))
+
+    async def ask(self, request: Request, question: Question) -> Reply:
+        self.questions.append(question)
+        self.bodies.append(request.body)
+        self.problems.append(tuple(json.loads(request.body).get("problems", ())))
+        step = self._script.next()
+        if callable(step) and not isinstance(step, type):
+            step = step(question)
+        if isinstance(step, Awaitable):
+            step = await step
+        if isinstance(step, Exception):
+            raise step
+        if isinstance(step, Reply):
+            return step
+        text = step if isinstance(step, str) else json.dumps(reply_json(question, step), ensure_ascii=False)
+        return Reply(text=text, usage=self._usage)
+
+    def read(self, question: Question, request: Request, reply: Reply) -> Reading:
+        return read_program(reply.text, question)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+def reply_json(question: Question, answers: Any) -> dict[str, Any]:
+    """Answers as the JSON that a `script:` judge prints.
+
+    `answers` is one answer to every item (True stands for the top of a scale, False for its bottom), or a mapping from
+    (criterion, item), item or criterion. An answer may be an object with `met` or `score`, `evidence`, `suggestion`.
+    """
+    criteria: dict[str, Any] = {}
+    for criterion in question.criteria:
+        given: dict[str, Any] = {}
+        for item in criterion.items:
+            answer = _answer_for((criterion.id, item.id), answers)
+            if answer is _NOTHING:
+                continue
+            entry = _entry(item, answer)
+            if item.whole:
+                given.update(entry)
+            else:
+                given.setdefault("items", {})[item.id] = entry
+        if given:
+            criteria[criterion.id] = given
+    return {"criteria": criteria}
+
+
+_NOTHING: Final = object()
+
+
+def _answer_for(key: Key, answers: Any) -> Any:
+    if not isinstance(answers, Mapping):
+        return answers
+    return next((answers[name] for name in (key, key[1], key[0]) if name in answers), _NOTHING)
+
+
+def _entry(item: Item, answer: Any) -> dict[str, Any]:
+    if isinstance(answer, Mapping):
+        return dict(answer)
+    if item.anchors is None or answer == "n/a":
+        return {"score" if item.anchors else "met": answer}
+    if isinstance(answer, bool):
+        answer = as_written(item.anchors.highest if answer else item.anchors.lowest)
+    return {"score": answer}
+
+
+# ---------------------------------------------------------------------------------------------------------- models
+
+
+class ScriptedModel:
+    """A `Model` that writes what it is told.
+
+    A step is a text, a Completion, a CallFailed to raise, or a function of the prompt that returns one of these
+    (`fill_in` makes one that answers a judge's prompt). `prompts` holds what it was asked.
+    """
+
+    def __init__(self, steps: Any = "", *, name: str = "scripted", usage: Usage | None = None) -> None:
+        self.identity: Mapping[str, Any] = {"kind": "scripted", "model": name}
+        self.prompts: list[Prompt] = []
+        self.closed = 0
+        self._name = name
+        self._usage = usage or Usage()
+        self._script = _Script(steps, f"the script of the model {name!r}")
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        self.prompts.append(prompt)
+        step = self._script.next()
+        if callable(step) and not isinstance(step, type):
+            step = step(prompt)
+        if isinstance(step, Exception):
+            raise step
+        if isinstance(step, Completion):
+            return step
+        return Completion(text=step, usage=self._usage, model=self._name)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+def fill_in(
+    answer: Answer | Callable[[str], Any] = True,
+    *,
+    evidence: str = "",
+    suggestion: str = "",
+    control: Any = False,
+) -> Callable[[Prompt], str]:
+    """A step for `ScriptedModel`: the reply's skeleton at the end of a judge's prompt, filled in.
+
+    `answer` is one answer to every item, or a function of an item's requirement. The control item, whose right answer
+    is no, gets `control`; it is the one whose last word stands nowhere else in the prompt.
+    """
+
+    def reply(prompt: Prompt) -> str:
+        skeleton = _last_object(prompt.text)
+        requirements = _numbered(prompt.text)
+        for number, entry in skeleton["answers"].items():
+            requirement = requirements[number]
+            is_control = prompt.text.count(requirement.split()[-1]) == 1 and requirement.startswith(
+                "The text contains"
+            )
+            given = control if is_control else answer(requirement) if callable(answer) else answer
+            entry.update(evidence=evidence, answer=given, suggestion=suggestion)
+        return json.dumps(skeleton, ensure_ascii=False)
+
+    return reply
+
+
+def _last_object(text: str) -> Any:
+    at = text.rindex('{"token"')
+    return json.JSONDecoder().raw_decode(text[at:])[0]
+
+
+def _numbered(text: str) -> dict[str, str]:
+    """The items of a prompt by number. Items come after the artifact, so the last line of a number is ours."""
+    found = {}
+    for line in text.splitlines():
+        if line.startswith("[") and "] " in line:
+            number, _, requirement = line[1:].partition("] ")
+            if number.isdigit():
+                found[number] = requirement
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------- workers
+
+
+class ScriptedWorker:
+    """A `Worker` that edits as told.
+
+    A step is a text (the new content of a file artifact), a mapping of paths to texts or None (a folder's files to
+    write and to delete), a WorkDone, or a function of (place, brief) that edits and may return one of these.
+    `briefs` holds what it was told.
+    """
+
+    def __init__(self, steps: Any, *, id: str = "scripted", fixes_only: bool = False) -> None:
+        self.id = id
+        self.identity: Mapping[str, Any] = {"kind": "scripted", "name": id}
+        self.briefs: list[Brief] = []
+        self.closed = 0
+        self._fixes_only = fixes_only
+        self._script = _Script(steps, f"the script of the worker {id!r}")
+
+    @property
+    def calls(self) -> int:
+        return len(self.briefs)
+
+    def can_work_on(self, fixes: Sequence[str]) -> bool:
+        return bool(fixes) or not self._fixes_only
+
+    async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
+        self.briefs.append(brief)
+        step = self._script.next()
+        if callable(step) and not isinstance(step, type):
+            step = step(place, brief)
+        if isinstance(step, Awaitable):
+            step = await step
+        if isinstance(step, str):
+            place.write_text(step, encoding="utf-8")
+        elif isinstance(step, Mapping):
+            for name, text in step.items():
+                _write(place / name, text)
+        return step if isinstance(step, WorkDone) else WorkDone(ended="exited", exit=0)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+def _write(path: Path, text: str | None) -> None:
+    if text is None:
+        path.unlink()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def unchanged(place: Path, brief: Brief) -> WorkDone:
+    """A step: says that it is done and changed nothing."""
+    return WorkDone(ended="exited", exit=0, message="Done! Everything is better now.")
+
+
+def crash(place: Path, brief: Brief) -> WorkDone:
+    """A step: ends with an error and changed nothing."""
+    return WorkDone(ended="crashed", exit=1, message="it broke")
+
+
+# ---------------------------------------------------------------------------------------------------------- store
+
+
+@dataclass
+class _Run:
+    info: dict[str, Any]
+    events: list[str] = field(default_factory=list)
+
+
+class MemoryStore:
+    """A `Store` that forgets everything with the process. It keeps JSON text, so nothing is shared with the caller."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _Run] = {}
+        self._replies: dict[str, str] = {}
+        self._blobs: dict[str, bytes] = {}
+
+    def start_run(
+        self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]
+    ) -> str:
+        run = f"{len(self._runs) + 1:026d}"
+        info = {"id": run, "kind": kind, "subject": subject, "identity": identity, "contract": contract}
+        started = f"run {len(self._runs) + 1}"
+        self._runs[run] = _Run(
+            {**info, "started": started, "finished": None, "result": None}, [json.dumps(first)]
+        )
+        return run
+
+    def append(self, run: str, event: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
+        line = json.dumps(event)
+        self.keep_blobs(blobs or {})
+        self._runs[run].events.append(line)
+
+    def append_many(self, run: str, events: Iterable[Mapping[str, Any]]) -> None:
+        self._runs[run].events += [json.dumps(event) for event in events]
+
+    def finish_run(self, run: str, result: str, event: Mapping[str, Any]) -> None:
+        self.append(run, event)
+        self._runs[run].info.update(finished="now", result=result)
+
+    def events(self, run: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._runs[run].events] if run in self._runs else []
+
+    def runs(self, *, limit: int | None = None) -> list[RunInfo]:
+        return [RunInfo(**run.info) for run in reversed(self._runs.values())][:limit]
+
+    def find_run(self, name: str) -> RunInfo:
+        found = (
+            self.runs(limit=1)
+            if name == "last"
+            else [r for r in self.runs() if r.id.startswith(name.upper())]
+        )
+        if len(found) != 1:
+            raise StoreError(f"there {'are several runs' if found else 'is no run'} {name!r}")
+        return found[0]
+
+    def unfinished(self, identity: str) -> RunInfo | None:
+        return next((r for r in self.runs() if r.identity == identity and r.finished is None), None)
+
+    def reply(self, key: str) -> dict[str, Any] | None:
+        return json.loads(self._replies[key]) if key in self._replies else None
+
+    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
+        self._replies[key] = json.dumps(reply)
+
+    def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
+        return {key: self._replies[key].encode() for key in keys if key in self._replies}
+
+    def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
+        import msgspec
+
+        for key, reply in replies.items():
+            self._replies[key] = msgspec.json.encode(reply).decode()
+
+    def blob(self, digest: str) -> bytes | None:
+        return self._blobs.get(digest)
+
+    def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
+        for digest, data in blobs.items():
+            self._blobs.setdefault(digest, bytes(data))
+
+    def close(self) -> None:
+        pass
+
+
+# ---------------------------------------------------------------------------------------------------------- checks of the ports
+
+
+def sample_question(
+    text: str = "# Setting up\n\n1. Install it.\n2. Start it.\n", *, draw: int = 0
+) -> Question:
+    """A question with every kind of item, for tests of judges."""
+    anchors = Anchors(levels=((Fraction(0), "hostile"), (Fraction(5), "cool"), (Fraction(10), "kind")))
+    rubric = Rubric(
+        title="A guide",
+        criteria=(
+            Criterion(
+                id="steps",
+                requirement="A stranger can follow it",
+                items=(
+                    Item(id="numbered", requirement="Has numbered steps"),
+                    Item(id="undo", requirement="Says how to undo each step", may_not_apply=True),
+                ),
+            ),
+            Criterion(
+                id="tone",
+                requirement="Friendly tone",
+                items=(Item(id="tone", requirement="Friendly tone", anchors=anchors, whole=True),),
+            ),
+            Criterion(
+                id="short",
+                requirement="Fits on one page",
+                items=(Item(id="short", requirement="Fits on one page", whole=True),),
+            ),
+        ),
+    )
+    artifact = Artifact("guide.md", Version.of_text(text, "guide.md"))
+    return Question(artifact=artifact, criteria=asked_criteria(rubric), draw=draw)
+
+
+def check_judge(judge: Judge, question: Question | None = None) -> None:
+    """Whether a judge keeps the promises of `ports.Judge`. It is asked once; a CallFailed is a fair answer.
+
+    `question` is one that it can answer, if the sample is not.
+    """
+    question = question or sample_question()
+    _require(isinstance(judge.id, str) and judge.id != "", "`id` must be a text that is not empty")
+    _check_identity(judge)
+    _require(isinstance(judge.is_paid, bool), "`is_paid` must be True or False")
+    request = judge.render(question)
+    _require(isinstance(request, Request), "`render` must return a Request")
+    _require(
+        judge.render(question) == request,
+        "`render` must be pure: the same question gave two different requests",
+    )
+    _check_numbers(request, question)
+    if judge.is_paid:
+        _check_keys(judge, question, request)
+    reply = _run(_ask(judge, request, question))
+    if reply is not None:
+        _check_kept(reply)
+        _check_reading(judge, question, request, reply)
+    for text in _GARBAGE:
+        garbage = Reply(text=text, exit=0 if reply is None else reply.exit)
+        reading = _check_reading(judge, question, request, garbage)
+        if judge.is_paid:
+            _require(
+                not reading.marks, f"`read` made marks of the reply {text[:40]!r}, which answers nothing"
+            )
+    _run(judge.close())
+    _run(judge.close())
+
+
+_GARBAGE: Final = (
+    "",
+    "   \n",
+    "no JSON here",
+    "{",
+    "[]",
+    "null",
+    "true",
+    "NaN",
+    '{"criteria": 3}',
+    "[" * 5_000,
+    "\0",
+    "é" * 70_000,
+)
+
+
+def _check_keys(judge: Judge, question: Question, request: Request) -> None:
+    """Replies are found again by what was sent: requests that differ in anything that matters must differ."""
+    other = sample_question("Another text altogether.\n")
+    same_items = Question(artifact=other.artifact, criteria=question.criteria)
+    _require(judge.render(same_items).body != request.body, "two artifacts must not give the same request")
+    again = judge.render(question, ("no answer to the first item",))
+    _require(
+        again.body != request.body,
+        "a request with `problems` must say so, or its reply is taken from the record",
+    )
+
+
+def _check_numbers(request: Request, question: Question) -> None:
+    asked = [key for key, _ in question.items()]
+    if request.numbers:
+        keys = list(request.numbers.values())
+        _require(sorted(keys) == sorted(asked), "`numbers` must give every item exactly one number")
+        _require(request.canary not in request.numbers, "the canary's number must not be an item's")
+
+
+async def _ask(judge: Judge, request: Request, question: Question) -> Reply | None:
+    try:
+        reply = await judge.ask(request, question)
+    except CallFailed as failed:
+        _check_failure(failed)
+        return None
+    _require(
+        isinstance(reply, Reply),
+        f"`ask` must return a Reply or raise CallFailed, not return {type(reply).__name__}",
+    )
+    return reply
+
+
+def _check_kept(reply: Reply) -> None:
+    import msgspec
+
+    plain = msgspec.to_builtins(reply)
+    kept = msgspec.convert(json.loads(json.dumps(plain, allow_nan=False)), Reply)
+    _require(msgspec.to_builtins(kept) == plain, "a reply must be the same after it was kept as JSON")
+    _check_usage(reply.usage)
+
+
+def _check_reading(judge: Judge, question: Question, request: Request, reply: Reply) -> Reading:
+    try:
+        reading = judge.read(question, request, reply)
+    except Exception as error:
+        raise AssertionError(f"`read` raised {error!r} on the reply {reply.text[:40]!r}") from error
+    _require(isinstance(reading, Reading), "`read` must return a Reading")
+    again = judge.read(question, request, reply)
+    _require(again == reading, "`read` must be pure: the same reply gave two different readings")
+    items = dict(question.items())
+    for key, mark in reading.marks.items():
+        _require(key in items, f"`read` returned a mark for {key}, which was not asked")
+        problem = answer_problem(items[key], mark.answer)
+        _require(problem is None, f"`read` returned an answer to {key} that is none: {problem}")
+    _require(not reading.tampered or not reading.marks, "a tampered reading must hold no marks")
+    for key in items:
+        told = (key in reading.marks) + (key in reading.errors)
+        _require(
+            told == 1,
+            f"`read` must give {key} either a mark or an error, not {'both' if told else 'neither'}",
+        )
+    return reading
+
+
+def check_model(model: Model, prompt: str = "Reply with the word yes.") -> None:
+    """Whether a model keeps the promises of `ports.Model`. It is asked three times."""
+    _check_identity(model)
+    wanted = Prompt(text=prompt, max_output_tokens=200)
+
+    async def use() -> None:
+        await _complete(model, wanted)
+        await asyncio.gather(_complete(model, wanted), _complete(model, wanted))
+        task = asyncio.ensure_future(model.complete(wanted))
+        await asyncio.sleep(0)
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=PATIENCE)
+        _require(bool(done), "a cancelled `complete` must end")
+        if not task.cancelled():
+            _require(
+                task.exception() is None or isinstance(task.exception(), CallFailed),
+                f"a cancelled `complete` raised {task.exception()!r}",
+            )
+        await model.close()
+        await model.close()
+
+    _run(use())
+
+
+async def _complete(model: Model, prompt: Prompt) -> None:
+    try:
+        completion = await model.complete(prompt)
+    except CallFailed as failed:
+        _check_failure(failed)
+        return
+    _require(isinstance(completion, Completion), "`complete` must return a Completion or raise CallFailed")
+    _require(isinstance(completion.text, str), "a completion's text must be a text, never None")
+    _require(isinstance(completion.cut, bool), "`cut` must be True or False")
+    _check_usage(completion.usage)
+    json.dumps(dict(completion.detail), allow_nan=False)
+
+
+def check_worker(worker: Worker) -> None:
+    """Whether a worker keeps the promises of `ports.Worker`. It gets one file and one brief, in a private copy."""
+    _require(isinstance(worker.id, str) and worker.id != "", "`id` must be a text that is not empty")
+    _check_identity(worker)
+    for fixes in ((), ("true",)):
+        _require(isinstance(worker.can_work_on(fixes), bool), "`can_work_on` must return True or False")
+    with tempfile.TemporaryDirectory(prefix="honestone-check-") as folder:
+        root = Path(folder).resolve()
+        place = root / "copy" / "guide.md"
+        place.parent.mkdir()
+        place.write_text("# Setting up\n\nInstall it. Start it.\n")
+        brief_file = root / "brief.md"
+        brief = Brief(
+            text=f"Location: {place}\nCriterion: steps\n\nNot met yet:\n- Has numbered steps\n",
+            focus=("steps",),
+            unmet=(("steps", "numbered"),),
+        )
+        brief_file.write_text(brief.text)
+        done = _run(worker.propose(brief, place, brief_file))
+        _require(
+            isinstance(done, WorkDone),
+            "`propose` must return a WorkDone; it reports failures, it does not raise them",
+        )
+        _require(done.ended in ("exited", "timeout", "denied", "crashed"), f"`ended` is {done.ended!r}")
+        _check_usage(done.usage)
+        strays = [
+            str(path.relative_to(root))
+            for path in root.rglob("*")
+            if path not in (place, place.parent, brief_file)
+        ]
+        _require(not strays, f"it left {strays} beside the artifact: every proposal would be out of scope")
+        _require(brief_file.read_text() == brief.text, "it changed the brief")
+    _run(worker.close())
+    _run(worker.close())
+
+
+def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> None:
+    """Whether a store keeps the promises of `ports.Store`.
+
+    `make_store` opens the store, which has to be empty at first; called again it has to open the same one (a store
+    that is gone with its process says `survives=False`).
+    """
+    store = make_store()
+    _require(store.runs() == [], "the store must be empty at first")
+    first = {
+        "type": "started",
+        "text": "é \U0001f600 \u0000",
+        "numbers": [0, -1, 2**53, 0.1, None, True],
+        "deep": {"a": [{}]},
+    }
+    run = store.start_run(kind="eval", subject="a.md", identity="one", contract="c1", first=first)
+    log: list[Mapping[str, Any]] = [first]
+    for number in range(3):
+        event = {"type": "ballot", "number": number}
+        store.append(run, event, {f"blob-{number}": bytes(range(number * 100))})
+        log.append(event)
+    store.append_many(run, [{"type": "judged", "number": n} for n in range(50)])
+    log += [{"type": "judged", "number": n} for n in range(50)]
+    _require(store.events(run) == log, "`events` must give back every event, unchanged and in order")
+    store.events(run)[0]["type"] = "forged"
+    _require(store.events(run) == log, "what `events` returns must not be the store's own objects")
+    _require(store.events("no-such-run") == [], "a run that is not there has no events")
+    _check_blobs(store)
+    _check_replies(store)
+    other = _check_runs(store, run, log)
+    if survives:
+        store.close()
+        store = make_store()
+        _require(
+            store.events(run)[: len(log)] == log,
+            "the events must still be there when the store is opened again",
+        )
+        _require(
+            store.blob("blob-2") == bytes(range(200)),
+            "content must still be there when the store is opened again",
+        )
+        _require(
+            store.reply("key") == {"text": "second"},
+            "replies must still be there when the store is opened again",
+        )
+        third = store.start_run(
+            kind="eval", subject="c.md", identity="three", contract="c", first={"type": "started"}
+        )
+        _require(third > other > run, "ids must sort by time, also after the store was opened again")
+    store.close()
+
+
+def _check_blobs(store: Store) -> None:
+    _require(store.blob("blob-2") == bytes(range(200)), "content that came with an event must be there")
+    _require(store.blob("blob-0") == b"", "empty content is content")
+    _require(store.blob("nowhere") is None, "content that is not there is None")
+    store.keep_blobs({"blob-2": bytes(range(200)), "more": b"\0\xff"})
+    _require(store.blob("more") == b"\0\xff", "content must come back byte for byte")
+
+
+def _check_replies(store: Store) -> None:
+    _require(store.reply("key") is None, "a request without a reply has None")
+    store.keep_reply("key", "judge", {"text": "first"})
+    store.keep_reply("key", "judge", {"text": "second"})
+    store.keep_reply("other", "judge", {"text": "lone \ud800 surrogate"})
+    _require(store.reply("key") == {"text": "second"}, "of several replies to one request the newest counts")
+    kept = store.reply("other")
+    _require(kept is not None and kept["text"].startswith("lone "), "a reply in any text must be kept")
+    found = store.replies(["key", "unknown"])
+    _require(
+        {k: json.loads(v) for k, v in found.items()} == {"key": {"text": "second"}},
+        "`replies` must find what is there",
+    )
+    store.keep_replies({"many-1": {"n": 1}, "many-2": {"n": 2}}, "check")
+    _require(store.reply("many-2") == {"n": 2}, "what `keep_replies` kept must be found by `reply`")
+
+
+def _check_runs(store: Store, run: str, log: list[Mapping[str, Any]]) -> str:
+    newest = store.unfinished("one")
+    _require(newest is not None and newest.id == run, "`unfinished` must find the run by its identity")
+    _require(store.unfinished("two") is None, "`unfinished` must not find another identity's run")
+    other = store.start_run(
+        kind="improve", subject="b.md", identity="one", contract="c2", first={"type": "started"}
+    )
+    _require(other > run, "a later run's id must sort after an earlier one's")
+    newest = store.unfinished("one")
+    _require(newest is not None and newest.id == other, "`unfinished` must find the newest")
+    store.finish_run(other, "PASSED", {"type": "finished", "result": "PASSED"})
+    newest = store.unfinished("one")
+    _require(newest is not None and newest.id == run, "a finished run is not unfinished")
+    _require([info.id for info in store.runs()] == [other, run], "`runs` must give the newest first")
+    _require([info.id for info in store.runs(limit=1)] == [other], "`runs` must obey its limit")
+    info = store.find_run("last")
+    _require(
+        (info.id, info.result, info.kind, info.contract) == (other, "PASSED", "improve", "c2"),
+        f"`find_run('last')` found {info}",
+    )
+    _require(
+        info.finished is not None and store.find_run(run).finished is None,
+        "`finished` must say whether a run is",
+    )
+    _require(store.find_run(run).id == run, "`find_run` must find a run by its id")
+    _require(store.find_run(run.lower()).id == run, "`find_run` must not mind how letters are written")
+    for name in ("no-such-run", run[:1]):
+        try:
+            found = store.find_run(name)
+        except StoreError:
+            continue
+        raise AssertionError(f"`find_run({name!r})` must raise StoreError, but found {found.id}")
+    _require(store.events(run) == log, "one run's events must not show in another's")
+    return other
+
+
+# -- shared
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise AssertionError(message)
+
+
+def _run(work: Awaitable[T]) -> T:
+    async def within() -> T:
+        return await asyncio.wait_for(_as_coroutine(work), PATIENCE)
+
+    try:
+        return asyncio.run(within())
+    except TimeoutError:
+        raise AssertionError(
+            f"it did not return within {PATIENCE:g} s: an adapter owns its time limits"
+        ) from None
+
+
+async def _as_coroutine(work: Awaitable[T]) -> T:
+    return await work
+
+
+def _check_identity(thing: Any) -> None:
+    identity = thing.identity
+    try:
+        text = json.dumps(dict(identity), sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"`identity` must be plain JSON values: {error}") from None
+    _require(
+        json.dumps(dict(thing.identity), sort_keys=True) == text,
+        "`identity` must not change from one look to the next",
+    )
+    for name, value in os.environ.items():
+        secret = len(value) >= 8 and any(
+            word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD")
+        )
+        _require(
+            not secret or value not in text,
+            f"`identity` holds the value of ${name}: it goes into files and reports",
+        )
+
+
+def _check_failure(failed: CallFailed) -> None:
+    _require(bool(failed.reason.strip()), "a CallFailed must say why")
+    _require(failed.retry_after is None or failed.retry_after >= 0, "`retry_after` must not be negative")
+
+
+def _check_usage(usage: Usage) -> None:
+    for name in ("input_tokens", "output_tokens", "cached_tokens", "usd"):
+        value = getattr(usage, name)
+        _require(
+            value is None or value >= 0,
+            f"`{name}` is {value!r}: it is a number from 0, or None when it is not known",
+        )
+
+
+__all__ = [
+    "MemoryStore", "ScriptedJudge", "ScriptedModel", "ScriptedWorker", "check_judge", "check_model", "check_store",
+    "check_worker", "crash", "fill_in", "reply_json", "sample_question", "unchanged",
+]  # fmt: skip

@@ -1,0 +1,222 @@
+"""A person's desk: a private folder and home, and the installed `honestone` run as a process of its own.
+
+Judges and workers are real programs, written here as small Python files that log every call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HONESTONE = str(Path(sys.executable).with_name("honestone"))
+PYTHON = f"{sys.executable} -I -S"
+
+RUBRIC = """\
+rubric: 1
+title: A note that a stranger can use
+threshold: 80
+floor: 0
+criteria:
+  - id: words
+    requirement: It says what it must
+    weight: 3
+    items:
+      - {id: apple, requirement: It names the apple}
+      - {id: pear, requirement: It names the pear}
+  - id: close
+    requirement: It ends with a farewell
+    weight: 1
+"""
+"""Two questions of weight 3 and one of weight 1; `JUDGE` answers them by the last word of each."""
+
+_JUDGE = '''\
+import json, os, sys, time
+LOG = {log!r}
+request = json.load(sys.stdin)
+with open(LOG, "a", encoding="utf-8") as log:
+    log.write(json.dumps(request) + "\\n")
+artifact = request["artifact"]
+text = artifact["text"] if "text" in artifact else "\\n".join(entry["text"] for entry in artifact["files"])
+text = text if request["output"] is None else request["output"]
+
+def met(criterion, item):
+    """An item is met when the text holds the last word of its requirement."""
+    return item["requirement"].split()[-1].lower() in text.lower()
+
+def reply():
+    """Every question of the request answered by `met`."""
+    out = {{}}
+    for criterion in request["criteria"]:
+        if "items" in criterion:
+            out[criterion["id"]] = {{"items": {{item["id"]: {{"met": met(criterion, item)}} for item in criterion["items"]}}}}
+        else:
+            out[criterion["id"]] = {{"met": met(criterion, criterion)}}
+    return {{"criteria": out}}
+
+again = "problems" in request
+{body}
+'''
+
+_WORKER = """\
+import os, sys
+LOG = {log!r}
+brief = sys.stdin.read()
+with open(LOG, "a", encoding="utf-8") as log:
+    log.write(repr(brief) + "\\n")
+path = os.environ["HONESTONE_ARTIFACT"]
+def read():
+    return open(path, "rb").read()
+def put(data):
+    open(path, "wb").write(data)
+{body}
+"""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one command ended."""
+
+    code: int
+    out: str
+    err: str
+    raw: bytes = b""
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def is_refusal(self) -> bool:
+        """Exit 2 with `error:` and `hint:`, nothing on stdout and no traceback."""
+        return (
+            self.code == 2
+            and self.err.count("error: ") >= 1
+            and "hint: " in self.err
+            and "Traceback" not in self.err
+            and self.out == ""
+        )
+
+
+@dataclass
+class Program:
+    """A scripted judge or worker: what to pass to the command, and what it was asked."""
+
+    spec: str
+    path: Path
+    log: Path
+
+    @property
+    def calls(self) -> int:
+        return len(self.lines)
+
+    @property
+    def lines(self) -> list[str]:
+        return self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.lines]
+
+
+@dataclass
+class Desk:
+    folder: Path
+    home: Path
+    logs: Path
+    extra: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+            "HOME": str(self.home),
+            "NO_COLOR": "1",
+            "LANG": "C.UTF-8",
+            **self.extra,
+        }
+
+    def run(
+        self,
+        *args: str | bytes | Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        prefix: list[str] | None = None,
+        before: Callable[[], None] | None = None,
+        timeout: float = 60,
+    ) -> Result:
+        """The installed command, to its end."""
+        ended = subprocess.run(
+            [*(prefix or []), HONESTONE, *(os.fspath(arg) for arg in args)],
+            cwd=cwd or self.folder,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            preexec_fn=before,  # noqa: PLW1509 - no threads here
+        )
+        decoded = [text.decode("utf-8", "surrogateescape") for text in (ended.stdout, ended.stderr)]
+        return Result(ended.returncode, *decoded, raw=ended.stdout)
+
+    def start(self, *args: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """The installed command, still running."""
+        return subprocess.Popen(
+            [HONESTONE, *(os.fspath(arg) for arg in args)],
+            cwd=self.folder,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def file(self, name: str, content: str | bytes) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def rubric(self, text: str = RUBRIC, name: str = "rubric.yaml") -> Path:
+        return self.file(name, textwrap.dedent(text))
+
+    def judge(self, name: str = "judge", body: str = "print(json.dumps(reply()))") -> Program:
+        """A script judge whose `body` ends it; the default answers by the last word of each requirement."""
+        log = self.logs / f"{name}.jsonl"
+        path = self.file(f"{name}.py", _JUDGE.format(log=str(log), body=textwrap.dedent(body)))
+        return Program(f"script:{PYTHON} {path.name}", path, log)
+
+    def worker(self, name: str, body: str) -> Program:
+        """A command worker that sees `brief`, `read()` and `put(data)`."""
+        log = self.logs / f"{name}.log"
+        path = self.file(f"{name}.py", _WORKER.format(log=str(log), body=textwrap.dedent(body)))
+        return Program(f"cmd:{PYTHON} {path.name}", path, log)
+
+    @property
+    def store(self) -> Path:
+        return self.folder / ".honestone"
+
+    def holds_anywhere(self, needle: bytes) -> list[str]:
+        """The files below the folder and the home that hold these bytes."""
+        found = []
+        for root in (self.folder, self.home):
+            found += [str(p) for p in root.rglob("*") if p.is_file() and needle in p.read_bytes()]
+        return found
+
+
+GOOD = "# Fruit\n\nAn apple and a pear.\n\nThat is my farewell.\n"
+
+
+def can_mount() -> bool:
+    """Whether bubblewrap can put a small or read-only file system somewhere."""
+    if shutil.which("bwrap") is None:
+        return False
+    probe = ["bwrap", "--dev-bind", "/", "/", "--tmpfs", "/tmp", "--", "true"]
+    return subprocess.run(probe, capture_output=True, check=False).returncode == 0

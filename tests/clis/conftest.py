@@ -1,0 +1,68 @@
+"""The real agent CLIs, installed by install.sh below .clis/, and a model service for them on 127.0.0.1."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = ROOT / os.environ.get("CLIS_DIR", ".clis") / "node_modules" / ".bin"
+NAMES = ("codex", "claude", "gemini")
+
+
+def _load_standin() -> ModuleType:
+    """By path: other folders have a module of the same name."""
+    name = "agent_clis_standin"
+    if name not in sys.modules:
+        path = ROOT / "tests/adapters/agent_clis/standin.py"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec and spec.loader
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    missing = [name for name in NAMES if not (BIN / name).exists()]
+    why = None
+    if not os.environ.get("HONESTONE_TEST_CLIS"):
+        why = "the real agent CLIs are tested by: make test-clis"
+    elif missing:
+        why = f"not installed: {', '.join(missing)} (tests/clis/install.sh needs npm)"
+    for item in items:
+        if why and here in item.path.parents:
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.fixture(scope="session")
+def play() -> ModuleType:
+    """The words of a play: Say, Look, Change, Run, Fault, edit_play."""
+    return _load_standin()
+
+
+@pytest.fixture(scope="session")
+def service(play: ModuleType) -> Iterator[Any]:
+    with play.Standin() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person with a home of their own, the CLIs on PATH, one key and no login."""
+    home = tmp_path / "person"
+    home.mkdir()
+    for name in list(os.environ):
+        if name.startswith(("CODEX_", "CLAUDE", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("MY_KEY", "sk-secret-4711")
+    return home
