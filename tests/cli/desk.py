@@ -161,7 +161,7 @@ class Desk:
             capture_output=True,
             timeout=timeout,
             check=False,
-            preexec_fn=before,  # noqa: PLW1509 - no threads here
+            preexec_fn=before,
         )
         decoded = [text.decode("utf-8", "surrogateescape") for text in (ended.stdout, ended.stderr)]
         return Result(ended.returncode, *decoded, raw=ended.stdout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,13 +42,13 @@ from honestone.engine.judging import Bench
 from honestone.engine.meter import Meter
 from honestone.engine.panel import Panel
 from honestone.report.documents import Known
-from honestone.system.files import Loaded, load_artifact
+from honestone.system.files import Loaded, load_artifact, printable
 
 _FEW = 500
 
 
 @click.command("eval", short_help="Score artifacts against a rubric.")
-@click.argument("artifacts", nargs=-1, required=True, type=shared.PATH, metavar="ARTIFACT...")
+@click.argument("artifacts", nargs=-1, required=True, metavar="ARTIFACT...")
 @click.option("--rubric", "rubric_path", type=shared.PATH, help="The rubric file.")
 @shared.judging_options
 @click.option(
@@ -61,7 +62,7 @@ _FEW = 500
 @shared.json_option
 @shared.quiet_option
 def eval_(
-    artifacts: tuple[Path, ...],
+    artifacts: tuple[str, ...],
     rubric_path: Path | None,
     target: str,
     input_text: str | None,
@@ -76,12 +77,13 @@ def eval_(
     Exits 0 when all pass, 1 when one fails, 3 when one could not be judged, 2 when something is wrong with the call.
     """
     judging = JudgingOptions.take(options)
+    paths = [Path(name) for name in artifacts]
     if rubric_path is None:
-        _refuse_without_rubric(artifacts)
+        _refuse_without_rubric(paths)
         raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT --rubric RUBRIC")
     with Progress(quiet=quiet) as progress:
-        return _Eval(judging, artifacts, rubric_path, target, input_text, reference, progress).run(
-            artifacts, "json" if as_json else form
+        return _Eval(judging, paths, rubric_path, target, input_text, reference, progress).run(
+            paths, "json" if as_json else form
         )
 
 
@@ -155,7 +157,7 @@ class _Eval:
             )  # fmt: skip
             self._bench = Bench(self._rubric, self._checker, panel)
             self._run = store.start_run(
-                kind="eval", subject=", ".join(str(path) for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
+                kind="eval", subject=", ".join(printable(path) for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
                 identity="", contract=self._contract.id, first=self._started(),
             )  # fmt: skip
             try:
@@ -172,7 +174,7 @@ class _Eval:
         at_once = len(paths) < _FEW or self._scorer.asks_judges
         has_folders = False
         for path in paths:
-            found = self._load(path).version.is_folder if at_once else path.is_dir()
+            found = self._load(path).version.is_folder if at_once else os.path.isdir(path)
             has_folders = has_folders or found
         return has_folders
 

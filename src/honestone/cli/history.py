@@ -71,8 +71,8 @@ def judged_documents(
     scorer = scorer_of(started, rubric=rubric, rule=rule)
     if contract is not None:
         started = {**started, "contract_id": contract}
-    for event in log:
-        if event["type"] == events.JUDGED:
+    for entry in log:
+        for event in events.judged_in(entry):
             has_quotes = rubric is not None or scorer.rubric.asks_judges
             text = event.get("output") or (text_of(store, event["digest"]) if has_quotes else None)
             yield judged_document(scorer, started, event, run=run, text=text)

@@ -49,6 +49,7 @@ from honestone.core.loop import (
 from honestone.core.proposal import MAX_DIFF
 from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Line, Scorer
+from honestone.system.files import printable
 
 
 @click.command("improve", short_help="Improve an artifact until it passes.")
@@ -190,7 +191,7 @@ class _Job:
 
     @property
     def _subject(self) -> str:
-        return str(self._place.path)
+        return printable(self._place.path)
 
     @property
     def _identity(self) -> str:
@@ -204,7 +205,7 @@ class _Job:
                 "holdouts": [seat.identity for seat in self._holdouts],
                 "limits": limits_to_plain(self._limits),
                 "policy": self._policy.name,
-                "deliver": str(self._place.output)
+                "deliver": printable(self._place.output)
                 if self._place.output
                 else "nowhere"
                 if self._place.dry_run
@@ -417,6 +418,6 @@ def _place(
     inside = [path for path in sorted(exclude) if root.is_dir() and root in path.parents and path.is_file()]
     beside = {path.relative_to(root).as_posix(): Entry(path.read_bytes()) for path in inside}
     return Place(
-        path=root, named=str(artifact), exclude=exclude, beside=beside, output=output, dry_run=dry_run,
+        path=root, named=printable(artifact), exclude=exclude, beside=beside, output=output, dry_run=dry_run,
         max_bytes=size, max_diff=max_diff,
     )  # fmt: skip

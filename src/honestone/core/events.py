@@ -5,6 +5,7 @@ resuming are one path: fold the events, combine the ballots.
 
     started     kind, artifact, rubric, contract, panel, holdouts, worker, policy, limits, version: the first
     judged      path, digest, ballots, spend, output, error: one artifact of an `eval` run
+    checked     artifacts [path, digest, what checks said]: many that text checks alone judged
     ballot      version, role (panel | holdout), ballot, calls, cached, seconds: one judge's answers
     proposed    round, focus, outcome, detail, version, diff, calls: what the worker did, read from bytes
     accepted    round, version, reason
@@ -26,6 +27,7 @@ Role: TypeAlias = Literal["panel", "holdout"]
 
 STARTED: Final = "started"
 JUDGED: Final = "judged"
+CHECKED: Final = "checked"
 BALLOT: Final = "ballot"
 PROPOSED: Final = "proposed"
 ACCEPTED: Final = "accepted"
@@ -34,3 +36,15 @@ DELIVERING: Final = "delivering"
 DELIVERED: Final = "delivered"
 LIMIT: Final = "limit"
 FINISHED: Final = "finished"
+
+
+def judged_in(event: Event) -> list[Event]:
+    """The `judged` events that an event stands for: itself, or one for every artifact of a `checked` one."""
+    if event["type"] == JUDGED:
+        return [event]
+    if event["type"] != CHECKED:
+        return []
+    return [
+        {"type": JUDGED, "path": path, "digest": digest, "ballots": [{"checked": said}], "spend": {}}
+        for path, digest, said in event["artifacts"]
+    ]

@@ -537,9 +537,9 @@ _HEDGES = (
     r"(?:(?:clearly|definitely|slightly|overall|indeed|the|a|an|far|much|considered|deemed|judged|therefore|still|thus|"
     r"marginally|significantly|generally|ultimately|somewhat|simply|to be|by far|also|more)[ ,]+){0,5}"
 )
-# "better suited", "better at detail", "better in terms of detail" praise one side of it.
+# "better documented", "better at detail", "better in terms of detail" praise one side of it.
 _PARTLY = (
-    r"(?![ \t]+(?:suited|aligned|written|structured|at|in terms|when|with respect|regarding|"
+    r"(?![ \t]+(?:(?!indeed)\w{3,}ed|written|built|made|at|in terms|when|with respect|regarding|"
     r"in[ \t]+(?!this|these|every|all|general|both|my|the (?:end|given))|job|understanding|explanation|sense)\b)"
 )
 _IS_BETTER = re.compile(

@@ -187,7 +187,7 @@ class Scorer:
         own: list[Line] = []
         for criterion in group:
             place = len(lines)
-            line = self._line(criterion, parent, ballots, voters, lines)
+            line = self._known_leaf(criterion, ballots) or self._line(criterion, parent, ballots, voters, lines)
             lines.insert(place, line)
             own.append(line)
         low, high, applies = self._group_mean(own)
@@ -196,13 +196,18 @@ class Scorer:
         return low, high, applies, own
 
     def _group_mean(self, own: list[Line]) -> tuple[Fraction, Fraction, bool]:
-        known = (id(own[0].criterion), *(id(n) for line in own if line.applies for n in (line.low, line.high)))
+        known = (
+            id(own[0].criterion),
+            *(id(n) for line in own if line.applies for n in (line.low, line.high)),
+        )
         found = self._means.get(known)
         if found is None:
             applying = [line for line in own if line.applies]
             low = weighted_mean((line.criterion.weight, line.low, line.high) for line in applying)
             high = weighted_mean((line.criterion.weight, line.high, line.low) for line in applying)
-            found = (ZERO, ONE, False) if low is None or high is None else (self._one(low), self._one(high), True)
+            found = (
+                (ZERO, ONE, False) if low is None or high is None else (self._one(low), self._one(high), True)
+            )
             # Only numbers that are kept for good may be known by their ids.
             shared = all(self._numbers.get(n) is n for line in applying for n in (line.low, line.high))
             if shared and len(applying) == len(own) and len(self._means) < _CACHE_LIMIT:
@@ -232,12 +237,6 @@ class Scorer:
                 by_judge=_group_by_judge(own, voters), voters=min(counts) if counts else None,
                 may_leave=applies and _may_leave(own),
             )  # fmt: skip
-        keys = self._keys[criterion.id]
-        only_code = len(ballots) == 1 and ballots[0].judge == CHECK
-        known = (criterion.id, *map(id, map(ballots[0].marks.get, keys))) if only_code else ()
-        found = self._leaves.get(known) if only_code else None
-        if found is not None:
-            return found
         floor = self.rubric.floor_of(criterion, parent)
         items = tuple(self._item(criterion, item, ballots) for item in criterion.items)
         low, high, applies = _item_means(items)
@@ -248,9 +247,17 @@ class Scorer:
             voters=min(len(line.votes) for line in asked) if asked else None,
             may_leave=applies and all(line.may_leave for line in items),
         )  # fmt: skip
-        if only_code and len(self._leaves) < _CACHE_LIMIT:
-            self._leaves[known] = line
+        if len(ballots) == 1 and ballots[0].judge == CHECK and len(self._leaves) < _CACHE_LIMIT:
+            self._leaves[self._leaf_key(criterion, ballots[0])] = line
         return line
+
+    def _known_leaf(self, criterion: Criterion, ballots: Sequence[Ballot]) -> Line | None:
+        if len(ballots) != 1 or ballots[0].judge != CHECK:
+            return None
+        return self._leaves.get(self._leaf_key(criterion, ballots[0]))
+
+    def _leaf_key(self, criterion: Criterion, ballot: Ballot) -> tuple[object, ...]:
+        return criterion.id, *map(id, map(ballot.marks.get, self._keys[criterion.id]))
 
     def _item(self, criterion: Criterion, item: Item, ballots: Sequence[Ballot]) -> ItemLine:
         key = (criterion.id, item.id)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import NamedTuple
 
 from honestone.core.numbers import ZERO, show_bar, show_points
 from honestone.core.rubric import Rubric
@@ -38,8 +39,7 @@ class Verdict:
         return self.outcome is Outcome.PASS
 
 
-@dataclass(frozen=True, slots=True)
-class _Bar:
+class _Bar(NamedTuple):
     """One condition on one interval. `strictly`: reaching the bar is not enough (required means above 0)."""
 
     low: Fraction

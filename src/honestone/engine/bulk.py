@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from honestone.core.artifact import Version
 from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.checks import Answer, TextCheck
-from honestone.core.events import JUDGED
+from honestone.core.events import CHECKED
 from honestone.core.rubric import Key, Rubric
 from honestone.ports import Checker, Store
 
@@ -26,8 +26,7 @@ CHUNK = 200
 _REMEMBERED = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class BulkJudged:
+class BulkJudged(NamedTuple):
     """One artifact: its ballot, and the marks as recorded."""
 
     path: str
@@ -118,7 +117,7 @@ class TextBench:
         """Chunk by chunk, in order; what is new has been kept when its chunk is handed out."""
         waiting = iter(loaded)
         while chunk := list(islice(waiting, CHUNK)):
-            keys = [f"checks:{contract}:{version.digest}" for _, version in chunk]
+            keys = [f"checks:{contract[7:39]}:{version.digest[7:]}" for _, version in chunk]
             known = {} if fresh else store.replies(keys)
             out: list[BulkJudged] = []
             new: dict[str, msgspec.Raw] = {}
@@ -165,13 +164,6 @@ def _ballot(parts: Sequence[_Part]) -> Ballot:
     return Ballot(judge=CHECK, marks=marks, abstained=abstained)
 
 
-def judged_event(judged: BulkJudged) -> dict[str, Any]:
-    """The `judged` event of one artifact, with what the checks said as it was recorded."""
-    checked = {"judge": CHECK, "state": "AVAILABLE", "checked": judged.recorded}
-    return {
-        "type": JUDGED,
-        "path": judged.path,
-        "digest": judged.version.digest,
-        "ballots": [checked],
-        "spend": {},
-    }
+def checked_event(chunk: Sequence[BulkJudged]) -> dict[str, Any]:
+    """One event for a chunk: each artifact with what the checks said, as it was recorded."""
+    return {"type": CHECKED, "artifacts": [[j.path, j.version.digest, j.recorded] for j in chunk]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from honestone.core import events
 from honestone.core.artifact import Artifact
 from honestone.core.ballot import Ballot, ballot_to_plain
 from honestone.core.events import Event
-from honestone.engine.bulk import TextBench, judged_event
+from honestone.engine.bulk import TextBench, checked_event
 from honestone.engine.judging import Bench
 from honestone.engine.meter import Spend
 from honestone.engine.versions import version_blobs
@@ -20,7 +21,7 @@ from honestone.ports import Observer, Store, Target
 from honestone.system.files import Loaded, load_artifact, load_file, printable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Judgement:
     """What was made of one artifact. `text` is what quotes are looked up in; `error` says why nothing was judged."""
 
@@ -120,10 +121,11 @@ class Evaluation:
         )  # fmt: skip
 
     def _judge_texts(self, texts: TextBench, paths: Sequence[Path]) -> Iterator[Judgement]:
+        gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
         loaded = ((printable(path), load_file(path, max_bytes=self.max_bytes)) for path in paths)
         done = 0
         for chunk in texts.judge_all(loaded, self.store, self.contract, fresh=self.fresh):
-            self.store.append_many(self.run, [judged_event(judged) for judged in chunk])
+            self.store.append(self.run, checked_event(chunk))
             self.observer.progress(done, len(paths), "checking")
             for judged in chunk:
                 yield Judgement(

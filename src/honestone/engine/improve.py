@@ -21,6 +21,7 @@ from honestone.core.loop import (
     LoopState,
     Policy,
     Propose,
+    Result,
     RollBack,
     Stop,
     decide,
@@ -32,6 +33,9 @@ from honestone.engine.panel import Seat
 from honestone.engine.versions import load_version, version_blobs
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
 from honestone.system.files import deliver, load_artifact, make_copy, read_back
+
+UNFINISHED = ".honestone-"
+"""How the names of the temporary files begin that `write_atomically` makes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +89,12 @@ class Improvement:
         """Go on until core says stop. Whatever kills it, the same call on the same events goes on where it was."""
         self._finish_delivery()
         while True:
+            # Here and nowhere else: a kill between accepting and delivering is made good before anything else happens.
+            self._deliver()
             action = decide(self.state, self._policy)
             if isinstance(action, Stop):
-                self._deliver()
+                if action.result is not Result.COULD_NOT_JUDGE:
+                    self._deliver_elsewhere()
                 if self.state.finished is None:
                     self._finish(action)
                 return action
@@ -103,7 +110,6 @@ class Improvement:
                 self._record(
                     events.ACCEPTED, round=self.state.rounds[-1].number, version=version, reason=reason
                 )
-                self._deliver()
             case RollBack(reason=reason):
                 self._record(events.REJECTED, round=self.state.rounds[-1].number, reason=reason)
 
@@ -254,18 +260,44 @@ class Improvement:
         best = self.state.best
         if self._place.dry_run or best == self.state.delivered:
             return
-        if self._place.output is not None:
-            self._record(events.DELIVERING, version=best)
-            self._place.output.parent.mkdir(parents=True, exist_ok=True)
-            if self._version(best).is_folder:
-                self._place.output.mkdir(exist_ok=True)
-            deliver(self._place.output, self._version(self.state.delivered), self._version(best))
-            self._record(events.DELIVERED, version=best)
-            return
-        self._require_untouched(self.state.delivered)
+        if self._place.output is None:
+            self._require_untouched(self.state.delivered)
         self._record(events.DELIVERING, version=best)
-        deliver(self._place.path, self._version(self.state.delivered), self._version(best))
+        self._write(best)
         self._record(events.DELIVERED, version=best)
+
+    def _deliver_elsewhere(self) -> None:
+        """At the end, `--output` holds the best version, also when that is the original."""
+        best = self._version(self.state.best)
+        if self._place.output is None or self._place.dry_run or self._found(best, best).digest == best.digest:
+            return
+        self._record(events.DELIVERING, version=best.digest)
+        self._write(best.digest)
+        self._record(events.DELIVERED, version=best.digest)
+
+    def _write(self, digest: str) -> None:
+        """Only what differs on disk is written, so that a delivery that is killed again and again gets done all the same."""
+        before, after = self._version(self.state.delivered), self._version(digest)
+        found = self._found(before, after)
+        if found.digest != after.digest:
+            deliver(self._target, found, after)
+
+    @property
+    def _target(self) -> Path:
+        return self._place.output or self._place.path
+
+    def _found(self, before: Version, after: Version) -> Version:
+        """What is on disk of two versions. Other files in an `--output` folder are none of our business."""
+        try:
+            found = load_artifact(
+                self._target, exclude=self._place.exclude, max_bytes=self._place.max_bytes
+            ).version
+        except FileError:
+            return Version({}, is_folder=True)
+        if not found.is_folder:
+            return found
+        ours = {*before.files, *after.files}
+        return Version({name: e for name, e in found.files.items() if name in ours}, is_folder=True)
 
     def _require_untouched(self, expected: str) -> None:
         if self.on_disk().digest != expected:
@@ -280,9 +312,10 @@ class Improvement:
         if target is None:
             return
         before, after = self._version(self.state.delivered), self._version(target)
+        sweep(self._target, before, after)
         if self._place.output is None and not is_mix(self.on_disk(), before, after):
             self._require_untouched(target)
-        deliver(self._place.output or self._place.path, before, after)
+        self._write(target)
         self._record(events.DELIVERED, version=target)
 
     def on_disk(self) -> Version:
@@ -297,6 +330,19 @@ def is_mix(found: Version, before: Version, after: Version) -> bool:
     """Whether every file is as in one version or the other: a delivery that was cut off."""
     paths = {*found.files, *before.files, *after.files}
     return all(found.files.get(path) in (before.files.get(path), after.files.get(path)) for path in paths)
+
+
+def sweep(root: Path, before: Version, after: Version) -> None:
+    """Remove what a delivery that was killed left half-written: a temporary file with the beginning of one of its own."""
+    near = root.rglob(f"{UNFINISHED}*") if after.is_folder else root.parent.glob(f"{UNFINISHED}*")
+    for path in list(near):
+        name = path.relative_to(root).as_posix() if after.is_folder else path.name
+        if name in before.files or name in after.files or path.is_symlink() or not path.is_file():
+            continue
+        data = path.read_bytes()
+        # Beside a file others may be writing right now, so there an empty one may be theirs.
+        if (data or after.is_folder) and any(e.data.startswith(data) for e in after.files.values()):
+            path.unlink(missing_ok=True)
 
 
 def _names(seats: list[Seat]) -> str:
@@ -316,6 +362,9 @@ def require_resumable(place: Place, state: LoopState, store: Store, run: str) ->
         return
     if state.delivering is not None:
         before, after = load_version(store, state.delivered), load_version(store, state.delivering)
+        if place.output is None:
+            sweep(place.path, before, after)
+            found = current_version(place)
         if is_mix(found, before, after):
             return
     raise UsageError(

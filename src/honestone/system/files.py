@@ -143,6 +143,8 @@ def _walk(root: Path, notes: list[str]) -> Iterator[Path]:
             path = here / name
             if path.is_symlink():
                 notes.append(f"left out {path.relative_to(root)}: a link")
+            elif printable(path.relative_to(root)) != str(path.relative_to(root)):
+                notes.append(f"left out {printable(path.relative_to(root))}: its name is not UTF-8")
             elif name not in NEVER_PART and not name.endswith(".pyc"):
                 if path.is_file():
                     yield path

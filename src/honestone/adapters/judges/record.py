@@ -18,7 +18,6 @@ from honestone.core.errors import FileError
 from honestone.core.question import Question
 from honestone.ports import CallFailed, Reply, Request
 
-
 _HINT = "record:FILE takes JSON, or one JSON object a line, in the shape that script judges print"
 
 

@@ -1,0 +1,384 @@
+"""`honestone demo`: a whole run on a copy of an example, by the ordinary commands. Offline; nothing of it is recorded.
+
+It copies an example, says what is judged and by what, and calls `eval` and `improve` as a person would type them there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from honestone.cli import options as shared
+from honestone.core.errors import FileError, HonestoneError, UsageError
+
+if TYPE_CHECKING:
+    from honestone.core.rubric import Rubric
+    from honestone.report.draw import Style
+
+FOLDER = "honestone-demo"
+_RUBRIC = "rubric.yaml"
+_MOST_NAMES = 1000
+_LABEL = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One folder of `examples/`: what in it is judged, and what a stranger should know of it first."""
+
+    artifact: str
+    about: str
+    watch: str
+
+
+EXAMPLES: Mapping[str, Example] = {
+    "readme": Example(
+        artifact="project/README.md",
+        about="the README of a small program. It was written for an older version, is unfinished and too long.",
+        watch="One of the fixes is too greedy: to make the text shorter it drops the longest section, whatever that "
+        "is. See what becomes of that.",
+    ),
+    "package": Example(
+        artifact="project",
+        about="a small Python package. A test fails, it prints when it is imported, and it has habits that hide errors.",
+        watch="The tests have a floor of 100: while one fails nothing else can make up for it, so they come first.",
+    ),
+    "skill": Example(
+        artifact="csv-summary",
+        about="an agent skill. Its name is no valid one, its description too long, and the command it shows misspelt.",
+        watch="Text that no step needs is not deleted, but moved to a page that is linked; the links are followed.",
+    ),
+}
+
+
+@click.command("demo", short_help="A whole run, offline, on real files.")
+@click.argument("name", type=click.Choice(list(EXAMPLES)), default="readme")
+@click.option(
+    "--dir", "folder", type=shared.PATH, default=None, metavar="DIR",
+    help=f"The folder to make. [{FOLDER}; a number is added when it is there]",
+)  # fmt: skip
+@click.option("--keep/--no-keep", default=True, help="Keep the folder. [keep]")
+@shared.json_option
+@shared.quiet_option
+def demo(name: str, folder: Path | None, keep: bool, as_json: bool, quiet: bool) -> int:
+    """A whole run, offline, on real files: readme, package or skill.
+
+    Copies an example to a new folder, scores it, and improves it until it passes: programs judge it, programs work out
+    every edit from what the file holds, and what makes it worse is rolled back. Exits as `improve` does.
+    """
+    example = EXAMPLES[name]
+    source = examples_folder() / name
+    place = make_folder(folder)
+    shown = _shown(place)
+    try:
+        copy_example(source, place)
+        with _inside(place):
+            return _Demo(name, example, shown, keep=keep, as_json=as_json, quiet=quiet).run()
+    finally:
+        if not keep:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def examples_folder() -> Path:
+    """Where the examples are: in the installed package, or in the checkout that it runs from."""
+    here = Path(__file__).resolve()
+    for place in (here.parent.parent / "_examples", *(one / "examples" for one in here.parents[3:4])):
+        if all((place / name / _RUBRIC).is_file() for name in EXAMPLES):
+            return place
+    raise UsageError("the examples are not part of this installation", hint="install honestone again")
+
+
+# ------------------------------------------------------------------------------------------------------- the folder
+
+
+def make_folder(wanted: Path | None) -> Path:
+    """A new folder. Never one that is there, unless it was named and is empty.
+
+    Where the working directory cannot be written, and no folder was named, it is a temporary one.
+    """
+    try:
+        return _new_folder(wanted or Path(FOLDER), may_be_empty=wanted is not None)
+    except OSError as error:
+        if wanted is not None:
+            raise FileError(
+                f"cannot make the folder {str(wanted)!r}: {error.strerror or error}",
+                hint="name another --dir",
+            ) from None
+    try:
+        return Path(tempfile.mkdtemp(prefix=f"{FOLDER}-")).resolve()
+    except OSError as error:
+        raise FileError(
+            f"neither the working directory nor a temporary folder can be written: {error.strerror or error}",
+            hint="honestone demo --dir DIR",
+        ) from None
+
+
+def _new_folder(wanted: Path, *, may_be_empty: bool) -> Path:
+    """The first free name of `x`, `x-2`, `x-3`. Making it is what proves it free: two demos may start at once."""
+    path = Path(os.path.abspath(wanted))
+    if may_be_empty and path.is_dir() and not any(path.iterdir()):
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for number in islice(count(1), _MOST_NAMES):
+        free = path if number == 1 else path.with_name(f"{path.name}-{number}")
+        try:
+            free.mkdir()
+        except FileExistsError:
+            continue
+        return free
+    raise FileError(
+        f"{str(wanted)!r} and {_MOST_NAMES - 1} more are there already", hint="name another --dir"
+    )
+
+
+def copy_example(source: Path, place: Path) -> None:
+    """Files with their content alone: an installed package may be read-only, its copy must not be."""
+    from honestone.system.files import NEVER_PART
+
+    try:
+        for path in sorted(source.rglob("*")):
+            inside = path.relative_to(source)
+            if NEVER_PART.intersection(inside.parts) or path.suffix == ".pyc":
+                continue
+            if path.is_dir():
+                (place / inside).mkdir(exist_ok=True)
+            else:
+                shutil.copyfile(path, place / inside)
+    except OSError as error:
+        raise FileError(f"cannot copy the example to {str(place)!r}: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def _inside(place: Path) -> Iterator[None]:
+    """Work in the folder, as somebody would who had typed `cd`, with its own store and the Python that runs us.
+
+    The example's tools are started as `python3`: with ours first on PATH they run also where no other is installed.
+    """
+    before, environ = _working_directory(), dict(os.environ)
+    os.environ.pop("HONESTONE_HOME", None)
+    os.environ["PATH"] = os.pathsep.join(_search_path())
+    os.chdir(place)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(environ)
+        if before is not None:
+            with contextlib.suppress(OSError):
+                os.chdir(before)
+
+
+def _search_path() -> list[str]:
+    ours = os.path.dirname(sys.executable) if sys.executable else ""
+    first = [ours] if ours and os.path.exists(os.path.join(ours, "python3")) else []
+    return [*first, os.environ.get("PATH") or os.defpath]
+
+
+def _working_directory() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # somebody removed it
+        return None
+
+
+# ---------------------------------------------------------------------------------------------------------- the run
+
+
+class _Demo:
+    """One demo in its folder, which is the working directory now; `shown` is its name as seen from where it was typed."""
+
+    def __init__(
+        self, name: str, example: Example, shown: str, *, keep: bool, as_json: bool, quiet: bool
+    ) -> None:
+        from honestone.cli.progress import style_for
+
+        self._name = name
+        self._example = example
+        self._shown = shown
+        self._keep = keep
+        self._as_json = as_json
+        self._quiet = quiet
+        self._style = style_for(sys.stdout)
+        self._words = [example.artifact, "--rubric", _RUBRIC]
+
+    def run(self) -> int:
+        if self._as_json or self._quiet:
+            return self._run_plainly()
+        from honestone.cli.eval import eval_
+        from honestone.cli.improve import improve
+        from honestone.cli.wiring import load_rubric
+
+        self._tell(_opening(self._style, self._name, self._example, self._shown, load_rubric(Path(_RUBRIC))))
+        self._type("eval", *self._words)
+        _call(eval_, self._words)
+        self._tell(_before_the_loop(self._style, self._example))
+        self._type("improve", *self._words)
+        code = _call(improve, self._words)
+        self._tell(_closing(self._style, self._example, self._shown, kept=self._keep))
+        return code
+
+    def _run_plainly(self) -> int:
+        """The document or the report alone on stdout; where it happens on stderr."""
+        from honestone.cli.improve import improve
+        from honestone.report.draw import clean
+
+        if not self._quiet:
+            print(f"in {clean(self._shown)}: honestone improve {' '.join(self._words)}", file=sys.stderr)
+        extra = (["--json"] if self._as_json else []) + (["--quiet"] if self._quiet else [])
+        return _call(improve, [*self._words, *extra])
+
+    def _tell(self, lines: list[str]) -> None:
+        from honestone.cli.printing import write
+
+        write(self._style.finish(lines))
+
+    def _type(self, *words: str) -> None:
+        """The command as a person would type it in this folder."""
+        self._tell([self._style.paint(f"$ honestone {' '.join(words)}", "bold"), ""])
+
+
+def _call(command: click.Command, words: list[str]) -> int:
+    """An ordinary command, in this process, with its exit code."""
+    code: Any = command.main(args=words, prog_name=f"honestone {command.name}", standalone_mode=False)
+    if not isinstance(code, int):
+        raise HonestoneError(f"honestone {command.name} ended without an exit code")
+    return code
+
+
+# -------------------------------------------------------------------------------------------------------- the words
+
+
+def _opening(style: Style, name: str, example: Example, shown: str, rubric: Rubric) -> list[str]:
+    """What is judged, by what, who edits and when it passes: before anything is done."""
+    from honestone.core.numbers import show_bar
+
+    floors = {criterion.id: rubric.floor_of(criterion, parent) for criterion, parent in rubric.walk()}
+    strict = [f"{id} {show_bar(floor)}" for id, floor in floors.items() if floor > rubric.floor]
+    return [
+        style.paint(f"Demo: {rubric.title[:1].lower()}{rubric.title[1:]}", "bold"),
+        "",
+        *_wrapped(
+            style,
+            f"This is a real run. A copy of the example `{name}` is in {shown}; everything below happens "
+            "there, without a network and without a model.",
+        ),
+        "",
+        *_row(style, "judged", f"{example.artifact}: {example.about}"),
+        *_row(style, "by", f"{_RUBRIC}: {len(rubric.criteria)} criteria, {_questions(rubric)}"),
+        *_row(style, "edited by", f"the rubric's `fix:` commands, {_fixes(rubric)} programs in tools/ that work out "
+              "each edit from what the file holds. A model could do it as well; here none is needed."),
+        *_row(style, "passes when", f"the weighted mean is {show_bar(rubric.threshold)} or more and no criterion is below "
+              f"its floor ({show_bar(rubric.floor)}; {', '.join(strict)})."),
+        "",
+        "First the score as it stands:",
+        "",
+    ]  # fmt: skip
+
+
+_WHO_ANSWERS = {
+    "command": "by running a program",
+    "pytest": "by running tests",
+    "python": "by a function in checks.py",
+    "links-resolve": "by following links",
+}
+
+
+def _questions(rubric: Rubric) -> str:
+    """How many items there are, and what answers them."""
+    kinds = Counter(
+        _WHO_ANSWERS.get(item.check.kind, "by looking at the text")
+        for _, item in rubric.questions()
+        if item.check is not None
+    )
+    who = ", ".join(f"{number} {how}" for how, number in kinds.most_common())
+    return f"{kinds.total()} yes/no items, all answered by code ({who})."
+
+
+def _fixes(rubric: Rubric) -> int:
+    """How many different programs there are among the fix commands."""
+    commands = [item.fix for _, item in rubric.questions() if item.fix]
+    return len({word for command in commands for word in command.split() if word.endswith(".py")})
+
+
+def _before_the_loop(style: Style, example: Example) -> list[str]:
+    return [
+        "",
+        *_wrapped(
+            style,
+            "Now the loop. Each round takes one criterion: first those below their floor, then the lowest. After "
+            "an edit every criterion is measured again. What is worse than before is rolled back, and a criterion whose "
+            "edits were rejected twice lets another go first.",
+        ),
+        *_wrapped(style, example.watch),
+        "",
+    ]
+
+
+def _closing(style: Style, example: Example, shown: str, *, kept: bool) -> list[str]:
+    """Where everything is, and the commands for a file of one's own."""
+    where = [
+        *_row(style, "folder", shown if kept else f"{shown} (removed again, as --no-keep says)"),
+        *_row(style, "improved", f"{example.artifact}, in place"),
+        *_row(style, "asked", f"{_RUBRIC}; the programs that check and fix are in tools/"),
+        *_row(style, "kept", ".honestone/: every version, answer and decision, and the report"),
+    ]
+    look = [
+        *_command(style, f"cd {shlex.quote(shown)}", ""),
+        *_command(style, "honestone show last --format diff", "what every round changed"),
+        *_command(style, f"honestone show last --version original{_stdout_of(example)}", "how it was before"),
+    ]
+    own = [
+        *_command(style, "honestone init", "a starter rubric.yaml for the document it finds here"),
+        *_command(style, "honestone doctor", "which models can judge and edit on this machine"),
+        *_command(style, f"honestone eval README.md --rubric {_RUBRIC}", "score it"),
+        *_command(
+            style, f"honestone improve README.md --rubric {_RUBRIC} --worker claude", "have it improved"
+        ),
+    ]
+    lines = ["", style.paint("Where everything is", "bold"), *where]
+    if kept:
+        lines += ["", style.paint("Look closer", "bold"), *look]
+    return [*lines, "", style.paint("With a file of your own", "bold"), *own]
+
+
+def _stdout_of(example: Example) -> str:
+    """A folder's version is printed file by file: long, so it is worth a pager."""
+    return "" if example.artifact.endswith(".md") else " | less"
+
+
+def _command(style: Style, command: str, what: str) -> list[str]:
+    """`  command   # what it does`, the remark below the command where the line is too short for both."""
+    if not what:
+        return [f"  {style.paint(command, 'cyan')}"]
+    gap = max(2, 58 - len(command))
+    if len(command) + gap + len(what) + 4 > style.columns:
+        return [f"  {style.paint('# ' + what, 'dim')}", f"  {style.paint(command, 'cyan')}"]
+    return [f"  {style.paint(command, 'cyan')}{' ' * gap}{style.paint('# ' + what, 'dim')}"]
+
+
+def _row(style: Style, label: str, text: str) -> list[str]:
+    first = f"  {label:<{_LABEL}} "
+    return _wrapped(style, text, first=first, rest=" " * len(first))
+
+
+def _wrapped(style: Style, text: str, *, first: str = "", rest: str | None = None) -> list[str]:
+    from honestone.report.draw import clean, wrap
+
+    return wrap(clean(text), min(style.columns, 100), first=first, rest=rest)
+
+
+def _shown(place: Path) -> str:
+    """A folder as one would name it from here: by its name alone where that is enough."""
+    here = _working_directory()
+    return place.name if here is not None and str(place.parent) == here else str(place)
