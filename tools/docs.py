@@ -147,12 +147,20 @@ def tell(name: str, text: str, folder: Path, environment: Mapping[str, str]) -> 
             place.write_text("\n".join(block.lines) + "\n", encoding="utf-8")
         elif block.is_console:
             new = list(_run_block(block, folder, environment, neat, told.problems, name))
-            if block.fence in new:
-                told.problems.append(f"{name}: an output holds {block.fence!r}: give its block a longer fence")
+            told.problems += [f"{name}: {why}" for why in _unreadable(block, new)]
             lines[block.start + shift : block.end + shift] = new
             shift += len(new) - len(block.lines)
     told.text = "\n".join(lines) + "\n"
     return told
+
+
+def _unreadable(block: Block, new: list[str]) -> Iterator[str]:
+    """Outputs that would be read as something else the next time."""
+    if block.fence in new:
+        yield f"an output holds {block.fence!r}: give its block a longer fence"
+    written = [line for command in commands_of(block) for line in command.shown]
+    if [line for line in new if line.startswith(("$ ", "> "))] != written:
+        yield "an output has a line that looks like a command"
 
 
 def _run_block(
@@ -160,7 +168,7 @@ def _run_block(
 ) -> Iterator[str]:
     is_demo = "demo" in block.words
     for command in commands_of(block):
-        script = "honestone demo" if is_demo else command.script
+        script = "honestone demo 2> notes.txt" if is_demo else command.script
         ended = subprocess.run(
             ["bash", "-c", script], cwd=folder, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, timeout=PATIENCE, check=False,
@@ -171,6 +179,8 @@ def _run_block(
             problems.append(
                 f"{name}: `{command.script}` ended with {code}, not {command.exit}:\n{output[-2000:]}"
             )
+        if "Traceback (most recent call last)" in output:
+            problems.append(f"{name}: `{command.script}` shows a traceback:\n{output[-2000:]}")
         yield from command.shown
         if "silent" not in block.words:
             tidy = neat(output).splitlines()
@@ -203,10 +213,14 @@ class Neat:
 
 
 def excerpts(lines: list[str]) -> list[str]:
-    """The demo's telling lines: its ends, with the middle left out where it is long."""
-    if len(lines) <= 26:
+    """The demo's telling part: the loop's verdict, the scores before and after, and every round."""
+    try:
+        loop = next(n for n, line in enumerate(lines) if line.startswith("$ honestone improve"))
+        start = next(n for n, line in enumerate(lines) if n > loop and line)
+        end = next(n for n, line in enumerate(lines) if n > start and line in ("Not met", "Judges"))
+    except StopIteration:
         return lines
-    return [*lines[:12], "...", *lines[-12:]]
+    return ["...", *lines[start:end], "..."]
 
 
 @contextmanager
@@ -310,7 +324,7 @@ CHECKS_CLOSING = """
 never your own path; a time limit, after which the whole process group is ended; limits on memory, CPU and output; and an
 environment without keys (`--pass-env NAME` lets one variable through). Where bubblewrap works they also get no network,
 a read-only file system and an empty home. `--sandbox bwrap` insists on that, `--sandbox none` goes without, and the
-scorecard's JSON says which was used.
+run's record holds which was used.
 
 A check that cannot run at all (its program is missing inside the copy, its schema is broken) is not a no. It abstains
 with the reason, and the score becomes a range.
@@ -342,7 +356,9 @@ def _helps() -> Iterator[tuple[list[str], str]]:
 
     from honestone.cli.main import cli
 
-    def walk(command: click.Command, words: list[str], parent: click.Context | None) -> Iterator[tuple[list[str], str]]:
+    def walk(
+        command: click.Command, words: list[str], parent: click.Context | None
+    ) -> Iterator[tuple[list[str], str]]:
         name = words[-1] if words else "honestone"
         settings = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
         context = click.Context(command, info_name=name, parent=parent, terminal_width=100, **settings)  # type: ignore[arg-type]
@@ -381,6 +397,8 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         if given.check:
             problems.append(f"{name} is stale: run `make docs`")
+        elif page.problems:
+            print(f"left {name} as it is", file=sys.stderr)
         else:
             path.write_text(page.text, encoding="utf-8")
             print(f"wrote {name}")

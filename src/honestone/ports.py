@@ -292,8 +292,8 @@ class Store(Protocol):
         """The newest unfinished run of this identity."""
         ...
 
-    def reply(self, key: str) -> dict[str, Any] | None:
-        """The newest recorded reply to this request."""
+    def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
+        """The newest recorded reply to this request, unless it is older than `since` (ISO time)."""
         ...
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None: ...

@@ -27,6 +27,7 @@ import os
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -340,6 +341,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._runs: dict[str, _Run] = {}
         self._replies: dict[str, str] = {}
+        self._kept_at: dict[str, str] = {}
         self._blobs: dict[str, bytes] = {}
 
     def start_run(
@@ -384,11 +386,13 @@ class MemoryStore:
     def unfinished(self, identity: str) -> RunInfo | None:
         return next((r for r in self.runs() if r.identity == identity and r.finished is None), None)
 
-    def reply(self, key: str) -> dict[str, Any] | None:
-        return json.loads(self._replies[key]) if key in self._replies else None
+    def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
+        known = key in self._replies and self._kept_at.get(key, "") >= (since or "")
+        return json.loads(self._replies[key]) if known else None
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
         self._replies[key] = json.dumps(reply)
+        self._kept_at[key] = datetime.now(UTC).isoformat(timespec="milliseconds")
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
         return {key: self._replies[key].encode() for key in keys if key in self._replies}
@@ -397,7 +401,8 @@ class MemoryStore:
         import msgspec
 
         for key, reply in replies.items():
-            self._replies[key] = msgspec.json.encode(reply).decode()
+            # What is kept in bulk may hold JSON that is encoded already.
+            self.keep_reply(key, judge, msgspec.json.decode(msgspec.json.encode(reply)))
 
     def blob(self, digest: str) -> bytes | None:
         return self._blobs.get(digest)
@@ -697,6 +702,8 @@ def _check_replies(store: Store) -> None:
     store.keep_reply("key", "judge", {"text": "second"})
     store.keep_reply("other", "judge", {"text": "lone \ud800 surrogate"})
     _require(store.reply("key") == {"text": "second"}, "of several replies to one request the newest counts")
+    _require(store.reply("key", since="9999") is None, "a reply from before `since` does not count")
+    _require(store.reply("key", since="1970") is not None, "a reply from after `since` counts")
     kept = store.reply("other")
     _require(kept is not None and kept["text"].startswith("lone "), "a reply in any text must be kept")
     found = store.replies(["key", "unknown"])

@@ -25,7 +25,15 @@ from honestone.core.question import Question
 from honestone.ports import Brief, WorkDone
 from honestone.testing import ScriptedJudge, ScriptedWorker
 
-STORE_WRITES = ("keep_blobs", "start_run", "append", "append_many", "keep_reply", "keep_replies", "finish_run")
+STORE_WRITES = (
+    "keep_blobs",
+    "start_run",
+    "append",
+    "append_many",
+    "keep_reply",
+    "keep_replies",
+    "finish_run",
+)
 
 
 def log(line: str) -> None:
@@ -71,10 +79,10 @@ def worker(name: str) -> ScriptedWorker:
 
 
 def change_folder(place: Path, focus: str) -> None:
-    """Files come, go and become programs, so that one delivery is several writes."""
+    """Files come, go and become programs, so that one delivery is several writes. (What a worker does is not counted.)"""
     if focus == "a":
-        (place / "old" / "first.md").unlink()
-        (place / "old" / "second.md").unlink()
+        os.remove(place / "old" / "first.md")
+        os.remove(place / "old" / "second.md")
         (place / "tool.sh").chmod(0o755)
     (place / "parts").mkdir(exist_ok=True)
     (place / "parts" / f"{focus}.md").write_text(f"part {focus}\n")
@@ -92,7 +100,9 @@ class Point:
 
 
 def entry_points(*, group: str) -> list[Point]:
-    return {"honestone.judges": [Point("words", judge)], "honestone.workers": [Point("words", worker)]}.get(group, [])
+    return {"honestone.judges": [Point("words", judge)], "honestone.workers": [Point("words", worker)]}.get(
+        group, []
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------- killing

@@ -15,7 +15,8 @@ from commands import known_options, options_in, run, shown_commands, stage
 def problem(page: str, question: str) -> str:
     with stage() as folder:
         if question == "options":
-            unknown = [name for name in options_in(page) if name not in known_options(folder)]
+            known = known_options(folder)
+            unknown = [name for name in options_in(page) if name not in known]
             return f"no such option: {', '.join(unknown)}" if unknown else ""
         shown = shown_commands(page)
         if not shown:

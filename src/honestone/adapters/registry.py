@@ -178,7 +178,7 @@ def _model(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring, timeout: 
         raise SettingsError(
             f"`{spec}` names no model", hint=f'add model = "..." to [judges.{spec}], or say {provider}:MODEL'
         )
-    return make_model(
+    made = make_model(
         provider,
         model,
         base_url=known.get("base_url"),
@@ -187,6 +187,20 @@ def _model(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring, timeout: 
         parameters=known.get("parameters"),
         concurrency=known.get("concurrency"),
     )
+    from honestone.adapters.models.priced import PricedModel
+
+    return PricedModel(made, provider, model, wiring.settings.prices)
+
+
+def make_self_judge(worker: str, wiring: Wiring) -> Judge | None:
+    """The worker's own model as a judge (`--self`), or None where the worker is no model."""
+    entry = wiring.settings.workers.get(worker)
+    if entry is None and worker not in CLIS and worker.partition(":")[0] not in PROVIDERS:
+        return None
+    try:
+        return _prompted(f"self:{worker}", _model(worker, entry, wiring, wiring.judge_timeout))
+    except CallFailed:
+        return None
 
 
 def _cli(known: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ FOLDER = "honestone-demo"
 _RUBRIC = "rubric.yaml"
 _MOST_NAMES = 1000
 _LABEL = 12
+_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +226,10 @@ class _Demo:
         self._tell(_before_the_loop(self._style, self._example))
         self._type("improve", *self._words)
         code = _call(improve, self._words)
-        self._tell(_closing(self._style, self._example, self._shown, kept=self._keep))
+        if code == _INTERRUPTED:
+            self._tell(_interrupted(self._style, self._shown, self._words, kept=self._keep))
+        else:
+            self._tell(_closing(self._style, self._example, self._shown, kept=self._keep))
         return code
 
     def _run_plainly(self) -> int:
@@ -320,6 +324,7 @@ def _before_the_loop(style: Style, example: Example) -> list[str]:
             "an edit every criterion is measured again. What is worse than before is rolled back, and a criterion whose "
             "edits were rejected twice lets another go first.",
         ),
+        "",
         *_wrapped(style, example.watch),
         "",
     ]
@@ -328,43 +333,56 @@ def _before_the_loop(style: Style, example: Example) -> list[str]:
 def _closing(style: Style, example: Example, shown: str, *, kept: bool) -> list[str]:
     """Where everything is, and the commands for a file of one's own."""
     where = [
-        *_row(style, "folder", shown if kept else f"{shown} (removed again, as --no-keep says)"),
+        *_row(style, "folder", shown),
         *_row(style, "improved", f"{example.artifact}, in place"),
         *_row(style, "asked", f"{_RUBRIC}; the programs that check and fix are in tools/"),
         *_row(style, "kept", ".honestone/: every version, answer and decision, and the report"),
     ]
-    look = [
-        *_command(style, f"cd {shlex.quote(shown)}", ""),
-        *_command(style, "honestone show last --format diff", "what every round changed"),
-        *_command(style, f"honestone show last --version original{_stdout_of(example)}", "how it was before"),
-    ]
-    own = [
-        *_command(style, "honestone init", "a starter rubric.yaml for the document it finds here"),
-        *_command(style, "honestone doctor", "which models can judge and edit on this machine"),
-        *_command(style, f"honestone eval README.md --rubric {_RUBRIC}", "score it"),
-        *_command(
-            style, f"honestone improve README.md --rubric {_RUBRIC} --worker claude", "have it improved"
-        ),
-    ]
-    lines = ["", style.paint("Where everything is", "bold"), *where]
+    look = {
+        f"cd {shlex.quote(shown)}": "",
+        "honestone show last --format diff": "what every round changed",
+        f"honestone show last --version original{_to_pager(example)}": "how it was before",
+    }
+    own = {
+        "honestone init": "write a starter rubric.yaml",
+        "honestone doctor": "who can judge and edit here",
+        f"honestone eval README.md --rubric {_RUBRIC}": "score it",
+        f"honestone improve README.md --rubric {_RUBRIC} --worker claude": "",
+    }
     if kept:
-        lines += ["", style.paint("Look closer", "bold"), *look]
-    return [*lines, "", style.paint("With a file of your own", "bold"), *own]
+        there = ["", style.paint("Where everything is", "bold"), *where]
+        there += ["", style.paint("Look closer", "bold"), *_commands(style, look)]
+    else:
+        there = ["", *_wrapped(style, f"{shown} is removed again, as --no-keep says.")]
+    return [*there, "", style.paint("With a file of your own", "bold"), *_commands(style, own)]
 
 
-def _stdout_of(example: Example) -> str:
-    """A folder's version is printed file by file: long, so it is worth a pager."""
+def _interrupted(style: Style, shown: str, words: list[str], *, kept: bool) -> list[str]:
+    if not kept:
+        return ["", *_wrapped(style, f"Interrupted. {shown} is removed again, as --no-keep says.")]
+    go_on = {
+        f"cd {shlex.quote(shown)}": "",
+        f"honestone improve {' '.join(words)}": "goes on where it stopped",
+    }
+    return ["", style.paint("Interrupted; to go on", "bold"), *_commands(style, go_on)]
+
+
+def _to_pager(example: Example) -> str:
+    """A folder's version is printed file by file, which is long."""
     return "" if example.artifact.endswith(".md") else " | less"
 
 
-def _command(style: Style, command: str, what: str) -> list[str]:
-    """`  command   # what it does`, the remark below the command where the line is too short for both."""
-    if not what:
-        return [f"  {style.paint(command, 'cyan')}"]
-    gap = max(2, 58 - len(command))
-    if len(command) + gap + len(what) + 4 > style.columns:
-        return [f"  {style.paint('# ' + what, 'dim')}", f"  {style.paint(command, 'cyan')}"]
-    return [f"  {style.paint(command, 'cyan')}{' ' * gap}{style.paint('# ' + what, 'dim')}"]
+def _commands(style: Style, commands: Mapping[str, str]) -> list[str]:
+    """A command a line, the remarks behind them in one column; above them where the lines are too short."""
+    column = max(len(command) for command, remark in commands.items() if remark) + 2
+    beside = all(2 + column + 2 + len(remark) <= style.columns for remark in commands.values() if remark)
+    lines = []
+    for command, remark in commands.items():
+        told = style.paint(f"# {remark}", "dim") if remark else ""
+        lines += [f"  {told}"] if remark and not beside else []
+        gap = " " * (column - len(command)) if beside else ""
+        lines.append(f"  {style.paint(command, 'cyan')}{gap + told if beside else ''}")
+    return lines
 
 
 def _row(style: Style, label: str, text: str) -> list[str]:

@@ -22,6 +22,7 @@ from honestone.cli.wiring import (
     limit,
     load_rubric,
     make_checker,
+    make_panel,
     make_seats,
     make_wiring,
     max_bytes,
@@ -40,7 +41,6 @@ from honestone.core.verdict import judge_gate
 from honestone.engine.evaluate import Evaluation, Judgement
 from honestone.engine.judging import Bench
 from honestone.engine.meter import Meter
-from honestone.engine.panel import Panel
 from honestone.report.documents import Known
 from honestone.system.files import Loaded, load_artifact, printable
 
@@ -54,6 +54,7 @@ _FEW = 500
 @click.option(
     "--target", default="identity", help="What makes the output that is judged: identity or cmd:COMMAND."
 )
+@click.option("--gate-only", is_flag=True, help="Stop asking judges once the verdict cannot change.")
 @click.option(
     "--input", "input_text", default=None, help="The input that a target gets. [the artifact's text]"
 )
@@ -65,6 +66,7 @@ def eval_(
     artifacts: tuple[str, ...],
     rubric_path: Path | None,
     target: str,
+    gate_only: bool,
     input_text: str | None,
     reference: str | None,
     form: str,
@@ -82,9 +84,9 @@ def eval_(
         _refuse_without_rubric(paths)
         raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT --rubric RUBRIC")
     with Progress(quiet=quiet) as progress:
-        return _Eval(judging, paths, rubric_path, target, input_text, reference, progress).run(
-            paths, "json" if as_json else form
-        )
+        return _Eval(
+            judging, paths, rubric_path, target, input_text, reference, progress, gate_only=gate_only
+        ).run(paths, "json" if as_json else form)
 
 
 def _refuse_without_rubric(artifacts: Sequence[Path]) -> None:
@@ -117,8 +119,11 @@ class _Eval:
         input_text: str | None,
         reference: str | None,
         progress: Progress,
+        *,
+        gate_only: bool,
     ) -> None:
         self._judging = judging
+        self._gate_only = gate_only
         self._progress = progress
         self._input = input_text
         self._reference = reference
@@ -136,7 +141,7 @@ class _Eval:
         self._seats = make_seats(names, wiring, looks=judging.looks)
         self._contract = contract_for(self._rubric, self._seats, self._checker, judging)
         self._contract_id = self._contract.id
-        self._rubric_name = str(rubric_path)
+        self._rubric_name = printable(rubric_path)
         self._known: Known = {}
         self._meter = Meter(
             calls=0, minutes=limit(judging.max_minutes, self._settings, "max_minutes", 24 * 60),
@@ -151,11 +156,9 @@ class _Eval:
             self._progress.note(self._preflight(len(paths)))
         with open_store_for(self._settings) as store:
             self._store = store
-            panel = Panel(
-                seats=self._seats, store=store, meter=self._meter, fresh=self._judging.fresh,
-                require_evidence=self._judging.evidence == "require",
-            )  # fmt: skip
-            self._bench = Bench(self._rubric, self._checker, panel)
+            panel = make_panel(self._seats, store, self._meter, self._judging)
+            gate_only = self._scorer if self._gate_only else None
+            self._bench = Bench(self._rubric, self._checker, panel, gate_only=gate_only)
             self._run = store.start_run(
                 kind="eval", subject=", ".join(printable(path) for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
                 identity="", contract=self._contract.id, first=self._started(),
@@ -195,7 +198,8 @@ class _Eval:
 
     def _started(self) -> Event:
         return {
-            "type": events.STARTED, "kind": "eval", "rubric": to_plain(self._rubric), "contract": dict(self._contract.document),
+            "type": events.STARTED, "kind": "eval", "rubric": to_plain(self._rubric), "rubric_path": self._rubric_name,
+            "contract": dict(self._contract.document),
             "contract_id": self._contract.id, "rule": str(self._judging.rule), "panel": [seat.id for seat in self._seats],
             "limits": {"calls": self._meter.calls, "minutes": self._meter.minutes, "usd": self._meter.usd},
         }  # fmt: skip
@@ -206,7 +210,7 @@ class _Eval:
         evaluation = Evaluation(
             run=self._run, bench=self._bench, store=self._store, contract=self._contract_id, observer=self._progress,
             target=self._target, input=self._input, reference=self._reference, exclude=self._exclude,
-            max_bytes=self._max_bytes, concurrency=int(self._settings.limits.get("concurrency", 8)),
+            max_bytes=self._max_bytes, concurrency=int(self._settings.limits.get("concurrency", 64 if self._seats else 8)),
             fresh=self._judging.fresh, has_folders=self._has_folders,
         )  # fmt: skip
         async for judgement in evaluation.judge_all(paths):

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from honestone.core import events
-from honestone.core.ballot import CHECK
+from honestone.core.ballot import (
+    CHECK,
+    Ballot,
+    Mark,
+    answer_problem,
+    ballot_from_plain,
+    ballot_to_plain,
+)
 from honestone.core.errors import StoreError
 from honestone.core.events import Event
 from honestone.core.loop import Limits, LoopState, fold
 from honestone.core.proposal import unified_diff
-from honestone.core.rubric import Rubric, from_plain
+from honestone.core.rubric import Item, Key, Rubric, from_plain
 from honestone.core.scorecard import Rule, Scorer
 from honestone.engine.meter import Spend, spend_from_plain
 from honestone.engine.versions import load_version
@@ -74,8 +82,40 @@ def judged_documents(
     for entry in log:
         for event in events.judged_in(entry):
             has_quotes = rubric is not None or scorer.rubric.asks_judges
+            if rubric is not None:
+                event = {**event, "ballots": _still_valid(event["ballots"], started, rubric)}
             text = event.get("output") or (text_of(store, event["digest"]) if has_quotes else None)
             yield judged_document(scorer, started, event, run=run, text=text)
+
+
+def _still_valid(ballots: Iterable[dict[str, Any]], started: Event, rubric: Rubric) -> list[dict[str, Any]]:
+    was = from_plain(started["rubric"])
+    return [ballot_to_plain(still_valid(ballot_from_plain(plain), was, rubric)) for plain in ballots]
+
+
+def still_valid(ballot: Ballot, was: Rubric, now: Rubric) -> Ballot:
+    """A ballot without the answers to questions that are others now: reworded, on a new scale, by another check."""
+    old, new = dict(was.questions()), dict(now.questions())
+    marks: dict[Key, Mark] = {}
+    abstained = {key: why for key, why in ballot.abstained.items() if key in new}
+    for key, mark in ballot.marks.items():
+        if (
+            key in new
+            and _is_same_question(old.get(key), new[key])
+            and not answer_problem(new[key], mark.answer)
+        ):
+            marks[key] = mark
+        elif key in new:
+            abstained[key] = "answered another question then"
+    return replace(ballot, marks=marks, abstained=abstained)
+
+
+def _is_same_question(old: Item | None, new: Item) -> bool:
+    return old is not None and (old.requirement, old.anchors, old.check) == (
+        new.requirement,
+        new.anchors,
+        new.check,
+    )
 
 
 def improvement_report(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,7 @@ from honestone.cli.wiring import (
     contract_for,
     limit,
     make_checker,
+    make_panel,
     make_seats,
     make_wiring,
     max_bytes,
@@ -34,7 +35,7 @@ from honestone.core import events
 from honestone.core.artifact import Entry, Version
 from honestone.core.ballot import CHECK
 from honestone.core.contract import differences, digest_json
-from honestone.core.errors import ContractMismatch, UsageError
+from honestone.core.errors import ContractMismatch, CouldNotJudge, UsageError
 from honestone.core.events import Event
 from honestone.core.focus import fixes_for
 from honestone.core.loop import (
@@ -50,6 +51,11 @@ from honestone.core.proposal import MAX_DIFF
 from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Line, Scorer
 from honestone.system.files import printable
+
+if TYPE_CHECKING:
+    from honestone.adapters.registry import Wiring
+    from honestone.engine.panel import Seat
+    from honestone.formats.settings import Settings
 
 
 @click.command("improve", short_help="Improve an artifact until it passes.")
@@ -85,6 +91,12 @@ from honestone.system.files import printable
     metavar="LINES",
     help=f"Changed lines in one round. [{MAX_DIFF}]",
 )
+@click.option(
+    "--self",
+    "self_judge",
+    is_flag=True,
+    help="Let the worker's own model judge where nobody else can: SELF-EVALUATED.",
+)
 @click.option("--dry-run", is_flag=True, help="Leave the file alone; the best version stays in the store.")
 @click.option("--output", type=shared.PATH, help="Deliver the best version there and leave the file alone.")
 @shared.judging_options
@@ -100,6 +112,7 @@ def improve(
     rounds: int | None,
     worker_timeout: float | None,
     max_diff: int | None,
+    self_judge: bool,
     dry_run: bool,
     output: Path | None,
     form: str,
@@ -120,7 +133,7 @@ def improve(
     with Progress(quiet=quiet) as progress:
         job = _Job(
             artifact, rubric_path, judging, worker_name=worker_name, holdouts=holdouts, policy=policy, rounds=rounds,
-            worker_timeout=worker_timeout, max_diff=max_diff, dry_run=dry_run, output=output, progress=progress,
+            worker_timeout=worker_timeout, max_diff=max_diff, self_judge=self_judge, dry_run=dry_run, output=output, progress=progress,
         )  # fmt: skip
         return job.run("json" if as_json else form)
 
@@ -140,6 +153,7 @@ class _Job:
         rounds: int | None,
         worker_timeout: float | None,
         max_diff: int | None,
+        self_judge: bool,
         dry_run: bool,
         output: Path | None,
         progress: Progress,
@@ -169,13 +183,30 @@ class _Job:
             rubric_folder=rubric_path.parent.resolve(), fixes=_fixes(rubric),
         )  # fmt: skip
         self._worker = make_worker(worker_name or _default_worker(rubric), wiring)
-        names = choose_judges(judging, rubric, self._settings)
+        own = self._self_seat(worker_name or "", wiring) if self_judge else None
+        names = _panel_names(judging, rubric, self._settings, own)
         _require_apart(names, holdouts, rubric)
-        self._panel = make_seats(names, wiring, looks=judging.looks)
+        self._panel = make_seats(names, wiring, looks=judging.looks) or ((own,) if own else ())
+        self._fallback = own if names else None
         self._holdouts = make_seats(holdouts, wiring) if rubric.asks_judges else ()
-        self._contract = contract_for(rubric, self._panel, self._checker, judging)
+        judges = (*self._panel, *((self._fallback,) if self._fallback else ()))
+        self._contract = contract_for(rubric, judges, self._checker, judging)
         self._limits = self._all_limits(rounds)
         self._rubric = rubric
+        self._rubric_name = printable(rubric_path)
+
+    def _self_seat(self, worker: str, wiring: Wiring) -> Seat:
+        from honestone.adapters.registry import make_self_judge
+
+        judge = make_self_judge(worker, wiring)
+        if judge is None:
+            raise UsageError(
+                f"--self has the worker's own model judge, but `{worker or 'fix'}` is no model that is here",
+                hint="name a --judge, or a worker that is an agent CLI or PROVIDER:MODEL",
+            )
+        from honestone.engine.panel import Seat
+
+        return Seat(id=judge.id, judge=judge)
 
     def _all_limits(self, rounds: int | None) -> Limits:
         count = int(limit(rounds, self._settings, "rounds", EFFORTS[self._judging.effort][2]))
@@ -249,7 +280,7 @@ class _Job:
         first: Event = {
             "type": events.STARTED, "kind": "improve",
             "artifact": {"path": self._place.named, "digest": version.digest, "is_folder": version.is_folder},
-            "rubric": to_plain(self._rubric), "contract": dict(self._contract.document), "contract_id": self._contract.id,
+            "rubric": to_plain(self._rubric), "rubric_path": self._rubric_name, "contract": dict(self._contract.document), "contract_id": self._contract.id,
             "rule": str(self._judging.rule), "policy": self._policy.name, "worker": self._worker.id,
             "panel": [seat.id for seat in self._panel], "holdouts": [seat.id for seat in self._holdouts],
             "limits": limits_to_plain(self._limits),
@@ -320,17 +351,15 @@ class _Job:
         from honestone.engine.improve import Improvement
         from honestone.engine.judging import Bench
         from honestone.engine.meter import Meter
-        from honestone.engine.panel import Panel
 
         resumed = len(log) > 1
         meter = Meter(
             calls=self._limits.calls, minutes=self._limits.minutes, usd=self._limits.usd, clock=time.monotonic,
             before=total_spend(log), seconds_before=max((e.get("seconds", 0.0) for e in log), default=0.0),
         )  # fmt: skip
-        panel = Panel(
-            seats=(*self._panel, *self._holdouts), store=store, meter=meter, fresh=self._judging.fresh,
-            require_evidence=self._judging.evidence == "require",
-        )  # fmt: skip
+        panel = make_panel(
+            (*self._panel, *self._holdouts), store, meter, self._judging, fallback=self._fallback
+        )
         bench = Bench(self._rubric, self._checker, panel)
         narrator = Narrator(self._progress, state, log)
         work = Improvement(
@@ -391,6 +420,18 @@ def _default_worker(rubric: Rubric) -> str:
         "improve needs a worker: who shall edit?",
         hint="--worker cmd:COMMAND, or give the rubric's items `fix:` commands and use --worker fix",
     )
+
+
+def _panel_names(
+    judging: JudgingOptions, rubric: Rubric, settings: Settings, own: Seat | None
+) -> tuple[str, ...]:
+    """The panel; with `--self` there may be none."""
+    if own is None or judging.judges:
+        return choose_judges(judging, rubric, settings)
+    try:
+        return choose_judges(judging, rubric, settings)
+    except CouldNotJudge:
+        return ()
 
 
 def _require_apart(names: Sequence[str], holdouts: Sequence[str], rubric: Rubric) -> None:

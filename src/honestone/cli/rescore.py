@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ import click
 from honestone.cli import options as shared
 from honestone.cli.printing import FORMATS, exit_code_of, overall_outcome, render_scorecards, write
 from honestone.cli.wiring import load_rubric, open_store_for, settings_here, with_bars
-from honestone.core.ballot import Ballot, Mark, answer_problem
 from honestone.core.contract import digest_json
-from honestone.core.rubric import Key, Rubric, from_plain, to_plain
+from honestone.core.rubric import Rubric, from_plain, to_plain
+from honestone.system.files import printable
 
 
 @click.command("rescore", short_help="Score a run again from its record.")
@@ -50,7 +51,11 @@ def rescore(
         documents = list(_rescored(store, info, started, rubric, combine, contract))
     for document in documents:
         document["rescored_from"] = {"run": info.id, "contract": info.contract}
+        if rubric_path is not None:
+            document["rubric"] = printable(rubric_path)
         document["usage"] = {**document["usage"], "judge_calls": 0}
+    print(f"rescored run {info.id}, no call made", file=sys.stderr)
+    print(f"  contract then  {info.contract}\n  contract now   {contract}", file=sys.stderr)
     write(render_scorecards(documents, "json" if as_json else form))
     return exit_code_of(overall_outcome(document["verdict"] for document in documents))
 
@@ -64,7 +69,7 @@ def _new_contract(started: dict[str, Any], rubric: Rubric, combine: str | None) 
 def _rescored(
     store: Any, info: Any, started: dict[str, Any], rubric: Rubric, combine: str | None, contract: str
 ) -> Iterator[dict[str, Any]]:
-    from honestone.cli.history import judged_documents, scorer_of, state_of, text_of
+    from honestone.cli.history import judged_documents, scorer_of, state_of, still_valid, text_of
     from honestone.report.documents import Facts, add_notes, scorecard_document, usage_document
 
     if info.kind == "eval":
@@ -72,24 +77,13 @@ def _rescored(
         return
     state = state_of(store.events(info.id))
     best = state.best
-    ballots = [still_valid(ballot, rubric) for ballot in state.ballots.get((best, "panel"), {}).values()]
+    was = from_plain(started["rubric"])
+    cast = state.ballots.get((best, "panel"), {}).values()
+    ballots = [still_valid(ballot, was, rubric) for ballot in cast]
     facts = Facts(
         path=started["artifact"]["path"], digest=best, contract=contract, run=info.id, usage=usage_document({}),
-        text=text_of(store, best),
+        text=text_of(store, best), rubric=started.get("rubric_path"),
     )  # fmt: skip
     yield add_notes(
         scorecard_document(scorer_of(started, rubric=rubric, rule=combine), ballots, facts), ballots
     )
-
-
-def still_valid(ballot: Ballot, rubric: Rubric) -> Ballot:
-    """A ballot without the answers that mean nothing under another rubric (a changed scale, an item now a check)."""
-    from dataclasses import replace
-
-    items = dict(rubric.questions())
-    marks: dict[Key, Mark] = {}
-    for key, mark in ballot.marks.items():
-        item = items.get(key)
-        if item is not None and answer_problem(item, mark.answer) is None:
-            marks[key] = mark
-    return replace(ballot, marks=marks)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from honestone.core.artifact import Version
 from honestone.core.checks import KINDS
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
     from honestone.adapters.registry import Wiring
     from honestone.adapters.stores.sqlite import SqliteStore
-    from honestone.engine.panel import Seat
+    from honestone.engine.meter import Meter
+    from honestone.engine.panel import Panel, Seat
     from honestone.formats.settings import Settings
+    from honestone.ports import Store
 
 EFFORTS = {"quick": (1, 1, 3), "standard": (3, 1, 5), "thorough": (3, 2, 8)}
 """Judges found by themselves, looks per judge, rounds."""
@@ -39,6 +41,8 @@ class JudgingOptions:
     effort: str
     repeat: int | None
     evidence: str
+    ask: Literal["rubric", "criterion", "item"]
+    max_age: float | None
     judge_timeout: float | None
     sandbox: str
     pass_env: tuple[str, ...]
@@ -184,6 +188,27 @@ def checks_of(rubric: Rubric) -> list[Check]:
     return [item.check for _, item in rubric.questions() if item.check is not None]
 
 
+def make_panel(
+    seats: Sequence[Seat],
+    store: Store,
+    meter: Meter,
+    options: JudgingOptions,
+    *,
+    fallback: Seat | None = None,
+) -> Panel:
+    from datetime import UTC, datetime, timedelta
+
+    from honestone.engine.panel import Panel
+
+    oldest = None
+    if options.max_age is not None:
+        oldest = (datetime.now(UTC) - timedelta(days=options.max_age)).isoformat(timespec="milliseconds")
+    return Panel(
+        seats=seats, store=store, meter=meter, fresh=options.fresh, ask=options.ask, fallback=fallback,
+        require_evidence=options.evidence == "require", oldest_reply=oldest,
+    )  # fmt: skip
+
+
 def contract_for(
     rubric: Rubric, seats: Sequence[Seat], checker: CheckRunner, options: JudgingOptions
 ) -> Contract:
@@ -194,7 +219,7 @@ def contract_for(
             dict(checker.identity(item.check)) for _, item in rubric.questions() if item.check is not None
         ],
         rule=str(options.rule),
-        options={"evidence": options.evidence},
+        options={"evidence": options.evidence, "ask": options.ask},
     )
 
 

@@ -15,11 +15,15 @@ MAX_DIFF = 2000
 _SHRUNK_BELOW, _SHRUNK_FROM = 0.3, 600
 """A file of 600 bytes or more that keeps less than 30% of them has most likely been truncated, not edited."""
 
+_SAME = r"(?:unchanged|omitted|as[ ]before|as[ ]above|stays?[ ]the[ ]same|remains?[ ]the[ ]same)"
 _PLACEHOLDER = re.compile(
     # Possessive (`*+`) and within one line: what a worker wrote must not be able to make this search slow.
-    r"""^[ \t\r\f\v>#/*;<!\-\[({]*+(\.{3}|…)?+[ \t]*+
-    [\[({<]?+[ \t]*+(the[ \t]+)?(rest|remainder|remaining|other|existing|previous|same)\b[^\n]{0,60}?
-    \b(unchanged|omitted|as[ ]before|as[ ]above|here|stays?[ ]the[ ]same|remains?[ ]the[ ]same)\b[^\n]{0,20}$""",
+    # `Existing users are listed here` is a sentence; as a comment, behind an ellipsis or in brackets it is a note.
+    rf"""^[ \t\r\f\v>\#/*;<!\-\[({{]*+(?:\.{{3}}|…)?+[ \t]*+[\[({{<]?+[ \t]*+
+        (?:the[ ])?(?:rest|remainder|remaining)\b[^\n]{{0,60}}?\b{_SAME}\b[^\n]{{0,20}}$
+      | ^[ \t>*\-]*+(?:\.{{3}}|…|//|/\*|\#|<!--|;|(?=[\[({{<][^\n]*[\])}}>][ \t]*$))[ \t.…\[({{<\#/*!\-]*+
+        (?:the[ ])?(?:rest|remainder|remaining|other|existing|previous|same)\b[^\n]{{0,60}}?
+        \b(?:{_SAME}|here)\b[^\n]{{0,20}}$""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 

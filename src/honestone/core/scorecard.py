@@ -187,7 +187,9 @@ class Scorer:
         own: list[Line] = []
         for criterion in group:
             place = len(lines)
-            line = self._known_leaf(criterion, ballots) or self._line(criterion, parent, ballots, voters, lines)
+            line = self._known_leaf(criterion, ballots) or self._line(
+                criterion, parent, ballots, voters, lines
+            )
             lines.insert(place, line)
             own.append(line)
         low, high, applies = self._group_mean(own)

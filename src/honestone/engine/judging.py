@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from honestone.core.artifact import Artifact
-from honestone.core.ballot import CHECK, Ballot, Mark
+from honestone.core.ballot import CHECK, Ballot, Mark, State
+from honestone.core.early import settled
 from honestone.core.question import Question, asked_criteria
 from honestone.core.rubric import Check, Key, Rubric
+from honestone.core.scorecard import Scorer
 from honestone.engine.meter import Spend
-from honestone.engine.panel import Panel, Seat
+from honestone.engine.panel import Consulted, Panel, Seat
 from honestone.ports import Checker, Finding
 
 
@@ -23,10 +25,16 @@ class Judged:
 
 
 class Bench:
-    """Everything that judges for one rubric: the checks and the panel."""
+    """Everything that judges for one rubric: the checks and the panel.
 
-    def __init__(self, rubric: Rubric, checker: Checker, panel: Panel) -> None:
+    With `gate_only` judges are asked one after another, and no more once the verdict cannot change.
+    """
+
+    def __init__(
+        self, rubric: Rubric, checker: Checker, panel: Panel, *, gate_only: Scorer | None = None
+    ) -> None:
         self.rubric = rubric
+        self._gate_only = gate_only
         self.panel = panel
         self.checker = checker
         self._checks: list[tuple[Key, Check]] = [
@@ -61,15 +69,32 @@ class Bench:
             ballots.append(await self.check(artifact, output))
         if self._asked:
             question = self.question(artifact, input=input, reference=reference, output=output)
-            for consulted in await self.panel.consult(question):
+            for consulted in await self._consult(question, ballots):
                 ballots.append(consulted.ballot)
                 spend.join(consulted.spend)
         return Judged(ballots=tuple(ballots), spend=spend)
+
+    async def _consult(self, question: Question, checks: Sequence[Ballot]) -> list[Consulted]:
+        if self._gate_only is None:
+            return await self.panel.consult(question)
+        found: list[Consulted] = []
+        seats = list(self.panel.seats)
+        while seats:
+            known = [*checks, *(consulted.ballot for consulted in found)]
+            if settled(self._gate_only, known, [seat.id for seat in seats]) is not None:
+                break
+            found += await self.panel.consult(question, [seats.pop(0)])
+        return [*found, *(_spared(seat) for seat in seats)]
 
     async def check(self, artifact: Artifact, output: str | None = None) -> Ballot:
         """What code says."""
         findings = await self.checker.run([check for _, check in self._checks], artifact.version, output)
         return check_ballot(self._checks, findings)
+
+
+def _spared(seat: Seat) -> Consulted:
+    why = "not asked: whatever it said, the verdict would be the same (--gate-only)"
+    return Consulted(ballot=Ballot(judge=seat.id, marks={}, state=State.SKIPPED, reason=why), spend=Spend())
 
 
 def check_ballot(checks: Sequence[tuple[Key, Check]], findings: Sequence[Finding]) -> Ballot:

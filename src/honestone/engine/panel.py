@@ -6,14 +6,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from honestone.core.ballot import Ballot, Mark, Reading, State
 from honestone.core.contract import digest_json
-from honestone.core.evidence import find_quote
-from honestone.core.question import Question
+from honestone.core.evidence import find_quote, is_quote
+from honestone.core.question import AskedCriterion, Question
 from honestone.core.reply import CANARY_MARK, complaints
 from honestone.core.rubric import Key
 from honestone.engine.meter import Meter, Spend
@@ -57,7 +57,9 @@ class Panel:
     """The judges of a run, with the record of their replies and the meter they share.
 
     `fresh`: ask anew although a reply is on record (each request once). `require_evidence`: a quote that does not
-    stand in the text makes the answer an abstention.
+    stand in the text makes the answer an abstention. `concurrency`: calls of one judge under way at once, where the
+    judge does not say. `ask`: one call for the whole rubric, or one for each criterion or item. `fallback` is asked
+    only when nobody else answered anything. `oldest_reply` (ISO time): older ones on record do not count.
     """
 
     seats: Sequence[Seat]
@@ -66,16 +68,31 @@ class Panel:
     fresh: bool = False
     require_evidence: bool = False
     concurrency: int = 8
+    ask: Literal["rubric", "criterion", "item"] = "rubric"
+    fallback: Seat | None = None
+    oldest_reply: str | None = None
     _asked: set[str] = field(default_factory=set)
+    _waiting: dict[str, asyncio.Lock] = field(default_factory=dict)
     _gates: dict[str, asyncio.Semaphore] = field(default_factory=dict)
 
     async def consult(self, question: Question, seats: Sequence[Seat] | None = None) -> list[Consulted]:
         """Every seat's ballot, in the order of the seats. Calls are granted in that order too."""
-        seats = self.seats if seats is None else seats
-        return list(await asyncio.gather(*(self.consult_one(seat, question) for seat in seats)))
+        chosen = self.seats if seats is None else seats
+        found = list(await asyncio.gather(*(self.consult_one(seat, question) for seat in chosen)))
+        nobody = not any(consulted.ballot.marks for consulted in found)
+        if self.fallback is not None and nobody and not any(consulted.refused for consulted in found):
+            found.append(await self.consult_one(self.fallback, question))
+        return found
 
     async def consult_one(self, seat: Seat, question: Question) -> Consulted:
+        """One seat's ballot, in as many calls as `ask` says."""
         question = replace(question, draw=seat.draw)
+        parts = [replace(question, criteria=part) for part in split(question.criteria, self.ask)]
+        if len(parts) == 1:
+            return await self._consult_part(seat, parts[0])
+        return _joined(seat, await asyncio.gather(*(self._consult_part(seat, part) for part in parts)))
+
+    async def _consult_part(self, seat: Seat, question: Question) -> Consulted:
         spend = Spend()
         asked = dict(question.items())
         if not asked:
@@ -109,13 +126,25 @@ class Panel:
         if not judge.is_paid:
             return await judge.ask(request, question)
         key = digest_json({"judge": judge.identity, "body": request.body, "draw": seat.draw})
+        # Equal requests wait for each other, so that the second finds the first one's reply.
+        try:
+            async with self._waiting.setdefault(key, asyncio.Lock()):
+                return await self._paid_reply(key, seat, request, question, spend)
+        finally:
+            self._waiting.pop(key, None)
+
+    async def _paid_reply(
+        self, key: str, seat: Seat, request: Request, question: Question, spend: Spend
+    ) -> Reply:
         if not self.fresh or key in self._asked:
-            kept = self.store.reply(key)
+            kept = self.store.reply(key, since=self.oldest_reply)
             if kept is not None:
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
                 return msgspec.convert(kept, Reply)
-        gate = self._gates.setdefault(seat.id, asyncio.Semaphore(self.concurrency))
+        gate = self._gates.setdefault(
+            seat.id, asyncio.Semaphore(getattr(seat.judge, "concurrency", None) or self.concurrency)
+        )
         first = True
         attempt, waited = 1, 0.0
         while True:
@@ -128,7 +157,7 @@ class Panel:
             self.meter.spent.judge_calls += 1
             try:
                 async with gate:
-                    reply = await judge.ask(request, question)
+                    reply = await seat.judge.ask(request, question)
                 break
             except CallFailed as failed:
                 wait = next_wait(failed, attempt, waited)
@@ -170,7 +199,10 @@ class Panel:
         kept: dict[Key, Mark] = {}
         unfound: dict[Key, str] = {}
         for key, mark in reading.marks.items():
-            missing = next((quote for quote in mark.evidence if find_quote(quote, text) is None), None)
+            missing = next(
+                (quote for quote in mark.evidence if is_quote(quote) and find_quote(quote, text) is None),
+                None,
+            )
             if missing is None:
                 kept[key] = mark
             else:
@@ -180,6 +212,44 @@ class Panel:
     async def close(self) -> None:
         for seat in self.seats:
             await seat.judge.close()
+
+
+def split(
+    criteria: tuple[AskedCriterion, ...], ask: Literal["rubric", "criterion", "item"]
+) -> list[tuple[AskedCriterion, ...]]:
+    """The parts of a rubric that are asked in one call each."""
+    if ask == "rubric" or not criteria:
+        return [criteria]
+    if ask == "criterion":
+        return [(criterion,) for criterion in criteria]
+    return [(replace(criterion, items=(item,)),) for criterion in criteria for item in criterion.items]
+
+
+def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
+    """One ballot from several calls. A judge that followed the artifact in one of them is not believed in any."""
+    spend = Spend()
+    for part in parts:
+        spend.join(part.spend)
+    ballots = [part.ballot for part in parts]
+    tampered = next((ballot for ballot in ballots if ballot.reason == TAMPERED), None)
+    marks = {} if tampered else {key: mark for ballot in ballots for key, mark in ballot.marks.items()}
+    abstained = {key: why for ballot in ballots for key, why in ballot.abstained.items()}
+    if tampered:
+        abstained = {key: TAMPERED for ballot in ballots for key in (*ballot.marks, *ballot.abstained)}
+    failed = tampered or next((ballot for ballot in ballots if ballot.state is not State.AVAILABLE), None)
+    return Consulted(
+        ballot=Ballot(
+            judge=seat.id,
+            marks=marks,
+            abstained=abstained,
+            state=failed.state if failed and not marks else State.AVAILABLE,
+            reason=failed.reason if failed else None,
+            problems=tuple(dict.fromkeys(problem for ballot in ballots for problem in ballot.problems)),
+            repairs=tuple(dict.fromkeys(repair for ballot in ballots for repair in ballot.repairs)),
+        ),
+        spend=spend,
+        refused=next((part.refused for part in parts if part.refused), None) if not marks else None,
+    )
 
 
 def judged_text(question: Question) -> str:

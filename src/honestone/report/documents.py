@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from honestone.core import events
 from honestone.core.ballot import CHECK, Answer, Ballot, State, ballot_from_plain
 from honestone.core.events import Event
-from honestone.core.evidence import find_quote
+from honestone.core.evidence import find_quote, is_quote
 from honestone.core.focus import below_floor
 from honestone.core.loop import CONSULTATIONS, LoopState, Result, Round
 from honestone.core.numbers import to_points
@@ -78,6 +78,7 @@ def scorecard_document(
         "threshold": _as_points(rubric.threshold),
         "floor": _as_points(rubric.floor),
         "low_confidence": scorer.asks_judges and card.low_confidence,
+        "self_evaluated": any(ballot.judge.startswith("self:") and ballot.marks for ballot in ballots),
         "criteria": criteria,
         "judges": judge_states(ballots),
         "flags": flags,
@@ -112,7 +113,7 @@ class _Quotes:
         self._quoted = self._found = 0
 
     def found(self, quote: str) -> bool | None:
-        if self._text is None:
+        if self._text is None or not is_quote(quote):
             return None
         if quote not in self._known:
             self._known[quote] = find_quote(quote, self._text) is not None
@@ -246,7 +247,7 @@ def judged_document(
     usage = usage_document(judged.get("spend", {}), judged.get("spend", {}))
     facts = Facts(
         path=judged["path"], digest=judged["digest"], contract=started["contract_id"], run=run, usage=usage, text=text,
-        notes=tuple(judged.get("notes", ())), error=judged.get("error"),
+        notes=tuple(judged.get("notes", ())), error=judged.get("error"), rubric=started.get("rubric_path"),
     )  # fmt: skip
     document = add_notes(scorecard_document(scorer, ballots, facts), ballots)
     if "output" in judged:
@@ -277,7 +278,7 @@ def improvement_document(
         ballots = list(state.ballots.get((version, "panel"), {}).values())
         facts = Facts(
             path=artifact["path"], digest=version, contract=started["contract_id"], run=run,
-            usage=usage_document(_spend_on(log, version)), text=text_of(version),
+            usage=usage_document(_spend_on(log, version)), text=text_of(version), rubric=started.get("rubric_path"),
         )  # fmt: skip
         return add_notes(scorecard_document(state.scorer, ballots, facts), ballots)
 

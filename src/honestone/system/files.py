@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import tempfile
 from collections.abc import Collection, Iterator
@@ -76,13 +77,13 @@ def load_file(path: Path, *, max_bytes: int = MAX_BYTES) -> Version:
     if not data or data.isspace():
         raise FileError(f"{str(path)!r} is empty", hint="there is nothing to judge in it; write a first draft")
     require_text(data, path)
-    return Version({os.path.basename(path): Entry(data, bool(status.st_mode & 0o100))}, is_folder=False)
+    return Version({printable(os.path.basename(path)): Entry(data, bool(status.st_mode & 0o100))}, is_folder=False)
 
 
 _CHUNK = 1 << 20
 
 
-def printable(path: Path) -> str:
+def printable(path: Path | str) -> str:
     """A path as text that any file or terminal can hold: bytes that are no UTF-8 are written as escapes."""
     name = str(path)
     return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -103,7 +104,7 @@ def require_text(data: bytes, path: Path) -> None:
     except UnicodeDecodeError as error:
         raise FileError(
             f"{name!r} is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}",
-            hint=f"convert it, for example: iconv -f latin1 -t utf-8 {name} > new",
+            hint=f"convert it, for example: iconv -f latin1 -t utf-8 {shlex.quote(name)} > new",
         ) from None
 
 
@@ -275,7 +276,7 @@ def make_copy(
     if not version.is_folder:
         materialise(version, root)
         return PrivateCopy(root, root / next(iter(version.files)), False, {})
-    place = root / name
+    place = root / printable(name)
     place.mkdir(parents=True)
     materialise(version, place)
     for path, entry in beside.items():

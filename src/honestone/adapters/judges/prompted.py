@@ -30,6 +30,7 @@ class PromptedJudge:
         self.model = model
         self.structured = structured
         self.max_output_tokens = max_output_tokens
+        self.concurrency: int | None = getattr(model, "concurrency", None)
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -6,7 +6,9 @@ import fcntl
 import json
 import os
 import secrets
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,6 +46,7 @@ class SqliteStore:
     def __init__(self, folder: Path, *, readonly: bool = False) -> None:
         self.folder = folder
         self._held: list[int] = []
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._last_id = ""
         try:
             self._db = self._open_readonly() if readonly else self._open()
@@ -65,11 +68,17 @@ class SqliteStore:
             if not ignore.exists():
                 ignore.write_text("*\n")
             db = sqlite3.connect(self.folder / FILE, timeout=_BUSY_SECONDS, isolation_level=None)
-            version = self._version(db)
-            if version < len(MIGRATIONS):
-                db.execute("pragma journal_mode = wal")
-                self._migrate(db, version)
-        db.execute("pragma synchronous = normal")
+            try:
+                version = self._version(db)
+                if version < len(MIGRATIONS):
+                    db.execute("pragma journal_mode = wal")
+                    self._migrate(db, version)
+                # Every commit is on the disk itself, not in its cache, when the call returns: what was paid for survives
+                # a power cut as well as a kill. Work in bulk is committed in chunks, so this costs it little.
+                db.execute("pragma synchronous = full")
+            except BaseException:
+                db.close()
+                raise
         return db
 
     def _open_readonly(self) -> sqlite3.Connection:
@@ -80,6 +89,13 @@ class SqliteStore:
             )
         # A reader of a store that is in use needs its shared-memory file; on read-only media nobody is writing.
         mode = "mode=ro" if os.access(self.folder, os.W_OK) else "immutable=1"
+        log = path.with_name(f"{FILE}-wal")
+        if mode == "immutable=1" and log.exists() and log.stat().st_size:
+            # What a killed process wrote last stands only in the log, which needs a writable folder to be read.
+            self._copy = tempfile.TemporaryDirectory(prefix="honestone-store-")
+            for part in (path, log):
+                shutil.copyfile(part, Path(self._copy.name) / part.name)
+            path, mode = Path(self._copy.name) / FILE, "mode=ro"
         quoted = str(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         db = sqlite3.connect(f"file:{quoted}?{mode}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
         self._version(db)
@@ -185,9 +201,11 @@ class SqliteStore:
 
     # -- replies and content
 
-    def reply(self, key: str) -> dict[str, Any] | None:
+    def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
         with self._reading():
-            row = self._db.execute("select data from replies where key = ? order by id desc limit 1", (key,)).fetchone()
+            row = self._db.execute(
+                "select data from replies where key = ? and at >= ? order by id desc limit 1", (key, since or "")
+            ).fetchone()
         return _decode(row[0]) if row else None
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
@@ -226,6 +244,8 @@ class SqliteStore:
 
     def close(self) -> None:
         self._db.close()
+        if self._copy is not None:
+            self._copy.cleanup()
         while self._held:
             os.close(self._held.pop())
 

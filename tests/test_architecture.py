@@ -1,0 +1,250 @@
+"""The shape of the code: imports are read from the source, and none may point upwards, in a circle or outside."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import honestone
+
+ROOT = Path(honestone.__file__).parent
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import statement's target. `late`: inside a function. `for_types`: under `if TYPE_CHECKING`."""
+
+    source: str
+    target: str
+    line: int
+    late: bool
+    for_types: bool
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line} imports {self.target}"
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+TREES = {
+    module_name(path): ast.parse(path.read_text("utf-8"), str(path)) for path in sorted(ROOT.rglob("*.py"))
+}
+
+
+def imports_of(module: str) -> Iterator[Import]:
+    yield from _walk(module, TREES[module], late=False, for_types=False)
+
+
+def _walk(module: str, node: ast.AST, *, late: bool, for_types: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            for alias in child.names:
+                yield Import(module, alias.name, child.lineno, late, for_types)
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, (
+                f"{module}:{child.lineno} is a relative import; this package writes them out"
+            )
+            for alias in child.names:
+                inner = f"{child.module}.{alias.name}"
+                yield Import(
+                    module, inner if inner in TREES else str(child.module), child.lineno, late, for_types
+                )
+        else:
+            types = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
+            function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from _walk(module, child, late=late or function, for_types=for_types or types)
+
+
+ALL = [one for module in TREES for one in imports_of(module)]
+OURS = [one for one in ALL if one.target.split(".")[0] == "honestone"]
+
+
+def layer(module: str) -> str:
+    """core, ports, engine, ...; the package itself is `honestone` (its version, which everybody may read)."""
+    return module.split(".")[1] if "." in module else module
+
+
+def area(module: str) -> str | None:
+    """Which outside thing an adapter is about; None for the registry and what is no adapter."""
+    parts = module.split(".")
+    return parts[2] if parts[1:2] == ["adapters"] and (ROOT / "adapters" / parts[2]).is_dir() else None
+
+
+ARROWS = {
+    "honestone": set(),
+    "core": {"core"},
+    "ports": {"core", "ports"},
+    "system": {"core", "ports", "system"},
+    "prompts": {"core", "prompts"},
+    "formats": {"core", "formats"},
+    "report": {"core", "report"},
+    "engine": {"core", "ports", "system", "engine"},
+    "adapters": {"core", "ports", "system", "prompts", "adapters"},
+    "testing": {"core", "ports", "testing"},
+}
+"""Who may import whom; cli may import everything. Arrows point down: DESIGN 11."""
+
+NO_CLOCK_FILE_NETWORK_OR_CHANCE = {
+    "asyncio", "builtins", "concurrent", "ctypes", "datetime", "fcntl", "fileinput", "ftplib", "getpass", "glob", "http",
+    "imaplib", "importlib", "io", "linecache", "locale", "logging", "mmap", "multiprocessing", "os", "pathlib", "pickle",
+    "platform", "poplib", "pty", "random", "sched", "secrets", "select", "selectors", "shelve", "shutil", "signal",
+    "smtplib", "socket", "socketserver", "sqlite3", "ssl", "subprocess", "sys", "tempfile", "threading", "time",
+    "urllib.request", "uuid", "webbrowser", "zoneinfo",
+}  # fmt: skip
+
+
+def test_no_arrow_points_upwards() -> None:
+    """cli over engine and adapters over ports over core; formats and report on core alone."""
+    upward = [
+        str(one)
+        for one in OURS
+        if layer(one.source) not in ("cli", "__main__")
+        and layer(one.target) != "honestone"
+        and layer(one.target) not in ARROWS.get(layer(one.source), set())
+        and not (
+            one.source == "honestone.adapters.registry" and one.for_types
+        )  # settings, to be read by the type checker
+    ]
+    assert upward == []
+
+
+def test_every_layer_has_its_arrows() -> None:
+    """A new folder is given its place here before it is used."""
+    assert {layer(module) for module in TREES} - {*ARROWS, "cli", "__main__"} == set()
+
+
+def test_adapters_do_not_know_each_other() -> None:
+    """Only the registry knows them all, and it imports them when they are asked for; models and workers run agent CLIs."""
+    allowed = {("models", "agent_clis"), ("workers", "agent_clis")}
+    crossing = [
+        str(one)
+        for one in OURS
+        if area(one.source) and area(one.target) and area(one.source) != area(one.target)
+        and (area(one.source), area(one.target)) not in allowed
+    ]  # fmt: skip
+    upward = [str(one) for one in OURS if area(one.source) and one.target == "honestone.adapters.registry"]
+    eager = [
+        str(one)
+        for one in OURS
+        if one.source == "honestone.adapters.registry"
+        and area(one.target)
+        and not one.late
+        and not one.for_types
+    ]
+    assert (crossing, upward, eager) == ([], [], [])
+
+
+def test_nothing_imports_in_a_circle() -> None:
+    """Among what is imported when a module is; parents of a package are not counted."""
+    graph: dict[str, set[str]] = {module: set() for module in TREES}
+    for one in OURS:
+        if (
+            not one.late
+            and not one.for_types
+            and one.target in graph
+            and not one.source.startswith(one.target + ".")
+        ):
+            graph[one.source].add(one.target)
+    assert _a_circle(graph) is None
+
+
+def _a_circle(graph: dict[str, set[str]]) -> list[str] | None:
+    done: set[str] = set()
+
+    def visit(module: str, path: list[str]) -> list[str] | None:
+        if module in path:
+            return [*path[path.index(module) :], module]
+        if module in done:
+            return None
+        for target in sorted(graph[module]):
+            found = visit(target, [*path, module])
+            if found:
+                return found
+        done.add(module)
+        return None
+
+    return next((found for module in graph if (found := visit(module, []))), None)
+
+
+def test_a_circle_would_be_found() -> None:
+    """The search above is able to fail."""
+    assert _a_circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c", "b"]
+    assert _a_circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) is None
+
+
+CORE = [module for module in TREES if layer(module) == "core"]
+
+
+def test_core_is_standard_library_alone() -> None:
+    """No clock, file, network, process or chance; not even inside a function."""
+    outside = [
+        str(one)
+        for one in ALL
+        if one.source in CORE
+        and layer(one.target) != "core"
+        and (
+            one.target.split(".")[0] not in sys.stdlib_module_names
+            or one.target in NO_CLOCK_FILE_NETWORK_OR_CHANCE
+            or one.target.split(".")[0] in NO_CLOCK_FILE_NETWORK_OR_CHANCE
+        )
+    ]
+    assert outside == []
+
+
+@pytest.mark.parametrize("module", CORE)
+def test_core_opens_and_prints_nothing(module: str) -> None:
+    """Nor does it run text as code."""
+    calls = {
+        node.func.id
+        for node in ast.walk(TREES[module])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not calls & {"open", "print", "input", "eval", "exec", "__import__"}
+
+
+HEAVY = ("ruamel", "msgspec", "aiohttp", "sqlite3", "jsonschema", "asyncio", "ssl")
+
+
+def loaded_by(*words: str) -> list[str]:
+    """The modules that a command has imported when it ends."""
+    code = (
+        "import json, sys\n"
+        f"sys.argv = ['honestone', *{list(words)!r}]\n"
+        "from honestone.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    loaded: list[str] = json.loads(done.stderr.splitlines()[-1])
+    return loaded
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",)])
+def test_help_answers_at_once(words: tuple[str, ...]) -> None:
+    """No HTTP client, YAML reader, database or event loop is loaded to print it."""
+    loaded = loaded_by(*words)
+    assert "honestone.cli.main" in loaded
+    assert [name for name in loaded if name.split(".")[0] in HEAVY] == []
+    assert [name for name in loaded if name.startswith(("honestone.adapters.", "honestone.engine."))] == []
+
+
+def test_the_core_loads_none_of_it() -> None:
+    """Importing every noun costs no heavy library, so any command may."""
+    names = "\n".join(f"import {module}" for module in CORE)
+    code = f"import sys, json\n{names}\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert [name for name in json.loads(done.stdout) if name.split(".")[0] in HEAVY] == []

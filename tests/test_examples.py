@@ -1,0 +1,287 @@
+"""The examples do what they say: each fails as it stands, passes after its loop, and works out its edits from its files."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honestone.cli.demo import EXAMPLES, examples_folder
+from honestone.formats.rubric_file import read_rubric, rubric_findings
+
+HONESTONE = Path(sys.executable).with_name("honestone")
+NAMES = sorted(EXAMPLES)
+
+
+class Copy:
+    """A private copy of an example, with a home of its own."""
+
+    def __init__(self, name: str, root: Path) -> None:
+        self.name = name
+        self.folder = root / name
+        self.artifact = self.folder / EXAMPLES[name].artifact
+        self._home = root / "home"
+        self._home.mkdir()
+        shutil.copytree(
+            examples_folder() / name, self.folder, ignore=shutil.ignore_patterns("__pycache__", ".honestone")
+        )
+
+    def run(self, *args: str) -> subprocess.CompletedProcess[str]:
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+        env = {"HOME": str(self._home), "PATH": path, "LANG": "C.UTF-8", "NO_COLOR": "1"}
+        return subprocess.run(
+            [str(HONESTONE), *args], cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+
+    def improve(self) -> dict[str, Any]:
+        words = [EXAMPLES[self.name].artifact, "--rubric", "rubric.yaml", "--worker", "fix", "--json"]
+        done = self.run("improve", *words)
+        document: dict[str, Any] = json.loads(done.stdout)
+        assert done.returncode == 0, done.stderr
+        return document
+
+    def replace(self, path: str, old: str, new: str) -> None:
+        place = self.folder / path
+        text = place.read_text(encoding="utf-8")
+        assert old in text, f"the test expects {old!r} in {path}"
+        place.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def tool(name: str, example: str = "readme") -> ModuleType:
+    """A tool of an example as a module; tools import their neighbours."""
+    folder = examples_folder() / example / "tools"
+    sys.path.insert(0, str(folder))
+    before = set(sys.modules)
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec = importlib.util.spec_from_file_location(f"example_{example}_{name}", folder / f"{name}.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    finally:
+        sys.dont_write_bytecode = writes
+        sys.path.remove(str(folder))
+        for added in set(sys.modules) - before:
+            if str(getattr(sys.modules[added], "__file__", "")).startswith(str(folder)):
+                del sys.modules[added]
+
+
+# ------------------------------------------------------------------------------------------------------ whole loops
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_commands_of_its_page_take_it_from_failing_to_passed(name: str, tmp_path: Path) -> None:
+    """The two commands of the example's README, typed as they stand: exit 1, then exit 0; then there is nothing to do."""
+    copy = Copy(name, tmp_path)
+    page = (copy.folder / "README.md").read_text(encoding="utf-8")
+    commands = [line.split()[1:] for line in page.splitlines() if line.startswith("    honestone ")]
+    assert [words[0] for words in commands] == ["eval", "improve"]
+    scored = copy.run(*commands[0], "--json")
+    assert scored.returncode == 1, scored.stderr
+    improved = copy.run(*commands[1], "--json")
+    assert improved.returncode == 0, improved.stderr
+    assert json.loads(improved.stdout)["result"] == "PASSED"
+    assert copy.run(*commands[0]).returncode == 0
+    assert json.loads(copy.run(*commands[1], "--json").stdout)["rounds"] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_rubric_is_sound(name: str) -> None:
+    """No finding, weights that sum to 100, checklists of 4 to 10 items, code for every item, a fix for some of each."""
+    source = read_rubric(examples_folder() / name / "rubric.yaml")
+    rubric = source.rubric
+    assert rubric_findings(source) == []
+    assert sum(criterion.weight for criterion in rubric.criteria) == 100
+    assert any(criterion.required for criterion in rubric.criteria)
+    assert not rubric.asks_judges
+    for criterion in rubric.criteria:
+        assert 4 <= len(criterion.items) <= 10, criterion.id
+        assert any(item.fix for item in criterion.items), criterion.id
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_item_for_judges_is_right_once_it_is_used(name: str, tmp_path: Path) -> None:
+    """Taking its `#` away gives a sound rubric that asks judges one thing."""
+    text = (examples_folder() / name / "rubric.yaml").read_text(encoding="utf-8")
+    used = re.sub(r"(?m)^( +)# (- id: |  requirement: )", r"\1\2", text)
+    assert used != text
+    path = tmp_path / "rubric.yaml"
+    path.write_text(used, encoding="utf-8")
+    source = read_rubric(path)
+    assert rubric_findings(source) == []
+    assert sum(item.check is None for _, item in source.rubric.questions()) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_its_page_counts_is_so(name: str) -> None:
+    """The numbers of criteria and items in the example's README are those of its rubric."""
+    page = (examples_folder() / name / "README.md").read_text(encoding="utf-8")
+    rubric = read_rubric(examples_folder() / name / "rubric.yaml").rubric
+    said = re.search(r"\((\w+) criteria, (\d+) yes/no items\)", page)
+    assert said is not None
+    assert {"three": 3, "four": 4, "five": 5}[said[1]] == len(rubric.criteria)
+    assert int(said[2]) == len(list(rubric.questions()))
+
+
+# ---------------------------------------------------------------------------------------------- nothing is recorded
+
+
+def test_the_readme_is_made_true_to_another_program(tmp_path: Path) -> None:
+    """With another text to count and another name for the option, the loop writes other numbers and the other name."""
+    copy = Copy("readme", tmp_path)
+    (copy.folder / "project/letter.txt").write_text(
+        "one two three four five six seven\n" * 20, encoding="utf-8"
+    )
+    copy.replace("project/readtime.py", "--speed", "--pace-of-reading")
+    copy.replace("project/readtime.py", "args.speed", "args.pace_of_reading")
+    document = copy.improve()
+    text = copy.artifact.read_text(encoding="utf-8")
+    assert document["result"] == "PASSED"
+    assert "$ python3 readtime.py --pace-of-reading 40 letter.txt\nletter.txt: 140 words, 4 min\n" in text
+    assert "Without `--pace-of-reading`" in text
+    assert "--speed" not in text
+
+
+def test_another_longest_section_makes_another_loop(tmp_path: Path) -> None:
+    """Where the longest section is one that nobody needs, the same fix is accepted and nothing is rolled back."""
+    copy = Copy("readme", tmp_path)
+    filler = "\n\n".join(
+        f"On day {day} the weather was fine and somebody counted words." for day in range(30)
+    )
+    copy.replace(
+        "project/README.md",
+        "- Reading PDF files is coming soon, as soon as somebody finds a small library for it\n",
+        "",
+    )
+    copy.replace("project/README.md", "## Roadmap\n", f"## History\n\n{filler}\n\n## Roadmap\n")
+    rounds = copy.improve()["rounds"]
+    assert all(one["decision"] == "accepted" for one in rounds)
+    assert "brief" in [one["focus"][0] for one in rounds]
+    assert "## History" not in copy.artifact.read_text(encoding="utf-8")
+
+
+def test_the_package_fixes_follow_the_source(tmp_path: Path) -> None:
+    """A shared default and a bare `except` in a new function are found and rewritten as well."""
+    copy = Copy("package", tmp_path)
+    more = (
+        "\n\n# The longest of some durations in seconds, 0 for none.\ndef longest(texts, seen={}):\n"
+        "    for text in texts:\n        try:\n            seen[text] = parse(text)\n        except:\n"
+        "            raise KeyError(text)\n    return max(seen.values(), default=0)\n"
+    )
+    path = copy.artifact / "durations/parse.py"
+    path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
+    copy.improve()
+    text = path.read_text(encoding="utf-8")
+    assert "def longest(texts, seen=None):" in text
+    assert "    seen = {} if seen is None else seen" in text
+    assert "except (KeyError, ValueError):" in text
+    assert '"""The longest of some durations in seconds, 0 for none."""' in text
+    assert "counted=None" in text
+    assert "print(" not in (copy.artifact / "durations/__init__.py").read_text(encoding="utf-8")
+
+
+def test_the_skill_shows_what_its_script_prints_for_another_file(tmp_path: Path) -> None:
+    """Another table gives other lines; the moved section is kept word for word on a page that is linked."""
+    copy = Copy("skill", tmp_path)
+    (copy.artifact / "examples/orders.csv").write_text("city,price\nA,2\nB,4\n", encoding="utf-8")
+    before = (copy.artifact / "SKILL.md").read_text(encoding="utf-8")
+    copy.improve()
+    after = (copy.artifact / "SKILL.md").read_text(encoding="utf-8")
+    assert "rows: 2\ncity: text, 2 different values\nprice: 2 to 4, mean 3.00, 2 values\n" in after
+    assert after.startswith("---\nname: csv-summary\n")
+    moved = (copy.artifact / "references/columns-that-look-like-numbers.md").read_text(encoding="utf-8")
+    assert "(references/columns-that-look-like-numbers.md)" in after
+    assert moved.split("\n\n", 1)[1].strip() in before
+
+
+# ------------------------------------------------------------------------------------------------------- the tools
+
+_LINES = st.lists(
+    st.sampled_from(
+        [
+            "# Title",
+            "## One",
+            "## Two",
+            "words that say something",
+            "TODO: more",
+            "- coming soon",
+            "- a point",
+            "",
+            "just so",
+        ]
+    ),
+    max_size=30,
+).map("\n".join)
+_CODE = "```console\n$ python3 x.py\n\n# TODO just code\n```"
+
+
+@pytest.fixture(scope="module")
+def tools() -> dict[str, ModuleType]:
+    return {name: tool(name) for name in ("shorten", "finish", "drop_fillers", "fix_links", "commands")}
+
+
+@given(page=_LINES, limit=st.integers(0, 60))
+def test_shortening_stops_at_the_limit_or_when_no_section_is_left(
+    tools: dict[str, ModuleType], page: str, limit: int
+) -> None:
+    """Only whole sections go, and none more than needed."""
+    shorter = tools["shorten"].shortened(page, limit)
+    assert len(shorter.split()) <= limit or "\n## " not in "\n" + shorter
+    if len(page.split()) <= limit:
+        assert shorter == page.rstrip() + "\n"
+
+
+@given(before=_LINES, after=_LINES)
+def test_tools_for_the_text_leave_code_alone(tools: dict[str, ModuleType], before: str, after: str) -> None:
+    """Whatever stands around it, a code block comes out as it went in, and what was to go is gone from the text."""
+    page = f"{before}\n\n{_CODE}\n\n{after}\n"
+    finished = tools["finish"].finished(page)
+    assert _CODE in finished
+    assert not tools["finish"].UNFINISHED.search(finished.replace(_CODE, ""))
+    plain = tools["drop_fillers"].plain(page)
+    assert _CODE in plain
+    assert "just" not in plain.replace(_CODE, "")
+
+
+def test_links_that_lead_somewhere_stay(tools: dict[str, ModuleType]) -> None:
+    """Only a link to a missing file with a near match changes; web links, anchors and hopeless ones do not."""
+    page = "[a](https://example.org/x) [b](#top) [c](LICENSE) [d](zzz.png)\n"
+    assert tools["fix_links"].relinked(page) == page
+    assert tools["fix_links"].relinked("[l](CHANGELOG.md#1)") == "[l](CHANGES.md#1)"
+
+
+def test_commands_are_read_with_their_output(tools: dict[str, ModuleType]) -> None:
+    """Several commands of one block each have the lines up to the next as theirs."""
+    page = "text\n\n```sh\n$ python3 a.py\none\ntwo\n$ python3 b.py\n```\n\n$ python3 not-in-a-block.py\n"
+    shown = tools["commands"].shown_commands(page)
+    assert [(one.command, one.output) for one in shown] == [
+        ("python3 a.py", "one\ntwo\n"),
+        ("python3 b.py", ""),
+    ]
+    assert [page[one.start : one.end] for one in shown] == [one.output for one in shown]
+
+
+def test_only_python_is_run(tools: dict[str, ModuleType], tmp_path: Path) -> None:
+    """A page cannot make a fix run another program, or a shell."""
+    for command in (
+        "touch made",
+        "sh -c 'touch made'",
+        "python3 -c 'exit(1)'; touch made",
+        "python3 'unclosed",
+    ):
+        worked, _ = tools["commands"].run(command, tmp_path)
+        assert not worked, command
+    assert list(tmp_path.iterdir()) == []
