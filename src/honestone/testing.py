@@ -335,6 +335,11 @@ class _Run:
     events: list[str] = field(default_factory=list)
 
 
+def _json(value: Any) -> str:
+    """As JSON text. What is kept in bulk may hold parts that are JSON already."""
+    return json.dumps(value, default=lambda part: json.loads(bytes(part)))
+
+
 class MemoryStore:
     """A `Store` that forgets everything with the process. It keeps JSON text, so nothing is shared with the caller."""
 
@@ -351,17 +356,17 @@ class MemoryStore:
         info = {"id": run, "kind": kind, "subject": subject, "identity": identity, "contract": contract}
         started = f"run {len(self._runs) + 1}"
         self._runs[run] = _Run(
-            {**info, "started": started, "finished": None, "result": None}, [json.dumps(first)]
+            {**info, "started": started, "finished": None, "result": None}, [_json(first)]
         )
         return run
 
     def append(self, run: str, event: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
-        line = json.dumps(event)
+        line = _json(event)
         self.keep_blobs(blobs or {})
         self._runs[run].events.append(line)
 
     def append_many(self, run: str, events: Iterable[Mapping[str, Any]]) -> None:
-        self._runs[run].events += [json.dumps(event) for event in events]
+        self._runs[run].events += [_json(event) for event in events]
 
     def finish_run(self, run: str, result: str, event: Mapping[str, Any]) -> None:
         self.append(run, event)
@@ -391,18 +396,15 @@ class MemoryStore:
         return json.loads(self._replies[key]) if known else None
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
-        self._replies[key] = json.dumps(reply)
+        self._replies[key] = _json(reply)
         self._kept_at[key] = datetime.now(UTC).isoformat(timespec="milliseconds")
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
         return {key: self._replies[key].encode() for key in keys if key in self._replies}
 
     def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
-        import msgspec
-
         for key, reply in replies.items():
-            # What is kept in bulk may hold JSON that is encoded already.
-            self.keep_reply(key, judge, msgspec.json.decode(msgspec.json.encode(reply)))
+            self.keep_reply(key, judge, reply)
 
     def blob(self, digest: str) -> bytes | None:
         return self._blobs.get(digest)

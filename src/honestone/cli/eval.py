@@ -228,7 +228,7 @@ class _Eval:
         spent = self._meter.spent
         if self._seats and spent.judge_calls == 0 and spent.cached_calls:
             self._progress.note(
-                f"0 judge calls: all {spent.cached_calls} replies were on record (--fresh asks anew)"
+                f"0 judge calls: every reply was on record ({spent.cached_calls}); --fresh asks anew"
             )
 
     def _print(self, judgement: Judgement, printer: Printer) -> str:

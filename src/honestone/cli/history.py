@@ -76,21 +76,18 @@ def judged_documents(
 
     log = store.iter_events(run)
     started = next(log)
-    scorer = scorer_of(started, rubric=rubric, rule=rule)
+    was = from_plain(started["rubric"])
+    scorer = scorer_of(started, rubric=rubric or was, rule=rule)
     if contract is not None:
         started = {**started, "contract_id": contract}
     for entry in log:
         for event in events.judged_in(entry):
             has_quotes = rubric is not None or scorer.rubric.asks_judges
             if rubric is not None:
-                event = {**event, "ballots": _still_valid(event["ballots"], started, rubric)}
+                cast = [still_valid(ballot_from_plain(plain), was, rubric) for plain in event["ballots"]]
+                event = {**event, "ballots": [ballot_to_plain(ballot) for ballot in cast]}
             text = event.get("output") or (text_of(store, event["digest"]) if has_quotes else None)
             yield judged_document(scorer, started, event, run=run, text=text)
-
-
-def _still_valid(ballots: Iterable[dict[str, Any]], started: Event, rubric: Rubric) -> list[dict[str, Any]]:
-    was = from_plain(started["rubric"])
-    return [ballot_to_plain(still_valid(ballot_from_plain(plain), was, rubric)) for plain in ballots]
 
 
 def still_valid(ballot: Ballot, was: Rubric, now: Rubric) -> Ballot:
@@ -161,9 +158,3 @@ def round_diffs(store: Any, state: LoopState) -> list[dict[str, Any]]:
             diff = unified_diff(load_version(store, entry.base), load_version(store, entry.version))
             out.append({"round": entry.number, "diff": diff})
     return out
-
-
-def rescored_state(log: list[Event], rubric: Rubric, rule: str | None) -> LoopState:
-    """A loop's ballots under other weights or bars; its decisions stay as they were made."""
-    scorer = scorer_of(log[0], rubric=rubric, rule=rule)
-    return state_of([{**log[0]}, *log[1:]], scorer=scorer)

@@ -140,6 +140,11 @@ class Rubric:
     def has_checks(self) -> bool:
         return any(item.check is not None for _, item in self.questions())
 
+    @property
+    def has_fixes(self) -> bool:
+        """Whether the rubric itself says how to mend something, so that the worker `fix` can work on it."""
+        return any(item.fix for _, item in self.questions()) or any(c.fix for c, _ in self.walk())
+
     def floor_of(self, criterion: Criterion, parent: str | None) -> Fraction:
         """The floor that holds for a node: its own, else the rubric's for a top-level criterion that is no penalty."""
         if criterion.floor is not None:

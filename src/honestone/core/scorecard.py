@@ -158,6 +158,7 @@ class Scorer:
         self.rubric = rubric
         self.rule = rule
         self.asks_judges = rubric.asks_judges
+        self.has_fixes = rubric.has_fixes
         # Code gives the same few marks to thousands of artifacts, so what it adds up to is worth remembering. Marks
         # are known by identity: a remembered line holds its marks, so their ids cannot be given to others meanwhile.
         self._leaves: dict[tuple[object, ...], Line] = {}

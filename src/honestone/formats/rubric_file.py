@@ -163,7 +163,9 @@ class _Reading:
             if any(path[: len(other)] == other or other[: len(path)] == path for other in taken):
                 continue
             ends_in_container = self.marked.raw(path) is None and path and isinstance(path[-1], str)
-            self.problem(found.message, path, found.hint, at_key=bool(ends_in_container))
+            # A criterion whose id could not be read goes by a placeholder that nobody should see.
+            message = re.sub(r"criterion `\0[^`]*`", "this criterion", found.message)
+            self.problem(message, path, found.hint, at_key=bool(ends_in_container))
 
     # ------------------------------------------------------------------------------------------ mappings and keys
 

@@ -70,6 +70,7 @@ def scorecard_document(
         "schema": SCORECARD,
         "title": rubric.title,
         "rubric": facts.rubric,
+        "has_fixes": scorer.has_fixes,
         "artifact": {"path": facts.path, "digest": facts.digest},
         "verdict": str(verdict.outcome),
         "reasons": list(verdict.reasons),
@@ -82,12 +83,19 @@ def scorecard_document(
         "criteria": criteria,
         "judges": judge_states(ballots),
         "flags": flags,
+        "sandbox": _sandbox(ballots),
         "evidence_found": quotes.counts,
         "contract": facts.contract,
         "run": facts.run,
         "usage": dict(facts.usage),
         **({"notes": list(facts.notes)} if facts.notes else {}),
     }
+
+
+def _sandbox(ballots: Iterable[Ballot]) -> str | None:
+    """Where checks ran code: "bwrap", "none", or None when no check did."""
+    said = next((ballot.reason for ballot in ballots if ballot.judge == CHECK and ballot.reason), None)
+    return said.removeprefix("sandbox: ") if said else None
 
 
 def judge_states(ballots: Iterable[Ballot]) -> list[dict[str, Any]]:

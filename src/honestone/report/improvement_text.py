@@ -296,7 +296,9 @@ def _footer(doc: Doc, style: Style) -> list[str]:
 
 def next_commands(doc: Doc) -> list[str]:
     """What to type after this result."""
-    improve = f"honestone improve {shlex.quote(artifact_path(doc))} --rubric RUBRIC"
+    rubric = (doc.get("final") or {}).get("rubric")
+    named = shlex.quote(line(rubric)) if isinstance(rubric, str) else "RUBRIC"
+    improve = f"honestone improve {shlex.quote(artifact_path(doc))} --rubric {named}"
     result = doc["result"]
     if result == "UNCONFIRMED" and not (doc.get("certification") or {}).get("judges"):
         return [f"{improve} --holdout JUDGE"]

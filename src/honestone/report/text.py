@@ -522,9 +522,9 @@ def footer(doc: Doc, style: Style) -> list[str]:
     if run:
         lines += next_line("again", f"honestone show {run}", style)
     if doc["verdict"] == "fail":
-        lines += next_line(
-            "next", f"honestone improve {shlex.quote(artifact_path(doc))} --rubric {_rubric(doc)}", style
-        )
+        worker = "" if doc.get("has_fixes") else " --worker WORKER"
+        improve = f"honestone improve {shlex.quote(artifact_path(doc))} --rubric {_rubric(doc)}{worker}"
+        lines += next_line("next", improve, style)
     if doc["verdict"] == "inconclusive" and any(map(judge_is_absent, doc.get("judges") or [])):
         lines += next_line("next", "honestone doctor", style)
     return lines

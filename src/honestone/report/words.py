@@ -140,9 +140,9 @@ def usage_parts(usage: Doc | None, *, whole_run: bool = False) -> list[str]:
     tokens = [usage.get("input_tokens") or 0, usage.get("output_tokens") or 0]
     if any(tokens):
         parts.append(f"{count(tokens[0], 'token')} in, {tokens[1]:,} out")
-    if judged or worked:
+    if judged or any(tokens) or usage.get("usd") is not None:
         parts.append("cost unknown" if usage.get("usd") is None else money(usage["usd"]))
-    else:
+    elif not worked:
         parts.append("nothing spent")
     return parts
 

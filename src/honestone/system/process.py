@@ -107,7 +107,8 @@ def base_environment(
     """
     named = frozenset(pass_names)
     env = {name: value for name, value in os.environ.items() if name in named or _is_harmless(name)}
-    env.setdefault("PATH", os.defpath)
+    # Last, so that it only helps where there is no other: commands of ours and of rubrics say `python3`.
+    env["PATH"] = os.pathsep.join([env.get("PATH", os.defpath), os.path.dirname(sys.executable)])
     env.update(extra or {})
     return env
 

@@ -322,7 +322,7 @@ def _encode(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return json.dumps(value).encode()
+        return json.dumps(value, default=lambda raw: json.loads(bytes(raw))).encode()
 
 
 def _decode(data: bytes) -> Any:

@@ -1,0 +1,175 @@
+"""Many artifacts: each on record before it is shown, in the order given, and the same marks on the quick way as on the slow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import engine_world as world
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from honestone.adapters.checks import CheckRunner
+from honestone.core.artifact import Version
+from honestone.core.ballot import ballot_to_plain
+from honestone.core.errors import FileError
+from honestone.core.rubric import Rubric
+from honestone.core.scorecard import Scorer
+from honestone.engine.evaluate import Evaluation, Judgement
+from honestone.engine.judging import Bench
+from honestone.ports import CallFailed, Judge, Output, Store
+from honestone.testing import MemoryStore, ScriptedJudge
+
+JUDGED = world.rubric(world.words("a", "alpha", "beta"), world.checked("c", "gamma"))
+CODE = world.rubric(world.checked("a", "alpha"), world.checked("b", "beta"), world.checked("c", "gamma"))
+
+
+class Silent:
+    def note(self, text: str) -> None: ...
+
+    def progress(self, done: int, total: int, doing: str) -> None: ...
+
+    def event(self, event: Any) -> None: ...
+
+
+def evaluation(
+    rubric: Rubric, judges: Sequence[Judge] = (), *, store: Store | None = None, **more: Any
+) -> Evaluation:
+    store = store or MemoryStore()
+    run = store.start_run(kind="eval", subject="", identity="", contract="c", first={"type": "started"})
+    bench = Bench(rubric, CheckRunner(Path()), world.panel(judges, store))
+    return Evaluation(
+        run=run,
+        bench=bench,
+        store=store,
+        contract="sha256:" + "0" * 64,
+        observer=Silent(),
+        max_bytes=10_000,
+        **more,
+    )
+
+
+def judge_all(evaluation: Evaluation, paths: Sequence[Path]) -> list[Judgement]:
+    async def collect() -> list[Judgement]:
+        return [judgement async for judgement in evaluation.judge_all(paths)]
+
+    return world.run(collect())
+
+
+def write(folder: Path, texts: Sequence[str]) -> list[Path]:
+    paths = [folder / f"{n}.md" for n in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    return paths
+
+
+def test_results_come_in_the_order_given_whoever_is_quick(tmp_path: Path) -> None:
+    """The first is the slowest here; some are judged at the same time all the same."""
+    inside = most = 0
+
+    async def step(question: Any) -> bool:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        await asyncio.sleep(0.03 if "alpha" in question.artifact.version.text else 0.001)
+        inside -= 1
+        return True
+
+    paths = write(tmp_path, ["alpha", "beta", "gamma", "delta", "epsilon"])
+    found = judge_all(evaluation(JUDGED, [ScriptedJudge(step)], concurrency=3), paths)
+    assert [judgement.path for judgement in found] == [str(path) for path in paths] and most == 3
+
+
+def test_a_judgement_is_on_record_before_it_is_handed_on(tmp_path: Path) -> None:
+    """Whoever stops after the first has it in the store."""
+    store = MemoryStore()
+    work = evaluation(JUDGED, [ScriptedJudge()], store=store)
+
+    async def first_only() -> None:
+        results = work.judge_all(write(tmp_path, ["one", "two", "three"]))
+        async for _ in results:
+            assert len(store.events(work.run)) == 2
+            break
+        await results.aclose()  # type: ignore[attr-defined]
+
+    world.run(first_only())
+
+
+def test_one_judge_that_fails_on_one_artifact_spoils_no_other(tmp_path: Path) -> None:
+    """Its ballot says so; the others have theirs."""
+
+    def step(question: Any) -> Any:
+        return CallFailed("too long") if "beta" in question.artifact.version.text else True
+
+    found = judge_all(evaluation(JUDGED, [ScriptedJudge(step)]), write(tmp_path, ["alpha", "beta", "gamma"]))
+    assert [judgement.ballots[1].reason for judgement in found] == [None, "too long", None]
+
+
+class Shout:
+    """A target: its input in capitals; it fails where the artifact says so."""
+
+    identity = {"kind": "shout"}  # noqa: RUF012
+
+    async def run(self, version: Version, input: str | None) -> Output:
+        if "broken" in version.text:
+            return Output(text="", error="it ended with exit code 1")
+        return Output(text=f"{input} {version.text}".upper())
+
+
+def test_a_target_that_fails_is_an_error_and_no_judge_is_asked(tmp_path: Path) -> None:
+    """Never a low score: no ballot at all, and the reason."""
+    judge = ScriptedJudge(True)
+    good, bad = judge_all(
+        evaluation(JUDGED, [judge], target=Shout(), input="say"), write(tmp_path, ["alpha", "broken"])
+    )
+    assert (
+        good.output == good.text == "SAY ALPHA"
+        and good.error is None
+        and judge.questions[0].output == "SAY ALPHA"
+    )
+    assert (
+        bad.error == "the target failed: it ended with exit code 1" and bad.ballots == () and judge.calls == 1
+    )
+
+
+def test_bad_input_in_the_middle_is_named(tmp_path: Path) -> None:
+    """An artifact that became unreadable meanwhile ends the command with its name."""
+    paths = write(tmp_path, ["alpha", "beta"])
+    paths.insert(1, tmp_path / "gone.md")
+    with pytest.raises(FileError, match=r"gone\.md"):
+        judge_all(evaluation(JUDGED, [ScriptedJudge()]), paths)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.text(st.sampled_from(["alpha ", "beta ", "gamma ", "x ", "é"]), min_size=1, max_size=4),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_the_quick_way_for_text_checks_gives_the_same_as_the_slow_one(
+    tmp_path: Path, texts: list[str]
+) -> None:
+    """Ballot by ballot and score by score, fresh and from the record."""
+    paths = write(tmp_path, texts)
+    slow = judge_all(evaluation(CODE, has_folders=True), paths)
+    store = MemoryStore()
+    quick = judge_all(evaluation(CODE, store=store, has_folders=False), paths)
+    again = judge_all(evaluation(CODE, store=store, has_folders=False), paths)
+    scorer = Scorer(CODE)
+    for other in (quick, again):
+        assert [(j.path, j.digest) for j in other] == [(j.path, j.digest) for j in slow]
+        assert [ballot_to_plain(j.ballots[0]) for j in other] == [ballot_to_plain(j.ballots[0]) for j in slow]
+        assert [scorer.card(j.ballots) for j in other] == [Scorer(CODE).card(j.ballots) for j in slow]
+
+
+def test_more_artifacts_than_one_chunk(tmp_path: Path) -> None:
+    """Every one is judged once, in order, with its own marks."""
+    texts = [("alpha " * (n % 2) + "beta " * (n % 3 > 0) + "x") for n in range(450)]
+    found = judge_all(evaluation(CODE, has_folders=False), write(tmp_path, texts))
+    got = [tuple(m.answer for m in j.ballots[0].marks.values()) for j in found]
+    assert got == [("alpha" in text, "beta" in text, False) for text in texts]
