@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo test test-slow test-all test-clis lint format docs bench acceptance clean
+.PHONY: help setup demo test test-clis lint format docs bench acceptance clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -21,17 +21,12 @@ $(READY): pyproject.toml requirements-dev.txt
 demo: $(READY) ## a whole run, offline, on real files
 	@$(BIN)/honestone demo
 
-test: $(READY) ## the tests, without the slow ones
-	$(BIN)/python -m pytest -n auto -m "not slow"
-
-test-slow: $(READY) ## only the slow tests
-	$(BIN)/python -m pytest -n auto -m slow
-
-test-all: $(READY) ## the slow tests too
+test: $(READY) ## the tests
 	$(BIN)/python -m pytest -n auto
 
 test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model server
-	$(BIN)/python -m pytest tests/clis -m ""
+	@if command -v npm >/dev/null; then tests/clis/install.sh && HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis; \
+	else echo "skipped: npm is not here"; fi
 
 lint: $(READY) ## style, types, import directions
 	$(BIN)/ruff check .

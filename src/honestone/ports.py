@@ -261,7 +261,7 @@ class RunInfo:
 
 
 class Store(Protocol):
-    """Where runs are kept. Append-only; every write is on disk when the call returns; safe for several processes.
+    """Where runs are kept. Append-only; what a call wrote survives a kill of the process; safe for several processes.
 
     Raises StoreError when it cannot read or write.
     """

@@ -57,7 +57,7 @@ from honestone.ports import (
 
 T = TypeVar("T")
 
-PATIENCE: Final = 30.0
+PATIENCE = 300.0
 """Seconds that a check gives one call before it says that the adapter hangs."""
 
 
@@ -355,9 +355,7 @@ class MemoryStore:
         run = f"{len(self._runs) + 1:026d}"
         info = {"id": run, "kind": kind, "subject": subject, "identity": identity, "contract": contract}
         started = f"run {len(self._runs) + 1}"
-        self._runs[run] = _Run(
-            {**info, "started": started, "finished": None, "result": None}, [_json(first)]
-        )
+        self._runs[run] = _Run({**info, "started": started, "finished": None, "result": None}, [_json(first)])
         return run
 
     def append(self, run: str, event: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
@@ -457,7 +455,10 @@ def check_judge(judge: Judge, question: Question | None = None) -> None:
 
     `question` is one that it can answer, if the sample is not.
     """
-    question = question or sample_question()
+    asyncio.run(_judge_checks(judge, question or sample_question()))
+
+
+async def _judge_checks(judge: Judge, question: Question) -> None:
     _require(isinstance(judge.id, str) and judge.id != "", "`id` must be a text that is not empty")
     _check_identity(judge)
     _require(isinstance(judge.is_paid, bool), "`is_paid` must be True or False")
@@ -470,7 +471,7 @@ def check_judge(judge: Judge, question: Question | None = None) -> None:
     _check_numbers(request, question)
     if judge.is_paid:
         _check_keys(judge, question, request)
-    reply = _run(_ask(judge, request, question))
+    reply = await _ask(judge, request, question)
     if reply is not None:
         _check_kept(reply)
         _check_reading(judge, question, request, reply)
@@ -481,8 +482,8 @@ def check_judge(judge: Judge, question: Question | None = None) -> None:
             _require(
                 not reading.marks, f"`read` made marks of the reply {text[:40]!r}, which answers nothing"
             )
-    _run(judge.close())
-    _run(judge.close())
+    await judge.close()
+    await judge.close()
 
 
 _GARBAGE: Final = (
@@ -523,7 +524,7 @@ def _check_numbers(request: Request, question: Question) -> None:
 
 async def _ask(judge: Judge, request: Request, question: Question) -> Reply | None:
     try:
-        reply = await judge.ask(request, question)
+        reply = await _within(judge.ask(request, question))
     except CallFailed as failed:
         _check_failure(failed)
         return None
@@ -587,12 +588,12 @@ def check_model(model: Model, prompt: str = "Reply with the word yes.") -> None:
         await model.close()
         await model.close()
 
-    _run(use())
+    asyncio.run(use())
 
 
 async def _complete(model: Model, prompt: Prompt) -> None:
     try:
-        completion = await model.complete(prompt)
+        completion = await _within(model.complete(prompt))
     except CallFailed as failed:
         _check_failure(failed)
         return
@@ -605,6 +606,10 @@ async def _complete(model: Model, prompt: Prompt) -> None:
 
 def check_worker(worker: Worker) -> None:
     """Whether a worker keeps the promises of `ports.Worker`. It gets one file and one brief, in a private copy."""
+    asyncio.run(_worker_checks(worker))
+
+
+async def _worker_checks(worker: Worker) -> None:
     _require(isinstance(worker.id, str) and worker.id != "", "`id` must be a text that is not empty")
     _check_identity(worker)
     for fixes in ((), ("true",)):
@@ -621,7 +626,7 @@ def check_worker(worker: Worker) -> None:
             unmet=(("steps", "numbered"),),
         )
         brief_file.write_text(brief.text)
-        done = _run(worker.propose(brief, place, brief_file))
+        done = await _within(worker.propose(brief, place, brief_file))
         _require(
             isinstance(done, WorkDone),
             "`propose` must return a WorkDone; it reports failures, it does not raise them",
@@ -635,8 +640,8 @@ def check_worker(worker: Worker) -> None:
         ]
         _require(not strays, f"it left {strays} beside the artifact: every proposal would be out of scope")
         _require(brief_file.read_text() == brief.text, "it changed the brief")
-    _run(worker.close())
-    _run(worker.close())
+    await worker.close()
+    await worker.close()
 
 
 def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> None:
@@ -761,20 +766,13 @@ def _require(condition: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def _run(work: Awaitable[T]) -> T:
-    async def within() -> T:
-        return await asyncio.wait_for(_as_coroutine(work), PATIENCE)
-
+async def _within(work: Awaitable[T]) -> T:
     try:
-        return asyncio.run(within())
+        return await asyncio.wait_for(work, PATIENCE)
     except TimeoutError:
         raise AssertionError(
             f"it did not return within {PATIENCE:g} s: an adapter owns its time limits"
         ) from None
-
-
-async def _as_coroutine(work: Awaitable[T]) -> T:
-    return await work
 
 
 def _check_identity(thing: Any) -> None:

@@ -227,6 +227,19 @@ def test_a_bar_off_the_scale_is_refused(ready: Desk, option: str, value: str) ->
     assert judge.calls == 0
 
 
+@pytest.mark.parametrize("option", ["--max-usd", "--max-minutes", "--max-size", "--judge-timeout"])
+def test_no_limit_can_be_set_to_no_limit(ready: Desk, option: str) -> None:
+    """NaN, infinity and negative numbers are no limits, on the command line or in settings."""
+    judge = ready.judge()
+    call = ("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec)
+    for value in ("nan", "inf", "-1"):
+        refused(ready.run(*call, f"{option}={value}"), option)
+    if option != "--judge-timeout":
+        ready.file("honestone.toml", f"[limits]\n{option[2:].replace('-', '_')} = inf\n")
+        refused(ready.run(*call), "honestone.toml:2:1", "inf")
+    assert judge.calls == 0
+
+
 # ---------------------------------------------------------------------------------------------------------- who judges
 
 
@@ -513,6 +526,7 @@ def test_ctrl_c_while_improving_is_130_and_the_same_command_goes_on(ready: Desk,
     assert result.code == 130, result.err
     assert "the same command goes on" in result.err
     assert "Traceback" not in result.err
+    assert "honestone improve note.md --rubric rubric.yaml --threshold 100" in result.err
     assert (ready.folder / "note.md").read_text().endswith("A pear.\n")
     assert not (ready.folder / "note.md").read_text().endswith("farewell.\n")
     asked = judge.calls
@@ -531,7 +545,7 @@ def test_ctrl_c_while_judging_is_130_and_replies_are_kept(ready: Desk) -> None:
     body = "if not os.path.exists(LOG + '.go'):\n    time.sleep(30)\nprint(json.dumps(reply()))"
     slow = ready.judge("slow", body)
     call = ("eval", "note.md", "--rubric", "rubric.yaml", "--judge", quick.spec, "--judge", slow.spec)
-    process = ready.start(*call)
+    process = ready.start(*call, "--fresh")
     deadline = time.monotonic() + 30
     while not (quick.calls and slow.calls) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -539,6 +553,8 @@ def test_ctrl_c_while_judging_is_130_and_replies_are_kept(ready: Desk) -> None:
     result = stop_when(ready, process, slow.log, signal.SIGINT)
     assert result.code == 130, result.err
     assert "the same command goes on" in result.err
+    assert "honestone eval note.md --rubric rubric.yaml" in result.err
+    assert "--fresh" not in result.err
     assert "Traceback" not in result.err
     Path(f"{slow.log}.go").touch()
     again = ready.run(*call, "--json")
@@ -559,3 +575,19 @@ def test_a_reader_that_has_seen_enough_is_no_error(ready: Desk) -> None:
     )
     assert ended.stdout.split() == ["pass", "100.0", "n0.md"]
     assert ended.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_output_that_cannot_be_written_is_an_error_and_no_verdict(ready: Desk) -> None:
+    """A full disk behind stdout: exit 2 with a line and a hint; the run is on record."""
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [HONESTONE, "eval", "note.md", "--rubric", "rubric.yaml", "--judge", "mock"],
+            cwd=ready.folder, env=ready.env, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ended.returncode == 2
+    assert "error: No space left on device" in ended.stderr
+    assert "hint: " in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "Exception ignored" not in ended.stderr
+    assert ready.run("show").code == 0

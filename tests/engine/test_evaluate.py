@@ -91,7 +91,7 @@ def test_a_judgement_is_on_record_before_it_is_handed_on(tmp_path: Path) -> None
     async def first_only() -> None:
         results = work.judge_all(write(tmp_path, ["one", "two", "three"]))
         async for _ in results:
-            assert len(store.events(work.run)) == 2
+            assert store.events(work.run)[1]["path"].endswith("0.md")
             break
         await results.aclose()  # type: ignore[attr-defined]
 
@@ -146,7 +146,7 @@ def test_bad_input_in_the_middle_is_named(tmp_path: Path) -> None:
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
-        st.text(st.sampled_from(["alpha ", "beta ", "gamma ", "x ", "é"]), min_size=1, max_size=4),
+        st.lists(st.sampled_from(["alpha ", "beta ", "gamma ", "x ", "é"]), min_size=1).map("".join),
         min_size=1,
         max_size=9,
     )

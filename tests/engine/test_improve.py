@@ -548,6 +548,26 @@ def test_another_folder_gets_all_of_the_best_version(tmp_path: Path) -> None:
     }
 
 
+def test_another_place_of_the_wrong_kind_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    """A folder where a file would go, and the other way round."""
+    (tmp_path / "folder").mkdir()
+    loop = file_loop(tmp_path, GOOD, place={"output": tmp_path / "folder"})
+    with pytest.raises(UsageError, match="the artifact is a file") as error:
+        loop.run()
+    assert error.value.hint and loop.panel[0].calls == 0  # type: ignore[attr-defined]
+
+
+def test_a_witness_must_not_be_one_of_the_panel_under_another_name(tmp_path: Path) -> None:
+    """Its recorded replies would certify what they steered."""
+    same = {"kind": "scripted", "name": "one and the same"}
+    loop = file_loop(
+        tmp_path, GOOD, panel=(reader("a", identity=same),), holdouts=(reader("b", identity=same),)
+    )
+    with pytest.raises(UsageError, match="'b' is one of the panel"):
+        loop.run()
+    assert loop.panel[0].calls == 0  # type: ignore[attr-defined]
+
+
 def test_a_file_that_cannot_be_written_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error with a hint; when the place is writable again, the same command delivers what it had."""
     loop = file_loop(tmp_path, [GOOD])

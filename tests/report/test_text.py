@@ -165,12 +165,14 @@ def test_what_to_type_next() -> None:
     """The run can be shown again; a failed one can be improved; names are quoted for the shell."""
     text = scorecard_text(samples.failed() | {"artifact": {"path": "my report.md"}})
     assert "again   honestone show 01JABCDEF0\n" in text
-    assert "next    honestone improve 'my report.md' --rubric RUBRIC\n" in text
+    assert "next    honestone improve 'my report.md' --rubric RUBRIC --worker WORKER\n" in text
+    mends_itself = samples.failed() | {"rubric": "bars.yaml", "has_fixes": True}
+    assert "--rubric bars.yaml\n" in scorecard_text(mends_itself)
     assert "honestone improve" not in scorecard_text(samples.passed())
 
 
 def test_several_artifacts_one_line_each_then_those_that_failed() -> None:
-    """The table names all, the details only what needs attention; usage of one run is counted once."""
+    """The table names all, the details only what needs attention; what was spent is summed."""
     docs = [
         samples.passed() | {"artifact": {"path": "good.md"}},
         samples.failed() | {"artifact": {"path": "bad.md"}},
@@ -179,7 +181,7 @@ def test_several_artifacts_one_line_each_then_those_that_failed() -> None:
     assert text.splitlines()[0].startswith("✓ good.md  ") and text.splitlines()[1].startswith("✗ bad.md   ")
     assert "✓ PASSED" not in text and text.count("DID NOT PASS  bad.md") == 1
     assert "1 of 2 passed · 1 did not pass" in text
-    assert "spent   4 judge calls" in text
+    assert "spent   6 judge calls" in text
 
 
 def test_thousands_of_criteria_do_not_flood_the_terminal() -> None:

@@ -1,6 +1,6 @@
 """Names to judges, workers and targets. Nothing is imported before it is named; other people's come by entry points.
 
-    judges    script:COMMAND  cmd:COMMAND  record:FILE  mock  human  codex  gemini  claude  PROVIDER:MODEL  a settings name
+    judges    script:COMMAND  cmd:COMMAND  record:FILE  mock  human  agent:NAME  codex  gemini  claude  PROVIDER:MODEL  a settings name
     workers   cmd:COMMAND  fix  human  codex  gemini  claude  PROVIDER:MODEL  a settings name
     targets   identity  cmd:COMMAND
 
@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from honestone.core.errors import SettingsError
+from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
 from honestone.ports import CallFailed, Judge, Model, Target, Worker
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class Wiring:
     worker_timeout: float = WORKER_TIMEOUT
     target_timeout: float = TARGET_TIMEOUT
     pass_env: tuple[str, ...] = ()
+    pack: str = "none"
     artifact: Path | None = None
     rubric_folder: Path | None = None
     fixes: tuple[str, ...] = field(default=())
@@ -71,7 +74,7 @@ def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
         from honestone.adapters.models.command import CommandModel
 
         model = CommandModel(argv, cwd=wiring.cwd, timeout=wiring.judge_timeout, pass_env=wiring.pass_env)
-        return _prompted(name, model)
+        return _prompted(name, model, wiring)
     if kind == "record" and rest:
         from honestone.adapters.judges.record import RecordJudge
 
@@ -80,18 +83,25 @@ def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
         from honestone.adapters.judges.mock import MockJudge
 
         return MockJudge(name)
+    if spec == "human":
+        from honestone.adapters.judges.human import HumanJudge
+
+        return HumanJudge(name, _person())
+    if kind == "agent" and rest:
+        from honestone.adapters.judges.agent import agent_judge
+
+        return agent_judge(name, rest)
     if spec in wiring.settings.judges or spec in CLIS or (kind in PROVIDERS and rest):
+        entry = wiring.settings.judges.get(spec)
         try:
-            return _prompted(
-                name, _model(spec, wiring.settings.judges.get(spec), wiring, wiring.judge_timeout)
-            )
+            return _prompted(name, _model(spec, entry, wiring, wiring.judge_timeout), wiring, entry)
         except CallFailed as failed:
             from honestone.adapters.judges.absent import AbsentJudge
 
             return AbsentJudge(name, failed.reason)
     found = _plugin("honestone.judges", kind, rest, wiring)
     if found is None:
-        raise _unknown("judge", spec, ["script:", "cmd:", "record:", "mock", *CLIS, *wiring.settings.judges])
+        raise _unknown("judge", spec, ["script:", "cmd:", "record:", "agent:", "human", "mock", *CLIS, *wiring.settings.judges])
     return found  # type: ignore[no-any-return]
 
 
@@ -125,11 +135,19 @@ def make_worker(spec: str, wiring: Wiring) -> Worker:
             timeout=wiring.worker_timeout,
             pass_env=wiring.pass_env,
         )
+    if spec == "human":
+        from honestone.adapters.workers.human import HumanWorker
+
+        return HumanWorker(spec, _person())
+    if spec == "step":
+        from honestone.adapters.workers.step import StepWorker
+
+        return StepWorker()
     if spec in wiring.settings.workers or spec in CLIS or (kind in PROVIDERS and rest):
         return _model_worker(spec, wiring.settings.workers.get(spec), wiring)
     found = _plugin("honestone.workers", kind, rest, wiring)
     if found is None:
-        raise _unknown("worker", spec, ["cmd:", "fix", *CLIS, *wiring.settings.workers])
+        raise _unknown("worker", spec, ["cmd:", "fix", "human", *CLIS, *wiring.settings.workers])
     return found  # type: ignore[no-any-return]
 
 
@@ -153,10 +171,17 @@ def make_target(spec: str, wiring: Wiring) -> Target | None:
     return found  # type: ignore[no-any-return]
 
 
-def _prompted(name: str, model: Model) -> Judge:
+def _prompted(name: str, model: Model, wiring: Wiring, entry: Mapping[str, Any] | None = None) -> Judge:
     from honestone.adapters.judges.prompted import PromptedJudge
 
-    return PromptedJudge(name, model)
+    return PromptedJudge(name, model, budget=_budget(name, wiring, entry or {}))
+
+
+def _budget(name: str, wiring: Wiring, entry: Mapping[str, Any]) -> Budget:
+    tokens = entry.get("max_input_tokens", MAX_INPUT_TOKENS)
+    if tokens < 1:
+        raise SettingsError(f"`max_input_tokens` of `{name}` is {tokens}, but must be above 0")
+    return Budget(tokens=tokens, pack=Pack(wiring.pack))
 
 
 def _model(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring, timeout: float) -> Model:
@@ -198,7 +223,7 @@ def make_self_judge(worker: str, wiring: Wiring) -> Judge | None:
     if entry is None and worker not in CLIS and worker.partition(":")[0] not in PROVIDERS:
         return None
     try:
-        return _prompted(f"self:{worker}", _model(worker, entry, wiring, wiring.judge_timeout))
+        return _prompted(f"self:{worker}", _model(worker, entry, wiring, wiring.judge_timeout), wiring, entry)
     except CallFailed:
         return None
 
@@ -240,6 +265,11 @@ def _model_worker(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) ->
         raise SettingsError(
             f"the worker `{spec}` is not there: {failed.reason}", hint="`honestone doctor` says how to get it"
         ) from None
+
+
+def _person() -> Any:
+    """Whoever sits at the terminal. The form is the command's, so it is looked up by name, as plugins are."""
+    return import_module("honestone.cli.form").TerminalPerson()
 
 
 def _plugin(group: str, kind: str, rest: str, wiring: Wiring) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     help="Rounds after the baseline. [by effort: 3, 5, 8]",
 )
 @click.option(
-    "--worker-timeout", type=click.FloatRange(min=0, min_open=True), default=None, metavar="SECONDS"
+    "--worker-timeout", type=shared.Amount(min=0, min_open=True), default=None, metavar="SECONDS"
 )
 @click.option(
     "--max-diff",
@@ -159,6 +159,7 @@ class _Job:
         progress: Progress,
     ) -> None:
         from honestone.adapters.registry import WORKER_TIMEOUT, make_worker
+        from honestone.engine.improve import require_apart
         from honestone.formats.rubric_file import read_rubric
         from honestone.system.files import load_artifact
 
@@ -185,10 +186,10 @@ class _Job:
         self._worker = make_worker(worker_name or _default_worker(rubric), wiring)
         own = self._self_seat(worker_name or "", wiring) if self_judge else None
         names = _panel_names(judging, rubric, self._settings, own)
-        _require_apart(names, holdouts, rubric)
         self._panel = make_seats(names, wiring, looks=judging.looks) or ((own,) if own else ())
         self._fallback = own if names else None
         self._holdouts = make_seats(holdouts, wiring) if rubric.asks_judges else ()
+        require_apart(self._panel, self._holdouts)
         judges = (*self._panel, *((self._fallback,) if self._fallback else ()))
         self._contract = contract_for(rubric, judges, self._checker, judging)
         self._limits = self._all_limits(rounds)
@@ -432,14 +433,6 @@ def _panel_names(
         return choose_judges(judging, rubric, settings)
     except CouldNotJudge:
         return ()
-
-
-def _require_apart(names: Sequence[str], holdouts: Sequence[str], rubric: Rubric) -> None:
-    if rubric.asks_judges and set(names) & set(holdouts):
-        raise UsageError(
-            f"{sorted(set(names) & set(holdouts))[0]!r} cannot both steer and certify",
-            hint="a witness is a judge that the loop never listened to: name another --holdout",
-        )
 
 
 def _place(

@@ -27,7 +27,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),
     "runs": ("honestone.cli.runs:runs", "List recorded runs."),
     "show": ("honestone.cli.runs:show", "Show a recorded run in any format."),
-    "judge": ("honestone.cli.judge:judge", "How a reply is read."),
+    "judge": ("honestone.cli.judge:judge", "A host agent as a judge; how a reply is read."),
+    "step": ("honestone.cli.step:step", "A host agent as the worker, one action at a time."),
     "completion": ("honestone.cli.completion:completion", "Print the shell completion script."),
 }
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+
+class Amount(click.FloatRange):
+    """A number within a range. Neither NaN nor infinity is one: as a limit they would be none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a number with an end.", param, ctx)
+        return number
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,16 +65,18 @@ judging_options = _all(
                  help="What a quote that does not stand in the text does to its answer."),
     click.option("--ask", type=click.Choice(["rubric", "criterion", "item"]), default="rubric", show_default=True,
                  help="What one call to a judge covers."),
-    click.option("--max-age", type=click.FloatRange(min=0), default=None, metavar="DAYS",
+    click.option("--pack", type=click.Choice(["none", "head", "outline"]), default="none", show_default=True,
+                 help="What a judge is shown of an artifact that is too big for it."),
+    click.option("--max-age", type=Amount(min=0), default=None, metavar="DAYS",
                  help="Recorded replies older than this are asked again."),
-    click.option("--judge-timeout", type=click.FloatRange(min=0, min_open=True), default=None, metavar="SECONDS"),
+    click.option("--judge-timeout", type=Amount(min=0, min_open=True), default=None, metavar="SECONDS"),
     click.option("--sandbox", type=click.Choice(["auto", "bwrap", "none"]), default="auto", show_default=True,
                  help="Where checks run code."),
     click.option("--pass-env", multiple=True, metavar="NAME", help="A variable that judges and workers may see."),
     click.option("--max-calls", type=click.IntRange(min=0), default=None, help="Judge calls, retries included."),
-    click.option("--max-usd", type=click.FloatRange(min=0), default=None, help="Money, where the price is known."),
-    click.option("--max-minutes", type=click.FloatRange(min=0), default=None, help="Time worked on the run."),
-    click.option("--max-size", type=click.FloatRange(min=0, min_open=True), default=None, metavar="MB",
+    click.option("--max-usd", type=Amount(min=0), default=None, help="Money, where the price is known."),
+    click.option("--max-minutes", type=Amount(min=0), default=None, help="Time worked on the run."),
+    click.option("--max-size", type=Amount(min=0, min_open=True), default=None, metavar="MB",
                  help="Largest artifact. [10]"),
     click.option("--fresh", is_flag=True, help="Start over and ask every judge anew."),
 )  # fmt: skip

@@ -152,7 +152,7 @@ def overall_outcome(outcomes: Iterable[str]) -> str:
     found = set(outcomes)
     if Outcome.FAIL in found:
         return str(Outcome.FAIL)
-    return str(Outcome.PASS) if found <= {Outcome.PASS} else str(Outcome.INCONCLUSIVE)
+    return str(Outcome.PASS) if found == {Outcome.PASS} else str(Outcome.INCONCLUSIVE)
 
 
 def exit_code_of(outcome: str) -> int:

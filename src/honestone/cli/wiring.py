@@ -9,7 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from honestone.core.artifact import Version
+from honestone.core.artifact import Artifact, Version
+from honestone.core.ballot import CHECK
 from honestone.core.checks import KINDS
 from honestone.core.contract import Contract, make_contract
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
     from honestone.adapters.registry import Wiring
     from honestone.adapters.stores.sqlite import SqliteStore
+    from honestone.core.question import Question
     from honestone.engine.meter import Meter
     from honestone.engine.panel import Panel, Seat
     from honestone.formats.settings import Settings
@@ -42,6 +44,7 @@ class JudgingOptions:
     repeat: int | None
     evidence: str
     ask: Literal["rubric", "criterion", "item"]
+    pack: Literal["none", "head", "outline"]
     max_age: float | None
     judge_timeout: float | None
     sandbox: str
@@ -119,6 +122,7 @@ def make_wiring(options: JudgingOptions, settings: Settings, **extra: Any) -> Wi
         settings=settings,
         judge_timeout=options.judge_timeout or JUDGE_TIMEOUT,
         pass_env=options.pass_env,
+        pack=options.pack,
         **extra,
     )
 
@@ -138,6 +142,8 @@ def make_seats(
         draw = counts.get(spec, 0)
         counts[spec] = draw + 1
         name = spec if draw == 0 else f"{spec}#{draw + 1}"
+        if name == CHECK:
+            raise SettingsError(f"a judge cannot be called `{CHECK}`: that is the name of code", hint="rename it in settings")
         seats.append(Seat(id=name, judge=make_judge(spec, wiring, id=name), draw=draw))
     return tuple(seats)
 
@@ -219,13 +225,89 @@ def contract_for(
             dict(checker.identity(item.check)) for _, item in rubric.questions() if item.check is not None
         ],
         rule=str(options.rule),
-        options={"evidence": options.evidence, "ask": options.ask},
+        options={"evidence": options.evidence, "ask": options.ask, "pack": options.pack},
     )
 
 
 def preflight_checks(rubric: Rubric, checker: CheckRunner, version: Version | None = None) -> None:
     """Whatever cannot be started is an error before anything is spent. `version` is the only one judged, if it is."""
     checker.preflight(checks_of(rubric), version)
+
+
+def refuse_too_big(
+    seats: Sequence[Seat],
+    rubric: Rubric,
+    artifact: Artifact,
+    options: JudgingOptions,
+    *,
+    input: str | None = None,
+    reference: str | None = None,
+) -> None:
+    """An artifact that no model judge can be shown is an error before anything is spent.
+
+    Where only some can, the others are skipped with the same reason when their turn comes.
+    """
+    from honestone.core.packing import text_size
+    from honestone.core.question import Question, asked_criteria
+    from honestone.engine.panel import split
+
+    judges = [(seat.id, seat.judge) for seat in seats if hasattr(seat.judge, "refusal")]
+    if not judges or text_size(artifact.version) < _SURELY_FITS * min(j.budget.characters for _, j in judges):  # type: ignore[attr-defined]
+        return
+    question = Question(artifact=artifact, criteria=asked_criteria(rubric), input=input, reference=reference)
+    parts = [replace(question, criteria=part) for part in split(question.criteria, options.ask)]
+    refuse_if_all_refuse(artifact.path, judges, parts[:1])
+
+
+_SURELY_FITS = 0.5
+"""Below this share of a judge's limit a text is not even rendered to find out; what does not fit is skipped later."""
+
+
+def refuse_if_all_refuse(name: str, judges: Sequence[tuple[str, Any]], questions: Sequence[Question]) -> None:
+    """Raises UsageError when every one of these judges (id, judge) finds one of the questions too big."""
+    from honestone.core.packing import Pack, what_to_do
+
+    reasons = {}
+    for id, judge in judges:
+        why = next((why for question in questions if (why := judge.refusal(question))), None)
+        if why is None:
+            return
+        reasons[id] = why
+    if not reasons:
+        return
+    hint = what_to_do(Pack(judges[0][1].budget.pack))
+    said = dict.fromkeys(why.removesuffix(f"; {hint}") for why in reasons.values())
+    raise UsageError(f"{name!r} is {'; '.join(said)} ({', '.join(reasons)})", hint=hint)
+
+
+def make_pair_seats(seats: Sequence[Seat]) -> tuple[Seat, ...]:
+    """The same seats for comparing two artifacts. Raises UsageError for a judge that cannot be shown two."""
+    from honestone.adapters.judges.absent import AbsentJudge
+    from honestone.adapters.judges.pairwise import PairJudge
+    from honestone.adapters.judges.prompted import PromptedJudge
+
+    made = []
+    for seat in seats:
+        if type(seat.judge) is PromptedJudge and seat.judge.is_paid and not seat.id.startswith("agent:"):
+            made.append(replace(seat, judge=PairJudge(seat.judge)))
+        elif isinstance(seat.judge, AbsentJudge):
+            made.append(seat)
+        else:
+            raise UsageError(
+                f"the judge `{seat.id}` cannot compare two artifacts: {_WHY_NO_PAIRS.get(seat.id.split(':')[0], _NO_PAIRS)}",
+                hint="name a model: codex, gemini, claude, PROVIDER:MODEL, cmd:COMMAND or a name from settings",
+            )
+    return tuple(made)
+
+
+_NO_PAIRS = "it takes one artifact at a time"
+_WHY_NO_PAIRS = {
+    "script": "a script is asked about one artifact; score both with `honestone eval` and compare the numbers",
+    "human": "the form for people shows one artifact",
+    "agent": "`judge prompt` shows one artifact",
+    "record": "a recording holds answers about one artifact",
+    "mock": "it looks at nothing",
+}
 
 
 def max_bytes(options: JudgingOptions, settings: Settings) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections import deque
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from honestone.core import events
 from honestone.core.artifact import Artifact
@@ -67,6 +67,10 @@ class Evaluation:
     concurrency: int = 8
     fresh: bool = False
     has_folders: bool = True
+    _asks_judges: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_asks_judges", self.bench.rubric.asks_judges)
 
     async def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[Judgement]:
         """Judgements in the order of the paths, some at a time. Each is on record before it is handed on."""
@@ -75,50 +79,54 @@ class Evaluation:
             for judgement in self._judge_texts(texts, paths):
                 yield judgement
             return
-        window: deque[asyncio.Task[Judgement]] = deque()
-        waiting = iter(paths)
+        work = _InOrder(paths, self._judge, at_once=self.concurrency)
         done = 0
         try:
-            while True:
-                while len(window) < self.concurrency and (path := next(waiting, None)) is not None:
-                    window.append(asyncio.create_task(self._judge(path)))
-                if not window:
-                    return
+            self.observer.progress(done, len(paths), "judging")
+            while ready := await work.ready():
+                self._record(ready)
+                for judgement, _ in ready:
+                    yield judgement
+                done += len(ready)
                 self.observer.progress(done, len(paths), "judging")
-                judgement = await window.popleft()
-                self.store.append(self.run, judgement.event())
-                done += 1
-                yield judgement
         finally:
-            for task in window:
-                task.cancel()
-            await asyncio.gather(*window, return_exceptions=True)
+            await work.stop()
+
+    def _record(self, found: Sequence[_Found]) -> None:
+        """All that is ready at a time in one go: a commit each would cost more than the judging."""
+        blobs = {name: data for _, contents in found for name, data in contents.items()}
+        if len(found) == 1:
+            self.store.append(self.run, found[0][0].event(), blobs)
+            return
+        if blobs:
+            self.store.keep_blobs(blobs)
+        self.store.append_many(self.run, [judgement.event() for judgement, _ in found])
 
     def _load(self, path: Path) -> Loaded:
         return load_artifact(path, exclude=self.exclude, max_bytes=self.max_bytes)
 
-    async def _judge(self, path: Path) -> Judgement:
+    async def _judge(self, path: Path) -> _Found:
         loaded = self._load(path)
         version, name = loaded.version, printable(path)
         output: str | None = None
         if self.target is not None:
             made = await self.target.run(version, self.input)
             if made.error is not None:
-                return Judgement(
+                failed = Judgement(
                     path=name, digest=version.digest, ballots=(), spend=Spend(target_calls=1), notes=loaded.notes,
                     error=f"the target failed: {made.error}",
                 )  # fmt: skip
+                return failed, {}
             output = made.text
         judged = await self.bench.judge(
             Artifact(name, version), input=self.input, reference=self.reference, output=output
         )
-        if self.bench.rubric.asks_judges:
-            self.store.keep_blobs(version_blobs(version))
         judged.spend.target_calls += self.target is not None
-        return Judgement(
+        judgement = Judgement(
             path=name, digest=version.digest, ballots=judged.ballots, spend=judged.spend, output=output,
             text=output if output is not None else version.text, notes=loaded.notes,
         )  # fmt: skip
+        return judgement, version_blobs(version) if self._asks_judges else {}
 
     def _judge_texts(self, texts: TextBench, paths: Sequence[Path]) -> Iterator[Judgement]:
         gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
@@ -135,3 +143,66 @@ class Evaluation:
 
 
 _NOTHING = Spend()
+
+_Found: TypeAlias = tuple[Judgement, Mapping[str, bytes]]
+"""A judgement, and the content it speaks of, to be kept with it."""
+
+_LEAD = 4
+"""How far the quick may be ahead of the slowest, in times of what is under way at once."""
+
+
+class _InOrder:
+    """Works on some paths at a time and hands out what was made of them in the order given.
+
+    A slow one holds up nobody behind it, up to a bound that keeps memory flat. When one fails nothing new is begun, and
+    its error is raised in its turn.
+    """
+
+    def __init__(
+        self, paths: Sequence[Path], judge: Callable[[Path], Awaitable[_Found]], *, at_once: int
+    ) -> None:
+        self._waiting = enumerate(paths)
+        self._judge = judge
+        self._lead = _LEAD * at_once
+        self._made: dict[int, _Found | Exception] = {}
+        self._next = 0
+        self._has_failed = False
+        self._news, self._room = asyncio.Event(), asyncio.Event()
+        self._workers = [asyncio.create_task(self._work()) for _ in range(min(at_once, len(paths)))]
+
+    async def _work(self) -> None:
+        for number, path in self._waiting:
+            while number >= self._next + self._lead:
+                self._room.clear()
+                await self._room.wait()
+            if self._has_failed:
+                return
+            try:
+                self._made[number] = await self._judge(path)
+            except Exception as error:
+                self._made[number] = error
+                self._has_failed = True
+            self._news.set()
+
+    async def ready(self) -> list[_Found]:
+        """What can be handed out by now, at least one; nothing when all have been."""
+        while True:
+            out: list[_Found] = []
+            while (found := self._made.get(self._next)) is not None:
+                if isinstance(found, Exception):
+                    if out:
+                        break
+                    raise found
+                del self._made[self._next]
+                out.append(found)
+                self._next += 1
+            if out or all(worker.done() for worker in self._workers):
+                self._room.set()
+                return out
+            self._news.clear()
+            await self._news.wait()
+
+    async def stop(self) -> None:
+        for worker in self._workers:
+            worker.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)

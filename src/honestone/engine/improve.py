@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,7 @@ from honestone.engine.meter import Meter, Spend
 from honestone.engine.panel import Seat
 from honestone.engine.versions import load_version, version_blobs
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
-from honestone.system.files import deliver, load_artifact, make_copy, read_back
-
-UNFINISHED = ".honestone-"
-"""How the names of the temporary files begin that `write_atomically` makes."""
+from honestone.system.files import TEMPORARY, deliver, load_artifact, make_copy, read_back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +84,7 @@ class Improvement:
 
     async def work(self) -> Stop:
         """Go on until core says stop. Whatever kills it, the same call on the same events goes on where it was."""
+        self._require_possible()
         self._finish_delivery()
         while True:
             # Here and nowhere else: a kill between accepting and delivering is made good before anything else happens.
@@ -112,6 +110,16 @@ class Improvement:
                 )
             case RollBack(reason=reason):
                 self._record(events.REJECTED, round=self.state.rounds[-1].number, reason=reason)
+
+    def _require_possible(self) -> None:
+        """What would only fail, or prove nothing, after money was spent."""
+        require_apart(self._seats["panel"], self._seats["holdout"])
+        output, is_folder = self._place.output, self._version(self.state.original).is_folder
+        if output is not None and output.exists() and output.is_dir() != is_folder:
+            raise UsageError(
+                f"the artifact is a {'folder' if is_folder else 'file'}, but {str(output)!r} is not",
+                hint="name another --output",
+            )
 
     # -- events
 
@@ -322,6 +330,17 @@ class Improvement:
         return current_version(self._place)
 
 
+def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
+    """A witness is a judge that the loop never listened to, whatever it is called. Raises UsageError."""
+    steering = [seat.judge.identity for seat in panel]
+    for seat in holdouts:
+        if seat.judge.identity in steering:
+            raise UsageError(
+                f"the held-out judge {seat.id!r} is one of the panel: it cannot both steer and certify",
+                hint="a witness is a judge that the loop never listened to: name another --holdout",
+            )
+
+
 def current_version(place: Place) -> Version:
     return load_artifact(place.path, exclude=place.exclude, max_bytes=place.max_bytes).version
 
@@ -334,7 +353,7 @@ def is_mix(found: Version, before: Version, after: Version) -> bool:
 
 def sweep(root: Path, before: Version, after: Version) -> None:
     """Remove what a delivery that was killed left half-written: a temporary file with the beginning of one of its own."""
-    near = root.rglob(f"{UNFINISHED}*") if after.is_folder else root.parent.glob(f"{UNFINISHED}*")
+    near = root.rglob(f"{TEMPORARY}*") if after.is_folder else root.parent.glob(f"{TEMPORARY}*")
     for path in list(near):
         name = path.relative_to(root).as_posix() if after.is_folder else path.name
         if name in before.files or name in after.files or path.is_symlink() or not path.is_file():

@@ -4,6 +4,8 @@ already on record."""
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -11,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from honestone.core.ballot import Ballot, Mark, Reading, State
-from honestone.core.contract import digest_json
+from honestone.core.contract import canonical
 from honestone.core.evidence import find_quote, is_quote
 from honestone.core.question import AskedCriterion, Question
 from honestone.core.reply import CANARY_MARK, complaints
@@ -74,11 +76,15 @@ class Panel:
     _asked: set[str] = field(default_factory=set)
     _waiting: dict[str, asyncio.Lock] = field(default_factory=dict)
     _gates: dict[str, asyncio.Semaphore] = field(default_factory=dict)
+    _identities: dict[str, tuple[Judge, str]] = field(default_factory=dict)
 
     async def consult(self, question: Question, seats: Sequence[Seat] | None = None) -> list[Consulted]:
         """Every seat's ballot, in the order of the seats. Calls are granted in that order too."""
         chosen = self.seats if seats is None else seats
-        found = list(await asyncio.gather(*(self.consult_one(seat, question) for seat in chosen)))
+        if len(chosen) == 1:  # A task of its own would only cost.
+            found = [await self.consult_one(chosen[0], question)]
+        else:
+            found = list(await asyncio.gather(*(self.consult_one(seat, question) for seat in chosen)))
         nobody = not any(consulted.ballot.marks for consulted in found)
         if self.fallback is not None and nobody and not any(consulted.refused for consulted in found):
             found.append(await self.consult_one(self.fallback, question))
@@ -86,7 +92,10 @@ class Panel:
 
     async def consult_one(self, seat: Seat, question: Question) -> Consulted:
         """One seat's ballot, in as many calls as `ask` says."""
-        question = replace(question, draw=seat.draw)
+        if question.draw != seat.draw:
+            question = replace(question, draw=seat.draw)
+        if self.ask == "rubric":
+            return await self._consult_part(seat, question)
         parts = [replace(question, criteria=part) for part in split(question.criteria, self.ask)]
         if len(parts) == 1:
             return await self._consult_part(seat, parts[0])
@@ -94,8 +103,7 @@ class Panel:
 
     async def _consult_part(self, seat: Seat, question: Question) -> Consulted:
         spend = Spend()
-        asked = dict(question.items())
-        if not asked:
+        if not any(criterion.items for criterion in question.criteria):
             return Consulted(ballot=Ballot(judge=seat.id, marks={}), spend=spend)
         try:
             request = seat.judge.render(question)
@@ -125,13 +133,26 @@ class Panel:
         judge = seat.judge
         if not judge.is_paid:
             return await judge.ask(request, question)
-        key = digest_json({"judge": judge.identity, "body": request.body, "draw": seat.draw})
+        key = self._key(seat, request)
         # Equal requests wait for each other, so that the second finds the first one's reply.
+        lock = self._waiting.get(key)
+        if lock is None:
+            lock = self._waiting[key] = asyncio.Lock()
         try:
-            async with self._waiting.setdefault(key, asyncio.Lock()):
+            async with lock:
                 return await self._paid_reply(key, seat, request, question, spend)
         finally:
             self._waiting.pop(key, None)
+
+    def _key(self, seat: Seat, request: Request) -> str:
+        """`digest_json` of judge, body and draw, with the judge, who never changes, written down only once."""
+        judge, identity = self._identities.get(seat.id, (None, ""))
+        if judge is not seat.judge:
+            identity = canonical(seat.judge.identity)
+            self._identities[seat.id] = (seat.judge, identity)
+        body = json.dumps(request.body, ensure_ascii=False)
+        text = f'{{"body":{body},"draw":{seat.draw},"judge":{identity}}}'
+        return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _paid_reply(
         self, key: str, seat: Seat, request: Request, question: Question, spend: Spend

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from honestone.core.artifact import Version, digest_of
+from honestone.core.packing import Packed
 from honestone.core.question import AskedCriterion, Question
 from honestone.core.reply import CANARY_MARK
 from honestone.core.rubric import Anchors, Item, Key, as_written
@@ -66,11 +67,16 @@ class JudgePrompt:
     canary: int
 
 
-def judge_prompt(question: Question, problems: Sequence[str] = ()) -> JudgePrompt:
-    """`problems` name the errors of a first reply; numbers are the same as in the prompt it answered."""
+def judge_prompt(
+    question: Question, problems: Sequence[str] = (), packed: Packed | None = None
+) -> JudgePrompt:
+    """`problems` name the errors of a first reply; numbers are the same as in the prompt it answered.
+
+    `packed` is what is shown of a text to judge that is too big.
+    """
     template = load_template("judge")
     plan = _plan(question.criteria)
-    material = _material(question)
+    material = _material(question, packed)
     base = sha256(f"{template.digest}\0{question.draw}\0{plan.text}\0".encode())
     base.update(_encoded(material))
     canary = int.from_bytes(base.digest()[:8]) % (len(plan.items) + 1) + 1
@@ -89,15 +95,34 @@ def judge_prompt(question: Question, problems: Sequence[str] = ()) -> JudgePromp
     return JudgePrompt(text=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
 
 
-def reply_schema(numbers: Mapping[int, Item]) -> dict[str, Any]:
-    """The JSON Schema of the reply, evidence before the answer. Only what every provider's strict mode takes."""
-    answers = {str(number): _answer_schema(item) for number, item in sorted(numbers.items())}
-    return _closed({"token": {"type": "string"}, "answers": _closed(answers)})
+def reply_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
+    """The JSON Schema of the reply, evidence before the answer. Only what every provider's strict mode takes.
+
+    Equal schemas are one object, so that what is made of one for a provider is made once. Nobody may change it.
+    """
+    kinds = {number: _Kind(item.anchors is not None, item.may_not_apply) for number, item in numbers.items()}
+    return _schema_of(tuple(sorted(kinds.items())))
 
 
-def _answer_schema(item: Item) -> dict[str, Any]:
-    plain = {"type": "boolean" if item.anchors is None else "number"}
-    answer = {"anyOf": [plain, {"type": "string", "enum": ["n/a"]}]} if item.may_not_apply else plain
+class _Kind(NamedTuple):
+    """How an item may be answered."""
+
+    is_number: bool
+    may_not_apply: bool
+
+
+@lru_cache(maxsize=64)
+def _schema_of(kinds: tuple[tuple[int, _Kind], ...]) -> Mapping[str, Any]:
+    # Each kind of answer is described once: a schema is part of every call, and of what it costs.
+    names = {kind: name for kind, name in zip(dict.fromkeys(k for _, k in kinds), "abcd", strict=False)}
+    answers = {str(number): {"$ref": f"#/$defs/{names[kind]}"} for number, kind in kinds}
+    schema = _closed({"token": {"type": "string"}, "answers": _closed(answers)})
+    return {**schema, "$defs": {name: _answer_schema(kind) for kind, name in names.items()}}
+
+
+def _answer_schema(kind: _Kind) -> dict[str, Any]:
+    plain = {"type": "number" if kind.is_number else "boolean"}
+    answer = {"anyOf": [plain, {"type": "string", "enum": ["n/a"]}]} if kind.may_not_apply else plain
     return _closed({"evidence": {"type": "string"}, "answer": answer, "suggestion": {"type": "string"}})
 
 
@@ -240,7 +265,7 @@ def _skeleton(token: str, count: int) -> str:
 # --------------------------------------------------------------------------------------------------------- material
 
 
-def _material(question: Question) -> str:
+def _material(question: Question, packed: Packed | None) -> str:
     """The fenced blocks in their order: input, reference, workspace changes, and the text to judge last."""
     blocks = []
     if question.input is not None:
@@ -250,25 +275,44 @@ def _material(question: Question) -> str:
     if question.workspace and question.workspace.get("diff"):
         blocks.append(_block("Changes made in the workspace:", str(question.workspace["diff"])))
     if question.output is not None:
-        blocks.append(_block("Text to judge:", question.output))
+        shown = question.output if packed is None else packed.version.text
+        blocks.append(_block(f"Text to judge:{shown_in_part(packed)}", shown))
     else:
-        blocks.append(_artifact(question.artifact.version))
+        blocks.append(_artifact(question.artifact.version, packed))
     return "\n\n".join(blocks)
 
 
-def _artifact(version: Version) -> str:
+def _artifact(version: Version, packed: Packed | None) -> str:
+    shown = packed.version if packed else version
+    part = shown_in_part(packed)
     if not version.is_folder:
-        return _block("Text to judge:", version.text)
-    texts = version.texts
-    tree = "\n".join(
-        _path(path) if path in texts else f"{_path(path)} (not text, {len(version.files[path].data)} bytes)"
-        for path in sorted(version.files)
-    )
-    fence = _fence(tree + "\n" + "\n".join(texts.values()))
-    files = [_fenced(fence, text, _path(path)) for path, text in texts.items()]
+        return _block(f"Text to judge:{part}", shown.text)
+    tree = tree_of(version, packed)
+    fence = _fence(tree + "\n" + "\n".join(shown.texts.values()))
+    files = [_fenced(fence, text, _path(path)) for path, text in shown.texts.items()]
     return "\n\n".join(
-        [f"Text to judge, a folder of {len(version.files)} files:\n{_fenced(fence, tree)}", *files]
+        [f"Text to judge, a folder of {len(version.files)} files:{part}\n{_fenced(fence, tree)}", *files]
     )
+
+
+def shown_in_part(packed: Packed | None) -> str:
+    """What a judge is told of a text that is too big to be shown whole."""
+    if packed is None:
+        return ""
+    return f"\nOnly a part is shown, because the whole is too big: {packed.sentence}. What is left out does exist."
+
+
+def tree_of(version: Version, packed: Packed | None = None) -> str:
+    """Every file's name on a line, with what is not shown of it."""
+    texts = version.texts
+    lines = []
+    for path in sorted(version.files):
+        if path not in texts:
+            label = f"not text, {len(version.files[path].data)} bytes"
+        else:
+            label = packed.label(path) if packed else ""
+        lines.append(f"{_path(path)} ({label})" if label else _path(path))
+    return "\n".join(lines)
 
 
 def _block(title: str, text: str) -> str:

@@ -597,12 +597,12 @@ def _common_judges(docs: Sequence[Doc]) -> list[Doc]:
 
 
 def _summed_usage(docs: Sequence[Doc]) -> Doc | None:
-    """What all of it cost: usage counts a whole run, so each run is counted once."""
-    by_run = {doc.get("run") or index: doc["usage"] for index, doc in enumerate(docs) if doc.get("usage")}
-    if not by_run:
+    """What all of it cost: each artifact's usage is what was spent on it."""
+    spent = [doc["usage"] for doc in docs if doc.get("usage")]
+    if not spent:
         return None
     keys = ("judge_calls", "cached_calls", "worker_calls", "input_tokens", "output_tokens")
-    total: dict[str, Any] = {key: sum(one.get(key) or 0 for one in by_run.values()) for key in keys}
-    costs = [one.get("usd") for one in by_run.values() if one.get("judge_calls") or one.get("worker_calls")]
+    total: dict[str, Any] = {key: sum(one.get(key) or 0 for one in spent) for key in keys}
+    costs = [one.get("usd") for one in spent if one.get("judge_calls") or one.get("worker_calls")]
     total["usd"] = None if None in costs else sum(cost for cost in costs if cost is not None)
     return total

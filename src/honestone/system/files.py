@@ -22,6 +22,9 @@ NEVER_PART = frozenset(
 )  # fmt: skip
 """Names that are never part of a folder artifact: version control, caches, our own store."""
 
+TEMPORARY = ".honestone-"
+"""What our half-written files are called; a kill may leave one."""
+
 _JUNK_ENDINGS = ("~", ".swp", ".swo", ".pyc", ".orig", ".bak")
 
 
@@ -146,7 +149,7 @@ def _walk(root: Path, notes: list[str]) -> Iterator[Path]:
                 notes.append(f"left out {path.relative_to(root)}: a link")
             elif printable(path.relative_to(root)) != str(path.relative_to(root)):
                 notes.append(f"left out {printable(path.relative_to(root))}: its name is not UTF-8")
-            elif name not in NEVER_PART and not name.endswith(".pyc"):
+            elif name not in NEVER_PART and not name.endswith(".pyc") and not name.startswith(TEMPORARY):
                 if path.is_file():
                     yield path
                 else:
@@ -193,7 +196,7 @@ def write_atomically(path: Path, data: bytes, *, executable: bool | None = None)
         mode = 0o644
     if executable is not None:
         mode = mode | 0o111 if executable else mode & ~0o111
-    handle, name = tempfile.mkstemp(dir=real.parent, prefix=".honestone-")
+    handle, name = tempfile.mkstemp(dir=real.parent, prefix=TEMPORARY)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from honestone.core.artifact import Version
+from honestone.core.packing import Budget, Packed, pack, room_for_text, too_big, what_to_do
 from honestone.core.question import Question
 from honestone.core.reply import CANARY_MARK, ReplySchema, read_reply
 from honestone.core.rubric import Item
-from honestone.ports import Model, Prompt, Reading, Reply, Request
-from honestone.prompts.filling import CANARY, LAYOUT, judge_prompt, load_template, reply_schema
+from honestone.ports import CallFailed, Model, Prompt, Reading, Reply, Request
+from honestone.prompts.filling import CANARY, LAYOUT, JudgePrompt, judge_prompt, load_template, reply_schema
 
 TAMPERED: Final = "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
 
@@ -18,18 +20,25 @@ class PromptedJudge:
     """A `Judge` over any `Model`.
 
     `structured` hands the reply's JSON Schema to the model, which may hold it to the shape. The reply is read in the
-    same way either way.
+    same way either way. What does not fit into `budget` is packed or not asked at all.
     """
 
     is_paid = True
 
     def __init__(
-        self, id: str, model: Model, *, structured: bool = True, max_output_tokens: int | None = None
+        self,
+        id: str,
+        model: Model,
+        *,
+        structured: bool = True,
+        max_output_tokens: int | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.id = id
         self.model = model
         self.structured = structured
         self.max_output_tokens = max_output_tokens
+        self.budget = budget or Budget()
         self.concurrency: int | None = getattr(model, "concurrency", None)
 
     @property
@@ -41,11 +50,46 @@ class PromptedJudge:
             "layout": LAYOUT,
             "structured": self.structured,
             "max_output_tokens": self.max_output_tokens,
+            **packing_identity(self.budget),
         }
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
-        prompt = judge_prompt(question, problems)
+        """Raises CallFailed when the prompt is too big for it."""
+        prompt, packed = self._fitted(question)
+        if problems:
+            prompt = judge_prompt(question, problems, packed)
         return Request(body=prompt.text, token=prompt.token, numbers=prompt.numbers, canary=prompt.canary)
+
+    def refusal(self, question: Question) -> str | None:
+        """Why it would not be asked this: it is too big for it."""
+        try:
+            self._fitted(question)
+        except CallFailed as failed:
+            return failed.reason
+        return None
+
+    def packed(self, question: Question) -> Mapping[str, Any] | None:
+        """What it is shown of a text that is too big for it, in JSON values; None where it is shown the whole."""
+        if self.budget.pack == "none":
+            return None
+        try:
+            _, packed = self._fitted(question)
+        except CallFailed:
+            return None
+        return packed.to_plain() if packed else None
+
+    def _fitted(self, question: Question) -> tuple[JudgePrompt, Packed | None]:
+        """The prompt of a first look, which decides what a second one shows too."""
+        prompt = judge_prompt(question)
+        if self.budget.holds(prompt.text):
+            return prompt, None
+        judged = question.artifact.version if question.output is None else Version.of_text(question.output)
+        packed = pack(judged, self.budget.pack, room_for_text(self.budget, prompt.text, [judged]))
+        if packed is not None:
+            shown = judge_prompt(question, (), packed)
+            if self.budget.holds(shown.text):
+                return shown, packed
+        raise too_big_to_ask(self.budget, prompt.text, [judged])
 
     async def ask(self, request: Request, question: Question) -> Reply:
         completion = await self.model.complete(
@@ -66,6 +110,16 @@ class PromptedJudge:
 
     async def close(self) -> None:
         await self.model.close()
+
+
+def packing_identity(budget: Budget) -> dict[str, Any]:
+    """How big a text may be decides what a judge sees of it only where parts are shown."""
+    return {} if budget.pack == "none" else {"pack": str(budget.pack), "max_input_tokens": budget.tokens}
+
+
+def too_big_to_ask(budget: Budget, prompt: str, versions: Sequence[Version]) -> CallFailed:
+    reason = f"{too_big(budget, len(prompt), versions)}; {what_to_do(budget.pack)}"
+    return CallFailed(reason, missing=True)
 
 
 def numbered_items(request: Request, question: Question) -> dict[int, Item]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+_REMEMBERED: Final = 16
 
 _STRICT_CANNOT: Final = frozenset(
     {"oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties",
@@ -18,6 +22,22 @@ _ANTHROPIC_CANNOT: Final = frozenset(
 """Bounds that Anthropic refuses to compile. The reply is checked against the rubric anyway, so they may go."""
 
 
+def remembered(make: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]], T]:
+    """Case after case sends the same schema object: what was made of the last few is made once."""
+    known: dict[int, tuple[Mapping[str, Any], T]] = {}  # holds the schema, so that its id cannot become another's
+
+    def made(schema: Mapping[str, Any]) -> T:
+        found = known.get(id(schema))
+        if found is None:
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            found = known[id(schema)] = (schema, make(schema))
+        return found[1]
+
+    return made
+
+
+@remembered
 def for_openai(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """The schema and whether strict mode can hold the model to it."""
     if not _can_be_strict(schema) or schema.get("type") != "object":
@@ -26,6 +46,7 @@ def for_openai(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     return strict, True
 
 
+@remembered
 def for_anthropic(schema: Mapping[str, Any]) -> dict[str, Any]:
     bare: dict[str, Any] = _each(
         schema, lambda node: _closed({k: v for k, v in node.items() if k not in _ANTHROPIC_CANNOT})

@@ -18,6 +18,7 @@ from honestone.system.calls import how_ended, last_words
 from honestone.system.files import make_copy
 
 OUTPUT_LIMIT = 16 * 1024 * 1024
+_TOO_LONG = f"more than {OUTPUT_LIMIT // 2**20} MiB of output"
 
 
 class CommandTarget:
@@ -84,14 +85,16 @@ def _output(ended: process.Ended, file: Path | None, timeout: float) -> Output:
     if ended.timed_out:
         return Output(text="", error=f"no output within {timeout:g} s", duration_ms=took)
     if ended.truncated:
-        return Output(text="", error=f"more than {OUTPUT_LIMIT // 2**20} MiB of output", duration_ms=took)
+        return Output(text="", error=_TOO_LONG, duration_ms=took)
     if ended.exit != 0:
         why = f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": ")
         return Output(text="", error=why, duration_ms=took)
     data = ended.stdout
     if file is not None:
-        if not file.is_file():
+        if file.is_symlink() or not file.is_file():
             return Output(text="", error="it wrote no output file", duration_ms=took)
+        if file.stat().st_size > OUTPUT_LIMIT:
+            return Output(text="", error=_TOO_LONG, duration_ms=took)
         data = file.read_bytes()
     text = as_text(data)
     if text is None:

@@ -1,0 +1,67 @@
+"""`human`: a person as the worker. They read the brief, edit a copy in their own editor, and hand it in or give up."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from honestone.adapters.workers.kept_copy import KeptCopy, keep_copy, work_key
+from honestone.ports import Brief, CallFailed, WorkDone
+
+
+class Person(Protocol):
+    """Somebody who can edit. `kept` is a folder for unfinished work."""
+
+    @property
+    def kept(self) -> Path: ...
+
+    async def edit(self, brief: str, place: Path, brief_file: Path) -> bool:
+        """False when they give it up. Raises CallFailed when there is nobody."""
+        ...
+
+
+class HumanWorker:
+    """The copy lies beside the store, not in a temporary folder: after Ctrl-C or a kill the same command goes on with it.
+
+    `--worker-timeout` does not hold: a person takes the time it takes.
+    """
+
+    def __init__(self, id: str, person: Person) -> None:
+        self.id = id
+        self._person = person
+        self._handed_in: list[KeptCopy] = []
+        atexit.register(self._tidy)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"kind": "human"}
+
+    def can_work_on(self, fixes: object) -> bool:
+        return True
+
+    async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
+        self._tidy()
+        kept = keep_copy(self._person.kept / f"work-{work_key(brief, place)}", brief, place)
+        try:
+            is_handed_in = await self._person.edit(kept.brief, kept.place, kept.brief_file)
+        except CallFailed as nobody:
+            return WorkDone(ended="crashed", message=nobody.reason)
+        if is_handed_in:
+            kept.hand_over(place)
+            self._handed_in.append(kept)
+        else:
+            kept.remove()
+        return WorkDone(
+            ended="exited", exit=0, message="" if is_handed_in else "the person gave this round up"
+        )
+
+    async def close(self) -> None:
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """What was handed in before this moment is on record; until then a kill may have come between."""
+        for kept in self._handed_in:
+            kept.remove()
+        self._handed_in.clear()

@@ -1,0 +1,109 @@
+"""Comparing two artifacts: every judge is asked in both orders by the panel, code compares what checks say."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Any
+
+from honestone.core.artifact import Version
+from honestone.core.ballot import Ballot, State
+from honestone.core.pairwise import (
+    ORDERS,
+    STEERED,
+    Answers,
+    Comparison,
+    Order,
+    compare,
+    pair_question,
+    placed,
+    same,
+)
+from honestone.core.rubric import Rubric
+from honestone.core.scorecard import Rule
+from honestone.engine.judging import check_ballot
+from honestone.engine.meter import Spend
+from honestone.engine.panel import TAMPERED, Panel, Seat
+from honestone.ports import Checker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairJudged:
+    """A comparison and what it took. `ballots` are one a judge, its two orders as one, to tell who took part."""
+
+    comparison: Comparison
+    ballots: tuple[Ballot, ...]
+    spend: Spend
+    packed: dict[str, Any]
+    are_same: bool = False
+
+
+async def judge_pair(
+    rubric: Rubric, a: Version, b: Version, *, panel: Panel, checker: Checker, rule: Rule = Rule.MEAN
+) -> PairJudged:
+    """The seats' judges have to be such as take a `PairQuestion`. Equal bytes cost no call: neither is better."""
+    if a.digest == b.digest:
+        return PairJudged(comparison=same(rubric), ballots=(), spend=Spend(), packed={}, are_same=True)
+    spend = Spend()
+    checks = await _check(rubric, a, b, checker)
+    questions = {order: pair_question(rubric, a, b, order) for order in ORDERS}
+    seats = panel.seats if rubric.asks_judges else ()
+    asked = [(seat, order) for seat in seats for order in ORDERS]
+    found = await asyncio.gather(*(panel.consult_one(seat, questions[order]) for seat, order in asked))
+    looks: dict[str, dict[Order, Ballot]] = {seat.id: {} for seat in seats}
+    for (seat, order), consulted in zip(asked, found, strict=True):
+        looks[seat.id][order] = _in_our_words(consulted.ballot)
+        spend.join(consulted.spend)
+    return PairJudged(
+        comparison=compare(rubric, Answers(judges=looks, checks=checks), rule),
+        ballots=tuple(_as_one(judge, ballots) for judge, ballots in looks.items()),
+        spend=spend,
+        packed={seat.id: shown for seat in seats if (shown := _packed(seat, rubric, a, b)) is not None},
+    )
+
+
+async def _check(rubric: Rubric, a: Version, b: Version, checker: Checker) -> tuple[Ballot, Ballot] | None:
+    checks = [(key, item.check) for key, item in rubric.questions() if item.check is not None]
+    if not checks:
+        return None
+    wanted = [check for _, check in checks]
+    about = [check_ballot(checks, await checker.run(wanted, version)) for version in (a, b)]
+    return about[0], about[1]
+
+
+def _in_our_words(ballot: Ballot) -> Ballot:
+    """The panel names a judge that fell for the control item by the question of a scorecard; here it is another."""
+    if ballot.reason != TAMPERED:
+        return ballot
+    return replace(ballot, reason=STEERED, abstained=dict.fromkeys(ballot.abstained, STEERED))
+
+
+def _as_one(judge: str, looks: dict[Order, Ballot]) -> Ballot:
+    """A judge's part in both orders: there if both looks are, else what went wrong in which."""
+    failed = {order: ballot for order, ballot in looks.items() if ballot.state is not State.AVAILABLE}
+    reasons = dict.fromkeys(ballot.reason or "no answer" for ballot in failed.values())
+    if len(failed) == len(looks) and len(reasons) == 1:
+        reason = next(iter(reasons))
+    else:
+        reason = "; ".join(
+            f"{placed(order)}: {ballot.reason or 'no answer'}" for order, ballot in failed.items()
+        )
+    states = [ballot.state for ballot in failed.values()]
+    degraded = State.DEGRADED in states or len(failed) == 1
+    state = State.AVAILABLE if not failed else State.DEGRADED if degraded else State.SKIPPED
+    return Ballot(
+        judge=judge,
+        marks={},
+        state=state,
+        reason=reason or None,
+        problems=tuple(dict.fromkeys(problem for ballot in looks.values() for problem in ballot.problems)),
+        repairs=tuple(dict.fromkeys(repair for ballot in looks.values() for repair in ballot.repairs)),
+    )
+
+
+def _packed(seat: Seat, rubric: Rubric, a: Version, b: Version) -> dict[str, Any] | None:
+    """What this judge was shown of A and B, where it was not the whole."""
+    look = getattr(seat.judge, "packed", None)
+    shown = look(pair_question(rubric, a, b, "a_first")) if look else None
+    names = {"first": "a", "second": "b"}
+    return {names[place]: part for place, part in shown.items()} if shown else None

@@ -1,0 +1,116 @@
+"""The prompt that compares two texts. It names them First and Second and holds no path, score, weight or other judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+from honestone.core.artifact import Version
+from honestone.core.packing import Packed
+from honestone.core.pairwise import PairQuestion
+from honestone.core.rubric import Key
+from honestone.prompts.filling import (
+    CANARY,
+    _closed,
+    _complaint,
+    _encoded,
+    _fence,
+    _fenced,
+    _invented_word,
+    _one_line,
+    _path,
+    _sendable,
+    load_template,
+    shown_in_part,
+    tree_of,
+)
+
+LAYOUT: Final = 1
+"""Raise it when the code below changes what a judge sees; the template's own text is covered by its digest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairPrompt:
+    """A prompt with what is needed to read the reply. The right answer to the item `canary` is a tie."""
+
+    text: str
+    token: str
+    numbers: Mapping[int, Key]
+    canary: int
+
+
+def pair_prompt(
+    question: PairQuestion,
+    problems: Sequence[str] = (),
+    packed: tuple[Packed | None, Packed | None] = (None, None),
+) -> PairPrompt:
+    """`problems` name the errors of a first reply; `packed` is what is shown of each text that is too big."""
+    template = load_template("pairwise")
+    fence = _fence("\n".join(_all_text(version) for version in (question.first, question.second)))
+    first = _text("First", question.first, packed[0], fence)
+    second = _text("Second", question.second, packed[1], fence)
+    plan = _requirements(question)
+    base = sha256(f"{template.digest}\0{question.draw}\0".encode())
+    base.update(_encoded("\0".join((*plan, first, second))))
+    canary = int.from_bytes(base.digest()[:8]) % (len(plan) + 1) + 1
+    control = CANARY.requirement.replace(
+        "…", _invented_word(base.digest()[8:], "\n".join((*plan, first, second)))
+    )
+    items = "\n".join(
+        f"[{number}] {line}"
+        for number, line in enumerate([*plan[: canary - 1], control, *plan[canary - 1 :]], 1)
+    )
+    complaint = _complaint(problems)
+    token = sha256(base.digest() + _encoded(items) + _encoded(complaint)).hexdigest()[:12]
+    values = {
+        "first": first,
+        "second": second,
+        "items": items,
+        "complaint": complaint,
+        "skeleton": _skeleton(token, len(plan) + 1),
+    }
+    keys = enumerate((key for key, _ in question.items()), start=1)
+    numbers = {number if number < canary else number + 1: key for number, key in keys}
+    return PairPrompt(text=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
+
+
+def pair_schema(numbers: Sequence[int]) -> dict[str, Any]:
+    """The JSON Schema of the reply, evidence before the answer."""
+    answer = {"type": "string", "enum": ["first", "second", "tie"]}
+    one = _closed({"evidence": {"type": "string"}, "answer": answer})
+    answers = _closed({str(number): one for number in sorted(numbers)})
+    return _closed({"token": {"type": "string"}, "answers": answers})
+
+
+def _requirements(question: PairQuestion) -> list[str]:
+    """One text for each criterion: its requirement, and indented below it what that means."""
+    return [
+        "".join(
+            [
+                _one_line(criterion.requirement),
+                *(f"\n    - {_one_line(detail)}" for detail in question.details.get(criterion.id, ())),
+            ]
+        )
+        for criterion in question.criteria
+    ]
+
+
+def _text(name: str, version: Version, packed: Packed | None, fence: str) -> str:
+    shown = packed.version if packed else version
+    part = shown_in_part(packed)
+    if not version.is_folder:
+        return f"{name} text:{part}\n{_fenced(fence, shown.text)}"
+    files = [_fenced(fence, text, _path(path)) for path, text in shown.texts.items()]
+    tree = _fenced(fence, tree_of(version, packed))
+    return "\n\n".join([f"{name} text, a folder of {len(version.files)} files:{part}\n{tree}", *files])
+
+
+def _all_text(version: Version) -> str:
+    return "\n".join([*map(_path, version.files), *version.texts.values()])
+
+
+def _skeleton(token: str, count: int) -> str:
+    answers = ", ".join(f'"{number}": {{"evidence": "", "answer": null}}' for number in range(1, count + 1))
+    return f'{{"token": "{token}", "answers": {{{answers}}}}}'
