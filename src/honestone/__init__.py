@@ -1,3 +1,63 @@
-"""Say what good looks like. Measure it honestly. Make it better until it is."""
+"""Say what good looks like. Measure it honestly. Make it better until it is.
+
+    >>> import honestone
+    >>> rubric = honestone.parse_rubric("rubric: 1\\ncriteria: [{id: greets, check: {contains: hello}}]")
+    >>> honestone.evaluate("hello world", rubric).passed
+    True
+
+Names are imported when they are first used, so that `import honestone` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from honestone.api import Evaluated, evaluate
+    from honestone.core.artifact import Artifact, Version
+    from honestone.core.ballot import Ballot, Mark
+    from honestone.core.errors import CouldNotJudge, HonestoneError, RubricError, UsageError
+    from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
+    from honestone.core.scorecard import Rule, Scorecard, Scorer
+    from honestone.core.verdict import Outcome, Verdict, judge_gate
 
 __version__ = "0.1.0"
+
+_PLACES = {
+    "evaluate": "api", "Evaluated": "api",
+    "Artifact": "core.artifact", "Version": "core.artifact",
+    "Ballot": "core.ballot", "Mark": "core.ballot",
+    "HonestoneError": "core.errors", "UsageError": "core.errors", "RubricError": "core.errors", "CouldNotJudge": "core.errors",
+    "Rubric": "core.rubric", "Criterion": "core.rubric", "Item": "core.rubric", "Anchors": "core.rubric", "Check": "core.rubric",
+    "Scorer": "core.scorecard", "Scorecard": "core.scorecard", "Rule": "core.scorecard",
+    "Outcome": "core.verdict", "Verdict": "core.verdict", "judge_gate": "core.verdict",
+}  # fmt: skip
+
+__all__ = [
+    "Anchors", "Artifact", "Ballot", "Check", "CouldNotJudge", "Criterion", "Evaluated", "HonestoneError", "Item", "Mark",
+    "Outcome", "Rubric", "RubricError", "Rule", "Scorecard", "Scorer", "UsageError", "Verdict", "Version", "evaluate",
+    "judge_gate", "parse_rubric", "read_rubric",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'honestone' has no attribute {name!r}")
+    return getattr(import_module(f"honestone.{_PLACES[name]}"), name)
+
+
+def read_rubric(path: Any) -> Rubric:
+    """The rubric in a file. Raises RubricError with the place of what is wrong."""
+    from pathlib import Path
+
+    from honestone.formats.rubric_file import read_rubric as read
+
+    return read(Path(path)).rubric
+
+
+def parse_rubric(text: str) -> Rubric:
+    """The rubric in a text. Raises RubricError with the place of what is wrong."""
+    from honestone.formats.rubric_file import parse_rubric as parse
+
+    return parse(text, "rubric").rubric

@@ -164,7 +164,7 @@ class _Pairwise:
         facts = PairFacts(
             title=self._rubric.title, rubric=self._rubric_name, a=(self._names[0], self._a.digest),
             b=(self._names[1], self._b.digest), contract=self._contract(), usage=usage_document(judged.spend.to_plain()),
-            notes=self._notes(judged), packed=packed_document(self._judging.pack, judged.packed),
+            text=f"{self._a.text}\n{self._b.text}", notes=self._notes(judged), packed=judged.packed,
         )  # fmt: skip
         return pairwise_document(judged.comparison, judged.ballots, facts)
 
@@ -197,8 +197,3 @@ class _Pairwise:
         for judge, shown in judged.packed.items():
             notes += [f"{judge} was shown of {side.upper()}: {part['shown']}" for side, part in shown.items()]
         return notes
-
-
-def packed_document(strategy: str, shown: dict[str, Any]) -> dict[str, Any] | None:
-    """What `packed` says in a document: the strategy, and for each judge what it was shown."""
-    return {"strategy": strategy, "judges": shown} if shown else None

@@ -136,6 +136,7 @@ class Packed:
     def to_plain(self) -> dict[str, Any]:
         """For `--json`: sizes in characters, and every file that is not shown whole."""
         return {
+            "strategy": str(self.strategy),
             "shown": self.sentence,
             "characters": text_size(self.version),
             "of": text_size(self.whole),

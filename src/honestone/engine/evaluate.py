@@ -23,7 +23,10 @@ from honestone.system.files import Loaded, load_artifact, load_file, printable
 
 @dataclass(slots=True, kw_only=True)
 class Judgement:
-    """What was made of one artifact. `text` is what quotes are looked up in; `error` says why nothing was judged."""
+    """What was made of one artifact. `text` is what quotes are looked up in; `error` says why nothing was judged.
+
+    `packed`: what a judge was shown (by its id) of a text that is too big for it.
+    """
 
     path: str
     digest: str
@@ -33,6 +36,7 @@ class Judgement:
     output: str | None = None
     error: str | None = None
     notes: tuple[str, ...] = ()
+    packed: Mapping[str, Any] = field(default_factory=dict)
 
     def event(self) -> Event:
         event: Event = {
@@ -47,6 +51,8 @@ class Judgement:
                 event[name] = getattr(self, name)
         if self.notes:
             event["notes"] = list(self.notes)
+        if self.packed:
+            event["packed"] = dict(self.packed)
         return event
 
 
@@ -118,14 +124,25 @@ class Evaluation:
                 )  # fmt: skip
                 return failed, {}
             output = made.text
+        artifact = Artifact(name, version)
         judged = await self.bench.judge(
-            Artifact(name, version), input=self.input, reference=self.reference, output=output
+            artifact, input=self.input, reference=self.reference, output=output
         )
+        packed = self._packed(artifact, output)
         judged.spend.target_calls += self.target is not None
         judgement = Judgement(
             path=name, digest=version.digest, ballots=judged.ballots, spend=judged.spend, output=output,
-            text=output if output is not None else version.text, notes=loaded.notes,
+            text=output if output is not None else version.text,
+            notes=(*loaded.notes, *packing_notes(packed)), packed=packed,
         )  # fmt: skip
+
+    def _packed(self, artifact: Artifact, output: str | None) -> dict[str, Any]:
+        """What each judge is shown of a text that is too big for it."""
+        packing = [seat for seat in self.bench.panel.seats if hasattr(seat.judge, "packed")]
+        if not packing:
+            return {}
+        question = self.bench.question(artifact, input=self.input, reference=self.reference, output=output)
+        return shown_in_part(packing, question)
         return judgement, version_blobs(version) if self._asks_judges else {}
 
     def _judge_texts(self, texts: TextBench, paths: Sequence[Path]) -> Iterator[Judgement]:
@@ -140,6 +157,17 @@ class Evaluation:
                     path=judged.path, digest=judged.version.digest, ballots=(judged.ballot,), spend=_NOTHING
                 )
             done += len(chunk)
+
+
+def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, Any]:
+    """By seat what its judge is shown of a text that is too big for it; judges that see the whole are left out."""
+    looks = [(seat.id, getattr(seat.judge, "packed", None)) for seat in seats]
+    shown = {id: look(question) for id, look in looks if look is not None}
+    return {id: part for id, part in shown.items() if part}
+
+
+def packing_notes(packed: Mapping[str, Any]) -> list[str]:
+    return [f"{judge} was shown a part (--pack {part['strategy']}): {part['shown']}" for judge, part in packed.items()]
 
 
 _NOTHING = Spend()

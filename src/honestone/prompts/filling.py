@@ -114,7 +114,7 @@ class _Kind(NamedTuple):
 @lru_cache(maxsize=64)
 def _schema_of(kinds: tuple[tuple[int, _Kind], ...]) -> Mapping[str, Any]:
     # Each kind of answer is described once: a schema is part of every call, and of what it costs.
-    names = {kind: name for kind, name in zip(dict.fromkeys(k for _, k in kinds), "abcd", strict=False)}
+    names = dict(zip(dict.fromkeys(kind for _, kind in kinds), "abcd", strict=False))
     answers = {str(number): {"$ref": f"#/$defs/{names[kind]}"} for number, kind in kinds}
     schema = _closed({"token": {"type": "string"}, "answers": _closed(answers)})
     return {**schema, "$defs": {name: _answer_schema(kind) for kind, name in names.items()}}

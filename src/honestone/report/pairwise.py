@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from honestone.core.ballot import Ballot
+from honestone.core.evidence import find_quote, is_quote
 from honestone.core.numbers import show_points
 from honestone.core.pairwise import Comparison, PairLine, TwoLooks
 from honestone.core.rubric import as_written
@@ -19,7 +20,7 @@ PAIRWISE: Final = "honestone.pairwise/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairFacts:
-    """What a document says beside the comparison. `a` and `b` are (path, digest)."""
+    """What a document says beside the comparison. `a` and `b` are (path, digest), `text` is what quotes are looked up in."""
 
     title: str
     rubric: str
@@ -27,6 +28,7 @@ class PairFacts:
     b: tuple[str, str]
     contract: str
     usage: Mapping[str, Any]
+    text: str
     notes: Sequence[str] = ()
     packed: Mapping[str, Any] | None = None
 
@@ -44,7 +46,7 @@ def pairwise_document(comparison: Comparison, ballots: Sequence[Ballot], facts: 
         "preference": _number(comparison.preference),
         "interval": [float(comparison.low), float(comparison.high)],
         "low_confidence": comparison.low_confidence,
-        "criteria": [_criterion(one) for one in comparison.lines],
+        "criteria": [_criterion(one, facts.text) for one in comparison.lines],
         "judges": judge_states(ballots),
         "compared": comparison.pairs,
         "inconsistent": comparison.inconsistent,
@@ -63,7 +65,7 @@ def _number(value: Fraction | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _criterion(one: PairLine) -> dict[str, Any]:
+def _criterion(one: PairLine, text: str) -> dict[str, Any]:
     criterion = one.criterion
     return {
         "id": criterion.id,
@@ -74,7 +76,7 @@ def _criterion(one: PairLine) -> dict[str, Any]:
         "preference": _number(one.preference),
         "interval": [float(one.low), float(one.high)],
         "wins": one.wins,
-        "by_judge": {judge: _looks(looks) for judge, looks in one.by_judge.items()},
+        "by_judge": {judge: _looks(looks, text) for judge, looks in one.by_judge.items()},
         "checks": [
             {
                 "id": check.item.id,
@@ -89,15 +91,19 @@ def _criterion(one: PairLine) -> dict[str, Any]:
     }
 
 
-def _looks(looks: TwoLooks) -> dict[str, Any]:
+def _looks(looks: TwoLooks, text: str) -> dict[str, Any]:
     return {
         "a_first": looks.a_first,
         "b_first": looks.b_first,
         "winner": looks.winner,
         "inconsistent": looks.is_inconsistent,
-        "evidence": list(looks.evidence),
+        "evidence": [{"quote": quote, "found": _found(quote, text)} for quote in looks.evidence],
         "note": looks.why,
     }
+
+
+def _found(quote: str, text: str) -> bool | None:
+    return find_quote(quote, text) is not None if is_quote(quote) else None
 
 
 # ------------------------------------------------------------------------------------------------------------- text

@@ -242,8 +242,10 @@ def test_asking_sends_the_prompt_with_the_schema_of_its_reply() -> None:
     assert prompt.schema is not None
     answers = prompt.schema["properties"]["answers"]
     assert answers["required"] == ["1", "2", "3", "4"] and answers["additionalProperties"] is False
-    kinds = {n: answers["properties"][str(n)] for n in (*request.numbers, request.canary)}
-    first, _, scaled, control = kinds.values()
+    described = prompt.schema["$defs"]
+    kinds = [answers["properties"][str(n)]["$ref"] for n in (*request.numbers, request.canary)]
+    first, _, scaled, control = (described[name.removeprefix("#/$defs/")] for name in kinds)
+    assert len(described) == 2, "what several items share is described once"
     assert list(first["properties"]) == ["evidence", "answer", "suggestion"] == first["required"]
     assert first["properties"]["answer"] == {"type": "boolean"} == control["properties"]["answer"]
     assert scaled["properties"]["answer"]["anyOf"] == [
