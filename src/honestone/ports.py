@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from honestone.core.artifact import Version
 from honestone.core.ballot import Answer, Mark, Reading
 from honestone.core.checks import TextCheck
+from honestone.core.images import Image
 from honestone.core.question import Question
 from honestone.core.rubric import Check, Key
 
@@ -52,7 +53,8 @@ class CallFailed(Exception):
 class Prompt:
     """One complete prompt for a model. `schema` is the JSON Schema of the reply, for models that can be held to it.
 
-    `max_output_tokens` bounds the reply. `draw` numbers repeated looks; models that have a seed may use it.
+    `max_output_tokens` bounds the reply. `draw` numbers repeated looks; models that have a seed may use it. `images`
+    are given only to a model that is said to take them; the text names each by its number, from 1, and its digest.
     """
 
     text: str
@@ -60,6 +62,7 @@ class Prompt:
     schema: Mapping[str, Any] | None = None
     max_output_tokens: int | None = None
     draw: int = 0
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +332,6 @@ class Observer(Protocol):
 
 
 __all__ = [
-    "Answer", "Brief", "CallFailed", "Checker", "Completion", "Finding", "Judge", "Mark", "Model", "Observer", "Output",
+    "Answer", "Brief", "CallFailed", "Checker", "Completion", "Finding", "Image", "Judge", "Mark", "Model", "Observer", "Output",
     "Prompt", "Reading", "Reply", "Request", "RunInfo", "Store", "Target", "Usage", "WorkDone", "Worker",
 ]  # fmt: skip

@@ -569,7 +569,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(ready: Desk) -> None:
     for number in range(400):
         names.append(f"n{number}.md")
         ready.file(names[-1], f"Note {number}\n")
-    command = f"{HONESTONE} eval {' '.join(names)} --rubric rubric.yaml --judge mock -q | head -1"
+    command = f"timeout 60 {HONESTONE} eval {' '.join(names)} --rubric rubric.yaml --judge mock -q | head -1"
     ended = subprocess.run(
         ["sh", "-c", command], cwd=ready.folder, env=ready.env, capture_output=True, text=True, check=False
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from .desk import GOOD, Desk, Result
+from .desk import GOOD, HONESTONE, Desk, Result
 
 ASKED = ("note.md", "--rubric", "rubric.yaml")
 AGENT = ("eval", *ASKED, "--judge", "agent:host", "--json")
@@ -90,7 +91,10 @@ def test_the_prompt_is_the_model_judges_own(good: Desk) -> None:
     assert prompt_of(good) == prompt_of(good, "--judge", "host")
 
 
-@pytest.mark.parametrize(("words", "other"), [(("--input", "Why?"), "input"), (("--reference", "So."), "reference"), (("--draw", "1"), "draw")])
+@pytest.mark.parametrize(
+    ("words", "other"),
+    [(("--input", "Why?"), "input"), (("--reference", "So."), "reference"), (("--draw", "1"), "draw")],
+)
 def test_input_reference_and_draw_make_another_prompt(good: Desk, words: tuple[str, str], other: str) -> None:
     """A reply to one case or look is no reply to another."""
     plain, special = prompt_of(good), prompt_of(good, *words)
@@ -186,15 +190,21 @@ def test_the_json_prompt_does_not_give_the_control_item_away(good: Desk) -> None
     found = good.run("judge", "prompt", *ASKED, "--json").json
     assert found["prompt"] == prompt_of(good) and found["token"] == skeleton(found["prompt"])["token"]
     numbers: Mapping[str, Any] = found["reply_schema"]["properties"]["answers"]["properties"]
-    assert sorted(numbers) == sorted(lines_of(found["prompt"])) and len({json.dumps(one) for one in numbers.values()}) == 1
+    assert (
+        sorted(numbers) == sorted(lines_of(found["prompt"]))
+        and len({json.dumps(one) for one in numbers.values()}) == 1
+    )
     assert "canary" not in json.dumps(found) and "threshold" not in json.dumps(found)
 
 
 def test_the_reply_may_come_on_stdin_and_as_text(good: Desk) -> None:
     """Without --reply it is read from stdin; without --json the answer is a line for people."""
-    good.file("reply.txt", "Sure!\n```json\n" + answered(prompt_of(good), honest(GOOD)) + "\n```\n")
-    found = good.run("-c", 'honestone judge submit note.md --rubric rubric.yaml --judge agent:host < reply.txt', prefix=["env", "sh", "-c", 'shift; exec sh "$@"', "sh"])  # fmt: skip
-    assert found.code == 0 and found.out == "agent:host: 3 answers on record, none missing\n"
+    reply = "Sure!\n```json\n" + answered(prompt_of(good), honest(GOOD)) + "\n```\n"
+    found = subprocess.run(
+        [HONESTONE, "judge", "submit", *ASKED, "--judge", "agent:host"],
+        cwd=good.folder, env=good.env, input=reply, text=True, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0 and found.stdout == "agent:host: 3 answers on record, none missing\n"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +223,10 @@ def test_the_reply_may_come_on_stdin_and_as_text(good: Desk) -> None:
 def test_mistakes_are_refused_with_a_hint(good: Desk, args: tuple[str, ...]) -> None:
     """Exit 2, what is wrong and what to do; never a traceback."""
     good.file("empty.txt", " \n")
-    good.rubric("rubric: 1\ncriteria:\n  - id: a\n    requirement: It names fruit\n    check: {contains: fruit}\n", "checks.yaml")
+    good.rubric(
+        "rubric: 1\ncriteria:\n  - id: a\n    requirement: It names fruit\n    check: {contains: fruit}\n",
+        "checks.yaml",
+    )
     assert good.run(*args).is_refusal
 
 

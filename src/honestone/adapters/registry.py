@@ -174,7 +174,14 @@ def make_target(spec: str, wiring: Wiring) -> Target | None:
 def _prompted(name: str, model: Model, wiring: Wiring, entry: Mapping[str, Any] | None = None) -> Judge:
     from honestone.adapters.judges.prompted import PromptedJudge
 
-    return PromptedJudge(name, model, budget=_budget(name, wiring, entry or {}))
+    known = entry or {}
+    images = known.get("images", False)
+    if images and known.get("provider", "cli") not in PROVIDERS:
+        raise SettingsError(
+            f"`{name}` is an agent CLI, and those are not sent images",
+            hint=f"take `images` out of its settings, or use a model API: {', '.join(PROVIDERS)}",
+        )
+    return PromptedJudge(name, model, budget=_budget(name, wiring, known), images=images)
 
 
 def _budget(name: str, wiring: Wiring, entry: Mapping[str, Any]) -> Budget:

@@ -29,6 +29,7 @@ from honestone.cli.wiring import (
     never_judged,
     open_store_for,
     preflight_checks,
+    refuse_too_big,
     settings_here,
 )
 from honestone.core import events
@@ -135,10 +136,16 @@ class _Eval:
         self._exclude = never_judged(self._rubric, rubric_path, self._checker)
         wiring = make_wiring(judging, self._settings)
         self._target = make_target(target, wiring)
+        self._sizes: list[tuple[Path, int]] = []
         self._has_folders = self._require_all(artifacts)
         preflight_checks(self._rubric, self._checker, self._only_version(artifacts))
         names = choose_judges(judging, self._rubric, self._settings)
         self._seats = make_seats(names, wiring, looks=judging.looks)
+        if self._target is None:
+            refuse_too_big(
+                self._seats, self._rubric, judging, self._sizes, lambda path: self._load(path).version,
+                input=input_text, reference=reference,
+            )  # fmt: skip
         self._contract = contract_for(self._rubric, self._seats, self._checker, judging)
         self._contract_id = self._contract.id
         self._rubric_name = printable(rubric_path)
@@ -177,7 +184,12 @@ class _Eval:
         at_once = len(paths) < _FEW or self._scorer.asks_judges
         has_folders = False
         for path in paths:
-            found = self._load(path).version.is_folder if at_once else os.path.isdir(path)
+            if at_once:
+                version = self._load(path).version
+                self._sizes.append((path, version.size))
+                found = version.is_folder
+            else:
+                found = os.path.isdir(path)
             has_folders = has_folders or found
         return has_folders
 
@@ -255,4 +267,6 @@ class _Eval:
         document = scorecard_document(self._scorer, judgement.ballots, facts, self._known)
         if judgement.output is not None:
             document["output"] = judgement.output
+        if judgement.packed:
+            document["packed"] = dict(judgement.packed)
         return add_notes(document, judgement.ballots)

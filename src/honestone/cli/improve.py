@@ -28,11 +28,12 @@ from honestone.cli.wiring import (
     never_judged,
     open_store_for,
     preflight_checks,
+    refuse_too_big,
     settings_here,
     with_bars,
 )
 from honestone.core import events
-from honestone.core.artifact import Entry, Version
+from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.ballot import CHECK
 from honestone.core.contract import differences, digest_json
 from honestone.core.errors import ContractMismatch, CouldNotJudge, UsageError
@@ -191,6 +192,8 @@ class _Job:
         self._holdouts = make_seats(holdouts, wiring) if rubric.asks_judges else ()
         require_apart(self._panel, self._holdouts)
         judges = (*self._panel, *((self._fallback,) if self._fallback else ()))
+        size_now = [(artifact, self._loaded.version.size)]
+        refuse_too_big(judges, rubric, judging, size_now, lambda _: self._loaded.version)
         self._contract = contract_for(rubric, judges, self._checker, judging)
         self._limits = self._all_limits(rounds)
         self._rubric = rubric
@@ -272,10 +275,12 @@ class _Job:
     # -- starting and taking up again
 
     def _start(self, store: Any) -> tuple[str, LoopState, list[Event]]:
+        from honestone.engine.evaluate import packing_notes
         from honestone.engine.versions import version_blobs
 
         version: Version = self._loaded.version
-        for note in self._loaded.notes:
+        packed = self._packed()
+        for note in (*self._loaded.notes, *packing_notes(packed)):
             self._progress.note(note)
         self._progress.note(self._preflight())
         first: Event = {
@@ -284,7 +289,7 @@ class _Job:
             "rubric": to_plain(self._rubric), "rubric_path": self._rubric_name, "contract": dict(self._contract.document), "contract_id": self._contract.id,
             "rule": str(self._judging.rule), "policy": self._policy.name, "worker": self._worker.id,
             "panel": [seat.id for seat in self._panel], "holdouts": [seat.id for seat in self._holdouts],
-            "limits": limits_to_plain(self._limits),
+            "limits": limits_to_plain(self._limits), **({"packed": packed} if packed else {}),
         }  # fmt: skip
         store.keep_blobs(version_blobs(version))
         run = store.start_run(
@@ -295,6 +300,15 @@ class _Job:
             first=first,
         )
         return run, self._new_state(version.digest), [first]
+
+    def _packed(self) -> dict[str, Any]:
+        """What each judge is shown of the original, where that is too big for it."""
+        from honestone.core.question import Question, asked_criteria
+        from honestone.engine.evaluate import shown_in_part
+
+        artifact = Artifact(self._place.named, self._loaded.version)
+        question = Question(artifact=artifact, criteria=asked_criteria(self._rubric))
+        return shown_in_part(self._panel, question)
 
     def _preflight(self) -> str:
         limits = self._limits
@@ -368,7 +382,7 @@ class _Job:
             panel=self._panel, worker=self._worker, store=store, meter=meter, observer=narrator,
         )  # fmt: skip
         try:
-            stop = run_to_end(work.work, panel.close)
+            stop = run_to_end(work.work, work.close)
             code = exit_code(stop.result)
         except KeyboardInterrupt:
             self._progress.close()

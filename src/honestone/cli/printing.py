@@ -122,9 +122,11 @@ class Printer:
         self._passed += outcome == Outcome.PASS
 
     def _dump_line(self, document: dict[str, Any]) -> str:
-        """Criteria that several documents share (the same object) are encoded once."""
+        """Criteria that several documents share (the same object, where code answers) are encoded once."""
         import msgspec
 
+        if document["judges"]:
+            return dump_line(document)
         shared = []
         for criterion in document["criteria"]:
             known = self._drawn.get(id(criterion))

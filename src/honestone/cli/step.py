@@ -111,15 +111,26 @@ next_.params += [param for param in improve.params if param.name not in _NOT_HER
     show_default=True,
     help="How the edit ended; what it achieved is read from the bytes.",
 )
+@click.option(
+    "--round",
+    "number",
+    type=click.IntRange(min=1),
+    default=None,
+    help="The round that is handed in: repeated by mistake, it is not taken for the next one's.",
+)
 @click.option("--message", default="", metavar="TEXT", help="A word on it for the record.")
 @click.option("--json", "as_json", is_flag=True, hidden=True)  # fmt: skip
-def submit(run: str | None, reply_path: str | None, ended: Any, message: str, as_json: bool) -> int:
+def submit(
+    run: str | None, reply_path: str | None, ended: Any, number: int | None, message: str, as_json: bool
+) -> int:
     """Hand in the edited copy, or a judge's reply with --reply, and go on to the next action.
 
-    The bytes at the location decide what the edit is worth. Submitting twice does no harm.
+    The bytes at the location decide what the edit is worth. With RUN and --round, as each action's `then` has them,
+    submitting twice does no harm.
     """
     reply = None if reply_path is None else read_reply_file(reply_path)
-    return _go_on(run, Submission(reply=reply, is_edit=reply is None, ended=ended, message=message[:2000]))
+    handed = Submission(reply=reply, is_edit=reply is None, round=number, ended=ended, message=message[:2000])
+    return _go_on(run, handed)
 
 
 @click.command("status")
@@ -195,6 +206,7 @@ class Submission:
 
     is_edit: bool = False
     reply: str | None = None
+    round: int | None = None
     ended: Any = "exited"
     message: str = ""
 
@@ -314,7 +326,8 @@ class _StepJob(_Job):
         assert isinstance(worker, StepWorker)
         worker.folder, worker.round = folder, lambda: len(state.rounds) + 1
         if self._submission.is_edit:
-            worker.submitted = _handed_out(folder)
+            handed_out = _handed_out(folder)
+            worker.submitted = handed_out if self._submission.round in (None, handed_out) else None
             worker.ended, worker.message = self._submission.ended, self._submission.message
 
     def _not_used(self, desk: _Desk) -> list[str]:
@@ -334,7 +347,8 @@ class _StepJob(_Job):
         if problems:
             document["problems"] = problems
         is_edit = document["action"] == "propose"
-        document["then"] = "honestone step submit" if is_edit else "honestone step submit --reply FILE"
+        how = f"--round {action['round']}" if is_edit else "--reply FILE"
+        document["then"] = f"honestone step submit {run} {how}"
         write(dump(document) + "\n")
         sys.stdout.flush()
         if is_edit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -237,30 +237,31 @@ def preflight_checks(rubric: Rubric, checker: CheckRunner, version: Version | No
 def refuse_too_big(
     seats: Sequence[Seat],
     rubric: Rubric,
-    artifact: Artifact,
     options: JudgingOptions,
+    sizes: Sequence[tuple[Path, int]],
+    load: Callable[[Path], Version],
     *,
     input: str | None = None,
     reference: str | None = None,
 ) -> None:
-    """An artifact that no model judge can be shown is an error before anything is spent.
+    """An artifact that no model judge can be shown is an error before anything is spent. `sizes` are in bytes.
 
-    Where only some can, the others are skipped with the same reason when their turn comes.
+    Where only some judges can, the others are skipped with the same reason when their turn comes.
     """
-    from honestone.core.packing import text_size
     from honestone.core.question import Question, asked_criteria
     from honestone.engine.panel import split
 
-    judges = [(seat.id, seat.judge) for seat in seats if hasattr(seat.judge, "refusal")]
-    if not judges or text_size(artifact.version) < _SURELY_FITS * min(j.budget.characters for _, j in judges):  # type: ignore[attr-defined]
+    judges: list[tuple[str, Any]] = [(seat.id, seat.judge) for seat in seats if hasattr(seat.judge, "refusal")]
+    if not judges or not rubric.asks_judges:
         return
-    question = Question(artifact=artifact, criteria=asked_criteria(rubric), input=input, reference=reference)
-    parts = [replace(question, criteria=part) for part in split(question.criteria, options.ask)]
-    refuse_if_all_refuse(artifact.path, judges, parts[:1])
-
-
-_SURELY_FITS = 0.5
-"""Below this share of a judge's limit a text is not even rendered to find out; what does not fit is skipped later."""
+    # What surely fits is not rendered to find out; text that requirements make too long is skipped later.
+    surely = min(judge.budget.characters for _, judge in judges) // 2
+    first = split(asked_criteria(rubric), options.ask)[0]
+    for path, size in sizes:
+        if size > surely:
+            artifact = Artifact(str(path), load(path))
+            question = Question(artifact=artifact, criteria=first, input=input, reference=reference)
+            refuse_if_all_refuse(str(path), judges, [question])
 
 
 def refuse_if_all_refuse(name: str, judges: Sequence[tuple[str, Any]], questions: Sequence[Question]) -> None:

@@ -151,11 +151,12 @@ def _read_object(value: Mapping[str, Any], schema: ReplySchema) -> ReplyReading:
     answers: dict[int, Mark] = {}
     errors: dict[int, str] = {}
     repairs: list[str] = []
+    doubled = doubled_keys(given)
     for number, item in schema.items.items():
         key = str(number)
         if key not in given:
             errors[number] = "not answered"
-        elif key in doubled_keys(given):
+        elif key in doubled:
             errors[number] = "answered twice"
         else:
             mark = _read_answer(given[key], item, number, repairs)
@@ -202,6 +203,8 @@ def _read_answer(given: object, item: Item, number: int, repairs: list[str]) -> 
 
 
 def _value_problem(item: Item, answer: object) -> str | None:
+    if (answer is True or answer is False) and item.anchors is None:
+        return None
     # Containers are named, not shown: they may be endless.
     if isinstance(answer, dict | list):
         wanted = "true or false" if item.anchors is None else "a number"
@@ -217,7 +220,8 @@ def _evidence(given: object) -> tuple[str, ...] | None:
     """The quotes, without empty ones; None when it is neither text nor a list of texts."""
     if given is None:
         return ()
-    quotes = [given] if isinstance(given, str) else given
-    if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
+    if isinstance(given, str):
+        return (clean_text(given),) if given.strip() else ()
+    if not isinstance(given, list) or not all(isinstance(quote, str) for quote in given):
         return None
-    return tuple(clean_text(quote) for quote in quotes if quote.strip())
+    return tuple(clean_text(quote) for quote in given if quote.strip())

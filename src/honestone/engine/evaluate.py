@@ -7,15 +7,17 @@ import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from honestone.core import events
 from honestone.core.artifact import Artifact
 from honestone.core.ballot import Ballot, ballot_to_plain
 from honestone.core.events import Event
+from honestone.core.question import Question
 from honestone.engine.bulk import TextBench, checked_event
 from honestone.engine.judging import Bench
 from honestone.engine.meter import Spend
+from honestone.engine.panel import Seat
 from honestone.engine.versions import version_blobs
 from honestone.ports import Observer, Store, Target
 from honestone.system.files import Loaded, load_artifact, load_file, printable
@@ -125,9 +127,7 @@ class Evaluation:
                 return failed, {}
             output = made.text
         artifact = Artifact(name, version)
-        judged = await self.bench.judge(
-            artifact, input=self.input, reference=self.reference, output=output
-        )
+        judged = await self.bench.judge(artifact, input=self.input, reference=self.reference, output=output)
         packed = self._packed(artifact, output)
         judged.spend.target_calls += self.target is not None
         judgement = Judgement(
@@ -135,6 +135,7 @@ class Evaluation:
             text=output if output is not None else version.text,
             notes=(*loaded.notes, *packing_notes(packed)), packed=packed,
         )  # fmt: skip
+        return judgement, version_blobs(version) if self._asks_judges else {}
 
     def _packed(self, artifact: Artifact, output: str | None) -> dict[str, Any]:
         """What each judge is shown of a text that is too big for it."""
@@ -143,7 +144,6 @@ class Evaluation:
             return {}
         question = self.bench.question(artifact, input=self.input, reference=self.reference, output=output)
         return shown_in_part(packing, question)
-        return judgement, version_blobs(version) if self._asks_judges else {}
 
     def _judge_texts(self, texts: TextBench, paths: Sequence[Path]) -> Iterator[Judgement]:
         gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
@@ -167,7 +167,10 @@ def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, Any]:
 
 
 def packing_notes(packed: Mapping[str, Any]) -> list[str]:
-    return [f"{judge} was shown a part (--pack {part['strategy']}): {part['shown']}" for judge, part in packed.items()]
+    return [
+        f"{judge} was shown a part (--pack {part['strategy']}): {part['shown']}"
+        for judge, part in packed.items()
+    ]
 
 
 _NOTHING = Spend()

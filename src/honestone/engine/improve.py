@@ -98,6 +98,11 @@ class Improvement:
                 return action
             await self._carry_out(action)
 
+    async def close(self) -> None:
+        """Let go of judges and worker."""
+        await self._bench.panel.close()
+        await self._worker.close()
+
     async def _carry_out(self, action: Action) -> None:
         match action:
             case Ask():

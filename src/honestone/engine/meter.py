@@ -92,5 +92,9 @@ class Meter:
             self._granted += 1
         return refusal
 
+    def give_back_call(self) -> None:
+        """The call that was granted was never made."""
+        self._granted -= 1
+
     def counted(self, spend: Spend) -> None:
         self.spent.join(spend)

@@ -181,6 +181,10 @@ class Panel:
                     reply = await seat.judge.ask(request, question)
                 break
             except CallFailed as failed:
+                if failed.missing:  # nothing was there to be called
+                    spend.judge_calls -= 1
+                    self.meter.spent.judge_calls -= 1
+                    self.meter.give_back_call()
                 wait = next_wait(failed, attempt, waited)
                 if wait is None:
                     raise

@@ -22,6 +22,7 @@ NAME: Final = "honestone.toml"
 _AGENT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
     "provider": str, "model": str, "base_url": str, "api_key_env": str, "auth": str, "command": (str, list), "timeout": (int, float),
     "parameters": dict, "pass_env": list, "family": str, "output": str, "concurrency": int, "probability": bool, "max_input_tokens": int,
+    "images": bool,
 }  # fmt: skip
 _LIMIT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
     "max_calls": int, "max_usd": (int, float), "max_minutes": (int, float), "rounds": int, "max_diff": int, "max_size": (int, float),

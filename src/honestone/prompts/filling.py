@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from honestone.core.artifact import Version, digest_of
+from honestone.core.images import Image, image_type
 from honestone.core.packing import Packed
 from honestone.core.question import AskedCriterion, Question
 from honestone.core.reply import CANARY_MARK
@@ -68,15 +69,18 @@ class JudgePrompt:
 
 
 def judge_prompt(
-    question: Question, problems: Sequence[str] = (), packed: Packed | None = None
+    question: Question,
+    problems: Sequence[str] = (),
+    packed: Packed | None = None,
+    images: Sequence[Image] = (),
 ) -> JudgePrompt:
     """`problems` name the errors of a first reply; numbers are the same as in the prompt it answered.
 
-    `packed` is what is shown of a text to judge that is too big.
+    `packed` is what is shown of a text to judge that is too big, `images` are those that go with the prompt.
     """
     template = load_template("judge")
     plan = _plan(question.criteria)
-    material = _material(question, packed)
+    material = _material(question, packed, images)
     base = sha256(f"{template.digest}\0{question.draw}\0{plan.text}\0".encode())
     base.update(_encoded(material))
     canary = int.from_bytes(base.digest()[:8]) % (len(plan.items) + 1) + 1
@@ -265,7 +269,7 @@ def _skeleton(token: str, count: int) -> str:
 # --------------------------------------------------------------------------------------------------------- material
 
 
-def _material(question: Question, packed: Packed | None) -> str:
+def _material(question: Question, packed: Packed | None, images: Sequence[Image]) -> str:
     """The fenced blocks in their order: input, reference, workspace changes, and the text to judge last."""
     blocks = []
     if question.input is not None:
@@ -278,16 +282,16 @@ def _material(question: Question, packed: Packed | None) -> str:
         shown = question.output if packed is None else packed.version.text
         blocks.append(_block(f"Text to judge:{shown_in_part(packed)}", shown))
     else:
-        blocks.append(_artifact(question.artifact.version, packed))
+        blocks.append(_artifact(question.artifact.version, packed, images))
     return "\n\n".join(blocks)
 
 
-def _artifact(version: Version, packed: Packed | None) -> str:
+def _artifact(version: Version, packed: Packed | None, images: Sequence[Image]) -> str:
     shown = packed.version if packed else version
     part = shown_in_part(packed)
     if not version.is_folder:
         return _block(f"Text to judge:{part}", shown.text)
-    tree = tree_of(version, packed)
+    tree = tree_of(version, packed, images)
     fence = _fence(tree + "\n" + "\n".join(shown.texts.values()))
     files = [_fenced(fence, text, _path(path)) for path, text in shown.texts.items()]
     return "\n\n".join(
@@ -302,17 +306,25 @@ def shown_in_part(packed: Packed | None) -> str:
     return f"\nOnly a part is shown, because the whole is too big: {packed.sentence}. What is left out does exist."
 
 
-def tree_of(version: Version, packed: Packed | None = None) -> str:
-    """Every file's name on a line, with what is not shown of it."""
+def tree_of(version: Version, packed: Packed | None = None, images: Sequence[Image] = ()) -> str:
+    """Every file's name on a line, with what is not shown of it, and the number of an image that is."""
     texts = version.texts
+    # The digest makes another image another prompt, and so another request on record.
+    attached = {
+        image.path: f"image {n}, attached, {image.digest[7:23]}" for n, image in enumerate(images, start=1)
+    }
     lines = []
     for path in sorted(version.files):
         if path not in texts:
-            label = f"not text, {len(version.files[path].data)} bytes"
+            label = attached.get(path) or _not_shown(version.files[path].data)
         else:
             label = packed.label(path) if packed else ""
         lines.append(f"{_path(path)} ({label})" if label else _path(path))
     return "\n".join(lines)
+
+
+def _not_shown(data: bytes) -> str:
+    return f"{'an image, not shown' if image_type(data) else 'not text'}, {len(data)} bytes"
 
 
 def _block(title: str, text: str) -> str:

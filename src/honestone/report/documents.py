@@ -46,8 +46,9 @@ class Facts:
     rubric: str | None = None
 
 
-Known: TypeAlias = dict[int, tuple[Line, dict[str, Any]]]
-"""Criteria drawn before, by the identity of their lines (which it keeps alive): many artifacts share few."""
+Known: TypeAlias = dict[object, tuple[Line, dict[str, Any]]]
+"""Criteria drawn before: those that code answers by the identity of their lines (which it keeps alive), those of judges
+by the answers, for then only words differ. Many artifacts share few."""
 
 _KNOWN_LIMIT = 4096
 
@@ -135,12 +136,28 @@ class _Quotes:
 
 
 def _criterion(line: Line, quotes: _Quotes, known: Known | None) -> dict[str, Any]:
-    if known is not None and id(line) in known:
-        return known[id(line)][1]
-    drawn = _draw_criterion(line, quotes)
-    if known is not None and len(known) < _KNOWN_LIMIT:
-        known[id(line)] = (line, drawn)
-    return drawn
+    if known is None or (line.criterion.children and not line.only_checks):
+        return _draw_criterion(line, quotes)
+    key = id(line) if line.only_checks else _answers(line)
+    found = known.get(key)
+    if found is None:
+        drawn = _draw_criterion(line, quotes)
+        if len(known) < _KNOWN_LIMIT:
+            known[key] = (line, drawn)
+        return drawn
+    if line.only_checks:
+        return found[1]
+    items = [
+        {**drawn, **_words(item, quotes), "note": None}
+        for drawn, item in zip(found[1]["items"], line.items, strict=True)
+    ]
+    return {**found[1], "items": items}
+
+
+def _answers(line: Line) -> tuple[object, ...]:
+    """All that a criterion's numbers come from. True equals 1 and 1 equals 1.0, but they are not shown alike."""
+    votes = [(judge, mark.answer, mark.answer.__class__) for item in line.items for judge, mark in item.votes]
+    return (line.criterion.id, *map(len, [item.votes for item in line.items]), *votes)
 
 
 def _draw_criterion(line: Line, quotes: _Quotes) -> dict[str, Any]:
@@ -166,15 +183,6 @@ def _draw_criterion(line: Line, quotes: _Quotes) -> dict[str, Any]:
 
 def _item(line: ItemLine, quotes: _Quotes) -> dict[str, Any]:
     item = line.item
-    evidence: list[dict[str, Any]] = []
-    suggestions: list[dict[str, str]] = []
-    for judge, mark in line.votes:
-        for quote in mark.evidence:
-            evidence.append(
-                {"judge": judge, "quote": quote, "found": None if judge == CHECK else quotes.found(quote)}
-            )
-        if mark.suggestion and mark.suggestion.strip():
-            suggestions.append({"judge": judge, "text": mark.suggestion})
     scale = item.anchors
     return {
         "id": item.id,
@@ -185,10 +193,25 @@ def _item(line: ItemLine, quotes: _Quotes) -> dict[str, Any]:
         "unmet": line.unmet,
         "applies": line.applies,
         "votes": {judge: _vote(mark.answer) for judge, mark in line.votes},
+        **_words(line, quotes),
+        "note": None,
+    }
+
+
+def _words(line: ItemLine, quotes: _Quotes) -> dict[str, Any]:
+    """What was said of an item beside the answers."""
+    evidence: list[dict[str, Any]] = []
+    suggestions: list[dict[str, str]] = []
+    for judge, mark in line.votes:
+        for quote in mark.evidence:
+            found = None if judge == CHECK else quotes.found(quote)
+            evidence.append({"judge": judge, "quote": quote, "found": found})
+        if mark.suggestion and mark.suggestion.strip():
+            suggestions.append({"judge": judge, "text": mark.suggestion})
+    return {
         "evidence": evidence,
         "suggestion": suggestions[0]["text"] if suggestions else None,
         "suggestions": suggestions,
-        "note": None,
     }
 
 
@@ -260,6 +283,8 @@ def judged_document(
     document = add_notes(scorecard_document(scorer, ballots, facts), ballots)
     if "output" in judged:
         document["output"] = judged["output"]
+    if "packed" in judged:
+        document["packed"] = judged["packed"]
     return document
 
 
@@ -314,6 +339,7 @@ def improvement_document(
         "report": report,
         "resumed": resumed,
         "usage": dict(usage),
+        **({"packed": started["packed"]} if "packed" in started else {}),
     }
 
 

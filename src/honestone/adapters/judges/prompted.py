@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from honestone.core.artifact import Version
+from honestone.core.images import images_to_send
 from honestone.core.packing import Budget, Packed, pack, room_for_text, too_big, what_to_do
 from honestone.core.question import Question
 from honestone.core.reply import CANARY_MARK, ReplySchema, read_reply
 from honestone.core.rubric import Item
-from honestone.ports import CallFailed, Model, Prompt, Reading, Reply, Request
+from honestone.ports import CallFailed, Image, Model, Prompt, Reading, Reply, Request
 from honestone.prompts.filling import CANARY, LAYOUT, JudgePrompt, judge_prompt, load_template, reply_schema
 
 TAMPERED: Final = "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
@@ -21,6 +22,7 @@ class PromptedJudge:
 
     `structured` hands the reply's JSON Schema to the model, which may hold it to the shape. The reply is read in the
     same way either way. What does not fit into `budget` is packed or not asked at all.
+    `images`: the model takes images, so those of a folder go with the prompt.
     """
 
     is_paid = True
@@ -33,12 +35,14 @@ class PromptedJudge:
         structured: bool = True,
         max_output_tokens: int | None = None,
         budget: Budget | None = None,
+        images: bool = False,
     ) -> None:
         self.id = id
         self.model = model
         self.structured = structured
         self.max_output_tokens = max_output_tokens
         self.budget = budget or Budget()
+        self.images = images
         self.concurrency: int | None = getattr(model, "concurrency", None)
 
     @property
@@ -51,14 +55,21 @@ class PromptedJudge:
             "structured": self.structured,
             "max_output_tokens": self.max_output_tokens,
             **packing_identity(self.budget),
+            **({"images": True} if self.images else {}),
         }
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         """Raises CallFailed when the prompt is too big for it."""
         prompt, packed = self._fitted(question)
         if problems:
-            prompt = judge_prompt(question, problems, packed)
+            prompt = judge_prompt(question, problems, packed, self._images(question))
         return Request(body=prompt.text, token=prompt.token, numbers=prompt.numbers, canary=prompt.canary)
+
+    def _images(self, question: Question) -> tuple[Image, ...]:
+        """What goes with the prompt: images of the folder judged; what a target wrote has none."""
+        if not self.images or question.output is not None:
+            return ()
+        return images_to_send(question.artifact.version)
 
     def refusal(self, question: Question) -> str | None:
         """Why it would not be asked this: it is too big for it."""
@@ -80,13 +91,14 @@ class PromptedJudge:
 
     def _fitted(self, question: Question) -> tuple[JudgePrompt, Packed | None]:
         """The prompt of a first look, which decides what a second one shows too."""
-        prompt = judge_prompt(question)
+        images = self._images(question)
+        prompt = judge_prompt(question, images=images)
         if self.budget.holds(prompt.text):
             return prompt, None
         judged = question.artifact.version if question.output is None else Version.of_text(question.output)
         packed = pack(judged, self.budget.pack, room_for_text(self.budget, prompt.text, [judged]))
         if packed is not None:
-            shown = judge_prompt(question, (), packed)
+            shown = judge_prompt(question, (), packed, images)
             if self.budget.holds(shown.text):
                 return shown, packed
         raise too_big_to_ask(self.budget, prompt.text, [judged])
@@ -98,6 +110,7 @@ class PromptedJudge:
                 schema=reply_schema(numbered_items(request, question)) if self.structured else None,
                 max_output_tokens=self.max_output_tokens,
                 draw=question.draw,
+                images=self._images(question),
             )
         )
         detail = dict(completion.detail)

@@ -17,8 +17,9 @@ from honestone.adapters.models.api_model import (
     usage,
     without_nones,
 )  # fmt: skip
+from honestone.adapters.models.parts import base64_of, parts_of
 from honestone.adapters.models.schemas import for_anthropic
-from honestone.ports import Completion, Prompt
+from honestone.ports import Completion, Image, Prompt
 
 VERSION = "2023-06-01"
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
@@ -44,7 +45,7 @@ class AnthropicMessages(ApiModel):
                 "model": self.model,
                 "max_tokens": self.max_output(prompt),
                 "system": prompt.system,
-                "messages": [{"role": "user", "content": prompt.text}],
+                "messages": [{"role": "user", "content": _content(prompt)}],
                 "temperature": self.options.temperature,
                 "top_p": self.options.top_p,
                 "output_config": output or None,
@@ -71,3 +72,14 @@ class AnthropicMessages(ApiModel):
             model=text(value.get("model")) or None,
             detail={} if not stop or stop in _WHOLE else {"stop": stop},
         )
+
+
+def _content(prompt: Prompt) -> Any:
+    if not prompt.images:
+        return prompt.text
+    return parts_of(prompt, lambda words: {"type": "text", "text": words}, _image)
+
+
+def _image(image: Image) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": image.media_type, "data": base64_of(image)}
+    return {"type": "image", "source": source}

@@ -1,6 +1,6 @@
 """What the model APIs have in common: one call, what a server may decline, and careful reading of what it sent.
 
-Images: a Prompt is text. When it gets an image field, each API file turns it into its own kind of content part.
+Images of a prompt become content parts, each API's own kind (`parts`).
 """
 
 from __future__ import annotations

@@ -20,9 +20,10 @@ from honestone.adapters.models.api_model import (
     usage,
     without_nones,
 )  # fmt: skip
+from honestone.adapters.models.parts import base64_of, parts_of
 from honestone.adapters.models.probability import answers, google_tokens
 from honestone.adapters.models.schemas import for_google
-from honestone.ports import Completion, Prompt
+from honestone.ports import Completion, Image, Prompt
 
 ALTERNATIVES = 5
 
@@ -54,7 +55,9 @@ class GoogleGenerate(ApiModel):
         return without_nones(
             {
                 "systemInstruction": {"parts": [{"text": prompt.system}]} if prompt.system else None,
-                "contents": [{"role": "user", "parts": [{"text": prompt.text}]}],
+                "contents": [
+                    {"role": "user", "parts": parts_of(prompt, lambda words: {"text": words}, _image)}
+                ],
                 "generationConfig": config,
             }
         )
@@ -82,3 +85,7 @@ class GoogleGenerate(ApiModel):
             model=text(value.get("modelVersion")) or None,
             detail=detail,
         )
+
+
+def _image(image: Image) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": image.media_type, "data": base64_of(image)}}

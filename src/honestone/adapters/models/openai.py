@@ -18,6 +18,7 @@ from honestone.adapters.models.api_model import (
     usage,
     without_nones,
 )  # fmt: skip
+from honestone.adapters.models.parts import data_url, parts_of
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
 from honestone.adapters.models.transport import clean
@@ -47,7 +48,7 @@ class OpenAIResponses(ApiModel):
             {
                 "model": self.model,
                 "instructions": prompt.system,
-                "input": prompt.text,
+                "input": _responses_input(prompt),
                 "store": False,
                 "max_output_tokens": self.max_output(prompt),
                 "temperature": self.options.temperature,
@@ -107,7 +108,7 @@ class OpenAIChat(ApiModel):
         return without_nones(
             {
                 "model": self.model,
-                "messages": [*system, {"role": "user", "content": prompt.text}],
+                "messages": [*system, {"role": "user", "content": _chat_content(prompt)}],
                 # OpenAI's newer models refuse the old name, other servers do not know the new one.
                 "max_completion_tokens" if own else "max_tokens": self.max_output(prompt),
                 "temperature": self.options.temperature,
@@ -146,6 +147,27 @@ class OpenAIChat(ApiModel):
                 tokens if self.options.probability else None,
             ),
         )
+
+
+def _responses_input(prompt: Prompt) -> Any:
+    if not prompt.images:
+        return prompt.text
+    content = parts_of(
+        prompt,
+        lambda words: {"type": "input_text", "text": words},
+        lambda image: {"type": "input_image", "image_url": data_url(image)},
+    )
+    return [{"role": "user", "content": content}]
+
+
+def _chat_content(prompt: Prompt) -> Any:
+    if not prompt.images:
+        return prompt.text
+    return parts_of(
+        prompt,
+        lambda words: {"type": "text", "text": words},
+        lambda image: {"type": "image_url", "image_url": {"url": data_url(image)}},
+    )
 
 
 def _schema(prompt: Prompt) -> dict[str, Any]:

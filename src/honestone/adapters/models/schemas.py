@@ -24,7 +24,9 @@ _ANTHROPIC_CANNOT: Final = frozenset(
 
 def remembered(make: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]], T]:
     """Case after case sends the same schema object: what was made of the last few is made once."""
-    known: dict[int, tuple[Mapping[str, Any], T]] = {}  # holds the schema, so that its id cannot become another's
+    known: dict[
+        int, tuple[Mapping[str, Any], T]
+    ] = {}  # holds the schema, so that its id cannot become another's
 
     def made(schema: Mapping[str, Any]) -> T:
         found = known.get(id(schema))
