@@ -258,19 +258,26 @@ def two_looks(criterion: Criterion, ballots: Mapping[Order, Ballot]) -> TwoLooks
     key = (criterion.id, criterion.id)
     marks = {order: ballots[order].marks.get(key) for order in ORDERS}
     quotes = [quote for mark in marks.values() if mark is not None for quote in mark.evidence]
-    missing = [
-        f"{placed(order)}: {ballots[order].abstained.get(key) or ballots[order].reason or 'no answer'}"
+    missing = {
+        order: ballots[order].abstained.get(key) or ballots[order].reason or "no answer"
         for order, mark in marks.items()
         if mark is None
-    ]
+    }
     chosen = {order: None if mark is None else choice_of(mark) for order, mark in marks.items()}
     return TwoLooks(
         a_first=chosen["a_first"],
         b_first=chosen["b_first"],
         is_penalty=criterion.is_penalty,
         evidence=tuple(dict.fromkeys(quotes)),
-        why="; ".join(missing) or None,
+        why=in_which_order(missing),
     )
+
+
+def in_which_order(reasons: Mapping[Order, str]) -> str | None:
+    """What went wrong in which order; said once where it is the same in both."""
+    if len(reasons) == len(ORDERS) and len(set(reasons.values())) == 1:
+        return next(iter(reasons.values()))
+    return "; ".join(f"{placed(order)}: {reason}" for order, reason in reasons.items()) or None
 
 
 def placed(order: Order) -> str:

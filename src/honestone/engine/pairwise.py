@@ -15,8 +15,8 @@ from honestone.core.pairwise import (
     Comparison,
     Order,
     compare,
+    in_which_order,
     pair_question,
-    placed,
     same,
 )
 from honestone.core.rubric import Rubric
@@ -81,13 +81,6 @@ def _in_our_words(ballot: Ballot) -> Ballot:
 def _as_one(judge: str, looks: dict[Order, Ballot]) -> Ballot:
     """A judge's part in both orders: there if both looks are, else what went wrong in which."""
     failed = {order: ballot for order, ballot in looks.items() if ballot.state is not State.AVAILABLE}
-    reasons = dict.fromkeys(ballot.reason or "no answer" for ballot in failed.values())
-    if len(failed) == len(looks) and len(reasons) == 1:
-        reason = next(iter(reasons))
-    else:
-        reason = "; ".join(
-            f"{placed(order)}: {ballot.reason or 'no answer'}" for order, ballot in failed.items()
-        )
     states = [ballot.state for ballot in failed.values()]
     degraded = State.DEGRADED in states or len(failed) == 1
     state = State.AVAILABLE if not failed else State.DEGRADED if degraded else State.SKIPPED
@@ -95,7 +88,7 @@ def _as_one(judge: str, looks: dict[Order, Ballot]) -> Ballot:
         judge=judge,
         marks={},
         state=state,
-        reason=reason or None,
+        reason=in_which_order({order: ballot.reason or "no answer" for order, ballot in failed.items()}),
         problems=tuple(dict.fromkeys(problem for ballot in looks.values() for problem in ballot.problems)),
         repairs=tuple(dict.fromkeys(repair for ballot in looks.values() for repair in ballot.repairs)),
     )

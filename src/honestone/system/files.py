@@ -78,9 +78,13 @@ def load_file(path: Path, *, max_bytes: int = MAX_BYTES) -> Version:
     except OSError as error:
         raise FileError(f"cannot read {str(path)!r}: {_why(error)}") from None
     if not data or data.isspace():
-        raise FileError(f"{str(path)!r} is empty", hint="there is nothing to judge in it; write a first draft")
+        raise FileError(
+            f"{str(path)!r} is empty", hint="there is nothing to judge in it; write a first draft"
+        )
     require_text(data, path)
-    return Version({printable(os.path.basename(path)): Entry(data, bool(status.st_mode & 0o100))}, is_folder=False)
+    return Version(
+        {printable(os.path.basename(path)): Entry(data, bool(status.st_mode & 0o100))}, is_folder=False
+    )
 
 
 _CHUNK = 1 << 20
@@ -89,7 +93,11 @@ _CHUNK = 1 << 20
 def printable(path: Path | str) -> str:
     """A path as text that any file or terminal can hold: bytes that are no UTF-8 are written as escapes."""
     name = str(path)
-    return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return (
+        name
+        if name.isascii()
+        else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    )
 
 
 def require_text(data: bytes, path: Path) -> None:
