@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from json.encoder import encode_basestring
 from typing import Any, Literal
 
 import msgspec
@@ -150,8 +150,7 @@ class Panel:
         if judge is not seat.judge:
             identity = canonical(seat.judge.identity)
             self._identities[seat.id] = (seat.judge, identity)
-        body = json.dumps(request.body, ensure_ascii=False)
-        text = f'{{"body":{body},"draw":{seat.draw},"judge":{identity}}}'
+        text = f'{{"body":{encode_basestring(request.body)},"draw":{seat.draw},"judge":{identity}}}'
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _paid_reply(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -95,7 +95,10 @@ def judge_prompt(
         "complaint": complaint,
         "skeleton": _skeleton(token, len(plan.items) + 1),
     }
-    numbers = {n if n < canary else n + 1: key for n, (key, _) in enumerate(plan.items, start=1)}
+    numbers = plan.numbers.get(canary)
+    if numbers is None:
+        numbers = {n if n < canary else n + 1: key for n, (key, _) in enumerate(plan.items, start=1)}
+        plan.numbers[canary] = numbers
     return JudgePrompt(text=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
 
 
@@ -104,8 +107,16 @@ def reply_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
 
     Equal schemas are one object, so that what is made of one for a provider is made once. Nobody may change it.
     """
-    kinds = {number: _Kind(item.anchors is not None, item.may_not_apply) for number, item in numbers.items()}
-    return _schema_of(tuple(sorted(kinds.items())))
+    global _latest_schema
+    known, schema = _latest_schema
+    if known is not numbers:
+        kinds = {n: _Kind(item.anchors is not None, item.may_not_apply) for n, item in numbers.items()}
+        schema = _schema_of(tuple(sorted(kinds.items())))
+        _latest_schema = (numbers, schema)
+    return schema
+
+
+_latest_schema: tuple[Mapping[int, Item] | None, Mapping[str, Any]] = (None, {})
 
 
 class _Kind(NamedTuple):
@@ -153,13 +164,14 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The requirements of a call before they are numbered."""
+    """The requirements of a call before they are numbered; and their numbers by that of the control item."""
 
     criteria: tuple[AskedCriterion, ...]
     items: tuple[tuple[Key, Item], ...]
     lines: tuple[_Line, ...]
     text: str
     answers: str
+    numbers: dict[int, Mapping[int, Key]] = field(default_factory=dict)
 
 
 _latest: _Plan | None = None

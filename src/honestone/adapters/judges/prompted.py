@@ -8,9 +8,9 @@ from typing import Any, Final
 from honestone.core.artifact import Version
 from honestone.core.images import images_to_send
 from honestone.core.packing import Budget, Packed, pack, room_for_text, too_big, what_to_do
-from honestone.core.question import Question
+from honestone.core.question import AskedCriterion, Question
 from honestone.core.reply import CANARY_MARK, ReplySchema, read_reply
-from honestone.core.rubric import Item
+from honestone.core.rubric import Item, Key
 from honestone.ports import CallFailed, Image, Model, Prompt, Reading, Reply, Request
 from honestone.prompts.filling import CANARY, LAYOUT, JudgePrompt, judge_prompt, load_template, reply_schema
 
@@ -136,12 +136,22 @@ def too_big_to_ask(budget: Budget, prompt: str, versions: Sequence[Version]) -> 
 
 
 def numbered_items(request: Request, question: Question) -> dict[int, Item]:
-    """The items of a request by their numbers, the control item among them."""
+    """The items of a request by their numbers, the control item among them. Nobody may change it: requests share it."""
+    known = _numbered.get(request.canary)
+    if known is not None and known[0] is request.numbers and known[1] is question.criteria:
+        return known[2]
     items = dict(question.items())
     numbered = {number: items[key] for number, key in request.numbers.items()}
     if request.canary is not None:
         numbered[request.canary] = CANARY
+    if len(_numbered) > 1000:
+        _numbered.clear()
+    _numbered[request.canary] = (request.numbers, question.criteria, numbered)
     return numbered
+
+
+_numbered: dict[int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...], dict[int, Item]]] = {}
+"""The latest by the number of the control item: case after case asks the same rubric."""
 
 
 def read_prompted(question: Question, request: Request, reply: Reply) -> Reading:

@@ -132,7 +132,9 @@ class OpenAIChat(ApiModel):
         parts = "".join(text(p.get("text")) or text(p.get("refusal")) for p in tables(content))
         stop = text(choice.get("finish_reason"))
         used = table(value.get("usage"))
-        tokens = openai_tokens(table(choice.get("logprobs")).get("content"))
+        tokens = None
+        if self.options.probability:
+            tokens = openai_tokens(table(choice.get("logprobs")).get("content"))
         return Completion(
             text=text(content) or parts or refusal,
             cut=stop == "length",
@@ -144,7 +146,7 @@ class OpenAIChat(ApiModel):
             model=text(value.get("model")) or None,
             detail=_detail(
                 "refusal" if refusal else "" if stop == "stop" else stop,
-                tokens if self.options.probability else None,
+                tokens,
             ),
         )
 

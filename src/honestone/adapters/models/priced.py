@@ -26,7 +26,8 @@ class PricedModel:
         completion = await self.model.complete(prompt)
         if completion.usage.usd is not None:
             return completion
-        return replace(completion, usage=replace(completion.usage, usd=usd(completion.usage, self._price)))
+        cost = usd(completion.usage, self._price)
+        return completion if cost is None else replace(completion, usage=replace(completion.usage, usd=cost))
 
     async def close(self) -> None:
         await self.model.close()

@@ -209,7 +209,7 @@ class SqliteStore:
         return _decode(row[0]) if row else None
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
-        with self._transaction():
+        with self._reading():  # One statement is a transaction of its own, and this one runs for every paid call.
             self._db.execute(
                 "insert into replies (key, judge, at, data) values (?, ?, ?, ?)",
                 (key, judge, _now(), _encode(reply)),
