@@ -82,7 +82,7 @@ def evaluate(
             reference=reference,
             store=store,
             max_calls=max_calls,
-        )  # fmt: skip
+        )
     )
 
 

@@ -10,10 +10,9 @@ it is called with (REST, Wiring) and returns what the port asks for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +40,8 @@ TARGET_TIMEOUT = 300.0
 
 @dataclass(frozen=True, kw_only=True)
 class Wiring:
-    """What every factory may need. `artifact` is the resolved path of what is improved."""
+    """What every factory may need. `artifact` is the resolved path of what is improved; `person` gives whoever sits at
+    the terminal (a `judges.human.Person`), where there is one."""
 
     cwd: Path
     settings: Settings
@@ -52,7 +52,8 @@ class Wiring:
     pack: str = "none"
     artifact: Path | None = None
     rubric_folder: Path | None = None
-    fixes: tuple[str, ...] = field(default=())
+    fixes: tuple[str, ...] = ()
+    person: Callable[[], Any] | None = None
 
 
 def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
@@ -86,7 +87,7 @@ def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
     if spec == "human":
         from honestone.adapters.judges.human import HumanJudge
 
-        return HumanJudge(name, _person())
+        return HumanJudge(name, _person(wiring))
     if kind == "agent" and rest:
         from honestone.adapters.judges.agent import agent_judge
 
@@ -101,7 +102,11 @@ def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
             return AbsentJudge(name, failed.reason)
     found = _plugin("honestone.judges", kind, rest, wiring)
     if found is None:
-        raise _unknown("judge", spec, ["script:", "cmd:", "record:", "agent:", "human", "mock", *CLIS, *wiring.settings.judges])
+        raise _unknown(
+            "judge",
+            spec,
+            ["script:", "cmd:", "record:", "agent:", "human", "mock", *CLIS, *wiring.settings.judges],
+        )
     return found  # type: ignore[no-any-return]
 
 
@@ -138,7 +143,7 @@ def make_worker(spec: str, wiring: Wiring) -> Worker:
     if spec == "human":
         from honestone.adapters.workers.human import HumanWorker
 
-        return HumanWorker(spec, _person())
+        return HumanWorker(spec, _person(wiring))
     if spec == "step":
         from honestone.adapters.workers.step import StepWorker
 
@@ -274,9 +279,10 @@ def _model_worker(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) ->
         ) from None
 
 
-def _person() -> Any:
-    """Whoever sits at the terminal. The form is the command's, so it is looked up by name, as plugins are."""
-    return import_module("honestone.cli.form").TerminalPerson()
+def _person(wiring: Wiring) -> Any:
+    if wiring.person is None:
+        raise SettingsError("nobody can be asked here: `human` needs the command and its terminal")
+    return wiring.person()
 
 
 def _plugin(group: str, kind: str, rest: str, wiring: Wiring) -> Any:

@@ -46,6 +46,8 @@ from honestone.report.documents import Known
 from honestone.system.files import Loaded, load_artifact, printable
 
 _FEW = 500
+_KEPT_BYTES = 2_000_000
+"""Artifacts read to be checked are judged as they were read, as far as they may stay in memory; others are read again."""
 
 
 @click.command("eval", short_help="Score artifacts against a rubric.")
@@ -137,6 +139,7 @@ class _Eval:
         wiring = make_wiring(judging, self._settings)
         self._target = make_target(target, wiring)
         self._sizes: list[tuple[Path, int]] = []
+        self._looked_at: dict[Path, Loaded] = {}
         self._has_folders = self._require_all(artifacts)
         preflight_checks(self._rubric, self._checker, self._only_version(artifacts))
         names = choose_judges(judging, self._rubric, self._settings)
@@ -149,7 +152,7 @@ class _Eval:
         self._contract = contract_for(self._rubric, self._seats, self._checker, judging)
         self._contract_id = self._contract.id
         self._rubric_name = printable(rubric_path)
-        self._known: Known = {}
+        self._known = Known()
         self._meter = Meter(
             calls=0, minutes=limit(judging.max_minutes, self._settings, "max_minutes", 24 * 60),
             usd=judging.max_usd if judging.max_usd is not None else self._settings.limits.get("max_usd"),
@@ -183,11 +186,16 @@ class _Eval:
         once, when their turn comes. Returns whether any is a folder."""
         at_once = len(paths) < _FEW or self._scorer.asks_judges
         has_folders = False
+        kept = 0
         for path in paths:
             if at_once:
-                version = self._load(path).version
+                loaded = self._load(path)
+                version = loaded.version
                 self._sizes.append((path, version.size))
                 found = version.is_folder
+                kept += version.size
+                if kept <= _KEPT_BYTES:
+                    self._looked_at[path] = loaded
             else:
                 found = os.path.isdir(path)
             has_folders = has_folders or found
@@ -221,7 +229,7 @@ class _Eval:
         outcomes: set[str] = set()
         evaluation = Evaluation(
             run=self._run, bench=self._bench, store=self._store, contract=self._contract_id, observer=self._progress,
-            target=self._target, input=self._input, reference=self._reference, exclude=self._exclude,
+            looked_at=self._looked_at, target=self._target, input=self._input, reference=self._reference, exclude=self._exclude,
             max_bytes=self._max_bytes, concurrency=int(self._settings.limits.get("concurrency", 64 if self._seats else 8)),
             fresh=self._judging.fresh, has_folders=self._has_folders,
         )  # fmt: skip

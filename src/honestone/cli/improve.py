@@ -82,9 +82,7 @@ if TYPE_CHECKING:
     default=None,
     help="Rounds after the baseline. [by effort: 3, 5, 8]",
 )
-@click.option(
-    "--worker-timeout", type=shared.Amount(min=0, min_open=True), default=None, metavar="SECONDS"
-)
+@click.option("--worker-timeout", type=shared.Amount(min=0, min_open=True), default=None, metavar="SECONDS")
 @click.option(
     "--max-diff",
     type=click.IntRange(min=1),

@@ -123,8 +123,15 @@ def make_wiring(options: JudgingOptions, settings: Settings, **extra: Any) -> Wi
         judge_timeout=options.judge_timeout or JUDGE_TIMEOUT,
         pass_env=options.pass_env,
         pack=options.pack,
+        person=_person_at_the_terminal,
         **extra,
     )
+
+
+def _person_at_the_terminal() -> Any:
+    from honestone.cli.form import TerminalPerson
+
+    return TerminalPerson()
 
 
 def make_seats(
@@ -143,7 +150,9 @@ def make_seats(
         counts[spec] = draw + 1
         name = spec if draw == 0 else f"{spec}#{draw + 1}"
         if name == CHECK:
-            raise SettingsError(f"a judge cannot be called `{CHECK}`: that is the name of code", hint="rename it in settings")
+            raise SettingsError(
+                f"a judge cannot be called `{CHECK}`: that is the name of code", hint="rename it in settings"
+            )
         seats.append(Seat(id=name, judge=make_judge(spec, wiring, id=name), draw=draw))
     return tuple(seats)
 
@@ -251,7 +260,9 @@ def refuse_too_big(
     from honestone.core.question import Question, asked_criteria
     from honestone.engine.panel import split
 
-    judges: list[tuple[str, Any]] = [(seat.id, seat.judge) for seat in seats if hasattr(seat.judge, "refusal")]
+    judges: list[tuple[str, Any]] = [
+        (seat.id, seat.judge) for seat in seats if hasattr(seat.judge, "refusal")
+    ]
     if not judges or not rubric.asks_judges:
         return
     # What surely fits is not rendered to find out; text that requirements make too long is skipped later.

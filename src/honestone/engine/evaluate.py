@@ -60,7 +60,8 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """One `eval` run over artifacts. `exclude` are real paths (rubric, suite) that are no part of a folder."""
+    """One `eval` run over artifacts. `exclude` are real paths (rubric, suite) that are no part of a folder; `looked_at`
+    holds artifacts that have been read already, each until its turn comes."""
 
     run: str
     bench: Bench
@@ -75,6 +76,7 @@ class Evaluation:
     concurrency: int = 8
     fresh: bool = False
     has_folders: bool = True
+    looked_at: dict[Path, Loaded] = field(default_factory=dict)
     _asks_judges: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -111,7 +113,8 @@ class Evaluation:
         self.store.append_many(self.run, [judgement.event() for judgement, _ in found])
 
     def _load(self, path: Path) -> Loaded:
-        return load_artifact(path, exclude=self.exclude, max_bytes=self.max_bytes)
+        found = self.looked_at.pop(path, None)
+        return found or load_artifact(path, exclude=self.exclude, max_bytes=self.max_bytes)
 
     async def _judge(self, path: Path) -> _Found:
         loaded = self._load(path)
@@ -178,6 +181,9 @@ _NOTHING = Spend()
 _Found: TypeAlias = tuple[Judgement, Mapping[str, bytes]]
 """A judgement, and the content it speaks of, to be kept with it."""
 
+_TOGETHER, _MOMENT = 64, 0.05
+"""Fewer results than this wait so many seconds for more to be recorded with them; what was paid for is on record already."""
+
 _LEAD = 4
 """How far the quick may be ahead of the slowest, in times of what is under way at once."""
 
@@ -217,8 +223,9 @@ class _InOrder:
 
     async def ready(self) -> list[_Found]:
         """What can be handed out by now, at least one; nothing when all have been."""
+        out: list[_Found] = []
+        waited = False
         while True:
-            out: list[_Found] = []
             while (found := self._made.get(self._next)) is not None:
                 if isinstance(found, Exception):
                     if out:
@@ -227,11 +234,16 @@ class _InOrder:
                 del self._made[self._next]
                 out.append(found)
                 self._next += 1
-            if out or all(worker.done() for worker in self._workers):
-                self._room.set()
+            self._room.set()
+            is_over = all(worker.done() for worker in self._workers)
+            if out and not is_over and not waited and len(out) < _TOGETHER:
+                waited = True  # More may be ready in a moment: one commit for all of them costs far less than many.
+                await asyncio.wait(self._workers, timeout=_MOMENT)
+            elif out or is_over:
                 return out
-            self._news.clear()
-            await self._news.wait()
+            else:
+                self._news.clear()
+                await self._news.wait()
 
     async def stop(self) -> None:
         for worker in self._workers:

@@ -9,19 +9,19 @@ JSON numbers are points (0-100), not rounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from honestone.core import events
-from honestone.core.ballot import CHECK, Answer, Ballot, State, ballot_from_plain
+from honestone.core.ballot import CHECK, Answer, Ballot, Mark, State, ballot_from_plain
 from honestone.core.events import Event
 from honestone.core.evidence import find_quote, is_quote
 from honestone.core.focus import below_floor
 from honestone.core.loop import CONSULTATIONS, LoopState, Result, Round
 from honestone.core.numbers import to_points
 from honestone.core.proposal import Change
-from honestone.core.rubric import Rubric, as_written
+from honestone.core.rubric import Key, Rubric, as_written
 from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer
 from honestone.core.verdict import Outcome, Verdict, judge_gate
 
@@ -46,25 +46,46 @@ class Facts:
     rubric: str | None = None
 
 
-Known: TypeAlias = dict[object, tuple[Line, dict[str, Any]]]
-"""Criteria drawn before: those that code answers by the identity of their lines (which it keeps alive), those of judges
-by the answers, for then only words differ. Many artifacts share few."""
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """All of a scorecard that follows from the answers alone. `votes` are an item's key and who answered it."""
 
-_KNOWN_LIMIT = 4096
+    verdict: Verdict
+    score: float | None
+    interval: list[float]
+    low_confidence: bool
+    flags: tuple[str, ...]
+    criteria: tuple[dict[str, Any], ...]
+    votes: tuple[tuple[tuple[Key, tuple[str, ...]], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What one scorer's documents have in common; many artifacts share few. For one scorer.
+
+    `lines`: criteria that code answers, by the identity of their lines (which it keeps alive). `criteria`, `cards`:
+    those of judges, by the answers, for then only words differ.
+    """
+
+    lines: dict[int, tuple[Line, dict[str, Any]]] = field(default_factory=dict)
+    criteria: dict[tuple[object, ...], dict[str, Any]] = field(default_factory=dict)
+    cards: dict[tuple[object, ...], _Scored] = field(default_factory=dict)
+
+
+_KNOWN_LINES, _KNOWN_CRITERIA, _KNOWN_CARDS = 4096, 1024, 256
 
 
 def scorecard_document(
     scorer: Scorer, ballots: Sequence[Ballot], facts: Facts, known: Known | None = None
 ) -> dict[str, Any]:
     """One scorecard with its verdict. Over many artifacts, `known` saves drawing equal criteria again."""
-    card = scorer.card(ballots)
-    verdict = judge_gate(card, scorer.rubric)
-    if facts.error is not None:
-        verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
     rubric = scorer.rubric
     quotes = _Quotes(facts.text)
-    criteria = [_criterion(line, quotes, known) for line in card.lines]
-    flags = [*card.flags]
+    scored, criteria = _scored(scorer, ballots, quotes, known)
+    verdict = scored.verdict
+    if facts.error is not None:
+        verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
+    flags = [*scored.flags]
     if any(ballot.judge.startswith("mock") for ballot in ballots):
         flags.append("mock: nobody looked at this; the marks try the wiring only")
     return {
@@ -75,11 +96,11 @@ def scorecard_document(
         "artifact": {"path": facts.path, "digest": facts.digest},
         "verdict": str(verdict.outcome),
         "reasons": list(verdict.reasons),
-        "score": _points(card.score),
-        "interval": _interval(card.low, card.high),
+        "score": scored.score,
+        "interval": [*scored.interval],
         "threshold": _as_points(rubric.threshold),
         "floor": _as_points(rubric.floor),
-        "low_confidence": scorer.asks_judges and card.low_confidence,
+        "low_confidence": scored.low_confidence,
         "self_evaluated": any(ballot.judge.startswith("self:") and ballot.marks for ballot in ballots),
         "criteria": criteria,
         "judges": judge_states(ballots),
@@ -135,29 +156,83 @@ class _Quotes:
         return {"found": self._found, "quoted": self._quoted} if self._quoted else None
 
 
+def _scored(
+    scorer: Scorer, ballots: Sequence[Ballot], quotes: _Quotes, known: Known | None
+) -> tuple[_Scored, list[dict[str, Any]]]:
+    """What the answers come to, and the criteria with the words of these ballots."""
+    of_judges = known is not None and any(ballot.judge != CHECK for ballot in ballots)
+    key = _answers(ballots) if of_judges else ()
+    if known is not None and (same := known.cards.get(key)) is not None:
+        marks = {ballot.judge: ballot.marks for ballot in ballots}
+        criteria = []
+        for drawn, votes in zip(same.criteria, same.votes, strict=True):
+            said = [tuple([(judge, marks[judge][item]) for judge in judges]) for item, judges in votes]
+            criteria.append(_reworded(drawn, said, quotes))
+        return same, criteria
+    card = scorer.card(ballots)
+    criteria = [_criterion(line, quotes, known) for line in card.lines]
+    scored = _Scored(
+        verdict=judge_gate(card, scorer.rubric),
+        score=_points(card.score),
+        interval=_interval(card.low, card.high),
+        low_confidence=scorer.asks_judges and card.low_confidence,
+        flags=card.flags,
+        criteria=tuple(criteria),
+        votes=tuple(
+            tuple(((line.criterion.id, i.item.id), tuple(judge for judge, _ in i.votes)) for i in line.items)
+            for line in card.lines
+        )
+        if of_judges
+        else (),
+    )
+    if known is not None and of_judges and len(known.cards) < _KNOWN_CARDS:
+        known.cards[key] = scored
+    return scored, criteria
+
+
+def _answers(ballots: Sequence[Ballot]) -> tuple[object, ...]:
+    """All that the numbers come from. True equals 1 and 1 equals 1.0, but they are not shown alike."""
+    out: list[object] = []
+    for ballot in ballots:
+        out.append(ballot.judge)
+        for key, mark in ballot.marks.items():
+            out += key, mark.answer, mark.answer.__class__
+    return tuple(out)
+
+
 def _criterion(line: Line, quotes: _Quotes, known: Known | None) -> dict[str, Any]:
     if known is None or (line.criterion.children and not line.only_checks):
         return _draw_criterion(line, quotes)
-    key = id(line) if line.only_checks else _answers(line)
-    found = known.get(key)
-    if found is None:
-        drawn = _draw_criterion(line, quotes)
-        if len(known) < _KNOWN_LIMIT:
-            known[key] = (line, drawn)
-        return drawn
     if line.only_checks:
-        return found[1]
-    items = [
-        {**drawn, **_words(item, quotes), "note": None}
-        for drawn, item in zip(found[1]["items"], line.items, strict=True)
-    ]
-    return {**found[1], "items": items}
+        same = known.lines.get(id(line))
+        if same is not None:
+            return same[1]
+        drawn = _draw_criterion(line, quotes)
+        if len(known.lines) < _KNOWN_LINES:
+            known.lines[id(line)] = (line, drawn)
+        return drawn
+    key = _answers_of(line)
+    found = known.criteria.get(key)
+    if found is not None:
+        return _reworded(found, [item.votes for item in line.items], quotes)
+    drawn = _draw_criterion(line, quotes)
+    if len(known.criteria) < _KNOWN_CRITERIA:
+        known.criteria[key] = drawn
+    return drawn
 
 
-def _answers(line: Line) -> tuple[object, ...]:
-    """All that a criterion's numbers come from. True equals 1 and 1 equals 1.0, but they are not shown alike."""
+def _answers_of(line: Line) -> tuple[object, ...]:
     votes = [(judge, mark.answer, mark.answer.__class__) for item in line.items for judge, mark in item.votes]
     return (line.criterion.id, *map(len, [item.votes for item in line.items]), *votes)
+
+
+def _reworded(drawn: dict[str, Any], votes: Sequence[Votes], quotes: _Quotes) -> dict[str, Any]:
+    """A criterion drawn for other marks with the same answers."""
+    items = [
+        {**item, **_words(said, quotes), "note": None}
+        for item, said in zip(drawn["items"], votes, strict=True)
+    ]
+    return {**drawn, "items": items}
 
 
 def _draw_criterion(line: Line, quotes: _Quotes) -> dict[str, Any]:
@@ -193,16 +268,19 @@ def _item(line: ItemLine, quotes: _Quotes) -> dict[str, Any]:
         "unmet": line.unmet,
         "applies": line.applies,
         "votes": {judge: _vote(mark.answer) for judge, mark in line.votes},
-        **_words(line, quotes),
+        **_words(line.votes, quotes),
         "note": None,
     }
 
 
-def _words(line: ItemLine, quotes: _Quotes) -> dict[str, Any]:
+Votes: TypeAlias = tuple[tuple[str, Mark], ...]
+
+
+def _words(votes: Votes, quotes: _Quotes) -> dict[str, Any]:
     """What was said of an item beside the answers."""
     evidence: list[dict[str, Any]] = []
     suggestions: list[dict[str, str]] = []
-    for judge, mark in line.votes:
+    for judge, mark in votes:
         for quote in mark.evidence:
             found = None if judge == CHECK else quotes.found(quote)
             evidence.append({"judge": judge, "quote": quote, "found": found})
