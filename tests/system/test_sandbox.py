@@ -145,6 +145,19 @@ def test_a_program_in_the_home_stays_visible(copy, tmp_path, monkeypatch, forget
 
 
 @needs_bwrap
+def test_an_environment_in_the_home_works(copy, tmp_path, monkeypatch, forget_probe):
+    """A checkout with its .venv below the home, where the interpreter is a link into another place: what most people have."""
+    home = tmp_path / "home"
+    (home / "checkout" / ".venv" / "bin").mkdir(parents=True)
+    python = home / "checkout" / ".venv" / "bin" / "python"
+    python.symlink_to(Path(sys.executable).resolve())
+    (home / "checkout" / ".venv" / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
+    monkeypatch.setenv("HOME", str(home))
+    ended = inside(AUTO, [str(python), "-c", "print('ok')"], copy, python.parent.parent, python.parent)
+    assert (ended.stdout, ended.stderr) == (b"ok\n", b"")
+
+
+@needs_bwrap
 def test_tools_of_path_work_and_show_no_keys(copy, tmp_path, monkeypatch, forget_probe):
     """What a version manager keeps beside its shims is visible; of ~/.local and the like, only `bin` is."""
     home = tmp_path / "home"

@@ -180,11 +180,15 @@ def _home_of_program(program: Path) -> Iterator[Path]:
 
 
 def _shown(paths: Iterable[Path]) -> Iterator[str]:
-    """Read-only views of what lies in an emptied place, each once. Never of a whole home."""
-    seen = set()
-    for path in paths:
-        for place in (Path(os.path.abspath(path)), path.resolve()):
-            if place in seen or not _is_hidden(place) or _reveals_a_hidden_place(place) or not place.exists():
-                continue
-            seen.add(place)
+    """Read-only views of what lies in an emptied place, each once. Never of a whole home.
+
+    What lies in a folder that is shown already is there with it; showing it again would have to write into that view.
+    """
+    places = {place for path in paths for place in (Path(os.path.abspath(path)), path.resolve())}
+    shown: list[Path] = []
+    for place in sorted(places, key=lambda place: len(place.parts)):
+        if not _is_hidden(place) or _reveals_a_hidden_place(place) or not place.exists():
+            continue
+        if not any(place.is_relative_to(folder) for folder in shown):
+            shown.append(place)
             yield from ("--ro-bind", str(place), str(place))
