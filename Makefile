@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo test test-clis lint format docs bench acceptance clean
+.PHONY: help setup demo test test-clis lint format docs bench bench-panel acceptance clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -43,6 +43,9 @@ docs: $(READY) ## write the generated pages again
 
 bench: $(READY) ## speed, as ratios in one run
 	$(BIN)/python bench/speed.py
+
+bench-panel: $(READY) ## what judged evaluation costs beside the least it can cost
+	$(BIN)/python bench/panel.py
 
 acceptance: $(READY) ## the acceptance scripts beside this checkout, where they are there
 	@if [ -d ../shared/acceptance ]; then HONESTONE_BIN=$(CURDIR)/$(BIN) ../shared/acceptance/run $(NAMES); \

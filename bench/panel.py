@@ -55,6 +55,8 @@ CRITERIA = (
 )
 MODEL = "stand-in"
 HERE = str(Path(__file__).resolve())
+CALM = {"NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": ""}
+"""Compiled modules are kept, as after an installation; a checkout that was just edited is compiled by the first run."""
 
 
 def text_of(number: int) -> str:
@@ -352,7 +354,7 @@ def start(command: list[str], folder: Path, out: Path) -> subprocess.Popen[bytes
     with open(out, "wb") as stdout, open(folder / "err", "wb") as stderr:
         return subprocess.Popen(
             command, cwd=folder, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, preexec_fn=lambda: pin(-1),
-            env={**os.environ, "NO_COLOR": "1", "HONESTONE_HOME": str(folder / ".honestone")},
+            env={**os.environ, **CALM, "HONESTONE_HOME": str(folder / ".honestone")},
         )  # fmt: skip
 
 
@@ -545,6 +547,8 @@ def main() -> None:
 def ask(only: list[str], count: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="honestone-bench-") as place, judge_server(Path(place)) as root:
         bench = Bench(Path(place), root)
+        for peer in ("floor", "ours"):  # warm up
+            bench.once(peer, 10)
         if "cost" in only:
             cost(bench, count, rounds)
         if "wall" in only:

@@ -82,10 +82,14 @@ def cpu(argv: list[str], cwd: Path) -> tuple[float, float]:
     """CPU seconds and peak MB of one process, its output thrown away."""
     started = time.monotonic()
     with open(os.devnull, "wb") as nowhere:
-        child = subprocess.Popen(argv, cwd=cwd, stdout=nowhere, stderr=nowhere, env={**os.environ, "NO_COLOR": "1"})
+        child = subprocess.Popen(
+            argv, cwd=cwd, stdout=nowhere, stderr=nowhere, env={**os.environ, "NO_COLOR": "1"}
+        )
         _, status, usage = os.wait4(child.pid, 0)
     if os.waitstatus_to_exitcode(status) not in (0, 1):
-        raise SystemExit(f"{argv[:4]} ended with {os.waitstatus_to_exitcode(status)} after {time.monotonic() - started:.1f} s")
+        raise SystemExit(
+            f"{argv[:4]} ended with {os.waitstatus_to_exitcode(status)} after {time.monotonic() - started:.1f} s"
+        )
     scale = 1024 if sys.platform != "darwin" else 1024 * 1024
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale
 
@@ -98,10 +102,16 @@ def median_cpu(argv: list[str], cwd: Path, rounds: int) -> float:
 def start_up(honestone: str, work: Path, rounds: int) -> None:
     (work / "a.md").write_text("alpha beta\n")
     (work / "rubric.yaml").write_text(rubric())
-    subprocess.run([honestone, "eval", "a.md", "--rubric", "rubric.yaml"], cwd=work, capture_output=True, check=False)
+    subprocess.run(
+        [honestone, "eval", "a.md", "--rubric", "rubric.yaml"], cwd=work, capture_output=True, check=False
+    )
     bare = median_cpu([sys.executable, "-c", "pass"], work, rounds)
     print(f"bare interpreter                     {bare:.3f} s CPU")
-    for name, args in {"--help": ["--help"], "rubric check": ["rubric", "check", "rubric.yaml"], "show": ["show"]}.items():
+    for name, args in {
+        "--help": ["--help"],
+        "rubric check": ["rubric", "check", "rubric.yaml"],
+        "show": ["show"],
+    }.items():
         seconds = median_cpu([honestone, *args], work, rounds)
         print(f"honestone {name:<26} {seconds:.3f} s CPU ({seconds / bare:.1f}x bare; goal 0.15 s)")
 
@@ -121,15 +131,26 @@ def corpus(honestone: str, work: Path, count: int, rounds: int) -> None:
         shutil.rmtree(work / ".honestone", ignore_errors=True)
         command = [honestone, "eval", "--rubric", "rubric.yaml", "-q"]
         # What both cost on a twentieth is taken off, so that start-up does not count as work on files.
-        loop = cpu([sys.executable, "-c", bare_code], work)[0] - cpu([sys.executable, "-c", few_code], work)[0]
+        loop = (
+            cpu([sys.executable, "-c", bare_code], work)[0] - cpu([sys.executable, "-c", few_code], work)[0]
+        )
         small, small_mb = cpu([*command, *few], work)
         first, first_mb = cpu([*command, *names], work)
         again_small, _ = cpu([*command, *few], work)
         again, _ = cpu([*command, *names], work)
         files = len(names) - len(few)
-        rows.append(((first - small) / loop, (first - small) / files, (again - again_small) / files, first_mb - small_mb))
+        rows.append(
+            (
+                (first - small) / loop,
+                (first - small) / files,
+                (again - again_small) / files,
+                first_mb - small_mb,
+            )
+        )
     ratio, per_file, again_ms, grown = (statistics.median(column) for column in zip(*rows, strict=True))
-    print(f"{count} files x 20 text checks           {ratio:.2f}x the bare loop (goal 3x); {per_file * 1000:.3f} ms a file")
+    print(
+        f"{count} files x 20 text checks           {ratio:.2f}x the bare loop (goal 3x); {per_file * 1000:.3f} ms a file"
+    )
     print(f"the same again                       {again_ms * 1000:.3f} ms a file (goal 0.05 ms)")
     print(f"memory                               grows by {grown:.1f} MB (goal 20 MB)")
 
@@ -138,23 +159,38 @@ def install(root: Path, work: Path) -> None:
     venv = work / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     subprocess.run([str(venv / "bin/pip"), "install", "-q", str(root)], check=True)
-    listed = subprocess.run([str(venv / "bin/pip"), "list", "--format", "json"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        [str(venv / "bin/pip"), "list", "--format", "json"], capture_output=True, text=True, check=True
+    )
     packages = [p["name"] for p in json.loads(listed.stdout) if p["name"] not in ("pip", "setuptools")]
     site = next((venv / "lib").glob("python*/site-packages"))
     ours = [p for p in site.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-    ours = [p for p in ours if not p.relative_to(site).parts[0].lower().startswith(("pip", "setuptools", "pkg_resources", "_distutils"))]
+    ours = [
+        p
+        for p in ours
+        if not p.relative_to(site)
+        .parts[0]
+        .lower()
+        .startswith(("pip", "setuptools", "pkg_resources", "_distutils"))
+    ]
     size = sum(path.stat().st_size for path in ours) / 1e6
     print(f"install                              {len(packages)} packages, {size:.1f} MB (goals 15 and 35)")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--install", action="store_true", help="also install into a fresh environment and count")
+    parser.add_argument(
+        "--install", action="store_true", help="also install into a fresh environment and count"
+    )
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    honestone = shutil.which("honestone", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    honestone = shutil.which(
+        "honestone", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    )
     if honestone is None:
         raise SystemExit("honestone is not installed beside this Python")
     with tempfile.TemporaryDirectory() as folder:

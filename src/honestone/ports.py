@@ -174,7 +174,9 @@ class Checker(Protocol):
 
     def run_text(self, compiled: TextCheck, text: str) -> Finding: ...
 
-    async def run(self, checks: Sequence[Check], version: Version, output: str | None = None) -> list[Finding]:
+    async def run(
+        self, checks: Sequence[Check], version: Version, output: str | None = None
+    ) -> list[Finding]:
         """One finding a check, in order. Code runs in private copies made once per version, never on the user's path."""
         ...
 
@@ -269,7 +271,9 @@ class Store(Protocol):
     Raises StoreError when it cannot read or write.
     """
 
-    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
+    def start_run(
+        self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]
+    ) -> str:
         """A new run with its first event; returns its id (sortable by time)."""
         ...
 

@@ -579,3 +579,16 @@ def test_two_loops_at_once_on_one_file(ready: Desk) -> None:
     assert process.returncode == 3, err
     assert note(ready) == WHOLE
     assert worker.calls == 2
+
+
+def test_a_worker_that_edits_the_rubric_where_it_lies_is_thrown_away(ready: Desk) -> None:
+    """Promise 5, outside the private copy too: the proposal is out-of-scope however good it is, and the person is told."""
+    ready.file("note.md", NOTE)
+    rubric = ready.folder / "rubric.yaml"
+    text = rubric.read_text()
+    worker = ready.worker("w.py", f"open({str(rubric)!r}, 'a').write('# easier\\n')\n" + ADD_PEAR)
+    result = improve(ready, worker, ready.judge(), rounds=1)
+    (only,) = result.json["rounds"]
+    assert (only["outcome"], only["decision"]) == ("out-of-scope", "rejected")
+    assert "rubric.yaml (where it lies)" in only["outcome_detail"]
+    assert result.code == 1 and note(ready) == NOTE and rubric.read_text() == text + "# easier\n"

@@ -165,9 +165,9 @@ def test_what_to_type_next() -> None:
     """The run can be shown again; a failed one can be improved; names are quoted for the shell."""
     text = scorecard_text(samples.failed() | {"artifact": {"path": "my report.md"}})
     assert "again   honestone show 01JABCDEF0\n" in text
-    assert "next    honestone improve 'my report.md' --rubric RUBRIC --worker WORKER\n" in text
+    assert "next    honestone improve 'my report.md' --rubric RUBRIC --worker WORKER --judge codex" in text
     mends_itself = samples.failed() | {"rubric": "bars.yaml", "has_fixes": True}
-    assert "--rubric bars.yaml\n" in scorecard_text(mends_itself)
+    assert "--rubric bars.yaml --judge codex" in scorecard_text(mends_itself)
     assert "honestone improve" not in scorecard_text(samples.passed())
 
 

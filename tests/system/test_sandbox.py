@@ -151,9 +151,12 @@ def test_an_environment_in_the_home_works(copy, tmp_path, monkeypatch, forget_pr
     (home / "checkout" / ".venv" / "bin").mkdir(parents=True)
     python = home / "checkout" / ".venv" / "bin" / "python"
     python.symlink_to(Path(sys.executable).resolve())
-    (home / "checkout" / ".venv" / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
+    (home / "checkout" / ".venv" / "pyvenv.cfg").write_text(
+        f"home = {Path(sys.executable).resolve().parent}\n"
+    )
     monkeypatch.setenv("HOME", str(home))
-    ended = inside(AUTO, [str(python), "-c", "print('ok')"], copy, python.parent.parent, python.parent)
+    monkeypatch.setenv("PATH", f"{python.parent}{os.pathsep}{os.environ['PATH']}")
+    ended = inside(AUTO, [str(python), "-c", "print('ok')"], copy)
     assert (ended.stdout, ended.stderr) == (b"ok\n", b"")
 
 

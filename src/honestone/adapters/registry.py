@@ -10,6 +10,7 @@ it is called with (REST, Wiring) and returns what the port asks for.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -105,7 +106,17 @@ def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
         raise _unknown(
             "judge",
             spec,
-            ["script:", "cmd:", "record:", "agent:", "human", "mock", *CLIS, *wiring.settings.judges],
+            [
+                "script:",
+                "cmd:",
+                "record:",
+                "agent:",
+                "human",
+                "mock",
+                *CLIS,
+                *(f"{p}:MODEL" for p in PROVIDERS),
+                *wiring.settings.judges,
+            ],
         )
     return found  # type: ignore[no-any-return]
 
@@ -298,6 +309,12 @@ def _plugin(group: str, kind: str, rest: str, wiring: Wiring) -> Any:
 
 
 def _unknown(what: str, spec: str, known: Sequence[str]) -> SettingsError:
+    if spec in ("cmd:", "script:", "record:", "agent:"):
+        return SettingsError(
+            f"the {what} `{spec}` names nothing", hint=f"write what it is after the colon: {spec}..."
+        )
     near = get_close_matches(spec, known, n=1) or get_close_matches(spec.partition(":")[0], known, n=1)
+    if not near and (" " in spec or shutil.which(spec)) and "cmd:" in known:
+        near = [f"cmd:{spec}"]
     hint = f"did you mean `{near[0]}`? " if near else ""
     return SettingsError(f"unknown {what} `{spec}`", hint=f"{hint}known: {', '.join(known)}")

@@ -213,7 +213,7 @@ class _Eval:
         calls = count * len(self._seats)
         return (
             f"{what} x {len(self._seats)} judge{'s' if len(self._seats) > 1 else ''} ({judges}): "
-            f"{calls} call{'s' if calls > 1 else ''}, at most {self._meter.calls}; recorded replies cost nothing"
+            f"{calls} call{'s' if calls > 1 else ''}, at most {self._meter.calls} with retries; recorded replies cost nothing"
         )
 
     def _started(self) -> Event:

@@ -314,7 +314,7 @@ class _Job:
         judges = ", ".join(seat.id for seat in self._panel) or "checks alone"
         held = f"; held out: {', '.join(seat.id for seat in self._holdouts)}" if self._holdouts else ""
         return (
-            f"at most {limits.rounds} rounds, {limits.calls} judge calls, {limits.minutes:g} minutes{money}; "
+            f"at most {limits.rounds} round{'s' if limits.rounds > 1 else ''}, {limits.calls} judge calls, {limits.minutes:g} minutes{money}; "
             f"worker {self._worker.id}; judged by {judges}{held}"
         )
 

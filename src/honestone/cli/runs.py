@@ -81,7 +81,12 @@ def _show_improvement(store: Any, run: str, form: str, version: str | None) -> i
         _print_version(store, run, version)
         return 0
     if form == "diff":
-        write("".join(diff["diff"] for diff in round_diffs(store, state_of(store.events(run)))))
+        state = state_of(store.events(run))
+        for diff in round_diffs(store, state):
+            entry = state.rounds[diff["round"] - 1]
+            decision = "accepted" if entry.accepted else "rejected"
+            best = ", the version delivered" if entry.accepted and entry.version == state.best else ""
+            write(f"# round {entry.number}: {', '.join(entry.focus)}, {decision}{best}\n{diff['diff']}")
         return 0
     document, report = improvement_report(store, run)
     write(render_improvement(document, form, report=report))

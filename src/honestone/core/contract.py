@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from honestone.core.rubric import Rubric, to_plain
@@ -83,7 +84,7 @@ def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
             else:
                 yield from _walk(here, ours[index], theirs[index])
     elif canonical(ours) != canonical(theirs):  # 1, 1.0 and true are equal in Python, but not to the id
-        yield f"{path}: {_short(ours)} became {_short(theirs)}"
+        yield f"{path}: {_written(path, ours)} became {_written(path, theirs)}"
 
 
 def _label(ours: Sequence[Any], theirs: Sequence[Any], index: int) -> str:
@@ -91,6 +92,18 @@ def _label(ours: Sequence[Any], theirs: Sequence[Any], index: int) -> str:
         if index < len(side) and isinstance(side[index], Mapping) and isinstance(side[index].get("id"), str):
             return str(side[index]["id"])
     return str(index)
+
+
+def _written(path: str, value: Any) -> str:
+    """Bars and weights as people write them: 70, not the 7/10 that is hashed."""
+    name = path.rpartition(".")[2]
+    if name in ("threshold", "floor", "weight") and isinstance(value, str):
+        try:
+            number = Fraction(value) * (1 if name == "weight" else 100)
+        except ValueError:
+            return _short(value)
+        return f"{float(number):.10g}"
+    return _short(value)
 
 
 def _short(value: Any) -> str:

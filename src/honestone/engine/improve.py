@@ -207,17 +207,27 @@ class Improvement:
             brief = self._brief(action, copy.place)
             brief_file = root / "brief.md"
             brief_file.write_text(brief.text, encoding="utf-8")
+            rubric = self._never_the_workers()
             done = await self._worker.propose(brief, copy.place, brief_file)
             after = read_back(copy, max_bytes=self._place.max_bytes)
+            touched = tuple(
+                f"{path.name} (where it lies)"
+                for path, data in self._never_the_workers().items()
+                if data != rubric.get(path)
+            )
         outcome, detail = classify(
             before,
             after.version,
             ended=done.ended,
-            strays=after.strays,
+            strays=(*after.strays, *touched),
             trouble=after.trouble,
             max_diff=self._place.max_diff,
         )
         self._record_proposal(number, action, before, after.version, outcome, detail, done)
+
+    def _never_the_workers(self) -> dict[Path, bytes | None]:
+        """The rubric, and whatever else judges, as it is on disk: a proposal during which it changes is thrown away."""
+        return {path: path.read_bytes() if path.is_file() else None for path in sorted(self._place.exclude)}
 
     def _brief(self, action: Propose, place: Path) -> Brief:
         card = self.state.card(action.base)

@@ -199,6 +199,9 @@ class Panel:
         if reading.tampered:
             return _no_ballot(seat, question, State.DEGRADED, TAMPERED)
         if any(map(_is_about_canary, reading.problems)):
+            unread = [problem for problem in reading.problems if not _is_about_canary(problem)]
+            if unread and not reading.marks:
+                return _no_ballot(seat, question, State.DEGRADED, f"no usable answer: {unread[0]}", reading)
             why = "it did not answer a question whose answer is known, so nothing it said can be trusted"
             return _no_ballot(seat, question, State.DEGRADED, why, reading)
         marks, unfound = self._with_evidence(question, reading)

@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from honestone.core import events
 from honestone.core.ballot import CHECK, Answer, Ballot, Mark, State, ballot_from_plain
 from honestone.core.events import Event
 from honestone.core.evidence import find_quote, is_quote
-from honestone.core.focus import below_floor
-from honestone.core.loop import CONSULTATIONS, LoopState, Result, Round
 from honestone.core.numbers import to_points
-from honestone.core.proposal import Change
 from honestone.core.rubric import Key, Rubric, as_written
 from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer
 from honestone.core.verdict import Outcome, Verdict, judge_gate
+
+if TYPE_CHECKING:  # `eval` knows no loop, and its rules are slow to load.
+    from honestone.core.loop import LoopState, Round
 
 SCORECARD = "honestone.scorecard/1"
 IMPROVEMENT = "honestone.improvement/1"
@@ -380,6 +380,8 @@ def improvement_document(
     resumed: bool = False,
 ) -> dict[str, Any]:
     """A run of the loop, finished or not (then its result is INTERRUPTED)."""
+    from honestone.core.loop import Result
+
     started = log[0]
     artifact = started["artifact"]
     stop = state.finished
@@ -436,6 +438,9 @@ def _spend_on(log: Iterable[Event], version: str) -> dict[str, Any]:
 
 def round_document(state: LoopState, entry: Round, event: Event) -> dict[str, Any]:
     """One round: what was tried on what, what came of it, and the scores before and after."""
+    from honestone.core.focus import below_floor
+    from honestone.core.proposal import Change
+
     before = state.card(entry.base)
     judged = (
         entry.version is not None and entry.outcome is Change.CHANGED and _is_judged(state, entry.version)
@@ -479,6 +484,8 @@ def _moves(before: Scorecard, after: Scorecard) -> list[dict[str, Any]]:
 
 def _certification(state: LoopState) -> dict[str, Any]:
     """What the held-out judges said of the version that is delivered."""
+    from honestone.core.loop import CONSULTATIONS
+
     if not state.needs_witness:
         return {
             "needed": False,

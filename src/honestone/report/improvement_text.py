@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from honestone.report.text import (
     PLAIN,
     STACKED_BELOW,
     findings,
+    improve_command,
     join_sections,
     judge_table,
     next_line,
@@ -34,7 +34,6 @@ from honestone.report.text import (
 from honestone.report.words import (
     APART,
     Doc,
-    artifact_path,
     depths,
     diff_words,
     outcome_words,
@@ -236,10 +235,12 @@ def _round_lines(one: Doc, style: Style, size: int = 0) -> list[str]:
 def _round_remarks(one: Doc) -> list[str]:
     """The outcome when nothing usable came, the reason, judges that were gone, floors that are still broken."""
     told = []
-    if one.get("outcome") not in (None, "changed"):
-        told.append(outcome_words(one))
-    if one.get("reason"):
-        told.append(line(one["reason"]))
+    outcome = outcome_words(one) if one.get("outcome") not in (None, "changed") else ""
+    reason = line(one.get("reason") or "")
+    if outcome and not reason.startswith(outcome[:60]):
+        told.append(outcome)
+    if reason:
+        told.append(reason)
     if states_words(one.get("judges")):
         told.append(states_words(one.get("judges")))
     if one.get("floor_violations"):
@@ -296,15 +297,14 @@ def _footer(doc: Doc, style: Style) -> list[str]:
 
 def next_commands(doc: Doc) -> list[str]:
     """What to type after this result."""
-    rubric = (doc.get("final") or {}).get("rubric")
-    named = shlex.quote(line(rubric)) if isinstance(rubric, str) else "RUBRIC"
-    improve = f"honestone improve {shlex.quote(artifact_path(doc))} --rubric {named}"
+    improve = improve_command(
+        {**(doc.get("final") or {}), "artifact": doc.get("artifact")}, worker=doc.get("worker")
+    )
     result = doc["result"]
+    own_program = str(doc.get("worker") or "").startswith(("cmd:", "fix"))
     if result == "UNCONFIRMED" and not (doc.get("certification") or {}).get("judges"):
         return [f"{improve} --holdout JUDGE"]
-    if result == "INTERRUPTED":
-        return [f"{improve}   (the same command goes on)"]
-    if result in ("COULD_NOT_JUDGE", "WORKER_FAILED"):
+    if result == "COULD_NOT_JUDGE" or (result == "WORKER_FAILED" and not own_program):
         return ["honestone doctor"]
     if result in ("ROUND_LIMIT", "PLATEAU"):
         return [f"{improve} --effort thorough"]

@@ -522,16 +522,24 @@ def footer(doc: Doc, style: Style) -> list[str]:
     if run:
         lines += next_line("again", f"honestone show {run}", style)
     if doc["verdict"] == "fail":
-        worker = "" if doc.get("has_fixes") else " --worker WORKER"
-        improve = f"honestone improve {shlex.quote(artifact_path(doc))} --rubric {_rubric(doc)}{worker}"
-        lines += next_line("next", improve, style)
+        lines += next_line("next", improve_command(doc), style)
     if doc["verdict"] == "inconclusive" and any(map(judge_is_absent, doc.get("judges") or [])):
         lines += next_line("next", "honestone doctor", style)
     return lines
 
 
-def _rubric(doc: Doc) -> str:
-    return shlex.quote(line(doc["rubric"])) if isinstance(doc.get("rubric"), str) else "RUBRIC"
+def improve_command(doc: Doc, worker: object = None) -> str:
+    """The command that would improve what a scorecard is about, with the judges it had."""
+    rubric = shlex.quote(line(doc["rubric"])) if isinstance(doc.get("rubric"), str) else "RUBRIC"
+    words = ["honestone improve", shlex.quote(artifact_path(doc)), "--rubric", rubric]
+    if isinstance(worker, str) and worker:
+        words += ["--worker", shlex.quote(line(worker))]
+    elif not doc.get("has_fixes"):
+        words += ["--worker WORKER"]
+    for judge in doc.get("judges") or ():
+        if "#" not in judge["id"]:  # a second look of one that is named already
+            words += ["--judge", shlex.quote(line(judge["id"]))]
+    return " ".join(words)
 
 
 def next_line(name: str, command: str, style: Style) -> list[str]:

@@ -52,6 +52,11 @@ def require_program(argv: Sequence[str], cwd: Path, *, what: str) -> None:
         raise UsageError(
             f"{what}: {error.reason}", hint="check the spelling, or give the full path"
         ) from None
+    script = _script_of(argv)
+    if script == 1 and not (cwd / argv[1]).exists():
+        raise UsageError(
+            f"{what}: there is no file {argv[1]!r}", hint="check the spelling, or give the full path"
+        )
 
 
 async def run_editor(
@@ -86,15 +91,28 @@ async def run_editor(
 _INTERPRETERS = re.compile(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")
 
 
+def _script_of(argv: Sequence[str]) -> int | None:
+    """Which word names the script that an interpreter runs; None when it is given no file (`sh -c`, `python -m`)."""
+    if not _INTERPRETERS.fullmatch(Path(argv[0]).name):
+        return None
+    for number, word in enumerate(argv[1:], 1):
+        if word in _TAKES_CODE:
+            return None
+        if not word.startswith("-"):
+            return number
+    return None
+
+
+_TAKES_CODE = ("-c", "-m", "-e", "-")
+
+
 def anchor_program(argv: Sequence[str], base: Path, *, artifact: Path) -> list[str]:
     """A command whose program is named relative to `base`, made to work in any folder: its program, and the script
     that an interpreter runs, become absolute paths. The artifact and what lies in it stay as they are: there the
     command is meant to find the private copy."""
     words = list(argv)
-    script = next((n for n, word in enumerate(words[1:], 1) if not word.startswith("-")), None)
-    places = [0] if "/" in words[0] else []
-    if script is not None and _INTERPRETERS.fullmatch(Path(words[0]).name):
-        places.append(script)
+    script = _script_of(words)
+    places = [*([0] if "/" in words[0] else []), *([script] if script is not None else [])]
     for place in places:
         path = (base / words[place]).resolve()
         if path.is_file() and path != artifact and artifact not in path.parents:

@@ -162,11 +162,20 @@ async def _run(
             memory_bytes=MEMORY, cpu_seconds=ceil(seconds * (os.cpu_count() or 1)) + 1, file_bytes=FILE_SIZE
         ),
     )
+    if setting.sandbox.name != "none":
+        _require_sandboxed(ended)
     if ended.timed_out:
         raise _Final(False, f"still running after {seconds:g} s")
     if ended.truncated:
         raise _Final(False, f"printed more than {OUTPUT_LIMIT / 1e6:g} MB and was ended")
     return ended
+
+
+def _require_sandboxed(ended: Ended) -> None:
+    """When the sandbox itself failed nothing was asked of the program: its exit code must not pass for an answer."""
+    if ended.exit not in (0, None) and ended.stderr.startswith(b"bwrap: "):
+        why = visible(ended.stderr[:300].decode(errors="replace").strip(), 200)
+        raise _Final(None, f"could not run: the sandbox failed ({why}); --sandbox none runs without it")
 
 
 def _environment(setting: Setting, copy: Workspace, subject: Subject) -> dict[str, str]:

@@ -18,13 +18,17 @@ class FixWorker:
     id = "fix"
 
     def __init__(
-        self, fixes: Sequence[str], *, beside: Path, artifact: Path, timeout: float, pass_env: Sequence[str] = ()
+        self,
+        fixes: Sequence[str],
+        *,
+        beside: Path,
+        artifact: Path,
+        timeout: float,
+        pass_env: Sequence[str] = (),
     ) -> None:
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
-        self._commands = {
-            fix: anchor_program(split_command(fix), beside, artifact=artifact) for fix in fixes
-        }
+        self._commands = {fix: anchor_program(split_command(fix), beside, artifact=artifact) for fix in fixes}
         self._identity = {
             "kind": "fix",
             "fixes": [describe_command(argv, beside) for argv in self._commands.values()],
