@@ -210,8 +210,8 @@ async def floor(url: str, folder: Path, in_air: int, store: Path | None) -> None
     import aiohttp
     import msgspec
 
-    mark = msgspec.defstruct("Mark", [("id", str), ("met", bool), ("why", str)])
-    read = msgspec.json.Decoder(dict[str, list[mark]]).decode  # type: ignore[valid-type]
+    mark: Any = msgspec.defstruct("Mark", [("id", str), ("met", bool), ("why", str)])
+    read = msgspec.json.Decoder(dict[str, list[mark]]).decode
     db = None
     if store is not None:
         db = sqlite3.connect(store, isolation_level=None)

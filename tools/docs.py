@@ -361,6 +361,8 @@ def _helps() -> Iterator[tuple[list[str], str]]:
     ) -> Iterator[tuple[list[str], str]]:
         name = words[-1] if words else "honestone"
         settings = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
+        # A command keeps the help option of whoever asked it first; a test may have asked it on its own.
+        command._help_option = None
         context = click.Context(command, info_name=name, parent=parent, terminal_width=100, **settings)  # type: ignore[arg-type]
         yield words, "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
         if isinstance(command, click.Group):

@@ -97,6 +97,8 @@ class Model(Protocol):
 class Request:
     """What is sent to a judge: `body` is the prompt or the JSON, `token` what a prompted reply has to echo.
 
+    `keyed` is what the reply is recorded under where that is not the whole body.
+
     `numbers` maps the item numbers of the prompt to keys; `canary` is the number of the item whose answer is no.
     """
 
@@ -104,6 +106,7 @@ class Request:
     token: str | None = None
     numbers: Mapping[int, Key] = field(default_factory=dict)
     canary: int | None = None
+    keyed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

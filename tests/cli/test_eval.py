@@ -561,8 +561,8 @@ def test_many_artifacts_are_a_line_each(ready: Desk) -> None:
     ]
     assert "39 of 40 passed" in result.out
     assert result.out.count("n07.md") >= 2
-    # Equal bytes under another name are another request to a script judge, which is told the path.
-    assert judge.calls == 40
+    # Equal bytes under another name were judged already.
+    assert judge.calls == 2
 
 
 def test_a_folder_is_one_artifact_and_its_rubric_is_no_part_of_it(desk: Desk) -> None:
@@ -798,3 +798,15 @@ def test_pass_env_hands_a_named_variable_on(ready: Desk) -> None:
     assert "OTHER_TOKEN" not in seen
     assert SECRET not in result.out + result.err
     assert ready.holds_anywhere(SECRET.encode()) == []
+
+
+def test_the_same_bytes_by_another_path_cost_no_second_call(ready: Desk) -> None:
+    """Promise 6: a judge has seen these bytes, wherever they lie and however their path is written."""
+    judge = ready.judge()
+    text = (ready.folder / "note.md").read_bytes()
+    ready.file("sub/copy.md", text)
+    assert ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec).code in (0, 1)
+    for path in ("./note.md", "sub/copy.md", str(ready.folder / "note.md")):
+        again = ready.run("eval", path, "--rubric", "rubric.yaml", "--judge", judge.spec, "--json")
+        assert again.json["usage"]["judge_calls"] == 0
+    assert judge.calls == 1

@@ -592,3 +592,37 @@ def test_a_worker_that_edits_the_rubric_where_it_lies_is_thrown_away(ready: Desk
     assert (only["outcome"], only["decision"]) == ("out-of-scope", "rejected")
     assert "rubric.yaml (where it lies)" in only["outcome_detail"]
     assert result.code == 1 and note(ready) == NOTE and rubric.read_text() == text + "# easier\n"
+
+
+def test_the_panel_judge_under_another_spelling_is_no_witness(ready: Desk) -> None:
+    """A copy of the judge's program, byte for byte, has nothing of its own to say: refused before anything is spent."""
+    judge = ready.judge()
+    ready.file("twin.py", (ready.folder / "judge.py").read_bytes())
+    holdout = judge.spec.replace("judge.py", "./twin.py")
+    result = ready.run(*call_of(ready.worker("w", ADD_ALL), judge), "--holdout", holdout)
+    assert result.code == 2 and "cannot both steer and certify" in result.err and judge.calls == 0
+
+
+def test_a_fix_command_that_is_not_there_is_a_usage_error(desk: Desk) -> None:
+    """Found before anything is tried, as any other command."""
+    desk.file("note.md", NOTE)
+    desk.rubric("rubric: 1\ncriteria: [{id: pear, requirement: pear, check: {contains: pear}, fix: ./nosuch.sh}]\n")
+    result = desk.run("improve", "note.md", "--rubric", "rubric.yaml")
+    assert result.code == 2 and "nosuch.sh" in result.err
+
+
+def test_the_best_version_may_not_be_delivered_over_the_rubric(ready: Desk) -> None:
+    """`--output` on the rubric would destroy what judges."""
+    result = improve(ready, ready.worker("w", ADD_ALL), ready.judge(), output="rubric.yaml")
+    assert result.code == 2 and "--output" in result.err and (ready.folder / "rubric.yaml").read_text() != NOTE
+
+
+def test_a_run_goes_on_over_its_original_put_back(ready: Desk) -> None:
+    """Somebody restored the original of an unfinished run: it goes on, and delivers what it had accepted over that."""
+    judge = ready.judge()
+    original = note(ready)
+    slow = left_unfinished(ready, judge)
+    (ready.folder / "note.md").write_text(original)
+    finished = improve(ready, slow, judge, threshold=100)
+    assert finished.code == 1, finished.err
+    assert "pear" in note(ready)

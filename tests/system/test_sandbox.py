@@ -116,13 +116,14 @@ def test_the_home_is_hidden(copy, tmp_path, monkeypatch, forget_probe):
 
 @needs_bwrap
 def test_a_home_is_never_shown_whole(copy, tmp_path, monkeypatch, forget_probe):
-    """Listing the home itself, or a folder around it, shows nothing of it."""
+    """Asked for by itself, a home shows no hidden file; a folder around it shows nothing of it."""
     home = tmp_path / "home"
     home.mkdir()
-    (home / "secret").write_text("s3cret")
+    (home / ".secret").write_text("s3cret")
+    (home / "plain").write_text("plain")
     monkeypatch.setenv("HOME", str(home))
-    for shown in (home, tmp_path):
-        assert inside(AUTO, ["sh", "-c", f"cat {home}/secret"], copy, shown).stdout == b""
+    assert inside(AUTO, ["sh", "-c", f"cat {home}/.secret"], copy, home).stdout == b""
+    assert inside(AUTO, ["sh", "-c", f"cat {home}/.secret {home}/plain"], copy, tmp_path).stdout == b""
 
 
 @needs_bwrap
@@ -200,3 +201,28 @@ def test_time_out_inside_the_sandbox(copy):
     """A program inside that does not end is ended."""
     ended = inside(AUTO, ["sh", "-c", "trap '' TERM; sleep 60"], copy, timeout=0.5)
     assert ended.timed_out and ended.duration < 5
+
+
+@needs_bwrap
+def test_a_project_that_is_the_home_keeps_its_tools(copy, tmp_path, monkeypatch, forget_probe):
+    """What lies beside the rubric is seen though the rubric lies in the home itself; keys in hidden files are not."""
+    (tmp_path / "home" / "tools").mkdir(parents=True)
+    (tmp_path / "home" / "tools" / "helper").write_text("neighbour")
+    (tmp_path / "home" / ".ssh").mkdir()
+    (tmp_path / "home" / ".ssh" / "id").write_text("key")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    home = tmp_path / "home"
+    assert inside(AUTO, ["cat", str(home / "tools" / "helper")], copy, home).stdout == b"neighbour"
+    assert inside(AUTO, ["sh", "-c", f"cat {home}/.ssh/id"], copy, home).stdout == b""
+
+
+@needs_bwrap
+def test_a_home_below_the_project_is_empty(copy, tmp_path, monkeypatch, forget_probe):
+    """The project is seen, the home inside it is not."""
+    (tmp_path / "project" / ".home").mkdir(parents=True)
+    (tmp_path / "project" / "helper").write_text("neighbour")
+    (tmp_path / "project" / ".home" / "secret").write_text("key")
+    project = tmp_path / "project"
+    monkeypatch.setenv("HOME", str(project / ".home"))
+    assert inside(AUTO, ["cat", str(project / "helper")], copy, project).stdout == b"neighbour"
+    assert inside(AUTO, ["sh", "-c", f"cat {project}/.home/secret"], copy, project).stdout == b""

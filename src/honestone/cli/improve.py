@@ -460,6 +460,10 @@ def _place(
 
     if output is not None and output.resolve() == artifact.resolve():
         raise UsageError("--output is the artifact itself", hint="leave --output out to improve it in place")
+    if output is not None and output.resolve() in exclude:
+        raise UsageError(
+            f"--output {str(output)!r} is the rubric, or a file that judges", hint="name another --output"
+        )
     root = artifact.resolve()
     inside = [path for path in sorted(exclude) if root.is_dir() and root in path.parents and path.is_file()]
     beside = {path.relative_to(root).as_posix(): Entry(path.read_bytes()) for path in inside}

@@ -166,13 +166,18 @@ def choose_judges(options: JudgingOptions, rubric: Rubric, settings: Settings) -
         return ()
     if options.judges:
         return options.judges
-    from honestone.cli.doctor import ready_judges
+    from honestone.cli.doctor import ready_judges, survey
 
     found = ready_judges(settings, limit=EFFORTS[options.effort][0])
     if not found:
+        rows = [
+            f"  {row.name}: {row.found}" + (f"; get it: {row.hint}" if row.hint else "")
+            for row in survey(settings, settings.judges)
+        ]
         raise CouldNotJudge(
-            "no judge was named and none was found, so nothing was judged",
-            hint="name one with --judge (script:COMMAND, cmd:COMMAND, ...), or see what `honestone doctor` finds",
+            "no judge was named and none was found, so nothing was judged. `honestone doctor` says:\n"
+            + "\n".join(rows),
+            hint="name one with --judge (script:COMMAND, cmd:COMMAND, human, ...)",
         )
     return found
 

@@ -86,6 +86,8 @@ class Improvement:
         """Go on until core says stop. Whatever kills it, the same call on the same events goes on where it was."""
         self._require_possible()
         self._finish_delivery()
+        self._take_what_lies_there()
+        await self._ask_the_failed_again()
         while True:
             # Here and nowhere else: a kill between accepting and delivering is made good before anything else happens.
             self._deliver()
@@ -341,19 +343,61 @@ class Improvement:
         self._write(target)
         self._record(events.DELIVERED, version=target)
 
+    def _take_what_lies_there(self) -> None:
+        """A person may have put another version of this run back; the best one is then delivered over that."""
+        if self._place.dry_run or self._place.output is not None:
+            return
+        found = self.on_disk().digest
+        if found != self.state.delivered and found in self.state.kept:
+            self._record(events.DELIVERED, version=found)
+
+    async def _ask_the_failed_again(self) -> None:
+        """A crash or a time-out is no reply: what judges owe on the versions that still count is asked for once more
+        when a run is taken up again. A refusal is a reply, on record, and costs nothing to read again."""
+        for version in dict.fromkeys((self.state.best, self.state.current)):
+            ballots = self.state.ballots.get((version, "panel"), {})
+            failed = [
+                seat
+                for seat in self._seats["panel"]
+                if (b := ballots.get(seat.id)) is not None and not b.marks
+            ]
+            if not failed or self._meter.exhausted():
+                continue
+            artifact = Artifact(self._place.named, self._version(version))
+            for consulted in await self._bench.panel.consult(self._bench.question(artifact), failed):
+                if consulted.ballot.marks:
+                    self._record(
+                        events.BALLOT,
+                        version=version,
+                        role="panel",
+                        ballot=ballot_to_plain(consulted.ballot),
+                        spend=consulted.spend.to_plain(),
+                    )
+
     def on_disk(self) -> Version:
         return current_version(self._place)
 
 
 def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
     """A witness is a judge that the loop never listened to, whatever it is called. Raises UsageError."""
-    steering = [seat.judge.identity for seat in panel]
+    steering = [_essence(seat.judge.identity) for seat in panel]
     for seat in holdouts:
-        if seat.judge.identity in steering:
+        if _essence(seat.judge.identity) in steering:
             raise UsageError(
                 f"the held-out judge {seat.id!r} is one of the panel: it cannot both steer and certify",
                 hint="a witness is a judge that the loop never listened to: name another --holdout",
             )
+
+
+def _essence(identity: Any) -> Any:
+    """An identity with every word of a command that names a file replaced by what is in the file."""
+    if not isinstance(identity, Mapping):
+        return identity
+    files = identity.get("files", {})
+    if "command" in identity and isinstance(files, Mapping):
+        words = [files.get(word, word) for word in identity["command"]]
+        return {**{k: v for k, v in identity.items() if k != "files"}, "command": words}
+    return {key: _essence(value) for key, value in identity.items()}
 
 
 def current_version(place: Place) -> Version:

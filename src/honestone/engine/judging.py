@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -62,17 +63,28 @@ class Bench:
         reference: str | None = None,
         output: str | None = None,
     ) -> Judged:
-        """All checks and all seats."""
-        ballots: list[Ballot] = []
+        """All checks and all seats. Judges are asked first, so that calls are granted in the order of the artifacts."""
+        asking: asyncio.Task[list[Consulted]] | None = None
+        question = (
+            self.question(artifact, input=input, reference=reference, output=output) if self._asked else None
+        )
+        if question is not None and self._checks and self._gate_only is None:
+            asking = asyncio.create_task(self.panel.consult(question))
+        try:
+            checks = [await self.check(artifact, output)] if self._checks else []
+            if question is None:
+                consulted = []
+            else:
+                consulted = await (asking or self._consult(question, checks))
+        except BaseException:
+            if asking is not None:
+                asking.cancel()
+                await asyncio.gather(asking, return_exceptions=True)
+            raise
         spend = Spend()
-        if self._checks:
-            ballots.append(await self.check(artifact, output))
-        if self._asked:
-            question = self.question(artifact, input=input, reference=reference, output=output)
-            for consulted in await self._consult(question, ballots):
-                ballots.append(consulted.ballot)
-                spend.join(consulted.spend)
-        return Judged(ballots=tuple(ballots), spend=spend)
+        for one in consulted:
+            spend.join(one.spend)
+        return Judged(ballots=(*checks, *(one.ballot for one in consulted)), spend=spend)
 
     async def _consult(self, question: Question, checks: Sequence[Ballot]) -> list[Consulted]:
         if self._gate_only is None:

@@ -150,7 +150,7 @@ class Panel:
         if judge is not seat.judge:
             identity = canonical(seat.judge.identity)
             self._identities[seat.id] = (seat.judge, identity)
-        text = f'{{"body":{encode_basestring(request.body)},"draw":{seat.draw},"judge":{identity}}}'
+        text = f'{{"body":{encode_basestring(request.body if request.keyed is None else request.keyed)},"draw":{seat.draw},"judge":{identity}}}'
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _paid_reply(

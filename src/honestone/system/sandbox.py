@@ -57,7 +57,7 @@ class Sandbox:
             )
         return cls(program=program)
 
-    def wrap(self, argv: Sequence[str], cwd: Path, writable: Path, visible: Iterable[Path] = ()) -> list[str]:
+    def wrap(self, argv: Sequence[str], cwd: Path, writable: Path, visible: Sequence[Path] = ()) -> list[str]:
         """The command that runs `argv` in the sandbox: `writable` and what is below is all that it can change.
 
         `visible` are files and folders that stay readable wherever they are.
@@ -78,7 +78,8 @@ class Sandbox:
                 "/proc",
             ),
             *_emptied(),
-            *_shown(_needed(argv, visible)),
+            *_shown(_needed(argv), _asked_for(visible)),
+            *_emptied_again(visible),
             *("--bind", str(writable), str(writable)),
             *("--chdir", str(cwd), "--"),
             *argv,
@@ -145,14 +146,36 @@ def _reveals_a_hidden_place(path: Path) -> bool:
     return any(place.is_relative_to(path) for place in _hidden())
 
 
-def _needed(argv: Sequence[str], visible: Iterable[Path]) -> Iterator[Path]:
-    """What has to be seen: Python, the folders of PATH, the virtual environment, named files, the caller's list."""
+def _asked_for(visible: Sequence[Path]) -> Iterator[Path]:
+    """What the caller wants seen. Of a folder that is itself an emptied place (a project that is the home), what lies
+    in it but the hidden files, where keys are."""
+    for path in visible:
+        place = path.resolve()
+        if place not in _hidden():
+            yield path
+        elif place.is_dir():
+            yield from (child for child in sorted(place.iterdir()) if not child.name.startswith("."))
+
+
+def _emptied_again(visible: Sequence[Path]) -> Iterator[str]:
+    """Emptied places inside a folder that was asked for (a home below the project)."""
+    for path in visible:
+        for place in _hidden():
+            if (
+                place != path.resolve()
+                and place.is_relative_to(path.resolve())
+                and path.resolve() != Path("/")
+            ):
+                yield from ("--tmpfs", str(place))
+
+
+def _needed(argv: Sequence[str]) -> Iterator[Path]:
+    """What has to be seen: Python, the folders of PATH, the virtual environment, named files."""
     yield from _python_and_path()
     for word in argv:
         if os.path.isabs(word) and "\0" not in word and os.path.isfile(word):
             yield Path(word)
             yield from _home_of_program(Path(word))
-    yield from visible
 
 
 def _python_and_path() -> Iterator[Path]:
@@ -179,15 +202,18 @@ def _home_of_program(program: Path) -> Iterator[Path]:
         yield (real.parent / "python").resolve().parent.parent
 
 
-def _shown(paths: Iterable[Path]) -> Iterator[str]:
+def _shown(needed: Iterable[Path], asked: Iterable[Path]) -> Iterator[str]:
     """Read-only views of what lies in an emptied place, each once. Never of a whole home.
 
     What lies in a folder that is shown already is there with it; showing it again would have to write into that view.
     """
-    places = {place for path in paths for place in (Path(os.path.abspath(path)), path.resolve())}
+    wanted = {place for path in asked for place in (Path(os.path.abspath(path)), path.resolve())}
+    places = wanted | {place for path in needed for place in (Path(os.path.abspath(path)), path.resolve())}
     shown: list[Path] = []
     for place in sorted(places, key=lambda place: len(place.parts)):
-        if not _is_hidden(place) or _reveals_a_hidden_place(place) or not place.exists():
+        if not _is_hidden(place) or not place.exists():
+            continue
+        if _reveals_a_hidden_place(place) and (place not in wanted or place in _hidden()):
             continue
         if not any(place.is_relative_to(folder) for folder in shown):
             shown.append(place)

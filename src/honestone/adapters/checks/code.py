@@ -143,7 +143,7 @@ async def _run(
     copy: Workspace,
     *,
     stdin: bytes = b"",
-    visible: Iterable[Path] = (),
+    visible: Sequence[Path] = (),
 ) -> Ended:
     setting = subject.setting
     seconds = float(check.options.get("timeout", setting.timeout))
@@ -167,7 +167,9 @@ async def _run(
     if ended.timed_out:
         raise _Final(False, f"still running after {seconds:g} s")
     if ended.truncated:
-        raise _Final(False, f"printed more than {OUTPUT_LIMIT / 1e6:g} MB and was ended")
+        raise _Final(
+            None, f"could not be judged: it printed more than {OUTPUT_LIMIT / 1e6:g} MB and was ended"
+        )
     return ended
 
 
@@ -198,7 +200,10 @@ def _environment(setting: Setting, copy: Workspace, subject: Subject) -> dict[st
 
 def _shown_beside(setting: Setting) -> list[Path]:
     """Tools and modules beside the rubric may need their neighbours, and Python the packages of the user."""
-    return [setting.base, Path.cwd(), Path(site.getuserbase())]
+    here = Path.cwd()
+    places = [setting.base, Path(site.getuserbase())]
+    # Of a home that is merely where the command was typed nothing is needed.
+    return places if here == Path.home() else [*places, here]
 
 
 # --------------------------------------------------------------------------------------------------------- command

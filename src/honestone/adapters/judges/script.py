@@ -37,7 +37,12 @@ class ScriptJudge:
         return self._identity
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
-        return Request(body=json.dumps(judge_request(question, problems), ensure_ascii=False))
+        request = judge_request(question, problems)
+        # The same bytes cost no second call, wherever they lie and however their path was written.
+        nameless = {**request, "artifact": {**request["artifact"], "path": ""}}
+        return Request(
+            body=json.dumps(request, ensure_ascii=False), keyed=json.dumps(nameless, ensure_ascii=False)
+        )
 
     async def ask(self, request: Request, question: Question) -> Reply:
         ended = await run_for_reply(

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from honestone.ports import Brief, WorkDone
-from honestone.system.calls import anchor_program, run_editor
+from honestone.system.calls import anchor_program, require_program, run_editor
 from honestone.system.process import describe_command, split_command
 
 
@@ -29,6 +29,10 @@ class FixWorker:
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
         self._commands = {fix: anchor_program(split_command(fix), beside, artifact=artifact) for fix in fixes}
+        for fix, argv in self._commands.items():
+            # A relative program may be part of a folder artifact: then it is there in every copy.
+            if not (artifact.is_dir() and (artifact / argv[0]).is_file()):
+                require_program(argv, beside, what=f"the fix command `{fix}`")
         self._identity = {
             "kind": "fix",
             "fixes": [describe_command(argv, beside) for argv in self._commands.values()],
