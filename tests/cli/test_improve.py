@@ -606,7 +606,9 @@ def test_the_panel_judge_under_another_spelling_is_no_witness(ready: Desk) -> No
 def test_a_fix_command_that_is_not_there_is_a_usage_error(desk: Desk) -> None:
     """Found before anything is tried, as any other command."""
     desk.file("note.md", NOTE)
-    desk.rubric("rubric: 1\ncriteria: [{id: pear, requirement: pear, check: {contains: pear}, fix: ./nosuch.sh}]\n")
+    desk.rubric(
+        "rubric: 1\ncriteria: [{id: pear, requirement: pear, check: {contains: pear}, fix: ./nosuch.sh}]\n"
+    )
     result = desk.run("improve", "note.md", "--rubric", "rubric.yaml")
     assert result.code == 2 and "nosuch.sh" in result.err
 
@@ -614,7 +616,9 @@ def test_a_fix_command_that_is_not_there_is_a_usage_error(desk: Desk) -> None:
 def test_the_best_version_may_not_be_delivered_over_the_rubric(ready: Desk) -> None:
     """`--output` on the rubric would destroy what judges."""
     result = improve(ready, ready.worker("w", ADD_ALL), ready.judge(), output="rubric.yaml")
-    assert result.code == 2 and "--output" in result.err and (ready.folder / "rubric.yaml").read_text() != NOTE
+    assert (
+        result.code == 2 and "--output" in result.err and (ready.folder / "rubric.yaml").read_text() != NOTE
+    )
 
 
 def test_a_run_goes_on_over_its_original_put_back(ready: Desk) -> None:
