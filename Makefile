@@ -25,8 +25,9 @@ test: $(READY) ## the tests
 	$(BIN)/python -m pytest -n auto
 
 test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model server
-	@if command -v npm >/dev/null; then tests/clis/install.sh && HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis; \
-	else echo "skipped: npm is not here"; fi
+	@if ! command -v npm >/dev/null; then echo "skipped: npm is not here"; \
+	elif ! timeout 600 tests/clis/install.sh; then echo "skipped: npm could not install the agent CLIs"; \
+	else HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis; fi
 
 lint: $(READY) ## style, types, import directions
 	$(BIN)/ruff check .
