@@ -22,7 +22,6 @@ from honestone.core.rubric import Criterion, Item, Key, Rubric
 DISAGREEMENT = Fraction(20, 100)
 """Two judges further apart than this on one criterion are flagged."""
 
-_HALF = Fraction(1, 2)
 _CACHE_LIMIT = 4_096
 
 

@@ -165,12 +165,11 @@ class Panel:
         gate = self._gates.setdefault(
             seat.id, asyncio.Semaphore(getattr(seat.judge, "concurrency", None) or self.concurrency)
         )
-        first = True
         attempt, waited = 1, 0.0
         while True:
             refusal = self.meter.refuse_call()
             if refusal is not None:
-                if first:
+                if attempt == 1:
                     raise NotGranted(refusal)
                 raise CallFailed(f"not tried again: {refusal}")
             spend.judge_calls += 1
@@ -188,7 +187,7 @@ class Panel:
                 if wait is None:
                     raise
                 await asyncio.sleep(wait)
-                first, attempt, waited = False, attempt + 1, waited + wait
+                attempt, waited = attempt + 1, waited + wait
         self.store.keep_reply(key, seat.id, msgspec.to_builtins(reply))
         self._asked.add(key)
         spend.add(reply.usage)

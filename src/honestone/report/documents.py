@@ -18,7 +18,7 @@ from honestone.core.ballot import CHECK, Answer, Ballot, Mark, State, ballot_fro
 from honestone.core.events import Event
 from honestone.core.evidence import find_quote, is_quote
 from honestone.core.numbers import to_points
-from honestone.core.rubric import Key, Rubric, as_written
+from honestone.core.rubric import Key, as_written
 from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer
 from honestone.core.verdict import Outcome, Verdict, judge_gate
 
@@ -527,9 +527,3 @@ def _certification(state: LoopState) -> dict[str, Any]:
         "consultations": CONSULTATIONS,
         "reason": None if state.holdouts else "no held-out judge was named (--holdout)",
     }
-
-
-def rubric_of(started: Event) -> Rubric:
-    from honestone.core.rubric import from_plain
-
-    return from_plain(started["rubric"])
