@@ -17,6 +17,9 @@ from honestone.core.checks import TextCheck
 from honestone.core.images import Image
 from honestone.core.question import Question
 from honestone.core.rubric import Check, Key
+from honestone.core.skill import Skill
+from honestone.core.suite import Case, Message, as_prompt
+from honestone.core.trace import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,9 +181,19 @@ class Checker(Protocol):
     def run_text(self, compiled: TextCheck, text: str) -> Finding: ...
 
     async def run(
-        self, checks: Sequence[Check], version: Version, output: str | None = None
+        self,
+        checks: Sequence[Check],
+        version: Version,
+        output: Output | None = None,
+        *,
+        input: str | None = None,
+        reference: str | None = None,
     ) -> list[Finding]:
-        """One finding a check, in order. Code runs in private copies made once per version, never on the user's path."""
+        """One finding a check, in order. `output` is what a target made of it; None: the version itself is checked.
+
+        `input` and `reference` are the case's, for graders. Code runs in private copies made once per version, never on
+        the user's path.
+        """
         ...
 
 
@@ -188,22 +201,61 @@ class Checker(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One run of a target: a case's input, the artifact, and where to work.
+
+    `folder` is the case's workspace; None runs in the working directory. `isolated`: the run gets a fresh HOME and a
+    fresh working folder outside the user's, with nothing in them but `skill` (None is a run without one). `timeout` in
+    seconds overrides the target's own.
+    """
+
+    messages: tuple[Message, ...]
+    version: Version | None = None
+    case: str = ""
+    attempt: int = 1
+    folder: Path | None = None
+    timeout: float | None = None
+    isolated: bool = False
+    skill: Skill | None = None
+
+    @property
+    def prompt(self) -> str:
+        return as_prompt(self.messages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a target produced for one case, or why it could not (`error`; never a low score)."""
+    """What a target produced for one case, or why it could not (`error`; never a low score).
+
+    `diff` is what it changed in its workspace, as a unified diff, `files` the workspace as it left it, and `folder` where
+    that lies while it is judged: the engine adds them. `duration_ms` is measured, the trace's is told.
+    """
 
     text: str
     error: str | None = None
     duration_ms: int = 0
     usage: Usage = field(default_factory=Usage)
+    trace: Trace | None = None
+    diff: str | None = None
+    files: Version | None = None
+    folder: str | None = None
 
 
 class Target(Protocol):
-    """Turns artifact and case input into an output. The identity target is None: the artifact itself is judged."""
+    """Turns artifact and case input into an output. The identity target is None: the artifact itself is judged.
+
+    Ends what it started before it returns. `refuse` says why a whole suite cannot run on it (a recorded output is
+    missing, a program is not there) before anything is spent: raises UsageError.
+    """
 
     @property
     def identity(self) -> Mapping[str, Any]: ...
 
-    async def run(self, version: Version, input: str | None) -> Output: ...
+    def refuse(self, cases: Sequence[Case]) -> None: ...
+
+    async def run(self, task: Task) -> Output: ...
+
+    async def close(self) -> None: ...
 
 
 # ---------------------------------------------------------------------------------------------------------- workers
@@ -340,5 +392,5 @@ class Observer(Protocol):
 
 __all__ = [
     "Answer", "Brief", "CallFailed", "Checker", "Completion", "Finding", "Image", "Judge", "Mark", "Model", "Observer", "Output",
-    "Prompt", "Reading", "Reply", "Request", "RunInfo", "Store", "Target", "Usage", "WorkDone", "Worker",
+    "Prompt", "Reading", "Reply", "Request", "RunInfo", "Store", "Target", "Task", "Usage", "WorkDone", "Worker",
 ]  # fmt: skip

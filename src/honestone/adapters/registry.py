@@ -23,6 +23,7 @@ from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
 from honestone.ports import CallFailed, Judge, Model, Target, Worker
 
 if TYPE_CHECKING:
+    from honestone.core.suite import Case
     from honestone.formats.settings import Settings
 
 CLIS = ("codex", "gemini", "claude")
@@ -42,13 +43,17 @@ TARGET_TIMEOUT = 300.0
 @dataclass(frozen=True, kw_only=True)
 class Wiring:
     """What every factory may need. `artifact` is the resolved path of what is improved; `person` gives whoever sits at
-    the terminal (a `judges.human.Person`), where there is one."""
+    the terminal (a `judges.human.Person`), where there is one. `cases` are those of the suite that a target is for, in
+    `suite_folder`; `target_output` says whether its output is JSON."""
 
     cwd: Path
     settings: Settings
     judge_timeout: float = JUDGE_TIMEOUT
     worker_timeout: float = WORKER_TIMEOUT
     target_timeout: float = TARGET_TIMEOUT
+    target_output: str = "text"
+    cases: Sequence[Case] = ()
+    suite_folder: Path | None = None
     pass_env: tuple[str, ...] = ()
     pack: str = "none"
     artifact: Path | None = None

@@ -12,9 +12,12 @@ import click
 
 from honestone.adapters.registry import make_target
 from honestone.cli import options as shared
-from honestone.cli.printing import FORMATS, MANY, Printer, exit_code_of, overall_outcome
+from honestone.cli.printing import MANY, Printer, exit_code_of, overall_outcome
 from honestone.cli.progress import Progress
+from honestone.cli.runs import refuse_other_formats
 from honestone.cli.stopping import run_to_end, same_command
+from honestone.cli.suite_options import take_suite_options
+from honestone.cli.suite_printing import SUITE_FORMATS
 from honestone.cli.wiring import (
     JudgingOptions,
     choose_judges,
@@ -50,64 +53,84 @@ _KEPT_BYTES = 2_000_000
 """Artifacts read to be checked are judged as they were read, as far as they may stay in memory; others are read again."""
 
 
-@click.command("eval", short_help="Score artifacts against a rubric.")
-@click.argument("artifacts", nargs=-1, required=True, metavar="ARTIFACT...")
-@click.option("--rubric", "rubric_path", type=shared.PATH, help="The rubric file.")
+@click.command("eval", short_help="Score artifacts against a rubric, or run a suite.")
+@click.argument("artifacts", nargs=-1, required=True, metavar="ARTIFACT...|SUITE")
+@click.option("--rubric", "rubric_path", type=shared.PATH, help="The rubric file; without one, run a suite.")
 @shared.judging_options
 @click.option(
-    "--target", default="identity", help="What makes the output that is judged: identity or cmd:COMMAND."
+    "--target", default=None, help="What makes the output that is judged. [the suite's, else identity]"
 )
 @click.option("--gate-only", is_flag=True, help="Stop asking judges once the verdict cannot change.")
 @click.option(
     "--input", "input_text", default=None, help="The input that a target gets. [the artifact's text]"
 )
 @click.option("--reference", default=None, help="A reference answer that judges see.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option(
+    "--accept-loss",
+    is_flag=True,
+    help="Read another tool's file although something in it has no meaning here.",
+)
+@click.option(
+    "--locked", is_flag=True, help="Refuse a rubric, prompt, judge or bar other than `rubric lock` wrote."
+)
+@shared.suite_options
+@click.option("--format", "form", type=click.Choice(SUITE_FORMATS), default="text", show_default=True)
 @shared.json_option
 @shared.quiet_option
 def eval_(
     artifacts: tuple[str, ...],
     rubric_path: Path | None,
-    target: str,
+    target: str | None,
     gate_only: bool,
     input_text: str | None,
     reference: str | None,
+    accept_loss: bool,
+    locked: bool,
     form: str,
     as_json: bool,
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Score files or folders against a rubric.
+    """Score files or folders against a rubric, or run the cases of a suite.
 
     Exits 0 when all pass, 1 when one fails, 3 when one could not be judged, 2 when something is wrong with the call.
     """
     judging = JudgingOptions.take(options)
     paths = [Path(name) for name in artifacts]
-    if rubric_path is None:
-        _refuse_without_rubric(paths)
-        raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT --rubric RUBRIC")
+    form = "json" if as_json else form
     with Progress(quiet=quiet) as progress:
+        if rubric_path is None:
+            from honestone.cli.eval_suite import SuiteEval
+
+            if len(paths) != 1:
+                raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC")
+            _refuse_for_suites(gate_only, input_text, reference)
+            asked = take_suite_options(options, target=target, accept_loss=accept_loss, locked=locked)
+            return SuiteEval(paths[0], judging, asked, progress).run(form)
+        _refuse_for_artifacts(options)
+        refuse_other_formats(form, "an artifact's scorecard")
         return _Eval(
-            judging, paths, rubric_path, target, input_text, reference, progress, gate_only=gate_only
-        ).run(paths, "json" if as_json else form)
+            judging, paths, rubric_path, target or "identity", input_text, reference, progress,
+            gate_only=gate_only, accept_loss=accept_loss, locked=locked,
+        ).run(paths, form)  # fmt: skip
 
 
-def _refuse_without_rubric(artifacts: Sequence[Path]) -> None:
-    """A single file without --rubric would be a suite: say what it is instead."""
-    from honestone.formats.rubric_file import RubricFileErrors, read_rubric
+def _refuse_for_suites(gate_only: bool, input_text: str | None, reference: str | None) -> None:
+    for name, given in (("--gate-only", gate_only), ("--input", input_text), ("--reference", reference)):
+        if given:
+            raise UsageError(
+                f"{name} is for artifacts; the cases of a suite say it themselves", hint="or name a --rubric"
+            )
 
-    if len(artifacts) != 1:
-        return
-    path = artifacts[0]
-    if path.suffix in (".yaml", ".yml", ".json"):
-        try:
-            read_rubric(path)
-        except RubricFileErrors:
-            return
-        raise UsageError(
-            f"{str(path)!r} is a rubric, but what shall be judged by it?",
-            hint=f"honestone eval ARTIFACT --rubric {path}",
-        )
+
+def _refuse_for_artifacts(options: dict[str, Any]) -> None:
+    """Options of suites are not silently without effect."""
+    for name, given in options.items():
+        if given:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for suites, but --rubric judges artifacts",
+                hint="leave one of the two out",
+            )
 
 
 class _Eval:
@@ -124,6 +147,8 @@ class _Eval:
         progress: Progress,
         *,
         gate_only: bool,
+        accept_loss: bool = False,
+        locked: bool = False,
     ) -> None:
         self._judging = judging
         self._gate_only = gate_only
@@ -132,7 +157,9 @@ class _Eval:
         self._reference = reference
         self._settings = settings_here()
         self._max_bytes = max_bytes(judging, self._settings)
-        self._rubric = load_rubric(rubric_path, threshold=judging.threshold, floor=judging.floor)
+        self._rubric = load_rubric(
+            rubric_path, threshold=judging.threshold, floor=judging.floor, accept_loss=accept_loss, note=progress.note
+        )  # fmt: skip
         self._scorer = Scorer(self._rubric, judging.rule)
         self._checker = make_checker(self._rubric, rubric_path, judging, artifacts)
         self._exclude = never_judged(self._rubric, rubric_path, self._checker)
@@ -151,6 +178,10 @@ class _Eval:
             )  # fmt: skip
         self._contract = contract_for(self._rubric, self._seats, self._checker, judging)
         self._contract_id = self._contract.id
+        if locked:
+            from honestone.cli.rubric_lock import check_lock
+
+            check_lock(rubric_path, self._contract)
         self._rubric_name = printable(rubric_path)
         self._known = Known()
         self._meter = Meter(

@@ -80,3 +80,27 @@ judging_options = _all(
                  help="Largest artifact. [10]"),
     click.option("--fresh", is_flag=True, help="Start over and ask every judge anew."),
 )  # fmt: skip
+
+suite_options = _all(
+    click.option("--artifact", type=PATH, default=None, help="What a suite is run on, instead of the one it names."),
+    click.option("--case", "cases", multiple=True, metavar="ID", help="Run this case only; repeat it."),
+    click.option("--tag", "tags", multiple=True, help="Run cases with this tag only."),
+    click.option("--split", "splits", multiple=True, help="Run this split only: train, val or test."),
+    click.option("--shard", default=None, metavar="I/N", help="Run every N-th case, from the I-th."),
+    click.option("--failed", is_flag=True, help="Run the cases that failed in the suite's last run."),
+    click.option("--errored", is_flag=True, help="Run the cases that the last run gave no verdict."),
+    click.option("--attempts", type=click.IntRange(1, 100), default=None, help="Runs of each case, instead of the suite's."),
+    click.option("--attempt-rule", type=click.Choice(["pass@k", "pass^k", "mean", "best"]), default=None,
+                 help="What several attempts at a case come to."),
+    click.option("--concurrency", type=click.IntRange(1, 1000), default=None, help="Cases at a time. [8]"),
+    click.option("--target-timeout", type=Amount(min=0, min_open=True), default=None, metavar="SECONDS"),
+    click.option("--min-pass-rate", type=Amount(min=0, max=1), default=None, metavar="0-1",
+                 help="Share of cases that has to pass. [1]"),
+    click.option("--baseline", default=None, metavar="RUN|PATH|GIT-REF",
+                 help="Compare with a run, a saved report, another artifact, or the artifact at a git ref."),
+    click.option("--fail-on", multiple=True, metavar="GATE", help="regression, missing or delta<0. [delta<0]"),
+    click.option("--require-improvement", is_flag=True, help="Pass only if the interval's lower end is above 0."),
+    click.option("--across-contracts", is_flag=True, help="Compare runs that were judged differently all the same."),
+    click.option("--update-baseline", is_flag=True, help="Save this run's report as the baseline's file."),
+    click.option("--output", type=PATH, default=None, help="Save the JSON report there too."),
+)  # fmt: skip

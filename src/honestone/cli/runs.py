@@ -10,6 +10,7 @@ import click
 
 from honestone.cli import options as shared
 from honestone.cli.printing import FORMATS, Printer, dump, render_improvement, write
+from honestone.cli.suite_printing import SUITE_FORMATS
 from honestone.cli.wiring import open_store_for, settings_here
 from honestone.core.errors import UsageError
 
@@ -37,7 +38,9 @@ def runs(limit: int, as_json: bool) -> int:
 
 @click.command("show", short_help="Show a recorded run.")
 @click.argument("run", default="last")
-@click.option("--format", "form", type=click.Choice([*FORMATS, "diff"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice([*SUITE_FORMATS, "diff"]), default="text", show_default=True
+)
 @click.option(
     "--version",
     "version",
@@ -49,12 +52,23 @@ def show(run: str, form: str, version: str | None, as_json: bool) -> int:
     """Show a run: its id, the beginning of it, or `last`."""
     with open_store_for(settings_here(), readonly=True) as store:
         info = store.find_run(run)
+        form = "json" if as_json else form
         if info.kind == "improve":
-            return _show_improvement(store, info.id, "json" if as_json else form, version)
+            return _show_improvement(store, info.id, form, version)
         if version is not None or form == "diff":
             raise UsageError(f"run {info.id} is an eval: it has no versions of its own")
-        _show_eval(judged(store, info.id), "json" if as_json else form)
+        if info.kind == "suite":
+            _show_suite(store, info.id, form)
+        else:
+            _show_eval(judged(store, info.id), form)
         return 0
+
+
+def _show_suite(store: Any, run: str, form: str) -> None:
+    from honestone.cli.suite_printing import print_suite
+    from honestone.report.suite_documents import suite_document
+
+    print_suite(suite_document(store.events(run), run=run), form)
 
 
 def judged(store: Any, run: str) -> Iterator[dict[str, Any]]:
@@ -63,7 +77,14 @@ def judged(store: Any, run: str) -> Iterator[dict[str, Any]]:
     return judged_documents(store, run)
 
 
+def refuse_other_formats(form: str, what: str) -> None:
+    """CSV, JSON lines and HTML are for suites."""
+    if form not in (*FORMATS, "diff"):
+        raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(FORMATS)}")
+
+
 def _show_eval(documents: Iterator[dict[str, Any]], form: str) -> None:
+    refuse_other_formats(form, "an artifact's scorecard")
     first, second = next(documents, None), next(documents, None)
     if first is None:
         print("nothing was judged in this run", file=sys.stderr)
@@ -88,6 +109,7 @@ def _show_improvement(store: Any, run: str, form: str, version: str | None) -> i
             best = ", the version delivered" if entry.accepted and entry.version == state.best else ""
             write(f"# round {entry.number}: {', '.join(entry.focus)}, {decision}{best}\n{diff['diff']}")
         return 0
+    refuse_other_formats(form, "an improvement")
     document, report = improvement_report(store, run)
     write(render_improvement(document, form, report=report))
     return 0

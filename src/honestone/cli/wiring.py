@@ -87,11 +87,28 @@ def open_store(settings: Settings, *, readonly: bool = False) -> SqliteStore:
     return SqliteStore(store_folder(settings), readonly=readonly)
 
 
-def load_rubric(path: Path, *, threshold: float | None = None, floor: float | None = None) -> Rubric:
-    """A rubric with the bars of the command line put over its own."""
-    from honestone.formats.rubric_file import read_rubric
+def load_rubric(
+    path: Path,
+    *,
+    threshold: float | None = None,
+    floor: float | None = None,
+    accept_loss: bool = False,
+    note: Callable[[str], None] | None = None,
+) -> Rubric:
+    """A rubric, ours or another tool's, with the bars of the command line put over its own.
 
-    return with_bars(read_rubric(path).rubric, threshold=threshold, floor=floor)
+    Raises SourceErrors for what a foreign file says and ours cannot, unless that is accepted; then it is noted.
+    """
+    from honestone.formats.recognise import read_any_rubric
+    from honestone.formats.source import ForeignRubric, refuse_losses
+
+    source = read_any_rubric(path)
+    if isinstance(source, ForeignRubric):
+        lost = refuse_losses(source.losses, source.dialect, accepted=accept_loss)
+        for line in (f"{path} was read as {source.dialect}", *source.notes, *lost):
+            if note is not None:
+                note(line)
+    return with_bars(source.rubric, threshold=threshold, floor=floor)
 
 
 def with_bars(rubric: Rubric, *, threshold: float | None, floor: float | None) -> Rubric:

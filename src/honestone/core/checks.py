@@ -1,7 +1,7 @@
-"""Checks, the declarative part: which kinds there are, what each takes, and the ones that need nothing but a text.
+"""Checks, the declarative part: reading one, what can be wrong with it, and those that need nothing but a text.
 
-`KINDS` is the one description of every kind: the rubric reader, the JSON Schema and the reference page are made from
-it. What touches files or starts programs is in `adapters/checks`.
+The kinds are described in `check_kinds`, checks of JSON fields and of traces in `field_accuracy` and `trace_checks`.
+What touches files or starts programs is in `adapters/checks`.
 """
 
 from __future__ import annotations
@@ -13,238 +13,25 @@ import re
 import shlex
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
 from typing import Any, Final, Literal, TypeAlias
 
 from honestone.core.artifact import Entry, Version
+from honestone.core.check_kinds import KINDS as KINDS
+from honestone.core.check_kinds import Kind as Kind
+from honestone.core.check_kinds import Schema
+from honestone.core.check_kinds import check_schema as check_schema
 from honestone.core.errors import RubricError
 from honestone.core.rubric import Check
 
-Schema: TypeAlias = Mapping[str, Any]
-Family: TypeAlias = Literal["text", "data", "files", "code"]
 Answer: TypeAlias = tuple[bool, str | None]
 """Whether a text meets a check, and what was missing or found when it does not."""
 
 NOTE_LIMIT: Final = 300
 OUTPUT_NAME: Final = "output.txt"
 """What a target produced is judged as a file of this name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """A key beside the check's own: what it does, the JSON Schema of its value, and `takes`, the same in words."""
-
-    doc: str
-    takes: str
-    schema: Schema
-    default: Any = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """One kind of check. `takes` says in words what `schema` says of its argument."""
-
-    doc: str
-    takes: str
-    schema: Schema
-    example: str
-    family: Family = "text"
-    options: Mapping[str, Option] = field(default_factory=dict)
-
-
-# ---------------------------------------------------------------------------------------------------- the kinds
-
-_WORD: Final[Schema] = {"type": "string", "minLength": 1}
-_WORDS: Final[Schema] = {"anyOf": [_WORD, {"type": "array", "items": _WORD, "minItems": 1}]}
-_COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-_YES: Final[Schema] = {"enum": [True, None]}
-
-_TEXTS: Final[Mapping[str, Option]] = {
-    "path": Option(
-        doc="Which files of a folder to look at. The check has to hold for every one; with no such file it is unmet. "
-        "Left out, all text files of a folder are looked at as one text.",
-        takes="a path or glob inside the artifact, or a list of them",
-        schema=_WORDS,
-    ),
-    "match": Option(
-        doc="With `path`: whether every file has to meet the check as written, or any one of them.",
-        takes="`every` or `any`",
-        schema={"enum": ["every", "any"]},
-        default="every",
-    ),
-}
-_TIMEOUT: Final = Option(
-    doc="Seconds it may take. The limit is part of the question: what still runs then is unmet, also with `not-`.",
-    takes="a number of seconds above 0",
-    schema={"type": "number", "exclusiveMinimum": 0},
-    default=60,
-)
-
-
-def _text_kind(doc: str, takes: str, schema: Schema, example: str) -> Kind:
-    return Kind(doc=doc, takes=takes, schema=schema, example=example, options=_TEXTS)
-
-
-_ONE_TEXT, _TEXT_OR_LIST = "a text", "a text or a list of texts"
-
-KINDS: Final[Mapping[str, Kind]] = {
-    "contains": _text_kind(
-        "The text contains this; of a list, all. With `not-`: none of them.",
-        _TEXT_OR_LIST, _WORDS, "{contains: [Install, Usage]}",
-    ),
-    "contains-any": _text_kind(
-        "The text contains at least one of these.", _TEXT_OR_LIST, _WORDS, "{contains-any: [MIT, Apache]}"
-    ),
-    "contains-all": _text_kind(
-        "The text contains all of these. With `not-`: at least one is missing.",
-        _TEXT_OR_LIST, _WORDS, "{contains-all: [Install, Usage]}",
-    ),
-    "icontains": _text_kind(
-        "As `contains`, whatever the case of letters.", _TEXT_OR_LIST, _WORDS, "{not-icontains: todo}"
-    ),
-    "icontains-any": _text_kind(
-        "As `contains-any`, whatever the case of letters.", _TEXT_OR_LIST, _WORDS, "{icontains-any: [licence, license]}"
-    ),
-    "icontains-all": _text_kind(
-        "As `contains-all`, whatever the case of letters.", _TEXT_OR_LIST, _WORDS, "{icontains-all: [install, usage]}"
-    ),
-    "equals": _text_kind(
-        "The text is exactly this. Line breaks at the end do not count.", _ONE_TEXT, {"type": "string"}, "{equals: '42'}"
-    ),
-    "starts-with": _text_kind("The text starts with this.", _ONE_TEXT, _WORD, "{starts-with: '# '}"),
-    "ends-with": _text_kind(
-        "The text ends with this. Line breaks at the end do not count.", _ONE_TEXT, _WORD, "{ends-with: 'Thank you.'}"
-    ),
-    "regex": _text_kind(
-        "A regular expression (Python's) matches somewhere in the text. Flags: i any case, m ^ and $ at every line, "
-        "s dot matches line breaks, x spaces and comments, a ASCII.",
-        "a pattern, or {pattern, flags}",
-        {"anyOf": [
-            _WORD,
-            {"type": "object", "properties": {"pattern": _WORD, "flags": {"type": "string"}},
-             "required": ["pattern"], "additionalProperties": False},
-        ]},
-        r"{regex: '(?m)^\s*1[.)]'}",
-    ),
-    "max-words": _text_kind("At most so many words.", "a whole number from 0", _COUNT, "{max-words: 500}"),
-    "min-words": _text_kind("At least so many words.", "a whole number from 0", _COUNT, "{min-words: 50}"),
-    "max-chars": _text_kind("At most so many characters.", "a whole number from 0", _COUNT, "{max-chars: 4000}"),
-    "min-chars": _text_kind("At least so many characters.", "a whole number from 0", _COUNT, "{min-chars: 200}"),
-    "is-json": Kind(
-        family="data", doc="The text is one JSON value.", takes="true", schema=_YES, example="{is-json: true}",
-        options=_TEXTS,
-    ),
-    "json-schema": Kind(
-        family="data",
-        doc="The text is JSON that fits this JSON Schema: written here, or in a file beside the rubric. "
-        "Needs `pip install honestone[schema]`.",
-        takes="a JSON Schema, or the path of one",
-        schema={"anyOf": [_WORD, {"type": "object"}]},
-        example="{json-schema: {type: object, required: [name]}}",
-        options=_TEXTS,
-    ),
-    "file-exists": Kind(
-        family="files",
-        doc="The artifact holds a file or folder of this path or glob (`**` crosses folders); of a list, all. "
-        "With `not-`: none of them.",
-        takes="a path or glob inside the artifact, or a list of them",
-        schema=_WORDS,
-        example="{file-exists: [LICENSE, 'tests/**/test_*.py']}",
-    ),
-    "links-resolve": Kind(
-        family="files",
-        doc="In Markdown, every relative link and image leads to a file of the artifact and every #anchor to a heading "
-        "(as GitHub names them). Web addresses are not looked at; a link out of the artifact does not resolve.",
-        takes="true",
-        schema=_YES,
-        example="{links-resolve: true, path: 'docs/**/*.md'}",
-        options={
-            "path": Option(
-                doc="Which Markdown files of a folder to look at. Left out: all of them.",
-                takes="a path or glob inside the artifact, or a list of them",
-                schema=_WORDS,
-            ),
-            "beside": Option(
-                doc="For an artifact that is one file: the folder in which its links to other files are looked up, "
-                "relative to the rubric. Left out, such links are unmet, as the file is judged alone.",
-                takes="the path of a folder",
-                schema=_WORD,
-            ),
-        },
-    ),
-    "command": Kind(
-        family="code",
-        doc="A program ends with the exit code expected. It runs in a private copy of the artifact, without keys, in a "
-        "sandbox where there is one. A relative program path, or the script given to an interpreter, is looked up "
-        "beside the rubric, then in the copy. There is no shell: `sh -c '...'` for a pipe. "
-        "$HONESTONE_ARTIFACT is the path of what is judged.",
-        takes="a command, or a list of its words",
-        schema=_WORDS,
-        example="{command: python repro.py, expect_exit: 1, timeout: 30}",
-        options={
-            "expect_exit": Option(
-                doc="The exit code that meets the check.", takes="a whole number from 0 to 255",
-                schema={"type": "integer", "minimum": 0, "maximum": 255}, default=0,
-            ),
-            "expect_stdout": Option(
-                doc="What the program has to print, besides its exit code.",
-                takes="{contains: a text or a list} or {regex: a pattern} or both",
-                schema={"type": "object", "properties": {"contains": _WORDS, "regex": _WORD},
-                        "minProperties": 1, "additionalProperties": False},
-            ),
-            "stdin": Option(
-                doc="What the program reads: `artifact` is the text judged; left out, nothing.",
-                takes="`artifact`", schema={"enum": ["artifact"]},
-            ),
-            "timeout": _TIMEOUT,
-        },
-    ),
-    "pytest": Kind(
-        family="code",
-        doc="Tests of yours pass. A test file or folder beside the rubric is copied and run by the first Python that has "
-        "pytest: honestone's own, then `python3`. The tests can import the artifact's modules; "
-        "$HONESTONE_ARTIFACT and $AI_OUTPUT_FILE hold the path of what is judged.",
-        takes="the path of a test file or folder",
-        schema=_WORD,
-        example="{pytest: tests/test_report.py}",
-        options={"timeout": _TIMEOUT},
-    ),
-    "python": Kind(
-        family="code",
-        doc="A function of yours says yes: `module:function`, found beside the rubric or in the working directory. It is "
-        "called with the text and returns True or False, or (True or False, note); an AssertionError is a no.",
-        takes="`module:function`",
-        schema={"type": "string", "pattern": r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*"},
-        example="{python: 'checks:has_summary', with: text}",
-        options={
-            "with": Option(
-                doc="What the function is called with: the text, or the path of the file or folder judged.",
-                takes="`text` or `path`", schema={"enum": ["text", "path"]}, default="text",
-            ),
-            "timeout": _TIMEOUT,
-        },
-    ),
-}  # fmt: skip
-
-
-def check_schema() -> dict[str, Any]:
-    """The JSON Schema of one check as people write it: one kind, negated or not, and its options."""
-    shapes = []
-    for name, kind in KINDS.items():
-        options = {key: {**option.schema, "description": option.doc} for key, option in kind.options.items()}
-        for written in (name, f"not-{name}"):
-            own = {written: {**kind.schema, "description": kind.doc}}
-            shapes.append(
-                {
-                    "type": "object",
-                    "properties": own | options,
-                    "required": [written],
-                    "additionalProperties": False,
-                }
-            )
-    return {"anyOf": shapes}
 
 
 # ------------------------------------------------------------------------------------------------ reading a check
@@ -305,7 +92,7 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
         problem = _regex_problem(check.value, check.name)
         if problem:
             yield check.name, *problem
-    elif check.kind == "command":
+    elif check.kind in ("command", "grader"):
         yield from _command_problems(check)
     elif check.kind == "file-exists":
         yield from _leading_out(check.name, check.value)
@@ -321,6 +108,8 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
                 yield key, *problem
         elif key == "path":
             yield from _leading_out(key, value)
+            if check.options.get("in") == "diff":
+                yield key, "`path` chooses files, but `in: diff` reads the diff", "leave one of them out"
 
 
 def _unknown_kind(name: str | None) -> tuple[str, str]:
@@ -341,7 +130,7 @@ def _near(name: str, names: Iterable[str], what: str) -> str:
 
 
 def _help(check: Check, kind: Kind) -> str:
-    if kind.schema is _YES and check.value is False:
+    if None in kind.schema.get("enum", ()) and check.value is False:
         return f"write `not-{check.kind}: true` for the opposite"
     if isinstance(check.value, int | float) and fits("x", kind.schema):
         return "put it in quotes to make it a text"
@@ -407,6 +196,8 @@ def _shown_value(value: object) -> str:
 
 def fits(value: object, schema: Schema) -> bool:
     """Whether a value fits a schema of the small part of JSON Schema that this file uses."""
+    if not schema:
+        return True
     if "anyOf" in schema:
         return any(fits(value, option) for option in schema["anyOf"])
     if "enum" in schema:
@@ -453,7 +244,12 @@ def _object_fits(value: Mapping[Any, Any], schema: Schema) -> bool:
         "minProperties", 0
     ):
         return False
-    if not schema.get("additionalProperties", True) and any(key not in known for key in value):
+    others = schema.get("additionalProperties", True)
+    if not others and any(key not in known for key in value):
+        return False
+    if isinstance(others, Mapping) and not all(
+        fits(inner, others) for key, inner in value.items() if key not in known
+    ):
         return False
     return all(fits(value[key], rule) for key, rule in known.items() if key in value)
 
@@ -754,11 +550,14 @@ def matching(paths: Iterable[str], globs: str | Sequence[str]) -> list[str]:
     return [path for path in paths if any(pattern.fullmatch(path) for pattern in patterns)]
 
 
-def judged(version: Version, output: str | None) -> Version:
-    """What a check looks at: the version, or what a target produced, as one file."""
+def judged(version: Version, output: str | None, files: Version | None = None) -> Version:
+    """What a check looks at: the version, or what a target produced, as one file; with its workspace, beside that."""
     if output is None:
         return version
-    return Version({OUTPUT_NAME: Entry(output.encode("utf-8", "replace"))}, is_folder=False)
+    said = {OUTPUT_NAME: Entry(output.encode("utf-8", "replace"))}
+    if files is None:
+        return Version(said, is_folder=False)
+    return Version(dict(sorted({**files.files, **said}.items())), is_folder=True)
 
 
 # ----------------------------------------------------------------------------------------------------------- notes

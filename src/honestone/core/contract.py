@@ -59,6 +59,18 @@ def make_contract(
     )
 
 
+def suite_contract(*, judges: Sequence[Mapping[str, Any]], rule: str, options: Mapping[str, Any]) -> Contract:
+    """What the cases of a suite share. Each case has a contract of its own (`suite.case_document`)."""
+    return Contract(
+        document={
+            "scoring": SCORING_VERSION,
+            "judges": [dict(judge) for judge in judges],
+            "rule": rule,
+            "options": dict(options),
+        }
+    )
+
+
 def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
     """What changed from `ours` to `theirs`, one line a value."""
     return list(_walk("", ours, theirs))

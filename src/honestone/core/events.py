@@ -6,6 +6,10 @@ resuming are one path: fold the events, combine the ballots.
     started     kind, artifact, rubric, contract, panel, holdouts, worker, policy, limits, version: the first
     judged      path, digest, ballots, spend, output, error: one artifact of an `eval` run
     checked     artifacts [path, digest, what checks said]: many that text checks alone judged
+    produced    case, attempt, output, error, duration_ms, spend, trace, diff, files: what a target made of one case
+    attempted   case, attempt, ballots, spend: that output, judged
+    passed-by   case, reason: a case of a suite that was not run
+    compared    comparison, baseline, ...: a suite run beside its baseline
     ballot      version, role (panel | holdout), ballot, calls, cached, seconds: one judge's answers
     proposed    round, focus, outcome, detail, version, diff, calls: what the worker did, read from bytes
     accepted    round, version, reason
@@ -28,6 +32,10 @@ Role: TypeAlias = Literal["panel", "holdout"]
 STARTED: Final = "started"
 JUDGED: Final = "judged"
 CHECKED: Final = "checked"
+PRODUCED: Final = "produced"
+ATTEMPTED: Final = "attempted"
+PASSED_BY: Final = "passed-by"
+COMPARED: Final = "compared"
 BALLOT: Final = "ballot"
 PROPOSED: Final = "proposed"
 ACCEPTED: Final = "accepted"

@@ -83,13 +83,17 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """One thing that matters. `weight` is relative to its siblings; negative is a penalty on a yes/no criterion."""
+    """One thing that matters. `weight` is relative to its siblings; negative is a penalty on a yes/no criterion.
+
+    `negate`: its score is 1 minus what its items or children come to (they ask for what should not be).
+    """
 
     id: str
     requirement: str
     weight: Fraction = ONE
     floor: Fraction | None = None
     required: bool = False
+    negate: bool = False
     items: tuple[Item, ...] = ()
     children: tuple[Criterion, ...] = ()
     fix: str | None = None
@@ -223,6 +227,12 @@ def _penalty_problems(criterion: Criterion, here: tuple[str | int, ...]) -> Iter
             path=(*here, "weight"),
             hint="make it one yes/no question or a check, or give it a positive weight",
         )
+    if criterion.negate:
+        yield RubricError(
+            f"criterion `{criterion.id}` is a penalty, so it cannot be negated too",
+            path=(*here, "negate"),
+            hint="give it a positive weight: negated, it counts when it is absent",
+        )
     if criterion.required or criterion.floor:
         yield RubricError(
             f"criterion `{criterion.id}` is a penalty, so it cannot have a floor or be required",
@@ -289,6 +299,8 @@ def _criterion_to_plain(c: Criterion) -> dict[str, Any]:
         out["floor"] = str(c.floor)
     if c.required:
         out["required"] = True
+    if c.negate:
+        out["negate"] = True
     if c.fix:
         out["fix"] = c.fix
     if c.items:
@@ -305,6 +317,7 @@ def _criterion_from_plain(plain: Mapping[str, Any]) -> Criterion:
         weight=Fraction(plain["weight"]),
         floor=Fraction(plain["floor"]) if "floor" in plain else None,
         required=plain.get("required", False),
+        negate=plain.get("negate", False),
         fix=plain.get("fix"),
         items=tuple(_item_from_plain(i) for i in plain.get("items", ())),
         children=tuple(_criterion_from_plain(c) for c in plain.get("criteria", ())),

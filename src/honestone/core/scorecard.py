@@ -3,7 +3,7 @@ denominator: an item without a vote is an interval from 0 to 1, never a number.
 
 Formulas (DESIGN §5.1, §8; the weighted mean is AgentV's documented one):
     item       the votes combined by the rule (mean, median, majority, min)
-    criterion  mean of the items that apply
+    criterion  mean of the items that apply; 1 minus it when negated
     group      sum(w*s) / sum(positive w) over what applies, cut to 0..1
 """
 
@@ -38,7 +38,7 @@ class Rule(StrEnum):
 class ItemLine:
     """One item's votes together. `met` (0-1) is None without a vote, and where every vote says "n/a" (`applies` False).
 
-    `unmet`: half or more say no (to a penalty: yes); an anchored item is unmet below the rubric's threshold.
+    `unmet`: half or more say no (to a penalty or negated: yes); an anchored item is unmet below the rubric's threshold.
     """
 
     item: Item
@@ -234,18 +234,24 @@ class Scorer:
             floor = self.rubric.floor_of(criterion, parent)
             low, high, applies, own = self._group(criterion.children, criterion.id, ballots, voters, lines)
             counts = [line.voters for line in own if line.voters is not None]
+            by_judge = _group_by_judge(own, voters)
+            if criterion.negate:
+                low, high = self._one(ONE - high), self._one(ONE - low)
+                by_judge = {judge: ONE - score for judge, score in by_judge.items()}
             return Line(
                 criterion=criterion, parent=parent, floor=floor, low=low, high=high, applies=applies, items=(),
-                by_judge=_group_by_judge(own, voters), voters=min(counts) if counts else None,
+                by_judge=by_judge, voters=min(counts) if counts else None,
                 may_leave=applies and _may_leave(own),
             )  # fmt: skip
         floor = self.rubric.floor_of(criterion, parent)
         items = tuple(self._item(criterion, item, ballots) for item in criterion.items)
         low, high, applies = _item_means(items)
+        if criterion.negate:
+            low, high = ONE - high, ONE - low
         asked = [line for line in items if line.item.check is None]
         line = Line(
             criterion=criterion, parent=parent, floor=floor, low=self._one(low), high=self._one(high), applies=applies,
-            items=items, by_judge=self._by_judge(items, voters) if asked and voters else {},
+            items=items, by_judge=self._by_judge(criterion, items, voters) if asked and voters else {},
             voters=min(len(line.votes) for line in asked) if asked else None,
             may_leave=applies and all(line.may_leave for line in items),
         )  # fmt: skip
@@ -275,18 +281,23 @@ class Scorer:
         if met is None:
             unmet = None
         elif item.anchors is not None:
-            unmet = met < self.rubric.threshold
+            unmet = (ONE - met if criterion.negate else met) < self.rubric.threshold
         else:
-            no = sum(1 for s in shares if (s == ONE if criterion.is_penalty else s == ZERO))
+            is_bad = criterion.is_penalty or criterion.negate
+            no = sum(1 for s in shares if (s == ONE if is_bad else s == ZERO))
             unmet = 2 * no >= len(shares)
         return ItemLine(item=item, met=met, applies=applies, unmet=unmet, votes=votes)
 
     def _met(self, criterion: Criterion, item: Item, shares: list[Fraction]) -> Fraction:
-        if criterion.is_penalty:  # Yes is the bad answer, so the strictest vote and a tie mean yes.
-            return ONE - combine([ONE - s for s in shares], self.rule)
+        if (
+            criterion.is_penalty or criterion.negate
+        ):  # Yes is the bad answer, so the strictest vote and a tie mean yes.
+            return ONE - combine([ONE - s for s in shares], self.rule, yes_no=item.anchors is None)
         return combine(shares, self.rule, yes_no=item.anchors is None)
 
-    def _by_judge(self, items: tuple[ItemLine, ...], voters: list[str]) -> dict[str, Fraction]:
+    def _by_judge(
+        self, criterion: Criterion, items: tuple[ItemLine, ...], voters: list[str]
+    ) -> dict[str, Fraction]:
         found: dict[str, Fraction] = {}
         for judge in voters:
             shares: list[Fraction] = []
@@ -299,7 +310,8 @@ class Scorer:
                     shares.append(share(line.item, mark.answer))
             else:
                 if shares:
-                    found[judge] = sum(shares, ZERO) / len(shares)
+                    mean = sum(shares, ZERO) / len(shares)
+                    found[judge] = ONE - mean if criterion.negate else mean
         return found
 
 

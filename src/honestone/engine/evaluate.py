@@ -14,12 +14,13 @@ from honestone.core.artifact import Artifact
 from honestone.core.ballot import Ballot, ballot_to_plain
 from honestone.core.events import Event
 from honestone.core.question import Question
+from honestone.core.suite import Message
 from honestone.engine.bulk import TextBench, checked_event
 from honestone.engine.judging import Bench
 from honestone.engine.meter import Spend
 from honestone.engine.panel import Seat
 from honestone.engine.versions import version_blobs
-from honestone.ports import Observer, Store, Target
+from honestone.ports import Observer, Output, Store, Target, Task
 from honestone.system.files import Loaded, load_artifact, load_file, printable
 
 
@@ -119,19 +120,20 @@ class Evaluation:
     async def _judge(self, path: Path) -> _Found:
         loaded = self._load(path)
         version, name = loaded.version, printable(path)
-        output: str | None = None
+        made: Output | None = None
         if self.target is not None:
-            made = await self.target.run(version, self.input)
+            messages = (Message("user", version.text if self.input is None else self.input),)
+            made = await self.target.run(Task(messages=messages, version=version, case=name))
             if made.error is not None:
                 failed = Judgement(
                     path=name, digest=version.digest, ballots=(), spend=Spend(target_calls=1), notes=loaded.notes,
                     error=f"the target failed: {made.error}",
                 )  # fmt: skip
                 return failed, {}
-            output = made.text
         artifact = Artifact(name, version)
-        judged = await self.bench.judge(artifact, input=self.input, reference=self.reference, output=output)
-        packed = self._packed(artifact, output)
+        judged = await self.bench.judge(artifact, input=self.input, reference=self.reference, output=made)
+        packed = self._packed(artifact, made)
+        output = None if made is None else made.text
         judged.spend.target_calls += self.target is not None
         judgement = Judgement(
             path=name, digest=version.digest, ballots=judged.ballots, spend=judged.spend, output=output,
@@ -140,7 +142,7 @@ class Evaluation:
         )  # fmt: skip
         return judgement, version_blobs(version) if self._asks_judges else {}
 
-    def _packed(self, artifact: Artifact, output: str | None) -> dict[str, Any]:
+    def _packed(self, artifact: Artifact, output: Output | None) -> dict[str, Any]:
         """What each judge is shown of a text that is too big for it."""
         packing = [seat for seat in self.bench.panel.seats if hasattr(seat.judge, "packed")]
         if not packing:

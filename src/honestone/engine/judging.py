@@ -14,7 +14,7 @@ from honestone.core.rubric import Check, Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.engine.meter import Spend
 from honestone.engine.panel import Consulted, Panel, Seat
-from honestone.ports import Checker, Finding
+from honestone.ports import Checker, Finding, Output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +49,15 @@ class Bench:
         *,
         input: str | None = None,
         reference: str | None = None,
-        output: str | None = None,
+        output: Output | None = None,
     ) -> Question:
+        """What the judges are asked about an artifact, or about the output that a target made of it."""
+        if output is None:
+            return Question(artifact=artifact, criteria=self._asked, input=input, reference=reference)
+        workspace = None if output.diff is None else {"path": output.folder, "diff": output.diff}
         return Question(
-            artifact=artifact, criteria=self._asked, input=input, reference=reference, output=output
-        )
+            artifact=artifact, criteria=self._asked, input=input, reference=reference, output=output.text, workspace=workspace
+        )  # fmt: skip
 
     async def judge(
         self,
@@ -61,7 +65,7 @@ class Bench:
         *,
         input: str | None = None,
         reference: str | None = None,
-        output: str | None = None,
+        output: Output | None = None,
     ) -> Judged:
         """All checks and all seats. Judges are asked first, so that calls are granted in the order of the artifacts."""
         asking: asyncio.Task[list[Consulted]] | None = None
@@ -98,7 +102,7 @@ class Bench:
             found += await self.panel.consult(question, [seats.pop(0)])
         return [*found, *(_spared(seat) for seat in seats)]
 
-    async def check(self, artifact: Artifact, output: str | None = None) -> Ballot:
+    async def check(self, artifact: Artifact, output: Output | None = None) -> Ballot:
         """What code says."""
         findings = await self.checker.run([check for _, check in self._checks], artifact.version, output)
         return check_ballot(self._checks, findings)

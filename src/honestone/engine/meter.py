@@ -83,11 +83,15 @@ class Meter:
             return f"--max-usd {self.usd:g} is used up"
         return None
 
-    def refuse_call(self) -> str | None:
-        """Take one judge call, or say why not."""
+    def no_call_left(self) -> str | None:
+        """Why no judge call would be granted now, without taking one."""
         if self.before.judge_calls + self._granted >= self.calls:
             return f"--max-calls {self.calls} are used up"
-        refusal = self.exhausted()
+        return None
+
+    def refuse_call(self) -> str | None:
+        """Take one judge call, or say why not."""
+        refusal = self.no_call_left() or self.exhausted()
         if refusal is None:
             self._granted += 1
         return refusal

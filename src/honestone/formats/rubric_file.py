@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from honestone.core.errors import FileError, RubricError
 from honestone.core.numbers import ONE, ZERO, exact
@@ -38,6 +38,7 @@ from honestone.formats.fields import (
     VERSION,
     Field,
     Shape,
+    Taken,
     Takes,
     near,
     unknown_key_hint,
@@ -93,7 +94,7 @@ def _read(text: str, name: str, path: Path | None) -> RubricSource:
         if _is_prose(text, name):
             raise _not_a_rubric(name, "a Markdown document", _JUDGE_IT.format(name)) from None
         raise
-    reading = _Reading(marked)
+    reading = Reading(marked)
     rubric = reading.rubric()
     return RubricSource(rubric=rubric, path=path, marked=marked, notes=tuple(reading.notes))
 
@@ -101,8 +102,14 @@ def _read(text: str, name: str, path: Path | None) -> RubricSource:
 # ---------------------------------------------------------------------------------------------------- values
 
 
-class _Reading:
-    """One pass over a file. What is wrong is noted and replaced by something harmless, so that the pass goes on."""
+class Reading:
+    """One pass over a file. What is wrong is noted and replaced by something harmless, so that the pass goes on.
+
+    Formats that hold rubrics among other things extend it: `readers` and `takes` say how each kind of value is read.
+    """
+
+    readers: ClassVar[Mapping[Takes, Callable[[Any, Any, FilePath, str], Any]]]
+    takes: ClassVar[Mapping[Takes, Taken]] = TAKES
 
     def __init__(self, marked: Marked) -> None:
         self.marked = marked
@@ -118,10 +125,10 @@ class _Reading:
         value = self.marked.value
         if not isinstance(value, dict) or "criteria" not in value:
             raise _unrecognised(self.marked)
-        self.ids = _auto_ids(_criterion_texts(value["criteria"]))
+        self.name_texts(value["criteria"])
         self._version(value)
         got = self.fields(RUBRIC, (), "")
-        draft = _Draft(
+        draft = Draft(
             title=got.get("title", ""),
             threshold=got.get("threshold", DEFAULT_THRESHOLD),
             floor=got.get("floor", DEFAULT_FLOOR),
@@ -133,6 +140,10 @@ class _Reading:
         return Rubric(
             criteria=draft.criteria, title=draft.title, threshold=draft.threshold, floor=draft.floor
         )
+
+    def name_texts(self, criteria: Any) -> None:
+        """Settles the ids of the criteria of one rubric that have only a text. Comes before they are read."""
+        self.ids = _auto_ids(_criterion_texts(criteria))
 
     def _version(self, value: Mapping[MapKey, Any]) -> None:
         """A newer format is refused at once: its keys would only look like mistakes."""
@@ -151,15 +162,19 @@ class _Reading:
         if "rubric" not in value:
             self.notes.append(f"{self.marked.name}: no `rubric: {VERSION}` line; read as version {VERSION}")
 
-    def _rules(self, draft: _Draft) -> None:
+    def _rules(self, draft: Draft) -> None:
         """The rules of core, where reading has not already complained about the same value or one around it."""
-        taken = [tuple(problem.path) for problem in self.problems]
         if "criteria" not in self.marked.value or not draft.criteria:
-            if not taken:
+            if not self.problems:
                 self.problem("a rubric needs at least one criterion", ("criteria",), _LIST_HINT, at_key=True)
             return
+        self.rules(draft, lambda path: path)
+
+    def rules(self, draft: Draft, where: Callable[[FilePath], FilePath]) -> None:
+        """The rules of core for a rubric; `where` turns a path inside it into one of the file."""
+        taken = [tuple(problem.path) for problem in self.problems]
         for found in problems(cast(Rubric, draft)):
-            path = tuple(found.path)
+            path = where(tuple(found.path))
             if any(path[: len(other)] == other or other[: len(path)] == path for other in taken):
                 continue
             ends_in_container = self.marked.raw(path) is None and path and isinstance(path[-1], str)
@@ -172,7 +187,7 @@ class _Reading:
     def fields(self, shape: Shape, path: FilePath, owner: str) -> dict[str, Any]:
         """The keys of a mapping that could be read. `owner` names it in messages: " of criterion `tone`"."""
         got: dict[str, Any] = {}
-        for key, value in _at(self.marked.value, path).items():
+        for key, value in value_at(self.marked.value, path).items():
             here = (*path, key)
             field = shape.field(key)
             if field is None:
@@ -192,14 +207,14 @@ class _Reading:
                     at_key=True,
                 )
             else:
-                read = _READERS[field.takes](self, value, here, owner)
+                read = self.readers[field.takes](self, value, here, owner)
                 if read is not None:
                     got[field.key] = read
         return got
 
     def must_be(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None = None) -> None:
-        shown = _shown(value, self.marked.raw(path))
-        self.problem(f"`{path[-1]}`{owner} is {shown}, but must be {TAKES[takes].words}", path, hint)
+        shown = shown_value(value, self.marked.raw(path))
+        self.problem(f"`{path[-1]}`{owner} is {shown}, but must be {self.takes[takes].words}", path, hint)
 
     # ------------------------------------------------------------------------------------------ single values
 
@@ -282,7 +297,7 @@ class _Reading:
         return isinstance(value, list) and bool(value)
 
     def criterion(self, path: FilePath) -> Criterion:
-        value = _at(self.marked.value, path)
+        value = value_at(self.marked.value, path)
         if isinstance(value, str) and value.strip():
             text = value.strip()
             return Criterion(id=self.ids[text], requirement=text, items=(_whole(self.ids[text], text),))
@@ -300,6 +315,7 @@ class _Reading:
             weight=got.get("weight", ONE),
             floor=got.get("floor"),
             required=got.get("required", False),
+            negate=got.get("negate", False),
             items=() if "criteria" in value else _marked_by(got, id, requirement),
             children=got.get("criteria", ()),
             fix=got.get("fix"),
@@ -313,7 +329,7 @@ class _Reading:
         if isinstance(value, str) or value is None:
             self.problem(f"{who} is empty", path)
             return
-        shown = _shown(value, self.marked.raw(path))
+        shown = shown_value(value, self.marked.raw(path))
         hint = None if isinstance(value, list) else "put text in quotes"
         self.problem(f"{who} is {shown}, but {_A[kind]} must be text or a mapping", path, hint)
 
@@ -368,7 +384,7 @@ class _Reading:
                 )
 
     def item(self, path: FilePath, owner: str, ids: Mapping[str, str]) -> Item:
-        value = _at(self.marked.value, path)
+        value = value_at(self.marked.value, path)
         if isinstance(value, str) and value.strip():
             return Item(id=ids[value.strip()], requirement=value.strip(), may_not_apply=_UNSAID)
         number = cast(int, path[-1]) + 1
@@ -431,7 +447,7 @@ class _Reading:
             here = (*path, index)
             mine = f" of level number {index + 1}{owner}"
             if not isinstance(entry, dict):
-                shown = _shown(entry, self.marked.raw(here))
+                shown = shown_value(entry, self.marked.raw(here))
                 self.problem(
                     f"level number {index + 1}{owner} is {shown}, but must be a mapping",
                     here,
@@ -456,7 +472,9 @@ class _Reading:
         elif not isinstance(text, str) or not text.strip():
             is_empty = text is None or isinstance(text, str)
             shown = (
-                "has no text" if is_empty else f"is {_shown(text, self.marked.raw(path))}, but must be text"
+                "has no text"
+                if is_empty
+                else f"is {shown_value(text, self.marked.raw(path))}, but must be text"
             )
             self.problem(
                 f"level {as_written(number)} of `anchors`{owner} {shown}",
@@ -497,7 +515,7 @@ class _Reading:
 
     def plain(self, path: FilePath) -> Any:
         """A value with text for every key, as JSON would have it."""
-        value = _at(self.marked.value, path)
+        value = value_at(self.marked.value, path)
         if isinstance(value, dict):
             return {self.marked.raw_key((*path, key)): self.plain((*path, key)) for key in value}
         if isinstance(value, list):
@@ -506,7 +524,7 @@ class _Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Draft:
+class Draft:
     """A rubric that has not been found sound yet: what core's rules look at."""
 
     title: str
@@ -515,19 +533,19 @@ class _Draft:
     criteria: tuple[Criterion, ...]
 
 
-_READERS: Final[Mapping[Takes, Callable[[_Reading, Any, FilePath, str], Any]]] = {
-    "version": _Reading.version,
-    "name": _Reading.name,
-    "text": _Reading.text,
-    "weight": _Reading.weight,
-    "points": _Reading.points,
-    "level": _Reading.level,
-    "flag": _Reading.flag,
-    "items": _Reading.items,
-    "criteria": _Reading.criteria,
-    "anchors": _Reading.anchors,
-    "check": _Reading.check,
-    "command": _Reading.command,
+Reading.readers = {
+    "version": Reading.version,
+    "name": Reading.name,
+    "text": Reading.text,
+    "weight": Reading.weight,
+    "points": Reading.points,
+    "level": Reading.level,
+    "flag": Reading.flag,
+    "items": Reading.items,
+    "criteria": Reading.criteria,
+    "anchors": Reading.anchors,
+    "check": Reading.check,
+    "command": Reading.command,
 }
 
 # A criterion with one of these has been told what is wrong with it, if anything is.
@@ -542,13 +560,13 @@ _YES_NO = {word: str(is_true).lower() for is_true, words in ((True, "yes on true
            for word in words.split()}  # fmt: skip
 
 
-def _at(value: Any, path: FilePath) -> Any:
+def value_at(value: Any, path: FilePath) -> Any:
     for step in path:
         value = value[step]
     return value
 
 
-def _shown(value: Any, raw: str | None) -> str:
+def shown_value(value: Any, raw: str | None) -> str:
     """A value in a message: text in quotes, everything else as written."""
     if isinstance(value, dict):
         return "a mapping"

@@ -76,7 +76,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence
     return "\n".join("| " + " | ".join(cells) + " |" for cells in ([*head], rule, *rows))
 
 
-def _page(parts: Iterable[str]) -> str:
+def page(parts: Iterable[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -85,7 +85,7 @@ def _page(parts: Iterable[str]) -> str:
 
 def scorecard_markdown(doc: Doc) -> str:
     """One artifact's scorecard (`honestone.scorecard/1`)."""
-    return _page([f"# {verdict_words(doc)}: {md(artifact_path(doc))}", *_scorecard_parts(doc, level=2)])
+    return page([f"# {verdict_words(doc)}: {md(artifact_path(doc))}", *_scorecard_parts(doc, level=2)])
 
 
 def scorecards_markdown(docs: Sequence[Doc]) -> str:
@@ -108,7 +108,7 @@ def scorecards_markdown(docs: Sequence[Doc]) -> str:
     ]
     for doc in docs:
         parts += [f"## {verdict_words(doc)}: {md(artifact_path(doc))}", *_scorecard_parts(doc, level=3)]
-    return _page(parts)
+    return page(parts)
 
 
 def _scorecard_parts(doc: Doc, *, level: int) -> list[str]:
@@ -116,10 +116,10 @@ def _scorecard_parts(doc: Doc, *, level: int) -> list[str]:
     return [
         f"Rubric: {md(doc['title'])}" if doc.get("title") else "",
         f"**Overall: {_overall(doc)}** of 100, needs {bar_number(doc.get('threshold'))}",
-        _bullets([*(md(reason) for reason in doc.get("reasons") or ()), *_remarks(doc)]),
+        bullets([*(md(reason) for reason in doc.get("reasons") or ()), *_remarks(doc)]),
         f"{heading} Criteria",
         criteria_table(doc),
-        *_findings(doc, heading),
+        *findings(doc, heading),
         f"{heading} Judges" if doc.get("judges") else "",
         _judges(doc.get("judges") or ()),
         _record(doc),
@@ -130,7 +130,7 @@ def _overall(doc: Doc) -> str:
     return score_or_interval(doc.get("score"), doc.get("interval"))
 
 
-def _bullets(lines: Iterable[str]) -> str:
+def bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {one}" for one in lines)
 
 
@@ -175,7 +175,7 @@ def _criterion_notes(one: Doc) -> list[str]:
     return [*notes, f"judges {points(spread)} apart"] if spread else notes
 
 
-def _findings(doc: Doc, heading: str) -> list[str]:
+def findings(doc: Doc, heading: str) -> list[str]:
     """Items not met, not answered, and met but not in full; each with votes, evidence and suggestions."""
     pairs = list(order_of(doc.get("criteria") or ()))
     groups = [
@@ -228,7 +228,7 @@ def _record(doc: Doc) -> str:
         ("contract", doc.get("contract")),
         ("artifact", artifact.get("digest")),
     ]
-    return _bullets(f"{name}: {md(value)}" for name, value in facts if value)
+    return bullets(f"{name}: {md(value)}" for name, value in facts if value)
 
 
 # -------------------------------------------------------------------------------------------------------- improvement
@@ -242,7 +242,7 @@ def improvement_markdown(
     `rubric` is `core.rubric.to_plain`; `diffs` are `{"round": 2, "diff": text}`.
     """
     final = doc.get("final") or doc.get("baseline") or {}
-    return _page([
+    return page([
         f"# {result_words(doc)}: {md(artifact_path(doc))}",
         md(doc["reason"]) if doc.get("reason") else "",
         _summary(doc, final),
@@ -250,8 +250,8 @@ def improvement_markdown(
         *_rounds(doc),
         "## Final scores",
         criteria_table(final) if final else "Nothing was scored.",
-        _bullets(_remarks({**final, "flags": doc.get("flags") or final.get("flags")})),
-        *(_findings(final, "##") if final else []),
+        bullets(_remarks({**final, "flags": doc.get("flags") or final.get("flags")})),
+        *(findings(final, "##") if final else []),
         *_availability(doc),
         *_certification(doc),
         *_rubric_parts(rubric),
@@ -273,7 +273,7 @@ def _summary(doc: Doc, final: Doc) -> str:
         f"policy: {md(doc['policy'])}" if doc.get("policy") else "",
         "resumed from an earlier, unfinished run" if doc.get("resumed") else "",
     ]
-    return _bullets(one for one in lines if one)
+    return bullets(one for one in lines if one)
 
 
 def _version_name(number: int) -> str:
@@ -381,7 +381,7 @@ def _improvement_record(doc: Doc) -> str:
         ("original", artifact.get("original")),
         ("delivered", artifact.get("digest")),
     ]
-    return _bullets(f"{name}: {md(value)}" for name, value in facts if value)
+    return bullets(f"{name}: {md(value)}" for name, value in facts if value)
 
 
 # ------------------------------------------------------------------------------------------------------------- rubric

@@ -16,7 +16,7 @@ from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Entry, Version
 from honestone.core.checks import read_check
 from honestone.core.errors import UsageError
-from honestone.ports import Finding
+from honestone.ports import Finding, Output
 from honestone.system.sandbox import Sandbox
 
 BOXES = ["none", "bwrap"] if Sandbox.choose("auto").name == "bwrap" else ["none"]
@@ -57,7 +57,8 @@ def find_all(
     **options: Any,
 ) -> list[Finding]:
     runner = CheckRunner(base, sandbox=box, **options)
-    return asyncio.run(runner.run([read_check(one) for one in written], version, output))
+    made = None if output is None else Output(text=output)
+    return asyncio.run(runner.run([read_check(one) for one in written], version, made))
 
 
 def find(written: dict[str, Any], version: Version, base: Path, box: str = "none", **options: Any) -> Finding:

@@ -17,7 +17,7 @@ from honestone.adapters.checks.markdown import read_page, slug_of_heading
 from honestone.core.artifact import Entry, Version
 from honestone.core.checks import read_check
 from honestone.core.errors import FileError, UsageError
-from honestone.ports import Finding
+from honestone.ports import Finding, Output
 from honestone.system.files import load_artifact
 
 
@@ -28,7 +28,8 @@ def folder(files: dict[str, str]) -> Version:
 def find(
     written: dict[str, Any], version: Version, base: Path = Path(), output: str | None = None
 ) -> Finding:
-    (finding,) = asyncio.run(CheckRunner(base, sandbox="none").run([read_check(written)], version, output))
+    made = None if output is None else Output(text=output)
+    (finding,) = asyncio.run(CheckRunner(base, sandbox="none").run([read_check(written)], version, made))
     return finding
 
 

@@ -20,7 +20,7 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.checks import KINDS, check_problem, compile_text_check, matching, read_check, visible
 from honestone.core.errors import RubricError
 from honestone.core.rubric import Check
-from honestone.ports import Finding
+from honestone.ports import Finding, Output
 
 TEXT = "# Title\nHello big world\nBye.\n"
 
@@ -33,7 +33,8 @@ def find(
     written: dict[str, Any], version: Version | str, output: str | None = None, base: Path = Path()
 ) -> Finding:
     judged = Version.of_text(version) if isinstance(version, str) else version
-    (finding,) = asyncio.run(CheckRunner(base, sandbox="none").run([read_check(written)], judged, output))
+    made = None if output is None else Output(text=output)
+    (finding,) = asyncio.run(CheckRunner(base, sandbox="none").run([read_check(written)], judged, made))
     return finding
 
 

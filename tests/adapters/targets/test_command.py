@@ -12,7 +12,8 @@ import pytest
 
 from honestone.adapters.targets.command import CommandTarget
 from honestone.core.artifact import Entry, Version
-from honestone.ports import Output
+from honestone.core.suite import Message
+from honestone.ports import Output, Task
 
 VERSION = Version({"note.md": Entry("früh\r\n".encode())}, is_folder=False)
 
@@ -23,7 +24,8 @@ def target(folder: Path, body: str, *words: str, timeout: float = 20) -> Command
 
 
 def run(made: CommandTarget, input: str | None = None, version: Version = VERSION) -> Output:
-    return asyncio.run(made.run(version, input))
+    messages = () if input is None else (Message("user", input),)
+    return asyncio.run(made.run(Task(messages=messages, version=version)))
 
 
 def test_input_goes_in_and_output_comes_out_byte_for_byte(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ async def _run(
 ) -> Ended:
     setting = subject.setting
     seconds = float(check.options.get("timeout", setting.timeout))
-    env = _environment(setting, copy, subject)
+    env = _environment(setting, copy, subject, check)
     program = find_program(words[0], cwd=copy.work, env=env)
     # The name that the person wrote stays visible to the program as its own where nothing is wrapped around it.
     argv = setting.sandbox.wrap([program, *words[1:]], copy.work, copy.root, visible)
@@ -180,22 +180,27 @@ def _require_sandboxed(ended: Ended) -> None:
         raise _Final(None, f"could not run: the sandbox failed ({why}); --sandbox none runs without it")
 
 
-def _environment(setting: Setting, copy: Workspace, subject: Subject) -> dict[str, str]:
+def _environment(setting: Setting, copy: Workspace, subject: Subject, check: Check) -> dict[str, str]:
     """Nothing but harmless variables; a home and a place for temporary files that are private and empty."""
-    artifact = str(copy.artifact)
+    said = str(subject.said(copy))
+    named = {check.options["output_env"]: said} if "output_env" in check.options else {}
     env = base_environment(pass_names=setting.pass_env)
     # So that `python` is found where only honestone's own environment has one.
     path = os.pathsep.join([env["PATH"], os.path.dirname(sys.executable)])
-    return env | {
-        "PATH": path,
-        "HOME": str(copy.home),
-        "TMPDIR": str(copy.tmp),
-        "HONESTONE_ARTIFACT": artifact,
-        "AI_OUTPUT_FILE": artifact,
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONIOENCODING": "utf-8",
-        "PYTHONUSERBASE": site.getuserbase(),  # else it would be sought in the private home
-    }
+    return (
+        env
+        | named
+        | {
+            "PATH": path,
+            "HOME": str(copy.home),
+            "TMPDIR": str(copy.tmp),
+            "HONESTONE_ARTIFACT": str(copy.artifact),
+            "AI_OUTPUT_FILE": said,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONIOENCODING": "utf-8",
+            "PYTHONUSERBASE": site.getuserbase(),  # else it would be sought in the private home
+        }
+    )
 
 
 def _shown_beside(setting: Setting) -> list[Path]:

@@ -10,9 +10,9 @@ from typing import Any, Final, Protocol, cast
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import Setting, Subject
 from honestone.core.artifact import Version
-from honestone.core.checks import KINDS, TextCheck, compile_text_check
+from honestone.core.checks import KINDS, TextCheck, compile_text_check, is_text_check
 from honestone.core.rubric import Check
-from honestone.ports import Finding
+from honestone.ports import Finding, Output
 
 
 class Family(Protocol):
@@ -27,7 +27,9 @@ class Family(Protocol):
     async def find(self, check: Check, subject: Subject) -> Finding: ...
 
 
-FAMILIES: Final = {name: f"honestone.adapters.checks.{name}" for name in ("text", "data", "files", "code")}
+FAMILIES: Final = {
+    name: f"honestone.adapters.checks.{name}" for name in ("text", "data", "files", "code", "trace")
+}
 
 _MET: Final = Finding(met=True)
 
@@ -75,15 +77,11 @@ class CheckRunner:
         return [path for check in checks for path in _family(check).judging_files(check, self._setting)]
 
     def compile(self, check: Check) -> TextCheck | None:
-        """A check of a text alone, compiled once per check; None when it needs files, code or an option's files."""
+        """A check of the text alone, compiled once per check; None when it needs files, code, a diff or a trace."""
         known = self._compiled.get(id(check))
         if known is not None:
             return known[1]
-        if (
-            KINDS[check.kind].family not in ("text", "data")
-            or check.kind == "json-schema"
-            or "path" in check.options
-        ):
+        if not is_text_check(check) or "path" in check.options or check.options.get("in") == "diff":
             return None
         compiled = compile_text_check(check)
         self._compiled[id(check)] = (check, compiled)  # with the check, so that its id stays its own
@@ -99,10 +97,16 @@ class CheckRunner:
         return _MET if told else Finding(met=told, note=note)
 
     async def run(
-        self, checks: Sequence[Check], version: Version, output: str | None = None
+        self,
+        checks: Sequence[Check],
+        version: Version,
+        output: Output | None = None,
+        *,
+        input: str | None = None,
+        reference: str | None = None,
     ) -> list[Finding]:
         findings = []
-        with Subject(self._setting, version, output) as subject:
+        with Subject(self._setting, version, output, input=input, reference=reference) as subject:
             for check in checks:
                 compiled = self.compile(check)
                 if compiled is not None:

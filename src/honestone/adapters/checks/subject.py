@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import Final, TypeAlias
 
 from honestone.core.artifact import Version
-from honestone.core.checks import judged, matching, visible
+from honestone.core.checks import OUTPUT_NAME, judged, matching, visible
 from honestone.core.rubric import Check
-from honestone.ports import Finding
+from honestone.ports import Finding, Output
 from honestone.system.files import materialise
 from honestone.system.sandbox import Sandbox
 
@@ -78,21 +78,43 @@ class Setting:
 
 
 class Subject:
-    """One version, or one output, under the checks of one rubric."""
+    """One version, or one output, under the checks of one rubric. `input` and `reference` are the case's, for graders."""
 
-    def __init__(self, setting: Setting, version: Version, output: str | None = None) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        version: Version,
+        output: Output | None = None,
+        *,
+        input: str | None = None,
+        reference: str | None = None,
+    ) -> None:
         self.setting = setting
         self.output = output
+        self.input = input
+        self.reference = reference
         self._version = version
         self._copy: Workspace | None = None
 
     @cached_property
     def version(self) -> Version:
-        return judged(self._version, self.output)
+        """The files that are judged: of the artifact, or the output as a file, in its workspace where there is one."""
+        if self.output is None:
+            return self._version
+        return judged(self._version, self.output.text, self.output.files)
 
     @cached_property
     def text(self) -> str:
-        return self._version.text if self.output is None else self.output
+        return self._version.text if self.output is None else self.output.text
+
+    @property
+    def diff(self) -> str | None:
+        """What the target changed in its workspace; None without one."""
+        return None if self.output is None else self.output.diff
+
+    def said(self, copy: Workspace) -> Path:
+        """Where in a copy the file lies that is judged: the output, else the artifact."""
+        return copy.artifact if self.output is None else copy.work / OUTPUT_NAME
 
     def texts(self, check: Check) -> dict[str, str]:
         """The text files that a check's `path` chooses."""
@@ -186,10 +208,13 @@ def _remove(place: Path) -> None:
 
 
 NO_SUCH_FILE: Final = "no text file matches {}"
+NO_DIFF: Final = "there is no diff: the target did not work in a workspace"
 
 
 def over_texts(check: Check, subject: Subject, evaluate: Callable[[str], Told]) -> Told:
-    """A check of one text on what its options choose: the whole text, or every or any file of `path`."""
+    """A check of one text on what its options choose: the whole text, the diff, or every or any file of `path`."""
+    if check.options.get("in") == "diff":
+        return (None, NO_DIFF) if subject.diff is None else evaluate(subject.diff)
     if "path" not in check.options:
         return evaluate(subject.text)
     texts = subject.texts(check)

@@ -40,6 +40,8 @@ class ScriptJudge:
         request = judge_request(question, problems)
         # The same bytes cost no second call, wherever they lie and however their path was written.
         nameless = {**request, "artifact": {**request["artifact"], "path": ""}}
+        if request["workspace"]:
+            nameless["workspace"] = {**request["workspace"], "path": None}
         return Request(
             body=json.dumps(request, ensure_ascii=False), keyed=json.dumps(nameless, ensure_ascii=False)
         )

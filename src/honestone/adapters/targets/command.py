@@ -1,102 +1,133 @@
 """`cmd:COMMAND`: a target that is a command. Input on stdin, output on stdout, or by `{PROMPT_FILE}`, `{OUTPUT_FILE}`.
 
 Templates are replaced inside the words after splitting, so nothing is expanded or split again. `$HONESTONE_ARTIFACT`
-names a private copy of the artifact.
+names a private copy of the artifact, `$HONESTONE_SKILL` the skill that was installed for the run.
 """
 
 from __future__ import annotations
 
-import tempfile
+import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from honestone.core.artifact import Version, as_text
-from honestone.ports import Output
+from honestone.adapters.targets.room import Room, room_for
+from honestone.adapters.targets.told import OUTPUT_LIMIT, TOO_LONG, as_output
+from honestone.core.checks import visible
+from honestone.core.suite import Case
+from honestone.ports import Output, Task
 from honestone.system import process
-from honestone.system.calls import how_ended, last_words
-from honestone.system.files import make_copy
-
-OUTPUT_LIMIT = 16 * 1024 * 1024
-_TOO_LONG = f"more than {OUTPUT_LIMIT // 2**20} MiB of output"
+from honestone.system.calls import anchor_program, how_ended, last_words, require_program
 
 
 class CommandTarget:
     """Any end but exit code 0, a time-out, output that is too long or not UTF-8 is an error, never a low score."""
 
     def __init__(
-        self, argv: Sequence[str], *, cwd: Path, timeout: float, pass_env: Sequence[str] = ()
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        timeout: float,
+        pass_env: Sequence[str] = (),
+        output: Literal["text", "json"] = "text",
     ) -> None:
         self._argv = list(argv)
         self._cwd = cwd
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
-        self._identity = {"kind": "cmd", **process.describe_command(self._argv, cwd)}
+        self._is_json = output == "json"
+        form = {"output": "json"} if self._is_json else {}
+        self._identity = {"kind": "cmd", **process.describe_command(self._argv, cwd), **form}
 
     @property
     def identity(self) -> Mapping[str, Any]:
         return self._identity
 
-    async def run(self, version: Version, input: str | None) -> Output:
-        text = version.text if input is None else input
-        with tempfile.TemporaryDirectory(prefix="honestone-target-") as folder:
-            root = Path(folder)
-            (root / "copy").mkdir()
-            copy = make_copy(version, root / "copy", name="artifact")
-            prompt, out = root / "prompt.txt", root / "output.txt"
-            prompt.write_text(text, encoding="utf-8")
-            places = {
-                "{PROMPT}": text,
-                "{PROMPT_FILE}": str(prompt),
-                "{OUTPUT_FILE}": str(out),
-                "{ARTIFACT}": str(copy.place),
-            }
-            argv = [self._argv[0], *(_fill(word, places) for word in self._argv[1:])]
-            env = process.base_environment({"HONESTONE_ARTIFACT": str(copy.place)}, pass_names=self._pass_env)
+    def refuse(self, cases: Sequence[Case]) -> None:
+        require_program(self._argv, self._cwd, what="the target")
+
+    async def run(self, task: Task) -> Output:
+        text = prompt_of(task)
+        with room_for(task, cwd=self._cwd, pass_env=self._pass_env) as room:
+            if room.artifact is None and any("{ARTIFACT}" in word for word in self._argv):
+                return Output(text="", error="the command names {ARTIFACT}, but this run is given none")
+            prompt, out = room.own / "prompt.txt", room.own / "output.txt"
+            prompt.write_bytes(text.encode("utf-8", "replace"))
+            argv = filled(self._words(room), _places(task, text, room, prompt, out))
+            timeout = task.timeout or self._timeout
             try:
                 ended = await process.run(
                     argv,
-                    cwd=self._cwd,
-                    env=env,
-                    stdin=text.encode(),
-                    timeout=self._timeout,
+                    cwd=room.cwd,
+                    env=room.env,
+                    stdin=text.encode("utf-8", "replace"),
+                    timeout=timeout,
                     output_limit=OUTPUT_LIMIT,
                 )
             except process.NotStarted as error:
                 return Output(text="", error=f"it could not be started: {error.reason}")
             to_file = any("{OUTPUT_FILE}" in word for word in self._argv)
-            return _output(ended, out if to_file else None, self._timeout)
+            return self._output(ended, out if to_file else None, timeout)
+
+    def _words(self, room: Room) -> list[str]:
+        """In another folder than the person's, a program named relative to that one is found all the same."""
+        if room.cwd == self._cwd:
+            return self._argv
+        return anchor_program(self._argv, self._cwd, artifact=room.own)
+
+    def _output(self, ended: process.Ended, file: Path | None, timeout: float) -> Output:
+        took = int(ended.duration * 1000)
+        failed = failure_of(ended, timeout)
+        if failed is not None:
+            return Output(text="", error=failed, duration_ms=took)
+        data = ended.stdout
+        if file is not None:
+            if file.is_symlink() or not file.is_file():
+                return Output(text="", error="it wrote no output file", duration_ms=took)
+            if file.stat().st_size > OUTPUT_LIMIT:
+                return Output(text="", error=TOO_LONG, duration_ms=took)
+            data = file.read_bytes()
+        return as_output(data, is_json=self._is_json, duration_ms=took)
+
+    async def close(self) -> None:
+        pass
 
 
-def _fill(word: str, places: Mapping[str, str]) -> str:
-    """One pass over a word: what is put in is not looked at again."""
-    out, rest = "", word
-    while rest:
-        start = min((at for name in places if (at := rest.find(name)) >= 0), default=-1)
-        if start < 0:
-            return out + rest
-        name = next(name for name in places if rest.startswith(name, start))
-        out, rest = out + rest[:start] + places[name], rest[start + len(name) :]
-    return out
+def prompt_of(task: Task) -> str:
+    """The case's input; without one, the artifact's text."""
+    if not task.messages and task.version is not None and not task.isolated:
+        return task.version.text
+    return task.prompt
 
 
-def _output(ended: process.Ended, file: Path | None, timeout: float) -> Output:
-    took = int(ended.duration * 1000)
+def failure_of(ended: process.Ended, timeout: float) -> str | None:
+    """Why a program's output is none."""
     if ended.timed_out:
-        return Output(text="", error=f"no output within {timeout:g} s", duration_ms=took)
+        return f"no output within {timeout:g} s"
     if ended.truncated:
-        return Output(text="", error=_TOO_LONG, duration_ms=took)
+        return TOO_LONG
     if ended.exit != 0:
-        why = f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": ")
-        return Output(text="", error=why, duration_ms=took)
-    data = ended.stdout
-    if file is not None:
-        if file.is_symlink() or not file.is_file():
-            return Output(text="", error="it wrote no output file", duration_ms=took)
-        if file.stat().st_size > OUTPUT_LIMIT:
-            return Output(text="", error=_TOO_LONG, duration_ms=took)
-        data = file.read_bytes()
-    text = as_text(data)
-    if text is None:
-        return Output(text="", error="its output is not UTF-8 text", duration_ms=took)
-    return Output(text=text, duration_ms=took)
+        return visible(f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": "))
+    return None
+
+
+def _places(task: Task, text: str, room: Room, prompt: Path, out: Path) -> dict[str, str]:
+    messages = [{"role": message.role, "content": message.content} for message in task.messages]
+    return {
+        "{PROMPT}": text,
+        "{PROMPT_FILE}": str(prompt),
+        "{OUTPUT_FILE}": str(out),
+        "{CASE_ID}": task.case,
+        "{ATTEMPT}": str(task.attempt),
+        "{WORKSPACE}": str(room.cwd),
+        "{ARTIFACT}": str(room.artifact),
+        "{INPUT_JSON}": json.dumps(messages),
+    }
+
+
+def filled(words: Sequence[str], places: Mapping[str, str]) -> list[str]:
+    """All words but the program's name with their places filled, in one pass: what is put in is not looked at again."""
+    place = re.compile("|".join(map(re.escape, places)))
+    return [words[0], *(place.sub(lambda found: places[found[0]], word) for word in words[1:])]

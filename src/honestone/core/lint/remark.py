@@ -1,0 +1,85 @@
+"""Remarks: what a rule of the linter says about one place of a rubric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from honestone.core.rubric import Check, Criterion, Item, Rubric
+
+Path: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """Something that is allowed but rarely meant. `path` leads to it, as in RubricError: ("criteria", 0, "items", 2).
+
+    `at_key`: the key itself is meant, not its value. `text` is the wording remarked on, `check` the check that would
+    answer it, `else_path` where to look when the file has nothing at `path`, `criterion` and `item` the ids of what it is about.
+    """
+
+    rule: str
+    path: Path
+    message: str
+    suggestion: str
+    at_key: bool = False
+    else_path: Path | None = None
+    criterion: str | None = None
+    item: str | None = None
+    text: str | None = None
+    check: Check | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question of a rubric and where it stands."""
+
+    criterion: Criterion
+    item: Item
+    path: Path
+
+    @property
+    def text(self) -> str:
+        return self.item.requirement
+
+    @property
+    def by_judges(self) -> bool:
+        return self.item.check is None
+
+    @property
+    def is_yes_no(self) -> bool:
+        """A yes/no question to judges: the only kind whose wording has to be decidable by itself."""
+        return self.item.check is None and self.item.anchors is None
+
+    def remark(self, rule: str, message: str, suggestion: str, *, check: Check | None = None) -> Remark:
+        return Remark(
+            rule=rule, path=self.path, message=message, suggestion=suggestion, criterion=self.criterion.id,
+            item=None if self.item.whole else self.item.id, text=self.text, check=check,
+        )  # fmt: skip
+
+
+def criteria_of(rubric: Rubric) -> Iterator[tuple[Criterion, Path]]:
+    """Every criterion with its path, parents before children."""
+    yield from _walk(rubric.criteria, ("criteria",))
+
+
+def _walk(group: tuple[Criterion, ...], path: Path) -> Iterator[tuple[Criterion, Path]]:
+    for index, criterion in enumerate(group):
+        here = (*path, index)
+        yield criterion, here
+        yield from _walk(criterion.children, (*here, "criteria"))
+
+
+def asked(rubric: Rubric) -> Iterator[Asked]:
+    """Every question in the order of the file."""
+    for criterion, here in criteria_of(rubric):
+        for index, item in enumerate(criterion.items):
+            path = here if item.whole else (*here, "items", index)
+            yield Asked(criterion=criterion, item=item, path=path)
+
+
+def short(text: str, limit: int = 90) -> str:
+    """A wording on one line, in quotes."""
+    line = " ".join(text.split())
+    return f'"{line}"' if len(line) <= limit else f'"{line[: limit - 3]}..."'

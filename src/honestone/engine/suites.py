@@ -1,0 +1,330 @@
+"""Running a suite: every attempt at every case gets its folder, its target, its judges, and goes on record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from honestone.core import events
+from honestone.core.artifact import Artifact, Version
+from honestone.core.attempts import (
+    Attempt,
+    CaseResult,
+    Status,
+    judge_attempt,
+    result_of,
+    skipped,
+    target_failed,
+)
+from honestone.core.ballot import ballot_from_plain, ballot_to_plain
+from honestone.core.events import Event
+from honestone.core.scorecard import Scorer
+from honestone.core.skill import Skill
+from honestone.core.suite import Case
+from honestone.core.trace import Trace
+from honestone.engine.judging import Bench
+from honestone.engine.meter import Meter, Spend, spend_from_plain
+from honestone.engine.versions import load_version, version_blobs
+from honestone.ports import Observer, Output, Store, Target, Task
+from honestone.system.workspace import Folder, make_folder, run_command
+
+SETUP_TIMEOUT = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """How one case is judged: the bench asks, the scorer combines. Cases with equal rubrics share one."""
+
+    bench: Bench
+    scorer: Scorer
+
+
+@dataclass(slots=True, kw_only=True)
+class _Done:
+    """What a run already holds of one attempt."""
+
+    output: Output | None = None
+    ballots: Sequence[Mapping[str, Any]] | None = None
+
+
+@dataclass(kw_only=True)
+class SuiteRun:
+    """One run over some cases of a suite. `base` is the suite's folder; `isolated` runs get a fresh HOME, with `skill`.
+
+    `log` are the events of this run so far (after a kill): judged attempts are not run again, outputs on record are
+    judged without running the target. Cases that a budget does not reach are skipped with the reason.
+    """
+
+    run: str
+    cases: Sequence[Case]
+    judging: Callable[[Case], Judging]
+    target: Target | None
+    store: Store
+    meter: Meter
+    observer: Observer
+    base: Path
+    cwd: Path
+    version: Version | None = None
+    artifact: str = ""
+    isolated: bool = False
+    skill: Skill | None = None
+    concurrency: int = 8
+    log: Sequence[Event] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    _done: dict[tuple[str, int], _Done] = field(default_factory=dict)
+    _attempts: dict[str, list[Attempt]] = field(default_factory=dict)
+    _results: dict[str, CaseResult] = field(default_factory=dict)
+
+    async def all(self) -> dict[str, CaseResult]:
+        """Every case's result by id, in the order given. Each attempt is on record before the next step."""
+        self._take_up(self.log)
+        waiting = iter([one for case in self.cases for one in _runs_of(case)])
+        self._report()
+        workers = [asyncio.create_task(self._work(waiting)) for _ in range(self._at_once())]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+        return {case.id: self._results[case.id] for case in self.cases}
+
+    def _at_once(self) -> int:
+        limit = getattr(self.target, "concurrency", None)
+        return max(1, min(self.concurrency, limit or self.concurrency, sum(c.attempts for c in self.cases)))
+
+    def _take_up(self, log: Sequence[Event]) -> None:
+        for event in log:
+            if event["type"] == events.PRODUCED:
+                self._known(event).output = output_from_event(event, self.store)
+            elif event["type"] == events.ATTEMPTED:
+                self._known(event).ballots = event["ballots"]
+
+    def _known(self, event: Event) -> _Done:
+        return self._done.setdefault((event["case"], event["attempt"]), _Done())
+
+    # -------------------------------------------------------------------------------------------- cases and attempts
+
+    async def _work(self, waiting: Iterator[tuple[Case, Sequence[int]]]) -> None:
+        for case, numbers in waiting:
+            for number in numbers:
+                if case.id in self._results:
+                    break
+                await self._run_one(case, number)
+
+    async def _run_one(self, case: Case, number: int) -> None:
+        if case.skip is not None:
+            self._skip(case, case.skip)
+            return
+        known = self._done.get((case.id, number))
+        refusal = None if known and known.ballots is not None else self._refusal(case)
+        if refusal is not None:
+            self._skip(case, f"the budget is used up: {refusal}")
+            return
+        self._finish(case, await self._attempt(case, number, known or _Done()))
+
+    def _refusal(self, case: Case) -> str | None:
+        """Why nothing more may be begun."""
+        asks = case.rubric.asks_judges
+        return self.meter.exhausted() or (self.meter.no_call_left() if asks else None)
+
+    def _skip(self, case: Case, reason: str) -> None:
+        if case.id not in self._results:
+            self._results[case.id] = skipped(reason)
+            self.store.append(self.run, {"type": events.PASSED_BY, "case": case.id, "reason": reason})
+            self._report()
+
+    def _finish(self, case: Case, attempt: Attempt) -> None:
+        made = self._attempts.setdefault(case.id, [])
+        made.append(attempt)
+        is_over = len(made) == case.attempts or (case.stops_at_pass and attempt.status is Status.PASSED)
+        if is_over and case.id not in self._results:
+            self._results[case.id] = result_of(sorted(made, key=lambda a: a.number), case)
+            del self._attempts[case.id]
+        self._report()
+
+    async def _attempt(self, case: Case, number: int, known: _Done) -> Attempt:
+        judging = self.judging(case)
+        if known.ballots is not None:
+            return self._judged(case, number, judging, known.output, known.ballots)
+        if known.output is not None or self.target is None:
+            output = known.output
+            if output is None or output.error is None:
+                return await self._judge(case, number, judging, output)
+            return target_failed(number, output.error)
+        async with _InFolder(self, case, number) as place:
+            if place.wrong is not None:
+                output = Output(text="", error=place.wrong)
+            else:
+                output = await self._produce(self.target, case, number, place)
+            self._keep(case, number, output)
+            if output.error is not None:
+                return target_failed(number, output.error)
+            return await self._judge(case, number, judging, output)
+
+    async def _produce(self, target: Target, case: Case, number: int, place: _InFolder) -> Output:
+        task = Task(
+            messages=case.messages, version=self.version, case=case.id, attempt=number, timeout=case.timeout,
+            folder=place.path, isolated=self.isolated, skill=self.skill,
+        )  # fmt: skip
+        self.meter.spent.target_calls += 1
+        output = await target.run(task)
+        self.meter.spent.add(output.usage)
+        if place.folder is None:
+            return output
+        files = place.folder.left() if case.rubric.has_checks else None
+        return replace(output, diff=place.folder.diff(), files=files, folder=str(place.path))
+
+    def _keep(self, case: Case, number: int, output: Output) -> None:
+        """On record before it is judged: a target's run may have cost an hour."""
+        blobs = version_blobs(output.files) if output.files is not None else None
+        self.store.append(self.run, produced_event(case.id, number, output), blobs)
+
+    async def _judge(self, case: Case, number: int, judging: Judging, output: Output | None) -> Attempt:
+        artifact = self._subject(output)
+        spend = Spend()
+        judged = await judging.bench.judge(
+            artifact, input=case.input or None, reference=case.reference, output=output
+        )
+        spend.join(judged.spend)
+        ballots = [ballot_to_plain(ballot) for ballot in judged.ballots]
+        self.store.append(
+            self.run,
+            {"type": events.ATTEMPTED, "case": case.id, "attempt": number, "ballots": ballots, "spend": spend.to_plain()},
+        )  # fmt: skip
+        return judge_attempt(number, judging.scorer.card(judged.ballots), case)
+
+    def _subject(self, output: Output | None) -> Artifact:
+        """What is judged. Of an output, only it: judges are told nothing about what made it, and equal ones cost nothing."""
+        if output is not None:
+            return Artifact("output.txt", Version.of_text(output.text, "output.txt"))
+        assert self.version is not None, "without a target the artifact itself is judged"
+        return Artifact(self.artifact, self.version)
+
+    def _judged(
+        self,
+        case: Case,
+        number: int,
+        judging: Judging,
+        output: Output | None,
+        ballots: Sequence[Mapping[str, Any]],
+    ) -> Attempt:
+        if output is not None and output.error is not None:
+            return target_failed(number, output.error)
+        return judge_attempt(
+            number, judging.scorer.card([ballot_from_plain(plain) for plain in ballots]), case
+        )
+
+    # ------------------------------------------------------------------------------------------------------ progress
+
+    def _report(self) -> None:
+        done = len(self._results)
+        bad = sum(
+            1 for result in self._results.values() if result.status not in (Status.PASSED, Status.SKIPPED)
+        )
+        spent = self.meter.spent
+        words = ["running"]
+        if bad:
+            words.append(f"{bad} not passing")
+        if spent.usd:
+            words.append(f"${spent.usd:.2f}")
+        if 0 < done < len(self.cases):
+            left = (self.meter.seconds - self.meter.seconds_before) / done * (len(self.cases) - done)
+            words.append(f"{left / 60:.0f} min left" if left >= 90 else f"{left:.0f} s left")
+        self.observer.progress(done, len(self.cases), ", ".join(words))
+
+
+def _runs_of(case: Case) -> list[tuple[Case, Sequence[int]]]:
+    """What one worker takes at a time: an attempt, or all of a case where a pass ends them."""
+    numbers = range(1, case.attempts + 1)
+    return [(case, numbers)] if case.stops_at_pass else [(case, (number,)) for number in numbers]
+
+
+class _InFolder:
+    """A case's workspace for one attempt: made, set up, torn down whatever happened. `wrong` says why it cannot be used."""
+
+    def __init__(self, run: SuiteRun, case: Case, number: int) -> None:
+        self._run = run
+        self._case = case
+        self._number = number
+        self.folder: Folder | None = None
+        self.wrong: str | None = None
+
+    @property
+    def path(self) -> Path | None:
+        return self.folder.path if self.folder is not None else None
+
+    async def __aenter__(self) -> _InFolder:
+        case = self._case
+        if case.workspace is not None:
+            try:
+                self.folder = await asyncio.to_thread(make_folder, case.workspace, self._run.base)
+            except OSError as error:
+                self.wrong = f"the workspace cannot be made: {error.strerror or error}"
+                return self
+        for line in case.setup:
+            why = await run_command(
+                line, cwd=self.path or self._run.cwd, env=self._env(), timeout=SETUP_TIMEOUT
+            )
+            if why is not None:
+                self.wrong = f"setup failed ({line}): {why}"
+                return self
+        if self.folder is not None:
+            await asyncio.to_thread(self.folder.start)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for line in self._case.teardown:
+            why = await run_command(
+                line, cwd=self.path or self._run.cwd, env=self._env(), timeout=SETUP_TIMEOUT
+            )
+            if why is not None:
+                self._run.observer.note(f"teardown of case `{self._case.id}` failed ({line}): {why}")
+        if self.folder is not None:
+            await asyncio.to_thread(self.folder.close)
+
+    def _env(self) -> dict[str, str]:
+        return {**self._run.env, "HONESTONE_CASE": self._case.id, "HONESTONE_ATTEMPT": str(self._number)}
+
+
+# ------------------------------------------------------------------------------------------------------------ events
+
+
+def produced_event(case: str, attempt: int, output: Output) -> Event:
+    spend = Spend(target_calls=1)
+    spend.add(output.usage)
+    event: Event = {
+        "type": events.PRODUCED, "case": case, "attempt": attempt, "output": output.text, "duration_ms": output.duration_ms,
+        "spend": spend.to_plain(),
+    }  # fmt: skip
+    if output.error is not None:
+        event["error"] = output.error
+    if output.trace is not None:
+        event["trace"] = output.trace.to_plain()
+    if output.diff is not None:
+        event["diff"] = output.diff
+    if output.files is not None:
+        event["files"] = output.files.digest
+    return event
+
+
+def output_from_event(event: Event, store: Store) -> Output:
+    trace = event.get("trace")
+    files = event.get("files")
+    return Output(
+        text=event["output"], error=event.get("error"), duration_ms=event["duration_ms"], diff=event.get("diff"),
+        trace=None if trace is None else Trace.from_plain(trace),
+        files=None if files is None else load_version(store, files),
+    )  # fmt: skip
+
+
+def spend_of(log: Sequence[Event]) -> Spend:
+    """What a run's events say was spent."""
+    total = Spend()
+    for event in log:
+        if "spend" in event:
+            total.join(spend_from_plain(event["spend"]))
+    return total

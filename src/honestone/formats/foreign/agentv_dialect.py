@@ -1,0 +1,186 @@
+"""The dialects that AgentV has written its files in, told apart by content. One reading serves all; a dialect decides defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+PASS_MARK: Final = Fraction(80, 100)
+"""What a case has to reach in every dialect, unless the file says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """What holds where a file says nothing.
+
+    `required`: a yes/no criterion is required unless it says otherwise. `merges`: the file's graders come after a case's
+    own, else the case's stand in their place. `judge` names the judge that marks by a goal alone. `needs_input`: a case
+    without an input is a mistake. `required_means_ten`: on a 0-10 scale `required: true` asks for the top.
+    `bare_prompts`: a prompt that looks like a path and leads nowhere is no mistake of the file.
+    """
+
+    name: str
+    title: str
+    required: bool
+    merges: bool
+    judge: str
+    needs_input: bool = True
+    required_means_ten: bool = False
+    bare_prompts: bool = False
+
+    @property
+    def said(self) -> str:
+        """The default of `required`, for the notes of a reading."""
+        if self.required:
+            return f"dialect {self.name}: `required` is true for yes/no criteria unless it is written"
+        return f"dialect {self.name}: `required` is false unless it is written"
+
+
+SEED: Final = Dialect(
+    name="agentv-seed", title="an AgentV file as its rubric page documents it (`evalcases`)",
+    required=False, merges=False, judge="llm_judge", needs_input=False, bare_prompts=True,
+)  # fmt: skip
+TWO: Final = Dialect(
+    name="agentv-2", title="an AgentV 2 file (`evalcases` with messages, or `tests` with `assert`)",
+    required=True, merges=True, judge="llm_judge", required_means_ten=True, bare_prompts=True,
+)  # fmt: skip
+FOUR: Final = Dialect(
+    name="agentv-4", title="an AgentV 3 or 4 file (`tests` with `assertions`)", required=True, merges=True, judge="llm-grader"
+)  # fmt: skip
+FIVE: Final = Dialect(
+    name="agentv-5", title="an AgentV 5 file (`prompts`, `vars` and `assert`)", required=True, merges=True, judge="llm-rubric"
+)  # fmt: skip
+DIALECTS: Final = (SEED, TWO, FOUR, FIVE)
+
+CASE_LISTS: Final = ("tests", "evalcases", "eval_cases")
+GRADER_LISTS: Final = ("assert", "assertions", "evaluators")
+
+_OWN_OF_TWO: Final = {"input_messages", "expected_messages", "conversation_id", "outcome", "evaluator"}
+_TYPES_OF_FIVE: Final = {"llm-rubric", "agent-rubric", "assert-set", "script", "skill-used", "not-skill-used"}
+_TYPES_OF_FOUR: Final = {"rubrics", "llm-grader", "llm_grader", "code-grader", "code_grader"}
+_KEYS_OF_FIVE: Final = {
+    "prompts",
+    "providers",
+    "evaluate_options",
+    "default_test",
+    "scenarios",
+    "environment",
+}
+_KEYS_OF_FOUR: Final = {"assertions", "input_files", "workspace"}
+
+
+def dialect_of(value: Any) -> Dialect | None:
+    """The dialect of a whole file as plain values; None when it is no AgentV file."""
+    if not isinstance(value, dict):
+        return None
+    if any(isinstance(value.get(key), list) for key in ("evalcases", "eval_cases")):
+        return _of_evalcases(value)
+    if "tests" in value:
+        return _of_tests(value)
+    graders = [entry for entry in _graders(value) if isinstance(entry, dict)]
+    return _of_evalcases(value) if any("type" in entry for entry in graders) else None
+
+
+def _of_evalcases(value: Mapping[str, Any]) -> Dialect:
+    """The page's own names, or those that only the program of that time knows?"""
+    keys = {key for case in _cases(value) for key in case} | ({"outcome"} if "dataset" in value else set())
+    texts = {key for entry in _everything(value) for key in entry if key == "outcome"}
+    return TWO if (keys | texts) & _OWN_OF_TWO else SEED
+
+
+def _of_tests(value: Mapping[str, Any]) -> Dialect:
+    cases = list(_cases(value))
+    keys = set(value) | {key for case in cases for key in case}
+    types = {entry["type"] for entry in _everything(value) if isinstance(entry.get("type"), str)}
+    if keys & _KEYS_OF_FIVE or types & _TYPES_OF_FIVE:
+        return FIVE
+    if keys & _KEYS_OF_FOUR or types & _TYPES_OF_FOUR:
+        return FOUR
+    if keys & {"assert", "rubrics", "evaluators", *_OWN_OF_TWO} or types:
+        return TWO
+    return FIVE if "vars" in keys else FOUR
+
+
+def dialect_of_row(row: Mapping[str, Any], beside: Mapping[str, Any]) -> Dialect:
+    """The dialect of a JSON lines file by its first row and the YAML file beside it."""
+    if row.keys() & {"expected_outcome", "outcome", "input_messages", "expected_messages"}:
+        return _of_evalcases({**beside, "evalcases": [dict(row)]})
+    return _of_tests({**beside, "tests": [dict(row)]})
+
+
+def _cases(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for key in CASE_LISTS:
+        listed = value.get(key)
+        if isinstance(listed, list):
+            yield from (case for case in listed if isinstance(case, dict))
+
+
+def _graders(value: Mapping[str, Any]) -> Iterator[Any]:
+    execution = value.get("execution")
+    for holder in (value, execution if isinstance(execution, dict) else {}):
+        for key in GRADER_LISTS:
+            listed = holder.get(key)
+            if isinstance(listed, list):
+                yield from listed
+
+
+def _everything(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Every grader of the file and its cases, with the criteria inside."""
+    for holder in (value, *_cases(value)):
+        for entry in (*_graders(holder), *_listed(holder, "rubrics")):
+            if isinstance(entry, dict):
+                yield entry
+                for key in ("rubrics", "criteria"):
+                    yield from (inner for inner in _listed(entry, key) if isinstance(inner, dict))
+
+
+def _listed(value: Mapping[str, Any], key: str) -> list[Any]:
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
+def likeness(value: Any) -> int:
+    """How surely plain values are an AgentV suite, 0-100."""
+    if not isinstance(value, dict):
+        return 0
+    if any(isinstance(value.get(key), list | str) for key in ("evalcases", "eval_cases")):
+        return 97
+    if isinstance(value.get("tests"), list | str):
+        return _likeness_of_tests(value)
+    if "cases" in value or dialect_of(value) is None:
+        return 0
+    return 60
+
+
+def _likeness_of_tests(value: Mapping[str, Any]) -> int:
+    cases = list(_cases(value))
+    if any("id" in case for case in cases) and any(case.keys() & _KEYS_OF_CASES for case in cases):
+        return 98  # promptfoo's tests have no ids
+    if any(isinstance(value.get(key), list) for key in ("assert", "assertions")) or "execution" in value:
+        return 96  # nor a list of assertions for the whole file
+    return 20
+
+
+_KEYS_OF_CASES: Final = {
+    "input", "input_messages", "vars", "criteria", "expected_outcome", "assert", "assertions", "rubrics", "evaluators",
+    "execution", "expected_output", "turns",
+}  # fmt: skip
+
+
+def likeness_of_row(row: Any) -> int:
+    """How surely a JSON lines row is an AgentV case, 0-100."""
+    if not isinstance(row, dict) or "id" not in row or not row.keys() & {"input", "input_messages"}:
+        return 0
+    if row.keys() & {
+        "criteria",
+        "expected_outcome",
+        "input_messages",
+        "rubrics",
+        "assertions",
+        "assert",
+        "evaluators",
+    }:
+        return 90
+    return 40 if "expected_output" in row else 0

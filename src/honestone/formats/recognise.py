@@ -1,0 +1,113 @@
+"""Which format a file has, by its content and never by its name; and reading it, whatever it is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from honestone.core.errors import FileError, UsageError
+from honestone.formats.foreign.base import Document, Reader
+from honestone.formats.rubric_file import RubricSource
+from honestone.formats.source import ForeignRubric, SuiteSource
+
+MODULES: Final = (
+    "agentv", "task_suite", "agent_skills", "promptfoo", "autorubric", "rubric_package", "healthbench", "paperbench", "verifiers",
+    "pydantic_evals", "inspect_dataset", "rulph", "waza", "checkeval",
+)  # fmt: skip
+"""One module of `formats.foreign` a family of formats; each offers `READERS`."""
+
+
+def readers() -> tuple[Reader, ...]:
+    """Every foreign reader."""
+    return tuple(
+        reader
+        for module in MODULES
+        for reader in import_module(f"honestone.formats.foreign.{module}").READERS
+    )
+
+
+def recognise(document: Document) -> Reader | str:
+    """The foreign reader of a document, or `rubric` or `suite` for our own formats. Raises UsageError when it is neither,
+    with what it looks closest to."""
+    keys = document.keys
+    if not document.is_lines and isinstance(document.value, dict):
+        if "rubric" in keys and "criteria" in keys and "cases" not in keys:
+            return "rubric"
+        if "suite" in keys or ("cases" in keys and not keys & {"evaluators", "dataset", "tests"}):
+            return "suite"
+    scores = [(reader.signs(document), reader) for reader in readers()]
+    best = max((score for score, _ in scores), default=0)
+    if best > 0:
+        return next(reader for score, reader in scores if score == best)
+    if "criteria" in keys:
+        return "rubric"
+    raise _unknown(document)
+
+
+def _unknown(document: Document) -> UsageError:
+    if not document.is_lines:
+        try:
+            place = document.marked.at(())
+        except FileError as error:
+            return error
+    else:
+        place = f"{document.name}:1:1"
+    near = max(readers(), key=lambda reader: len(document.keys & set(reader.looks_like)), default=None)
+    ours = {"a honestone rubric": {"rubric", "title", "threshold", "floor", "criteria"},
+            "a honestone suite": {"suite", "title", "cases", "target", "rubric", "artifact"}}  # fmt: skip
+    likeness = {name: len(document.keys & known) for name, known in ours.items()}
+    closest = max(likeness, key=lambda name: likeness[name])
+    if near is not None and len(document.keys & set(near.looks_like)) > likeness[closest]:
+        what, shared = near.title, document.keys & set(near.looks_like)
+    else:
+        what, shared = closest, document.keys & ours[closest]
+    found = f"it looks closest to {what} (it has {', '.join(f'`{key}`' for key in sorted(shared))})" if shared else (
+        "it looks like none: a rubric has `criteria`, a suite `cases`")  # fmt: skip
+    return UsageError(
+        "this file is in no format that honestone reads", place=place,
+        hint=f"{found}; `honestone rubric show --formats` lists them",
+    )  # fmt: skip
+
+
+def read_any_suite(path: Path) -> SuiteSource:
+    """The suite in a file, of any format that has suites. Losses are in the source, not yet refused.
+
+    Raises FileError, or UsageError and its kinds with places.
+    """
+    document = Document.of(path)
+    found = recognise(document)
+    if found == "suite":
+        from honestone.formats.suite_file import read_suite
+
+        return read_suite(document)
+    if isinstance(found, Reader) and found.gives == "suite":
+        source = found.read(document)
+        assert isinstance(source, SuiteSource)
+        return source
+    what = found.title if isinstance(found, Reader) else "a honestone rubric"
+    raise UsageError(
+        f"`{path}` is {what}, not a suite", hint=f"what shall be judged by it? honestone eval ARTIFACT --rubric {path}"
+    )  # fmt: skip
+
+
+def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
+    """The rubric in a file, ours or another tool's. Losses are in the source, not yet refused."""
+    from honestone.formats.rubric_file import read_rubric
+
+    document = Document.of(path)
+    if _is_prose(document):
+        return read_rubric(path)  # its errors say what a document is for
+    found = recognise(document)
+    if found == "rubric":
+        return read_rubric(path)
+    if isinstance(found, Reader) and found.gives == "rubric":
+        source = found.read(document)
+        assert isinstance(source, ForeignRubric)
+        return source
+    what = found.title if isinstance(found, Reader) else "a honestone suite"
+    raise UsageError(f"`{path}` is {what}, not a rubric", hint=f"honestone eval {path}")
+
+
+def _is_prose(document: Document) -> bool:
+    return not document.is_lines and not isinstance(document.value, dict | list)

@@ -1,0 +1,76 @@
+"""What a reader gives back: a rubric or a suite, with where it came from and what a person should know about the reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from honestone.core.errors import UsageError
+from honestone.core.rubric import Rubric
+from honestone.core.suite import Suite
+from honestone.formats.marked import Marked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """Something in a foreign file that has no meaning here. Refused unless the person accepts it (`--accept-loss`)."""
+
+    place: str
+    message: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteSource:
+    """A suite as it was read. `dialect` names the format (`honestone`, `agentv-2`, `promptfoo`, ...).
+
+    `notes` say which defaults were chosen; `files` are all files that were read, never part of an artifact; `base` is
+    the folder that relative paths mean.
+    """
+
+    suite: Suite
+    dialect: str
+    base: Path
+    notes: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    files: tuple[Path, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
+    """`file:line:column` of each case by its id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignRubric:
+    """A rubric read from another tool's file. `marks` are marks recorded in the file itself (item key to answer)."""
+
+    rubric: Rubric
+    dialect: str
+    marked: Marked
+    notes: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    marks: Mapping[tuple[str, str], Any] = field(default_factory=dict)
+
+
+class SourceErrors(UsageError):
+    """All that is wrong with a file, in its order. Message, place and hint are the first one's."""
+
+    def __init__(self, errors: Sequence[UsageError]) -> None:
+        first = errors[0]
+        super().__init__(first.message, place=first.place, hint=first.hint)
+        self.errors = tuple(errors)
+
+
+def refuse_losses(losses: Sequence[Loss], dialect: str, *, accepted: bool) -> tuple[str, ...]:
+    """The losses as notes when they are accepted. Raises SourceErrors with every one of them when not."""
+    if losses and not accepted:
+        raise SourceErrors(
+            [
+                UsageError(
+                    loss.message, place=loss.place,
+                    hint=loss.hint or f"{dialect} can say this and honestone cannot: --accept-loss reads the rest",
+                )
+                for loss in losses
+            ]
+        )  # fmt: skip
+    return tuple(f"lost: {loss.place}: {loss.message}" for loss in losses)

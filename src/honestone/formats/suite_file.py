@@ -1,0 +1,798 @@
+"""Reading the native suite format (`suite.yaml`): a Suite, or every error of the file with its place.
+
+The keys and what they take stand in `suite_fields`; criteria and checks are read as in a rubric file (`rubric_file`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path, PurePosixPath
+from typing import Any, ClassVar, cast
+
+from honestone.core.errors import FileError, RubricError, UsageError
+from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, slug
+from honestone.core.suite import (
+    SUITE_VERSION,
+    AttemptRule,
+    Case,
+    Expect,
+    Message,
+    Split,
+    Suite,
+    TargetSpec,
+    Workspace,
+)
+from honestone.formats.check_words import check_in_words
+from honestone.formats.fields import RUBRIC, Taken, Takes, near
+from honestone.formats.foreign.base import Document
+from honestone.formats.marked import Marked, read_text
+from honestone.formats.nodes import MapKey
+from honestone.formats.rubric_file import Draft, FilePath, Reading, shown_value, value_at
+from honestone.formats.source import Loss, SourceErrors, SuiteSource
+from honestone.formats.suite_fields import (
+    CASE,
+    GIT,
+    IN_FILE,
+    IN_FILES,
+    MAX_COUNT,
+    MAX_SECONDS,
+    MESSAGE,
+    OUTPUTS,
+    SUITE,
+    TAKES,
+    TARGET,
+    VERDICTS,
+    WORKSPACE,
+)
+
+
+def read_suite(document: Document) -> SuiteSource:
+    """The suite in a file. Raises FileError when it cannot be read, SourceErrors with all that is wrong in it."""
+    reading = _SuiteReading(document.marked, document.path)
+    suite = reading.suite()
+    return SuiteSource(
+        suite=suite,
+        dialect="honestone",
+        base=document.path.parent,
+        notes=tuple(dict.fromkeys(reading.notes)),
+        losses=tuple(reading.losses),
+        files=(document.path, *reading.files),
+        places={case.id: document.marked.at(("cases", index)) for index, case in enumerate(suite.cases)},
+    )
+
+
+def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterion, ...]:
+    """The criteria that a case's `checks` stand for: weight 1, named by what they ask; `taken` are ids already in use."""
+    criteria = []
+    used = set(taken)
+    for check in checks:
+        requirement = check_in_words(check)
+        first = slug(requirement)
+        id, number = first, 2
+        while id in used:
+            id, number = f"{first}-{number}", number + 1
+        used.add(id)
+        item = Item(id=id, requirement=requirement, check=check, whole=True)
+        criteria.append(Criterion(id=id, requirement=requirement, items=(item,)))
+    return tuple(criteria)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """Criteria from one place of the file, with the path of each, and the gate that is named there."""
+
+    criteria: tuple[Criterion, ...]
+    path: FilePath
+    paths: tuple[FilePath, ...] = ()
+    threshold: Fraction | None = None
+    floor: Fraction | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Inherited:
+    """What the suite gives to each of its cases."""
+
+    part: _Part | None
+    threshold: Fraction | None
+    floor: Fraction | None
+    attempts: int
+    attempt_rule: AttemptRule
+    timeout: float | None
+    setup: tuple[str, ...]
+    teardown: tuple[str, ...]
+    workspace: Workspace | None
+
+
+class _SuiteReading(Reading):
+    """One pass over a suite file, and the files that it names."""
+
+    takes: ClassVar[Mapping[Takes, Taken]] = TAKES
+
+    def __init__(self, marked: Marked, path: Path) -> None:
+        super().__init__(marked)
+        self.base = path.parent
+        self.losses: list[Loss] = []
+        self.files: list[Path] = []
+        self.texts: dict[Path, str] = {}
+        self.parts: dict[Path, _Part | None] = {}
+
+    def problem(self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False) -> None:
+        super().problem(self._named(message, path), path, hint, at_key=at_key)
+
+    def _named(self, message: str, path: FilePath) -> str:
+        """A message about something inside a case begins with the case."""
+        if len(path) < 2 or path[0] != "cases":
+            return message
+        id = self.marked.raw((*path[:2], "id"))
+        named = id is not None and id.strip() and id.isprintable()
+        return (
+            f"case `{cast(str, id).strip()}`: {message}"
+            if named
+            else f"case number {cast(int, path[1]) + 1}: {message}"
+        )
+
+    # ------------------------------------------------------------------------------------------ the suite
+
+    def suite(self) -> Suite:
+        value = self.marked.value
+        if not isinstance(value, dict):
+            raise UsageError(
+                "this is no suite", place=self.marked.at(), hint="a suite has a list of `cases`; `honestone suite new` writes one"
+            )  # fmt: skip
+        self._refuse_newer(value)
+        cases_value = value.get("cases")
+        got = self.fields(SUITE, (), "")
+        if "cases" not in value:
+            self.problem("this suite has no `cases`", ("cases",), "add a list of them, each after `- `")
+        for key in ("threshold", "floor"):
+            if not 0 <= got.get(key, 0) <= 1:
+                self.problem(f"`{key}` is {self.marked.raw((key,))}, but must be from 0 to 100", (key,))
+        inherited = _Inherited(
+            part=got.get("rubric"),
+            threshold=got.get("threshold"),
+            floor=got.get("floor"),
+            attempts=got.get("attempts", 1),
+            attempt_rule=got.get("attempt_rule", AttemptRule.MEAN),
+            timeout=got.get("timeout"),
+            setup=got.get("setup", ()),
+            teardown=got.get("teardown", ()),
+            workspace=got.get("workspace"),
+        )
+        cases = [
+            case
+            for index in range(len(cases_value) if isinstance(cases_value, list) else 0)
+            if (case := self._case(("cases", index), inherited)) is not None
+        ]
+        self._no_id_twice(cases_value)
+        if self.problems:
+            found = sorted(self.problems, key=lambda problem: self.marked.position(problem.path))
+            raise SourceErrors(found)
+        return Suite(
+            cases=tuple(cases),
+            title=got.get("title", ""),
+            artifact=got.get("artifact"),
+            target=got.get("target", TargetSpec()),
+            concurrency=got.get("concurrency"),
+        )
+
+    def _refuse_newer(self, value: Mapping[MapKey, Any]) -> None:
+        """A newer format is refused at once: its keys would only look like mistakes."""
+        version = value.get("suite")
+        if isinstance(version, int | float) and not isinstance(version, bool) and version > SUITE_VERSION:
+            raise UsageError(
+                f"this suite has format version {version}, but this program reads version {SUITE_VERSION}",
+                place=self.marked.at(("suite",)),
+                hint="a newer honestone reads it",
+            )
+        if "suite" not in value:
+            self.notes.append(
+                f"{self.marked.name}: no `suite: {SUITE_VERSION}` line; read as version {SUITE_VERSION}"
+            )
+
+    def _no_id_twice(self, cases: Any) -> None:
+        first: dict[str, FilePath] = {}
+        for index, entry in enumerate(cases if isinstance(cases, list) else ()):
+            path: FilePath = ("cases", index, "id")
+            id = (self.marked.raw(path) or "").strip() if isinstance(entry, dict) else ""
+            if id and id in first:
+                line = self.marked.position(first[id])[0]
+                self.problem(
+                    f"two cases have this id, the first in line {line}", path, "an id names one case in results and choices"
+                )  # fmt: skip
+            first.setdefault(id, path)
+
+    # ------------------------------------------------------------------------------------------ a case
+
+    def _case(self, path: FilePath, suite: _Inherited) -> Case | None:
+        value = value_at(self.marked.value, path)
+        if not isinstance(value, dict):
+            shown = shown_value(value, self.marked.raw(path))
+            self.problem(
+                f"this is {shown}, but a case must be a mapping",
+                path,
+                "write {id: ..., input: ..., rubric: [...]}",
+            )
+            return None
+        before = len(self.problems)
+        got = self.fields(CASE, path, "")
+        if "id" not in value:
+            self.problem("`id` is missing", path, "give it a name that stays: id: greets-back")
+        rubric = self._whole_rubric(path, value, got, suite)
+        if rubric is None or len(self.problems) > before:
+            return None
+        if "input" not in got:
+            self.notes.append(
+                f"{self.marked.at(path)}: case `{got['id']}` has no input: the target is given an empty text"
+            )
+        return Case(
+            id=got["id"],
+            rubric=rubric,
+            messages=got.get("input", ()),
+            reference=got.get("reference"),
+            split=got.get("split"),
+            tags=got.get("tags", ()),
+            timeout=got.get("timeout", suite.timeout),
+            attempts=got.get("attempts", suite.attempts),
+            attempt_rule=got.get("attempt_rule", suite.attempt_rule),
+            setup=(*suite.setup, *got.get("setup", ())),
+            teardown=(*got.get("teardown", ()), *suite.teardown),
+            workspace=got.get("workspace", suite.workspace),
+            skip=got.get("skip"),
+            expect=got.get("expect"),
+        )
+
+    def _whole_rubric(
+        self, path: FilePath, value: Mapping[MapKey, Any], got: Mapping[str, Any], suite: _Inherited
+    ) -> Rubric | None:
+        """Shared rubric, own rubric and checks side by side. The gate is the own one's where it names it, else the shared
+        one's, else the suite's, else the usual one."""
+        own: _Part | None = got.get("rubric")
+        shared, checks = suite.part, got.get("checks", ())
+        if ("rubric" in value and own is None) or ("checks" in value and not checks):
+            return None  # it has been said what is wrong with it
+        if own is None and shared is None and not checks:
+            if "rubric" not in self.marked.value:
+                self.problem(
+                    "there is nothing to judge it by",
+                    path,
+                    "give it a `rubric` or `checks`, or the suite a `rubric`",
+                )
+            return None
+        parts = [part for part in (shared, own) if part is not None]
+        criteria = tuple(criterion for part in parts for criterion in part.criteria)
+        places = [place for part in parts for place in (part.paths or (part.path,) * len(part.criteria))]
+        ids = {criterion.id for top in criteria for criterion, _ in top.walk()}
+        criteria += check_criteria(checks, ids)
+        places += [(*path, "checks", index) for index in range(len(checks))]
+        self._expected_are_there(path, got.get("expect"), criteria)
+        draft = Draft(
+            title=next((part.title for part in (own, shared) if part and part.title), ""),
+            threshold=_first(
+                own.threshold if own else None,
+                shared.threshold if shared else None,
+                suite.threshold,
+                DEFAULT_THRESHOLD,
+            ),
+            floor=_first(
+                own.floor if own else None, shared.floor if shared else None, suite.floor, DEFAULT_FLOOR
+            ),
+            criteria=criteria,
+        )
+
+        def where(inside: FilePath) -> FilePath:
+            if inside[0] == "criteria" and len(inside) > 1:
+                return (*places[cast(int, inside[1])], *inside[2:])
+            for part in (own, shared):
+                if part is not None and getattr(part, str(inside[0]), None) is not None:
+                    return (*part.path, inside[0]) if inside[0] != "criteria" else part.path
+            return inside if self.marked.has(inside) else path
+
+        before = len(self.problems)
+        self.rules(draft, where)
+        if len(self.problems) > before:
+            return None
+        try:
+            return Rubric(title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=criteria)
+        except RubricError:
+            return None  # what is wrong has been told at the same place already
+
+    def _expected_are_there(
+        self, path: FilePath, expect: Expect | None, criteria: tuple[Criterion, ...]
+    ) -> None:
+        known = [criterion.id for top in criteria for criterion, _ in top.walk()]
+        for id in expect.criteria if expect else ():
+            if id not in known:
+                meant = near(id, known)
+                self.problem(
+                    f"`expect` names `{id}`, but there is no such criterion",
+                    next(
+                        key for key in self._keys((*path, "expect")) if self.marked.raw_key(key).strip() == id
+                    ),
+                    f"did you mean `{meant}`?" if meant else f"criteria: {', '.join(known[:10])}",
+                    at_key=True,
+                )
+
+    def _keys(self, path: FilePath) -> list[FilePath]:
+        return [(*path, key) for key in value_at(self.marked.value, path)]
+
+    # ------------------------------------------------------------------------------------------ rubrics and checks
+
+    def part(self, value: Any, path: FilePath, owner: str) -> _Part | None:
+        """The value of `rubric`: a list of criteria, a whole rubric, or a file."""
+        if isinstance(value, list):
+            self.name_texts(value)
+            criteria = self.criteria(value, path, "")
+            if criteria is None:
+                return None
+            return _Part(criteria=criteria, path=path, paths=_entries(path, criteria))
+        if isinstance(value, dict) and "criteria" in value:
+            self.name_texts(value["criteria"])
+            got = self.fields(RUBRIC, path, " of this rubric")
+            criteria = got.get("criteria")
+            if criteria is None:
+                return None
+            return _Part(
+                criteria=criteria,
+                path=path,
+                paths=_entries((*path, "criteria"), criteria),
+                threshold=got.get("threshold"),
+                floor=got.get("floor"),
+                title=got.get("title", ""),
+            )
+        if isinstance(value, dict) and "file" in value:
+            got = self.fields(IN_FILE, path, " of `rubric`")
+            return self._part_of_file(got["file"], (*path, "file")) if "file" in got else None
+        hint = "write a list of criteria: [Names the cause, Says how to fix it]"
+        if isinstance(value, dict):
+            self.problem("this rubric has no `criteria`", path, hint + ", or {file: PATH}", at_key=True)
+        else:
+            seems_a_path = isinstance(value, str) and value.strip().endswith((".yaml", ".yml", ".json"))
+            self.must_be(
+                "rubric", value, path, owner, f"write {{file: {value.strip()}}}" if seems_a_path else hint
+            )
+        return None
+
+    def _part_of_file(self, name: str, path: FilePath) -> _Part | None:
+        found = self._file(name, path)
+        if found is None:
+            return None
+        if found not in self.parts:
+            self.parts[found] = self._read_part(found, name, path)
+        part = self.parts[found]
+        return None if part is None else replace(part, path=path)
+
+    def _read_part(self, file: Path, name: str, path: FilePath) -> _Part | None:
+        from honestone.formats.recognise import read_any_rubric
+        from honestone.formats.rubric_file import RubricSource
+
+        try:
+            source = read_any_rubric(file)
+        except UsageError as error:
+            for wrong in getattr(error, "errors", (error,)):
+                self._problem_elsewhere(wrong, path)
+            return None
+        self.notes += source.notes
+        rubric, is_ours = source.rubric, isinstance(source, RubricSource)
+        if not isinstance(source, RubricSource):
+            self.losses += source.losses
+        if file.parent != self.base and (rubric.has_checks or rubric.has_fixes):
+            self.notes.append(f"{name}: relative paths in its checks and fixes start at the suite's folder")
+        return _Part(
+            criteria=rubric.criteria,
+            path=path,
+            threshold=rubric.threshold if not is_ours or source.marked.has(("threshold",)) else None,
+            floor=rubric.floor if not is_ours or source.marked.has(("floor",)) else None,
+            title=rubric.title,
+        )
+
+    def _problem_elsewhere(self, wrong: UsageError, path: FilePath) -> None:
+        """An error in a file that is named at `path`: it keeps its own place."""
+        self.problems.append(
+            RubricError(
+                wrong.message if wrong.place else self._named(wrong.message, path),
+                path=cast(Any, path), place=wrong.place or self.marked.at(path), hint=wrong.hint,
+            )
+        )  # fmt: skip
+
+    def checks(self, value: Any, path: FilePath, owner: str) -> tuple[Check, ...] | None:
+        if not self._is_filled_list("checks", value, path, owner):
+            return None
+        checks = [
+            self.check(entry, (*path, index), f" number {index + 1}") for index, entry in enumerate(value)
+        ]
+        return tuple(check for check in checks if check) if all(checks) else None
+
+    # ------------------------------------------------------------------------------------------ files beside the suite
+
+    def _file(self, name: str, path: FilePath) -> Path | None:
+        """A file that the suite names, when it is one: never a pipe or device, which could keep us waiting for ever."""
+        file = self.base / name
+        try:
+            if not file.exists():
+                read_text(file)  # says what is missing, with the near match
+            if not file.is_file():
+                raise FileError(f"`{name}` is not a file")
+        except UsageError as error:
+            self._problem_elsewhere(error, path)
+            return None
+        except (OSError, ValueError) as error:
+            self.problem(f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}", path)
+            return None
+        if file not in self.files:
+            self.files.append(file)
+        return file
+
+    def _text_of_file(self, name: str, path: FilePath) -> str | None:
+        file = self._file(name, path)
+        if file is None:
+            return None
+        if file not in self.texts:
+            try:
+                self.texts[file] = read_text(file)
+            except UsageError as error:
+                self._problem_elsewhere(error, path)
+                return None
+        return self.texts[file]
+
+    def path(self, value: Any, path: FilePath, owner: str) -> str | None:
+        text = self.name(value, path, owner)
+        if text is not None and "\0" in text:
+            self.problem(f"`{path[-1]}`{owner} holds a NUL character", path)
+            return None
+        return text
+
+    def paths(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...] | None:
+        if not self._is_filled_list("paths", value, path, owner):
+            return None
+        found = [self.path(entry, (*path, index), owner) for index, entry in enumerate(value)]
+        return tuple(name for name in found if name) if all(found) else None
+
+    def folder(self, value: Any, path: FilePath, owner: str) -> str | None:
+        name = self.path(value, path, owner)
+        if name is None:
+            return None
+        if not (self.base / name).is_dir():
+            is_file = (self.base / name).exists()
+            self.problem(
+                f"`{name}` is a file, but must be a folder" if is_file else f"there is no folder `{name}` beside the suite", path
+            )  # fmt: skip
+            return None
+        return name
+
+    # ------------------------------------------------------------------------------------------ input and reference
+
+    def input(self, value: Any, path: FilePath, owner: str) -> tuple[Message, ...] | None:
+        if isinstance(value, list):
+            if not value:
+                self.problem("`input` is empty", path)
+                return None
+            messages = [self._message((*path, index), index) for index in range(len(value))]
+            return tuple(message for message in messages if message) if all(messages) else None
+        if isinstance(value, dict) and "files" in value:
+            got = self.fields(IN_FILES, path, " of `input`")
+            return self._texts_of_files(got["files"], (*path, "files")) if "files" in got else None
+        if isinstance(value, dict) and "file" not in value:
+            self.must_be("input", value, path, owner)
+            return None
+        text = self.prose(value, path, owner)
+        return None if text is None else (Message("user", text),)
+
+    def _message(self, path: FilePath, index: int) -> Message | None:
+        value = value_at(self.marked.value, path)
+        who = f" of message number {index + 1}"
+        if not isinstance(value, dict):
+            self.problem(
+                f"message number {index + 1} must be a mapping", path, "write {role: user, content: Hello}"
+            )
+            return None
+        got = self.fields(MESSAGE, path, who)
+        for key in ("role", "content"):
+            if key not in value:
+                self.problem(f"`{key}`{who} is missing", path)
+        role, content = got.get("role"), got.get("content")
+        return None if role is None or content is None else Message(role, content)
+
+    def _texts_of_files(self, names: tuple[str, ...], path: FilePath) -> tuple[Message, ...] | None:
+        texts = [self._text_of_file(name, (*path, index)) for index, name in enumerate(names)]
+        if None in texts:
+            return None
+        if len(names) == 1:
+            return (Message("user", cast(str, texts[0])),)
+        blocks = [f"{name}:\n\n{cast(str, text).rstrip()}" for name, text in zip(names, texts, strict=True)]
+        return (Message("user", "\n\n".join(blocks)),)
+
+    def content(self, value: Any, path: FilePath, owner: str) -> str | None:
+        """As `prose`; an answer that was empty is an answer."""
+        return value if value == "" else self.prose(value, path, owner)
+
+    def prose(self, value: Any, path: FilePath, owner: str) -> str | None:
+        """Text exactly as it stands, here or in a file."""
+        if isinstance(value, dict):
+            if "file" not in value:
+                self.must_be("prose", value, path, owner)
+                return None
+            got = self.fields(IN_FILE, path, f" of `{path[-1]}`")
+            return self._text_of_file(got["file"], (*path, "file")) if "file" in got else None
+        return None if self.text(value, path, owner) is None else cast(str, value)
+
+    # ------------------------------------------------------------------------------------------ single values
+
+    def suite_version(self, value: Any, path: FilePath, owner: str) -> int | None:
+        if isinstance(value, int | float) and not isinstance(value, bool) and value == SUITE_VERSION:
+            return SUITE_VERSION
+        self.must_be(
+            "suite-version", value, path, owner, "it is the version of the format, not of your suite"
+        )
+        return None
+
+    def case_id(self, value: Any, path: FilePath, owner: str) -> str | None:
+        id = self.name(value, path, owner)
+        if id is not None and not id.isprintable():
+            self.problem(
+                "`id` holds characters that cannot be shown",
+                path,
+                "it is typed on command lines and stands in reports",
+            )
+            return None
+        return id
+
+    def count(self, value: Any, path: FilePath, owner: str) -> int | None:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            number = self.marked.number(path)
+            if number.denominator == 1 and 1 <= number <= MAX_COUNT:
+                return int(number)
+            if number > MAX_COUNT:
+                self.problem(f"`{path[-1]}` is {self.marked.raw(path)}, but {MAX_COUNT} is the most", path)
+                return None
+        self.must_be("count", value, path, owner)
+        return None
+
+    def seconds(self, value: Any, path: FilePath, owner: str) -> float | None:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if 0 < value <= MAX_SECONDS:
+                return float(value)
+            if value > MAX_SECONDS:
+                self.problem(
+                    f"`{path[-1]}`{owner} is {self.marked.raw(path)}, but {MAX_SECONDS} seconds are the most",
+                    path,
+                )
+                return None
+        self.must_be("seconds", value, path, owner, "write a plain number: timeout: 120")
+        return None
+
+    def _choice(
+        self, takes: Takes, known: tuple[str, ...], value: Any, path: FilePath, owner: str
+    ) -> str | None:
+        if isinstance(value, str) and value in known:
+            return value
+        meant = near(value, known) if isinstance(value, str) else None
+        self.must_be(takes, value, path, owner, f"did you mean `{meant}`?" if meant else None)
+        return None
+
+    def rule(self, value: Any, path: FilePath, owner: str) -> AttemptRule | None:
+        found = self._choice("rule", tuple(AttemptRule), value, path, owner)
+        return None if found is None else AttemptRule(found)
+
+    def split(self, value: Any, path: FilePath, owner: str) -> Split | None:
+        found = self._choice("split", tuple(Split), value, path, owner)
+        return None if found is None else Split(found)
+
+    def output(self, value: Any, path: FilePath, owner: str) -> str | None:
+        return self._choice("output", OUTPUTS, value, path, owner)
+
+    def tags(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...] | None:
+        if not isinstance(value, list):
+            tag = self.name(value, path, owner)
+            return None if tag is None else (tag,)
+        tags = [self.name(entry, (*path, index), " of `tags`") for index, entry in enumerate(value)]
+        return tuple(dict.fromkeys(tag for tag in tags if tag))
+
+    def commands(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...] | None:
+        if not isinstance(value, list):
+            one = self._command_line(value, path)
+            return None if one is None else (one,)
+        if not self._is_filled_list("commands", value, path, owner):
+            return None
+        lines = [self._command_line(entry, (*path, index)) for index, entry in enumerate(value)]
+        return tuple(line for line in lines if line) if all(lines) else None
+
+    def _command_line(self, value: Any, path: FilePath) -> str | None:
+        import shlex
+
+        key = next(str(step) for step in reversed(path) if isinstance(step, str))
+        line = value.strip() if isinstance(value, str) else ""
+        if not line:
+            shown = shown_value(value, self.marked.raw(path))
+            self.problem(f"`{key}` is {shown}, but must be a command line, or a list of them", path)
+            return None
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            self.problem(
+                f"`{key}` cannot be split into words: {str(error).lower()}", path, "quote as in a shell"
+            )
+            return None
+        if not words or not words[0] or "\0" in line:
+            self.problem(f"`{key}` names no program", path)
+            return None
+        return line
+
+    # ------------------------------------------------------------------------------------------ target, workspace, expect
+
+    def target(self, value: Any, path: FilePath, owner: str) -> TargetSpec | None:
+        if isinstance(value, str):
+            use = self.text(value, path, owner)
+            return None if use is None else TargetSpec(use=use)
+        if not isinstance(value, dict):
+            self.must_be("target", value, path, owner)
+            return None
+        got = self.fields(TARGET, path, " of `target`")
+        return TargetSpec(
+            use=got.get("use"),
+            skill=got.get("skill"),
+            timeout=got.get("timeout"),
+            output=got.get("output", "text"),
+        )
+
+    def workspace(self, value: Any, path: FilePath, owner: str) -> Workspace | None:
+        if not isinstance(value, dict):
+            hint = f"write {{copy: {value.strip()}}}" if isinstance(value, str) and value.strip() else None
+            self.must_be("workspace", value, path, owner, hint)
+            return None
+        got = self.fields(WORKSPACE, path, " of `workspace`")
+        if "copy" in value and "git" in value:
+            self.problem(
+                "`workspace` has both `copy` and `git`", (*path, "git"), "take one of them", at_key=True
+            )
+        git, ref = got.get("git", (None, None))
+        return Workspace(copy=got.get("copy"), files=got.get("files", {}), git=git, ref=ref)
+
+    def workspace_files(self, value: Any, path: FilePath, owner: str) -> dict[str, str] | None:
+        if not isinstance(value, dict):
+            self.must_be("files", value, path, owner)
+            return None
+        files: dict[str, str] = {}
+        for here in self._keys(path):
+            name, text = self.marked.raw_key(here), value_at(self.marked.value, here)
+            wrong = unsafe_name(name)
+            if wrong:
+                self.problem(
+                    f"the file name {wrong}",
+                    here,
+                    "names are relative to the workspace: src/main.py",
+                    at_key=True,
+                )
+            elif not isinstance(text, str):
+                self.problem(
+                    f"`{name}` of `files` must be text", here, "put it in quotes", at_key=text is None
+                )
+            else:
+                files[name] = text
+        for name in files:
+            above = next(
+                (str(folder) for folder in PurePosixPath(name).parents if str(folder) in files), None
+            )
+            if above:
+                self.problem(f"`{above}` of `files` is a file and a folder at once", path)
+        return files
+
+    def git(self, value: Any, path: FilePath, owner: str) -> tuple[str, str | None] | None:
+        if isinstance(value, dict):
+            got = self.fields(GIT, path, " of `git`")
+            if "repo" not in value:
+                self.problem("`repo` of `git` is missing", path)
+            repo, ref = got.get("repo"), got.get("ref")
+        else:
+            text = self.text(value, path, owner)
+            repo, ref = split_ref(text) if text is not None else (None, None)
+        if repo is None:
+            return None
+        for what, word in (("repository", repo), ("ref", ref)):
+            # A word with a hyphen in front would be an option of git.
+            if word is not None and (word.startswith("-") or not word.isprintable() or not word):
+                self.problem(f"`{word!r}` is no name of a {what}", path)
+                return None
+        return repo, ref
+
+    def expect(self, value: Any, path: FilePath, owner: str) -> Expect | None:
+        if not isinstance(value, dict) or not value:
+            self.must_be("expect", value, path, owner)
+            return None
+        verdict, score = None, None
+        criteria: dict[str, tuple[Fraction, Fraction]] = {}
+        for here in self._keys(path):
+            key, entry = self.marked.raw_key(here).strip(), value_at(self.marked.value, here)
+            if key == "verdict":
+                if isinstance(entry, str) and entry in VERDICTS:
+                    verdict = entry
+                else:
+                    shown = shown_value(entry, self.marked.raw(here))
+                    self.problem(
+                        f"`verdict` of `expect` is {shown}, but must be one of: {', '.join(VERDICTS)}", here
+                    )
+            else:
+                span = self._span(entry, here, key)
+                if span is not None and key == "score":
+                    score = span
+                elif span is not None:
+                    criteria[key] = span
+        return Expect(verdict=cast(Any, verdict), score=score, criteria=criteria)
+
+    def _span(self, value: Any, path: FilePath, key: str) -> tuple[Fraction, Fraction] | None:
+        try:
+            if not isinstance(value, list) or len(value) != 2:
+                raise ValueError
+            low, high = (self.marked.number((*path, index)) for index in (0, 1))
+        except ValueError:
+            self.problem(f"`{key}` of `expect` must be a range of two numbers", path, f"{key}: [10, 30]")
+            return None
+        if not 0 <= low <= high <= 100:
+            self.problem(f"`{key}` of `expect` must be a range within 0 to 100, the lower end first", path)
+            return None
+        return low / 100, high / 100
+
+    def cases(self, value: Any, path: FilePath, owner: str) -> None:
+        """Only whether they are a list: they are read when all that they inherit is known."""
+        self._is_filled_list("cases", value, path, owner)
+
+
+_SuiteReading.readers = {
+    **Reading.readers,
+    "suite-version": _SuiteReading.suite_version,
+    "case-id": _SuiteReading.case_id,
+    "prose": _SuiteReading.prose,
+    "content": _SuiteReading.content,
+    "path": _SuiteReading.path,
+    "folder": _SuiteReading.folder,
+    "target": _SuiteReading.target,
+    "rubric": _SuiteReading.part,
+    "checks": _SuiteReading.checks,
+    "count": _SuiteReading.count,
+    "rule": _SuiteReading.rule,
+    "seconds": _SuiteReading.seconds,
+    "commands": _SuiteReading.commands,
+    "workspace": _SuiteReading.workspace,
+    "cases": _SuiteReading.cases,
+    "input": _SuiteReading.input,
+    "split": _SuiteReading.split,
+    "tags": _SuiteReading.tags,
+    "expect": _SuiteReading.expect,
+    "output": _SuiteReading.output,
+    "files": _SuiteReading.workspace_files,
+    "git": _SuiteReading.git,
+    "ref": _SuiteReading.name,
+    "paths": _SuiteReading.paths,
+}
+
+
+def _entries(path: FilePath, criteria: tuple[Criterion, ...]) -> tuple[FilePath, ...]:
+    return tuple((*path, index) for index in range(len(criteria)))
+
+
+def _first(*values: Fraction | None) -> Fraction:
+    return next(value for value in values if value is not None)
+
+
+def unsafe_name(name: str) -> str | None:
+    """What is wrong with the path of a file that is to be written into a folder; None when nothing is."""
+    if not name.isprintable() or not name.strip():
+        return "holds characters that cannot be shown" if name.strip() else "is empty"
+    if name.startswith(("/", "~")) or "\\" in name or (len(name) > 1 and name[1] == ":"):
+        return f"`{name}` is not relative"
+    if any(part in ("", ".", "..") for part in name.split("/")):
+        return f"`{name}` leads out of the folder, or is not a plain path"
+    return None
+
+
+def split_ref(text: str) -> tuple[str, str | None]:
+    """`ADDRESS@REF`. The `@` of `git@host:path` and of `ssh://user@host/path` parts no ref."""
+    address, at, ref = text.rpartition("@")
+    if not at or not address or ":" in ref or ("://" in address and "/" not in address.partition("://")[2]):
+        return text, None
+    return address, ref
+
+
+__all__ = ["check_criteria", "read_suite", "split_ref", "unsafe_name"]

@@ -1,0 +1,85 @@
+"""Writing YAML for people: lines of text that read back as exactly the values they were made of."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from typing import Any
+
+from honestone.core.errors import RubricError
+
+
+def entry(lines: list[str]) -> list[str]:
+    """A mapping as an entry of a list."""
+    return ["- " + lines[0], *indent(lines[1:])]
+
+
+def indent(lines: Any) -> list[str]:
+    return ["  " + line if line else "" for line in lines]
+
+
+def text_lines(key: str, text: str) -> list[str]:
+    """A key with a text; several lines stand as they are, below it."""
+    lines = text.removesuffix("\n").split("\n")
+    if "\n" not in text or not _can_stand_as_block(lines):
+        return [f"{key}: {scalar(text)}"]
+    return [f"{key}: {'|' if text.endswith(chr(10)) else '|-'}", *indent(lines)]
+
+
+def _can_stand_as_block(lines: list[str]) -> bool:
+    is_framed = bool(lines[0]) and not lines[0][0].isspace() and bool(lines[-1])
+    return is_framed and all(line.isprintable() and (not line or not line.isspace()) for line in lines)
+
+
+# ---------------------------------------------------------------------------------------------------- scalars
+
+# Words that YAML or one of its older readers takes for something else than text.
+_TAKEN = re.compile(r"true|false|null|yes|no|on|off|y|n", re.IGNORECASE)
+_PLAIN = re.compile(r"(?:\.{0,2}/)?[^\W\d_].*", re.DOTALL)
+
+
+def scalar(text: str) -> str:
+    """A text on a line of its own."""
+    plain = (
+        _PLAIN.fullmatch(text)
+        and text.isprintable()
+        and not _TAKEN.fullmatch(text)
+        and not re.search(r": | #|:$|\s$|^\w+://", text)
+    )
+    return text if plain else quoted(text)
+
+
+def flow(value: Any) -> str:
+    """A value inside braces or brackets."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{flow(str(key))}: {flow(entry)}" for key, entry in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if not isinstance(value, str):
+        return json.dumps(value)
+    return value if scalar(value) == value and not re.search(r"[\[\]{},:]", value) else quoted(value)
+
+
+def quoted(text: str) -> str:
+    """In single quotes where nothing needs an escape, as people write patterns; else in double quotes."""
+    if text.isprintable():
+        return "'" + text.replace("'", "''") + "'" if "\\" in text or '"' in text else f'"{text}"'
+    ascii_only = not text.replace("\n", "").replace("\t", "").isprintable()
+    return json.dumps(text, ensure_ascii=ascii_only).replace("\x7f", "\\u007f")
+
+
+def decimal(number: Fraction) -> str:
+    """A number with all its digits. Raises RubricError when no decimal is exact."""
+    if number.denominator == 1:
+        return str(number.numerator)
+    rest, twos, fives = number.denominator, 0, 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    if rest != 1:
+        raise RubricError(f"{number} cannot be written as a decimal number")
+    places = max(twos, fives)
+    digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
+    return ("-" if number < 0 else "") + digits[:-places] + "." + digits[-places:]

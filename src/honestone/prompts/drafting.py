@@ -1,0 +1,37 @@
+"""The prompt that asks a model to draft the items of a rubric. What the person typed is fenced data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from honestone.core.drafting import Wanted
+from honestone.prompts.filling import load_template
+
+
+def draft_prompt(about: str, wanted: Sequence[Wanted], problems: Sequence[str] = ()) -> str:
+    """`problems` name what was wrong with the first reply when it is asked once more."""
+    said = "\n\n".join(_criterion(one) for one in wanted)
+    complaint = ""
+    if problems:
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        complaint = (
+            f"Your last reply could not be used. What was wrong with it:\n{listed}\nReply again, in full.\n\n"
+        )
+    values = {"about": _fenced(about), "criteria": _fenced(said), "complaint": complaint}
+    return load_template("draft").fill(values)
+
+
+def _criterion(wanted: Wanted) -> str:
+    lines = [f"id: {wanted.id}", f"said: {wanted.name}"]
+    if wanted.description:
+        lines.append(f"described as: {wanted.description}")
+    lines += [f"item already given: {text}" for text in wanted.items]
+    return "\n".join(lines)
+
+
+def _fenced(text: str) -> str:
+    """A fence that the text cannot close."""
+    fence = "````"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"

@@ -1,0 +1,118 @@
+"""A rubric in the making, for people: the table of criteria with weights and items, and the evaluation contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from honestone.core.drafting import MAX_ROUNDS, Draft, formula, method, pass_condition
+from honestone.core.numbers import show_bar, to_points
+from honestone.core.rubric import Criterion, as_written
+from honestone.report.draw import Style, cut, line, pad, width, wrap
+
+SCHEMA: Final = "honestone.rubric-draft/1"
+_WIDEST_NAME: Final = 24
+_STACKED_BELOW: Final = 64  # columns; on narrower pages the items stand under the name
+
+
+def draft_table(draft: Draft, style: Style, columns: int) -> list[str]:
+    """Each criterion with its weight, its items or levels, and how its score comes about."""
+    names = [line(criterion.id) for criterion in draft.criteria]
+    name_width = min(max((width(name) for name in names), default=4), _WIDEST_NAME)
+    if columns < _STACKED_BELOW:
+        return [row for entry in enumerate(draft.criteria, 1) for row in _stacked(*entry, style, columns)]
+    left = 3 + name_width + 2 + 6 + 2
+    out = [
+        style.paint(f"{'#':<3}{pad('Criterion', name_width)}  {'Weight':>6}  Items", "dim"),
+        style.paint(style.glyph("rule") * columns, "dim"),
+    ]
+    for number, criterion in enumerate(draft.criteria, 1):
+        rows = list(_cells(criterion, style, columns - left))
+        name = list(wrap(names[number - 1], name_width))
+        for index in range(max(len(rows), len(name))):
+            first = f"{number:<3}" if index == 0 else "   "
+            called = pad(name[index] if index < len(name) else "", name_width)
+            share = f"{_percent(criterion):>6}" if index == 0 else " " * 6
+            out.append(f"{first}{called}  {share}  {rows[index] if index < len(rows) else ''}".rstrip())
+        out.append("")
+    return out
+
+
+def _stacked(number: int, criterion: Criterion, style: Style, columns: int) -> Iterator[str]:
+    share = f" ({_percent(criterion)})"
+    yield cut(f"{number}. {line(criterion.id)}", max(columns - len(share), 8), style.glyph("more")) + share
+    for row in _cells(criterion, style, columns - 2):
+        yield f"  {row}"
+    yield ""
+
+
+def _percent(criterion: Criterion) -> str:
+    return f"{as_written(criterion.weight):g}%"
+
+
+def _cells(criterion: Criterion, style: Style, columns: int) -> Iterator[str]:
+    if line(criterion.requirement) != line(criterion.id):
+        yield from wrap(line(criterion.requirement), columns)
+    box = "□ " if style.unicode else "[ ] "
+    for item in criterion.items:
+        if item.anchors is not None:
+            for value, text in item.anchors.levels:
+                yield from wrap(line(text), columns, first=f"{as_written(value):>4} = ")
+        else:
+            by_code = " (code)" if item.check is not None else ""
+            yield from wrap(line(item.requirement) + by_code, columns, first=box)
+    for child in criterion.children:
+        yield from wrap(f"{line(child.id)}: {line(child.requirement)}", columns, first="- ")
+    if criterion.items:
+        yield style.paint(f"score = {formula(criterion)}", "dim")
+
+
+def contract_lines(draft: Draft, style: Style, columns: int) -> list[str]:
+    """What will be judged, by which rule and bar: the evaluation contract."""
+    facts = [
+        ("Judged", line(draft.about)),
+        ("Threshold", f"{show_bar(draft.threshold)} of 100"),
+        ("Floor", f"{show_bar(draft.floor)} for every criterion" if draft.floor else "off"),
+        ("Max rounds", str(MAX_ROUNDS)),
+        ("Method", method(draft.criteria)),
+    ]
+    out = [style.paint("Evaluation contract", "bold"), ""]
+    for name, text in facts:
+        out += wrap(text, columns, first=f"{name:<12}")
+    return [
+        *out,
+        "",
+        *draft_table(draft, style, columns),
+        *wrap(pass_condition(draft.threshold, draft.floor), columns, first="Passes when "),
+    ]
+
+
+def draft_document(draft: Draft) -> dict[str, Any]:
+    """The same as JSON values."""
+    return {
+        "schema": SCHEMA,
+        "target": draft.about,
+        "threshold": to_points(draft.threshold),
+        "floor": to_points(draft.floor),
+        "max_rounds": MAX_ROUNDS,
+        "method": method(draft.criteria),
+        "criteria": [_criterion_document(criterion, draft) for criterion in draft.criteria],
+        "pass_condition": pass_condition(draft.threshold, draft.floor),
+    }
+
+
+def _criterion_document(criterion: Criterion, draft: Draft) -> dict[str, Any]:
+    anchors = next((item.anchors for item in criterion.items if item.anchors is not None), None)
+    return {
+        "id": criterion.id,
+        "requirement": criterion.requirement,
+        "weight": as_written(criterion.weight),
+        "items": [
+            {"id": item.id, "requirement": item.requirement, "check": item.check.name if item.check else None}
+            for item in criterion.items
+            if item.anchors is None
+        ],
+        "anchors": {str(as_written(value)): text for value, text in anchors.levels} if anchors else None,
+        "formula": formula(criterion),
+        "from": draft.origins.get(criterion.id),
+    }

@@ -1,0 +1,389 @@
+"""Suite runs as documents: `honestone.report/1`, `honestone.comparison/1` and `honestone.trend/1`, built from events.
+
+Scores are points (0-100), rates and their differences 0-1. JSON numbers are not rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from honestone.core import events
+from honestone.core.attempts import (
+    Attempt,
+    CaseResult,
+    Status,
+    judge_attempt,
+    mean_card,
+    result_of,
+    skipped,
+    target_failed,
+)
+from honestone.core.ballot import ballot_from_plain
+from honestone.core.comparison import Comparison, Pair, Side
+from honestone.core.contract import digest_json
+from honestone.core.events import Event
+from honestone.core.numbers import to_points
+from honestone.core.rubric import from_plain
+from honestone.core.scorecard import Rule, Scorecard, Scorer
+from honestone.core.suite import AttemptRule, Case, case_from_plain
+from honestone.core.suite_result import Rates, judge_suite, rates_of
+from honestone.core.verdict import Verdict
+from honestone.report.documents import Facts, add_notes, judge_states, scorecard_document, usage_document
+
+REPORT = "honestone.report/1"
+COMPARISON = "honestone.comparison/1"
+TREND = "honestone.trend/1"
+
+_TOKENS = (
+    "judge_calls",
+    "cached_calls",
+    "worker_calls",
+    "target_calls",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Ran:
+    """The events of one case: what was produced and what was said, by attempt, and why it was not run."""
+
+    produced: dict[int, Event] = field(default_factory=dict)
+    attempted: dict[int, Event] = field(default_factory=dict)
+    passed_by: Event | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteLog:
+    """A suite run read back from its events: every case, how it went and what it came to."""
+
+    started: Event
+    plain: Mapping[str, Mapping[str, Any]]
+    cases: tuple[Case, ...]
+    results: Mapping[str, CaseResult]
+    attempts: Mapping[str, tuple[Attempt, ...]]
+    ran: Mapping[str, _Ran]
+    scorers: Mapping[str, Scorer]
+    is_cut_short: bool
+    compared: Event | None
+    finished: Event | None
+
+    @property
+    def rates(self) -> Rates:
+        return rates_of(list(self.results.values()))
+
+    @property
+    def verdict(self) -> Verdict:
+        return judge_suite(
+            self.rates, least=Fraction(self.started["min_pass_rate"]), is_cut_short=self.is_cut_short
+        )
+
+    def sides(self) -> dict[str, Side]:
+        """The cases as a comparison sees them."""
+        return {
+            id: Side(status=result.status, score=result.score, is_unstable=result.is_unstable)
+            for id, result in self.results.items()
+        }
+
+
+def read_log(log: Sequence[Event], *, rule: str | None = None) -> SuiteLog:
+    """A run from its events; `rule` combines its votes by another rule than its own."""
+    started = log[0]
+    by_id = {plain["id"]: plain for plain in started["cases"]}
+    rubrics = {key: from_plain(plain) for key, plain in started["rubrics"].items()}
+    scorers = {key: Scorer(rubric, Rule(rule or started["rule"])) for key, rubric in rubrics.items()}
+    ran: dict[str, _Ran] = {plain["id"]: _Ran() for plain in started["cases"]}
+    compared = finished = None
+    for event in log[1:]:
+        kind = event["type"]
+        if kind == events.PRODUCED:
+            ran[event["case"]].produced[event["attempt"]] = event
+        elif kind == events.ATTEMPTED:
+            ran[event["case"]].attempted[event["attempt"]] = event
+        elif kind == events.PASSED_BY:
+            ran[event["case"]].passed_by = event
+        elif kind == events.COMPARED:
+            compared = event
+        elif kind == events.FINISHED:
+            finished = event
+    cases = tuple(case_from_plain(plain, rubrics[plain["rubric"]]) for plain in started["cases"])
+    by_case = {plain["id"]: scorers[plain["rubric"]] for plain in started["cases"]}
+    attempts = {case.id: tuple(_attempts(case, ran[case.id], by_case[case.id])) for case in cases}
+    results = {case.id: _result(case, attempts[case.id], ran[case.id]) for case in cases}
+    cut = any(
+        one.passed_by is not None and results[id].status is Status.SKIPPED and by_id[id].get("skip") is None
+        for id, one in ran.items()
+    )
+    return SuiteLog(
+        started=started, plain=by_id, cases=cases, results=results, attempts=attempts, ran=ran, scorers=by_case,
+        is_cut_short=cut, compared=compared, finished=finished,
+    )  # fmt: skip
+
+
+def _attempts(case: Case, ran: _Ran, scorer: Scorer) -> list[Attempt]:
+    out = []
+    for number in range(1, case.attempts + 1):
+        produced, attempted = ran.produced.get(number), ran.attempted.get(number)
+        if produced is not None and produced.get("error") is not None:
+            out.append(target_failed(number, produced["error"]))
+        elif attempted is not None:
+            card = scorer.card([ballot_from_plain(plain) for plain in attempted["ballots"]])
+            out.append(judge_attempt(number, card, case))
+    return out
+
+
+def _result(case: Case, attempts: Sequence[Attempt], ran: _Ran) -> CaseResult:
+    has_passed = case.stops_at_pass and any(a.status is Status.PASSED for a in attempts)
+    if case.skip is None and (len(attempts) == case.attempts or has_passed):
+        return result_of(attempts, case)
+    if ran.passed_by is not None:
+        return skipped(ran.passed_by["reason"])
+    return skipped(case.skip or "the run ended before it was reached")
+
+
+# ---------------------------------------------------------------------------------------------------------- the report
+
+
+def suite_document(log: Sequence[Event], *, run: str | None, rule: str | None = None) -> dict[str, Any]:
+    """`honestone.report/1` of a run."""
+    found = read_log(log, rule=rule)
+    started, rates, verdict = found.started, found.rates, found.verdict
+    ballots = [
+        ballot_from_plain(plain)
+        for event in log
+        if event["type"] == events.ATTEMPTED
+        for plain in event["ballots"]
+    ]
+    spent = _spent(log)
+    target_calls = spent.get("target_calls", 0)
+    usage = {**usage_document(spent), "target_calls": target_calls}
+    unstable = [case.id for case in found.cases if found.results[case.id].is_unstable]
+    document: dict[str, Any] = {
+        "schema": REPORT,
+        "suite": started["suite"],
+        "artifact": started["artifact"],
+        "target": started["target"],
+        "verdict": str(verdict.outcome),
+        "reasons": list(verdict.reasons),
+        "pass_rate": _number(rates.pass_rate),
+        "pass_rate_interval": None if rates.passes is None else [float(end) for end in rates.passes],
+        "min_pass_rate": float(Fraction(started["min_pass_rate"])),
+        "mean_score": None if rates.mean_score is None else to_points(rates.mean_score),
+        "mean_score_interval": None if rates.scores is None else [to_points(end) for end in rates.scores],
+        "counts": {str(status): count for status, count in rates.counts.items()},
+        "unstable": unstable,
+        "judges": _panel_states(ballots),
+        "flags": _flags(found),
+        "notes": list(started.get("notes", ())),
+        "contract": started["contract_id"],
+        "run": run,
+        "usage": usage,
+        "duration_ms": round(1000 * (found.finished or {}).get("seconds", 0)),
+    }
+    if found.compared is not None:
+        document.update(found.compared["fields"])
+    document["cases"] = [case_document(found, case) for case in found.cases]
+    return document
+
+
+def _spent(log: Sequence[Event]) -> dict[str, Any]:
+    total: dict[str, Any] = {}
+    for event in log:
+        for name, value in event.get("spend", {}).items():
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def _panel_states(ballots: Sequence[Any]) -> list[dict[str, Any]]:
+    """Each judge once: its worst state over all cases, with the first reason and how often it was so."""
+    seen: dict[str, dict[str, Any]] = {}
+    for entry in judge_states(ballots):
+        known = seen.get(entry["id"])
+        if known is None or (known["state"] == "AVAILABLE" and entry["state"] != "AVAILABLE"):
+            seen[entry["id"]] = {"id": entry["id"], "state": entry["state"], "reason": entry["reason"]}
+    return list(seen.values())
+
+
+def _flags(found: SuiteLog) -> list[str]:
+    out = []
+    if found.started.get("mock"):
+        out.append("mock: nobody did this; it tries the wiring only")
+    for case in found.cases:
+        if found.results[case.id].is_unstable:
+            attempts = found.attempts[case.id]
+            passed = sum(1 for attempt in attempts if attempt.status is Status.PASSED)
+            out.append(f"flaky: {case.id} ({passed} of {len(attempts)})")
+    return out
+
+
+def case_document(found: SuiteLog, case: Case) -> dict[str, Any]:
+    """One case: the scorecard of the attempt that stands for it, its own result, and every attempt."""
+    result, ran, attempts = found.results[case.id], found.ran[case.id], found.attempts[case.id]
+    plain = found.plain[case.id]
+    shown = result.shown.number if result.shown is not None else None
+    produced = ran.produced.get(shown, {}) if shown is not None else {}
+    attempted = ran.attempted.get(shown) if shown is not None else None
+    ballots = [ballot_from_plain(b) for b in attempted["ballots"]] if attempted else []
+    output = produced.get("output")
+    facts = Facts(
+        path="output.txt" if output is not None else (found.started["artifact"] or {}).get("path", ""), digest="",
+        contract=plain["contract"], run=None, usage={}, text=output,
+    )  # fmt: skip
+    body = add_notes(scorecard_document(found.scorers[case.id], ballots, facts), ballots)
+    for name in ("schema", "title", "rubric", "artifact", "run", "usage", "has_fixes", "self_evaluated"):
+        body.pop(name, None)
+    if len(attempts) > 1 and case.attempt_rule is AttemptRule.MEAN and any(a.card for a in attempts):
+        _put_means(body, mean_card([attempt.card for attempt in attempts]))
+    durations = [event["duration_ms"] for event in ran.produced.values()]
+    return {
+        "id": case.id,
+        "description": case.description,
+        "status": str(result.status),
+        **body,
+        "verdict": str(result.verdict),
+        "reasons": list(result.reasons),
+        "score": None if result.score is None else to_points(result.score),
+        "interval": [to_points(result.low), to_points(result.high)],
+        "duration_ms": sum(durations),
+        "unstable": result.is_unstable,
+        "shown_attempt": shown,
+        "attempt_rule": str(case.attempt_rule),
+        "attempts": [_attempt_document(attempt, ran) for attempt in attempts],
+        "input": case.input,
+        "reference": case.reference,
+        "output": output,
+        "error": produced.get("error"),
+        "diff": produced.get("diff"),
+        "trace": produced.get("trace"),
+        "tags": list(case.tags),
+        "split": str(case.in_split),
+        "contract": plain["contract"],
+    }
+
+
+def _put_means(body: dict[str, Any], card: Scorecard) -> None:
+    """Criteria show the mean over the attempts; their items are those of the attempt shown."""
+    for entry, line in zip(body["criteria"], card.lines, strict=True):
+        entry["score"] = None if line.score is None else to_points(line.score)
+        entry["interval"] = [to_points(line.low), to_points(line.high)]
+        entry["below_floor"] = line.is_below_floor
+
+
+def _attempt_document(attempt: Attempt, ran: _Ran) -> dict[str, Any]:
+    produced = ran.produced.get(attempt.number, {})
+    return {
+        "attempt": attempt.number,
+        "status": str(attempt.status),
+        "verdict": str(attempt.verdict),
+        "score": None if attempt.score is None else to_points(attempt.score),
+        "interval": [to_points(attempt.low), to_points(attempt.high)],
+        "duration_ms": produced.get("duration_ms", 0),
+        "reasons": list(attempt.reasons),
+        "output": produced.get("output"),
+        "diff": produced.get("diff"),
+        "trace": produced.get("trace"),
+    }
+
+
+def _number(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
+
+
+# ------------------------------------------------------------------------------------------------------- comparisons
+
+
+def sides_of(document: Mapping[str, Any]) -> dict[str, Side]:
+    """The cases of a report as a comparison sees them. Raises KeyError or ValueError when it is no whole report."""
+    return {
+        case["id"]: Side(
+            status=Status(case["status"]),
+            score=None if case["score"] is None else Fraction(repr(case["score"])) / 100,
+            is_unstable=case["unstable"],
+        )
+        for case in document["cases"]
+    }
+
+
+def comparison_document(
+    found: Comparison, verdict: Verdict, *, baseline: str | None, candidate: str | None, notes: Sequence[str] = ()
+) -> dict[str, Any]:  # fmt: skip
+    """`honestone.comparison/1`. `baseline` and `candidate` are run ids."""
+    return {
+        "schema": COMPARISON,
+        "baseline": baseline,
+        "candidate": candidate,
+        "verdict": str(verdict.outcome),
+        "reasons": list(verdict.reasons),
+        "delta": _number(found.delta),
+        "interval": _span(found.interval),
+        "score_delta": None if found.score_delta is None else to_points(found.score_delta),
+        "score_interval": None
+        if found.score_interval is None
+        else [to_points(e) for e in found.score_interval],
+        "p": found.p,
+        "wins": found.wins,
+        "losses": found.losses,
+        "ties": found.ties,
+        "regressions": list(found.regressions),
+        "improvements": list(found.improvements),
+        "missing": list(found.missing),
+        "new": list(found.new),
+        "undecided": list(found.undecided),
+        "unstable": list(found.unstable),
+        "notes": list(notes),
+        "cases": [_pair(pair) for pair in found.pairs],
+    }
+
+
+def _span(span: tuple[Fraction, Fraction] | None) -> list[float] | None:
+    return None if span is None else [float(span[0]), float(span[1])]
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    def side(one: Side) -> dict[str, Any]:
+        from honestone.core.attempts import OUTCOMES
+
+        score = None if one.score is None else to_points(one.score)
+        return {"status": str(one.status), "verdict": str(OUTCOMES[one.status]), "score": score}
+
+    return {
+        "id": pair.id,
+        "baseline": side(pair.baseline),
+        "candidate": side(pair.candidate),
+        "delta": None if pair.delta is None else to_points(pair.delta),
+        "unstable": pair.is_unstable,
+    }
+
+
+def trend_document(reports: Sequence[Mapping[str, Any]], *, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """`honestone.trend/1`: runs in the order given, each with what changed from the one before."""
+    runs = []
+    before: Mapping[str, str] = {}
+    for report in reports:
+        now = {case["id"]: case["status"] for case in report["cases"]}
+        runs.append(
+            {
+                "run": report["run"],
+                "suite": report["suite"]["title"] or report["suite"]["path"],
+                "artifact": report["artifact"],
+                "target": report["target"],
+                "verdict": report["verdict"],
+                "pass_rate": report["pass_rate"],
+                "pass_rate_interval": report["pass_rate_interval"],
+                "mean_score": report["mean_score"],
+                "counts": report["counts"],
+                "regressions": [i for i, s in now.items() if s == "failed" and before.get(i) == "passed"],
+                "improvements": [i for i, s in now.items() if s == "passed" and before.get(i) == "failed"],
+            }
+        )
+        before = now
+    return {"schema": TREND, "runs": runs, "notes": list(notes)}
+
+
+def rubric_key(plain: Mapping[str, Any]) -> str:
+    """The name that cases share a rubric under in the first event."""
+    return digest_json(plain)[7:23]
