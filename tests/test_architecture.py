@@ -88,6 +88,7 @@ ARROWS = {
     "prompts": {"core", "prompts"},
     "formats": {"core", "formats"},
     "report": {"core", "report"},
+    "templates": {"core", "templates"},
     "engine": {"core", "ports", "system", "engine"},
     "adapters": {"core", "ports", "system", "prompts", "adapters"},
     "testing": {"core", "ports", "testing"},

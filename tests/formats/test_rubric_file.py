@@ -415,8 +415,8 @@ def test_reading_a_file(tmp_path: Path) -> None:
 CLEAN = """\
 rubric: 1
 criteria:
-  - {id: accuracy, requirement: Accurate, weight: 60, items: [One thing, Two things, Three things]}
-  - {id: clarity, requirement: Clear, weight: 40}
+  - {id: accuracy, requirement: The facts are right, weight: 60, items: [Names the author, Gives the year, Lists two sources, Quotes the law, Says who paid]}
+  - {id: close, requirement: It ends with a farewell to the reader, weight: 40}
 """
 
 
@@ -436,18 +436,18 @@ def test_a_sound_rubric_has_no_findings() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place", "says"),
     [
-        ("  - {id: clarity, requirement: Clear, weight: 40}\n", "", "2:1", "only one criterion"),
+        ("  - {id: close, requirement: It ends with a farewell to the reader, weight: 40}\n", "", "2:1", "only one criterion"),
         ("weight: 40", "weight: 35", "2:1", "sum to 95"),
         ("weight: 40", "weight: 41.5", "2:1", "sum to 101.5"),
-        (", Three things]", "]", "3:55", "has 2 items"),
-        ("One thing", ", ".join(f"Thing {n}" for n in range(14)), "3:55", "has 16 items"),
+        (", Lists two sources, Quotes the law, Says who paid]", "]", "3:66", "has 2 items"),
+        ("Names the author", ", ".join(f"Names person {n}" for n in range(14)), "3:66", "has 18 items"),
         ("rubric: 1", "rubric: 1\nthreshold: 50", "2:12", "the floor (60) is above the threshold (50)"),
         ("rubric: 1", "rubric: 1\nfloor: 80", "2:8", "the floor (80) is above the threshold (70)"),
         ("rubric: 1", "rubric: 1\nfloor: 0\nthreshold: 0.7", "3:12", "0.7 of 100 points"),
-        ("weight: 40", "weight: 0, required: true", "4:50", "required but weighs 0"),
-        ("id: clarity", "id: check1", "4:10", "`check1` says nothing"),
-        ("id: clarity", "id: r2", "4:10", "`r2` says nothing"),
-        ("[One thing", "[{id: item3, requirement: One thing}", "3:68", "`item3` says nothing"),
+        ("weight: 40", "weight: 0, required: true", "4:80", "required but weighs 0"),
+        ("id: close", "id: check1", "4:10", "`check1` says nothing"),
+        ("id: close", "id: r2", "4:10", "`r2` says nothing"),
+        ("[Names the author", "[{id: item3, requirement: Names the author}", "3:79", "`item3` says nothing"),
     ],
 )
 def test_findings(old: str, new: str, place: str, says: str) -> None:
@@ -461,8 +461,8 @@ def test_findings(old: str, new: str, place: str, says: str) -> None:
 def test_weights_are_looked_at_in_each_group() -> None:
     """Children are weighed among themselves, so their sum is looked at by itself."""
     text = (
-        "rubric: 1\ncriteria:\n  - {id: clarity, requirement: Clear}\n  - id: code\n    criteria:\n"
-        "      - {id: tests, requirement: Tested, weight: 50}\n      - {id: names, requirement: Named, weight: 45}\n"
+        "rubric: 1\ncriteria:\n  - {id: letter, requirement: It opens with a date}\n  - id: code\n    criteria:\n"
+        "      - {id: tests, requirement: A test names it, weight: 50}\n      - {id: names, requirement: It has two names, weight: 45}\n"
     )
     ((where, message),) = findings(text)
     assert (where, "sum to 95" in message) == ("5:5", True)

@@ -278,7 +278,7 @@ _JUDGED = """\
   #     - The first paragraph says what it is and for whom
   #     - No term is used before it is explained
   #     - Every claim is backed by an example, a number or a source
-  #     - Each section answers one question, and its heading says which
+  #     - Each section answers the question that its heading asks
   #     - Nothing is said twice
   # - id: tone
   #   requirement: Plain, factual tone

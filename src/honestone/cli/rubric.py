@@ -9,6 +9,7 @@ import click
 
 from honestone.cli import options as shared
 from honestone.cli.printing import dump, write
+from honestone.cli.rubric_new import new
 from honestone.core.numbers import show_bar
 from honestone.core.rubric import Criterion, Rubric, as_written
 
@@ -16,6 +17,9 @@ from honestone.core.rubric import Criterion, Rubric, as_written
 @click.group("rubric", short_help="Check and show rubrics.")
 def rubric() -> None:
     """Check and show rubrics."""
+
+
+rubric.add_command(new)
 
 
 @rubric.command("check", short_help="Find what is wrong or weak in a rubric.")
@@ -64,19 +68,32 @@ def _count(number: int, one: str, many: str) -> str:
 @rubric.command("show", short_help="Show a rubric as it is understood.")
 @click.argument("path", type=shared.PATH, required=False)
 @click.option("--schema", is_flag=True, help="The JSON Schema of rubric files, for editors.")
+@click.option(
+    "--template", metavar="NAME", help="A shipped rubric instead, as `rubric new --template` writes it."
+)
 @shared.json_option
-def show(path: Path | None, schema: bool, as_json: bool) -> int:
+def show(path: Path | None, schema: bool, template: str | None, as_json: bool) -> int:
     """Show how a rubric is understood: weights as shares, who answers what, every bar."""
     if schema:
         from honestone.formats.schema import rubric_schema
 
         write(dump(rubric_schema()) + "\n")
         return 0
-    if path is None:
-        raise click.UsageError("name a rubric file, or --schema", click.get_current_context())
-    from honestone.formats.rubric_file import read_rubric
+    if (path is None) == (template is None):
+        raise click.UsageError("name a rubric file, or --template, or --schema", click.get_current_context())
+    from honestone.formats.rubric_file import parse_rubric, read_rubric
 
-    found = read_rubric(path).rubric
+    if template is not None:
+        from honestone.templates import template_text
+
+        text = template_text(template)
+        if not as_json:
+            write(text)
+            return 0
+        path, found = Path(f"{template}.yaml"), parse_rubric(text, f"{template}.yaml").rubric
+    else:
+        assert path is not None
+        found = read_rubric(path).rubric
     if as_json:
         from honestone.core.rubric import to_plain
 

@@ -105,7 +105,7 @@ def library() -> tuple[Library, ...]:
 
 
 def _list_templates(as_json: bool) -> int:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for one in library():
         items = [item for _, item in one.rubric.questions()]
         rows.append({
@@ -364,7 +364,7 @@ def make_model(name: str) -> Model | str:
 
     judge = make_judge(name, Wiring(cwd=Path.cwd(), settings=settings_here(), person=lambda: None))
     if isinstance(judge, AbsentJudge):
-        return str(judge.identity.get("reason") or "it is not installed")
+        return "it is not there: `honestone doctor` says how to get it"
     if type(judge) is not PromptedJudge or name.startswith("agent:"):
         raise UsageError(
             f"the judge `{name}` is no model, so it cannot draft a rubric",

@@ -110,4 +110,7 @@ def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
 
 
 def _is_prose(document: Document) -> bool:
-    return not document.is_lines and not isinstance(document.value, dict | list)
+    """Neither YAML nor JSON, nor anything else that a reader knows (TOML)."""
+    if document.is_lines or isinstance(document.value, dict | list):
+        return False
+    return not any(reader.signs(document) for reader in readers())

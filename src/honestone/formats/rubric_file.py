@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from honestone.core.errors import FileError, RubricError
-from honestone.core.numbers import ONE, ZERO, exact
+from honestone.core.numbers import ONE, exact
 from honestone.core.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
@@ -43,6 +43,7 @@ from honestone.formats.fields import (
     near,
     unknown_key_hint,
 )
+from honestone.formats.findings import Finding, find
 from honestone.formats.marked import Marked, parse_marked, read_text
 from honestone.formats.nodes import MapKey, scalar
 
@@ -66,15 +67,6 @@ class RubricFileErrors(RubricError):
         first = errors[0]
         super().__init__(first.message, path=first.path, place=first.place, hint=first.hint)
         self.errors = errors
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """Something that is allowed but rarely meant."""
-
-    place: str
-    message: str
-    suggestion: str
 
 
 def read_rubric(path: Path) -> RubricSource:
@@ -730,98 +722,4 @@ def _is_prose(text: str, name: str) -> bool:
 
 def rubric_findings(source: RubricSource) -> list[Finding]:
     """What `rubric check` remarks on: allowed, but rarely meant."""
-    found: list[Finding] = []
-    rubric, marked = source.rubric, source.marked
-
-    def tell(path: FilePath, message: str, suggestion: str, *, at_key: bool = False) -> None:
-        found.append(
-            Finding(
-                place=marked.key_at(path) if at_key else marked.at(path),
-                message=message,
-                suggestion=suggestion,
-            )
-        )
-
-    _bar_findings(rubric, marked, tell)
-    if len(rubric.criteria) < 2:
-        tell(
-            ("criteria",),
-            "there is only one criterion",
-            "split it: a second one shows what is weak, and the mean hides less",
-            at_key=True,
-        )
-    _group_findings(rubric.criteria, ("criteria",), marked, tell)
-    return found
-
-
-def _bar_findings(rubric: Rubric, marked: Marked, tell: Callable[..., None]) -> None:
-    floor, threshold = as_written(rubric.floor * 100), as_written(rubric.threshold * 100)
-    if rubric.floor > rubric.threshold:
-        tell(
-            ("floor",) if marked.has(("floor",)) else ("threshold",),
-            f"the floor ({floor}) is above the threshold ({threshold}), so the threshold decides nothing",
-            "lower `floor`, or raise `threshold` above it",
-        )
-    for name, bar in (("threshold", threshold), ("floor", floor)):
-        if 0 < bar <= 1:
-            tell((name,), f"`{name}` is {bar} of 100 points", f"for {bar * 100:g}% write {bar * 100:g}")
-
-
-def _group_findings(
-    group: tuple[Criterion, ...], path: FilePath, marked: Marked, tell: Callable[..., None]
-) -> None:
-    total = sum((criterion.weight for criterion in group if not criterion.is_penalty), ZERO)
-    if len(group) > 1 and 90 <= total <= 110 and not 99 <= total <= 101:
-        tell(
-            path,
-            f"the weights of these criteria look like percent, but sum to {as_written(total)}",
-            "let them sum to 100, or use small relative weights like 3, 2, 1",
-            at_key=True,
-        )
-    for index, criterion in enumerate(group):
-        here = (*path, index)
-        _criterion_findings(criterion, here, marked, tell)
-        _group_findings(criterion.children, (*here, "criteria"), marked, tell)
-
-
-def _criterion_findings(
-    criterion: Criterion, here: FilePath, marked: Marked, tell: Callable[..., None]
-) -> None:
-    name = f"criterion `{criterion.id}`"
-    if criterion.required and criterion.weight == 0:
-        tell(
-            (*here, "required"),
-            f"{name} is required but weighs 0",
-            "give it a weight, so that the score shows it too",
-            at_key=True,
-        )
-    count = len(criterion.items)
-    if marked.has((*here, "items")) and not 3 <= count <= 15:
-        few = count < 3
-        tell(
-            (*here, "items"),
-            f"the checklist of {name} has {count} item{'s' if count != 1 else ''}",
-            "write 5 to 10: few items make coarse scores"
-            if few
-            else "split the criterion: judges lose track of long lists",
-            at_key=True,
-        )
-    _id_finding(criterion.id, here, marked, tell)
-    for index, item in enumerate(criterion.items):
-        if not item.whole:
-            _id_finding(item.id, (*here, "items", index), marked, tell)
-
-
-_SAYS_NOTHING = re.compile(
-    r"(?:check|item|criterion|criteria|crit|rule|test|req|requirement|question|point|id|[a-z])?[-_ .]?\d*",
-    re.IGNORECASE,
-)
-
-
-def _id_finding(id: str, here: FilePath, marked: Marked, tell: Callable[..., None]) -> None:
-    if marked.has((*here, "id")) and _SAYS_NOTHING.fullmatch(id):
-        tell(
-            (*here, "id"),
-            f"the id `{id}` says nothing",
-            "name what is asked: reports and replies show the id",
-        )
+    return find(source.rubric, source.marked)

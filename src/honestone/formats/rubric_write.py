@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from honestone.core.errors import RubricError
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, slug
 from honestone.formats.fields import VERSION
 from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
 
-_INLINE = 90
+INLINE = 90
 """Checks and anchors up to this long stand on one line."""
 
 
@@ -24,13 +25,13 @@ def dump_rubric(rubric: Rubric) -> str:
         f"floor: {decimal(rubric.floor * 100)}",
         "criteria:",
     ]
-    alike = Counter(slug(criterion.requirement) for criterion, _ in rubric.walk())
     for criterion in rubric.criteria:
-        lines += indent(entry(list(criterion_lines(criterion, alike))))
+        lines += indent(entry(list(criterion_lines(criterion))))
     return "\n".join(lines) + "\n"
 
 
-def criterion_lines(criterion: Criterion, alike: Counter[str]) -> Iterator[str]:
+def criterion_lines(criterion: Criterion) -> Iterator[str]:
+    """A criterion as a mapping, line by line."""
     own, listed = _own_and_listed(criterion)
     yield f"id: {scalar(criterion.id)}"
     if not criterion.children or criterion.requirement != criterion.id:
@@ -58,7 +59,7 @@ def criterion_lines(criterion: Criterion, alike: Counter[str]) -> Iterator[str]:
     if criterion.children:
         yield "criteria:"
         for child in criterion.children:
-            yield from indent(entry(list(criterion_lines(child, alike))))
+            yield from indent(entry(list(criterion_lines(child))))
 
 
 def _own_and_listed(criterion: Criterion) -> tuple[Item | None, tuple[Item, ...]]:
@@ -105,7 +106,7 @@ def _marking(item: Item) -> Iterator[str]:
 def _anchors(anchors: Anchors) -> Iterator[str]:
     levels = [(decimal(value), text) for value, text in anchors.levels]
     inline = "anchors: {" + ", ".join(f"{value}: {flow(text)}" for value, text in levels) + "}"
-    if len(inline) <= _INLINE:
+    if len(inline) <= INLINE:
         yield inline
         return
     yield "anchors:"
@@ -113,18 +114,30 @@ def _anchors(anchors: Anchors) -> Iterator[str]:
         yield f"  {value}: {scalar(text)}"
 
 
+def check_pairs(check: Check) -> list[tuple[str, Any]]:
+    """The keys of a check as a mapping."""
+    return [(check.name, check.value if check.value is not None else True), *check.options.items()]
+
+
+def check_lines(check: Check) -> list[str]:
+    """A check as a mapping, over several lines."""
+    lines: list[str] = []
+    for key, value in check_pairs(check):
+        if isinstance(value, str):
+            lines += text_lines(flow(key), value)
+        else:
+            lines.append(f"{flow(key)}: {flow(value)}")
+    return lines
+
+
 def _check(check: Check) -> Iterator[str]:
     if check.value is None and not check.options:
         yield f"check: {check.name}"
         return
-    pairs = [(check.name, check.value if check.value is not None else True), *check.options.items()]
+    pairs = check_pairs(check)
     inline = "check: {" + ", ".join(f"{flow(key)}: {flow(value)}" for key, value in pairs) + "}"
-    if len(inline) <= _INLINE:
+    if len(inline) <= INLINE:
         yield inline
         return
     yield "check:"
-    for key, value in pairs:
-        if isinstance(value, str):
-            yield from indent(text_lines(flow(key), value))
-        else:
-            yield f"  {flow(key)}: {flow(value)}"
+    yield from indent(check_lines(check))

@@ -506,7 +506,8 @@ class _SuiteReading(Reading):
 
     def content(self, value: Any, path: FilePath, owner: str) -> str | None:
         """As `prose`; an answer that was empty is an answer."""
-        return value if value == "" else self.prose(value, path, owner)
+        is_blank = isinstance(value, str) and not value.strip()
+        return cast(str, value) if is_blank else self.prose(value, path, owner)
 
     def prose(self, value: Any, path: FilePath, owner: str) -> str | None:
         """Text exactly as it stands, here or in a file."""

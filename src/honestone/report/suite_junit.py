@@ -11,6 +11,7 @@ from honestone.report.suite_words import (
     cases_of,
     findings_of,
     first_reason,
+    quoting_output,
     reasons_of,
     status_of,
     suite_name,
@@ -59,7 +60,7 @@ def _case(case: Doc, suite: str) -> Case:
 def _details(case: Doc) -> Iterable[str]:
     """Reasons, items that are not met or not answered, attempts, and the beginning of the output."""
     yield from reasons_of(case)
-    for criterion, item in findings_of(case):
+    for criterion, item in findings_of(quoting_output(case)):
         said = (
             "not answered" if is_unanswered(item) else "penalty" if criterion.get("is_penalty") else "not met"
         )

@@ -23,6 +23,7 @@ from honestone.report.suite_words import (
     judged_count,
     judges_of,
     needs_words,
+    quoting_output,
     rate_words,
     reasons_of,
     source_words,
@@ -156,7 +157,7 @@ def _detail(case: Doc) -> str:
     return page([
         f"<details><summary><code>{name}</code> {status_of(case)}</summary>",
         bullets(lines),
-        *findings(case, "###"),
+        *findings(quoting_output(case), "###"),
         "</details>",
     ]).rstrip("\n")  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -30,6 +29,7 @@ from honestone.report.suite_words import (
     judged_count,
     judges_of,
     needs_words,
+    quoting_output,
     rate_words,
     reasons_of,
     source_words,
@@ -133,7 +133,7 @@ def _details(case: Doc, style: Style, *, reasons_from: int) -> list[str]:
     if len(reasons) > MOST_REASONS:
         lines.append(f"    and {len(reasons) - MOST_REASONS:,} more reasons")
     inner = replace(style, width=style.columns - 4)
-    for section in findings(case, inner):
+    for section in findings(quoting_output(case), inner):
         lines += ["    " + one for one in section]
     attempts = case.get("attempts") or ()
     if len(attempts) > 1:
@@ -189,7 +189,7 @@ def _rate_line(doc: Doc, style: Style, look: str) -> str:
     rate, interval = doc.get("pass_rate"), doc.get("pass_rate_interval")
     if rate is None and not interval:
         return "n/a: no case was judged"
-    low, high = (exact(end) * 100 for end in (interval or (rate, rate)))
+    low, high = (exact(end) * 100 for end in (interval or (rate or 0, rate or 0)))
     told = "  ".join(
         part
         for part in (rate_words(rate, interval), f"{passed:,} of {judged:,} passed", needs_words(doc))

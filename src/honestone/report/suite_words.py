@@ -197,6 +197,21 @@ def findings_of(case: Doc) -> list[tuple[Doc, Doc]]:
     ]
 
 
+def quoting_output(case: Doc) -> Doc:
+    """The case, its quotes saying that they come from the output of a target, not from an artifact."""
+    criteria = [
+        {
+            **criterion,
+            "items": [
+                {**item, "evidence": [{**quote, "of": "output"} for quote in item.get("evidence") or ()]}
+                for item in criterion.get("items") or ()
+            ],
+        }
+        for criterion in case.get("criteria") or ()
+    ]
+    return {**case, "criteria": criteria}
+
+
 def text_of(value: Any) -> str:
     """An input, output or reference as text: messages as `role: content` blocks, other values as JSON."""
     if value is None:

@@ -109,8 +109,9 @@ def scale_words(item: Doc) -> str:
 
 
 def evidence_words(quote: Doc) -> str:
-    """Where a quote stands: in the artifact, not in it, or not looked up."""
-    return {True: "in the artifact", False: "NOT in the artifact", None: ""}[quote.get("found")]
+    """Where a quote stands: in the artifact (or what `of` names), not in it, or not looked up."""
+    text = quote.get("of", "artifact")
+    return {True: f"in the {text}", False: f"NOT in the {text}", None: ""}[quote.get("found")]
 
 
 def suggestions(item: Doc) -> list[tuple[str, str]]:

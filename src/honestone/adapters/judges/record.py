@@ -2,12 +2,14 @@
 
 A row may name what it belongs to with `artifact` (a path or a digest) or `digest`; a row that names nothing holds for
 every artifact. One file may hold rows for many artifacts; two rows for one are refused.
+
+A row may also be a graded PaperBench tree (nodes with `id`, `score` and `sub_tasks`): its leaves are the answers, by id.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from honestone.core.question import Question
 from honestone.ports import CallFailed, Reply, Request
 
 _HINT = "record:FILE takes JSON, or one JSON object a line, in the shape that script judges print"
+_TREE_HINT = "of a PaperBench tree record: takes a graded one: every leaf with its own id and a score"
 
 
 class RecordJudge:
@@ -72,20 +75,72 @@ def _rows(text: str, path: Path) -> list[tuple[str, str]]:
     except ValueError:
         whole = None
     if isinstance(whole, dict):
-        return [(_name(whole), text)]
+        return [(_name(whole), _as_answers(whole, path) if _is_tree(whole) else text)]
     if isinstance(whole, list):
         # Rows of a list are cut out again as text, so that a damaged row is still read by the one strict reader.
-        return [(_name(row), json.dumps(row, default=repr)) for row in whole]
+        return [
+            (_name(row), _as_answers(row, path) if _is_tree(row) else json.dumps(row, default=repr))
+            for row in whole
+        ]
     rows = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                rows.append((_name(load_strict(line)), line))
+                row = load_strict(line)
             except ValueError as error:
                 raise FileError(f"no JSON: {error}", place=f"{path}:{number}", hint=_HINT) from None
+            rows.append((_name(row), _as_answers(row, path) if _is_tree(row) else line))
     if not rows:
         raise FileError(f"{str(path)!r} holds no recorded answers", hint=_HINT)
     return rows
+
+
+def _is_tree(row: Any) -> bool:
+    return isinstance(row, dict) and "criteria" not in row and isinstance(row.get("sub_tasks"), list)
+
+
+def _as_answers(tree: Mapping[str, Any], path: Path) -> str:
+    """The leaves of a graded tree in the shape that script judges print.
+
+    `score` answers a yes/no question too, when it is 0 or 1. A leaf without a valid score has no answer, which is no 0.
+    Inner nodes' scores are not read: the rubric adds up.
+    """
+    answers: dict[str, Any] = {}
+    is_graded = False
+    for leaf in _leaves(tree):
+        id = leaf.get("id")
+        if not isinstance(id, str):
+            raise FileError(
+                f"{str(path)!r}: a leaf of the tree has no id, or one that is no text", hint=_TREE_HINT
+            )
+        if id in answers:
+            raise FileError(f"{str(path)!r}: two leaves of the tree have the id {id!r}", hint=_TREE_HINT)
+        score = leaf.get("score")
+        is_graded |= score is not None
+        is_valid = score is not None and leaf.get("valid_score", True) is True
+        answers[id] = {"score": score, "suggestion": _why_not(leaf)} if is_valid else None
+    if not is_graded:
+        raise FileError(f"{str(path)!r} is a tree without recorded scores", hint=_TREE_HINT)
+    return json.dumps({"criteria": answers}, default=repr)
+
+
+def _why_not(leaf: Mapping[str, Any]) -> str | None:
+    """Why a leaf is not fully met, where the grader said so."""
+    explanation = leaf.get("explanation")
+    return explanation if isinstance(explanation, str) and leaf.get("score") != 1 else None
+
+
+def _leaves(tree: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """In reading order, without recursion: how deep a file is nested is up to whoever wrote it."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        below = node.get("sub_tasks")
+        children = [child for child in below if isinstance(child, dict)] if isinstance(below, list) else []
+        if children:
+            waiting += reversed(children)
+        else:
+            yield node
 
 
 def _name(row: Any) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Final
 
-from honestone.core.artifact import as_text
 from honestone.core.checks import visible
 from honestone.core.trace import ToolCall, Trace
 from honestone.ports import Output, Usage
@@ -29,8 +28,9 @@ def as_output(data: bytes, *, is_json: bool, duration_ms: int = 0) -> Output:
     """The bytes that a target wrote, as an output or as the error that they are."""
     if len(data) > OUTPUT_LIMIT:
         return Output(text="", error=TOO_LONG, duration_ms=duration_ms)
-    text = as_text(data)
-    if text is None:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
         return Output(text="", error=NOT_TEXT, duration_ms=duration_ms)
     if not is_json:
         return Output(text=text, duration_ms=duration_ms)

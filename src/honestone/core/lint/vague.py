@@ -22,7 +22,7 @@ class _Family:
 
 def _english(words: str, instead: str, *, weak: bool = False) -> _Family:
     listed = "|".join(re.escape(word.strip()).replace(r"\ ", r"[\s-]+") for word in words.split(","))
-    return _Family(re.compile(rf"(?<![\w-])(?:{listed})(?![\w-])", re.IGNORECASE), instead, weak)
+    return _Family(re.compile(rf"(?<![\w-])(?:{listed})(?![\w-]|\s+(?:language|logs?\b))", re.IGNORECASE), instead, weak)
 
 
 def _korean(words: str, instead: str) -> _Family:
@@ -88,7 +88,7 @@ FAMILIES: Final = (
         weak=True,
     ),
     _english(
-        "robust, robustly, scalable, maintainable, flexible, clean code, cleanly, efficient, efficiently, fast, quick, quickly, performant, reliable, reliably, modern, idiomatic",
+        "robust, robustly, scalable, maintainable, flexible, clean code, cleanly, efficient, efficiently, fast, quick, quickly, performant, reliable, reliably, idiomatic",
         'name a test that decides: "Handles an empty input", "Answers within 200 ms for 1000 rows", "No function has more than 40 lines"',
         weak=True,
     ),

@@ -93,7 +93,7 @@ def gated(
     """
     if not any(criterion.weight > 0 for criterion in criteria):
         return None
-    bar = _implied(criteria) if threshold is None else threshold
+    bar = implied_floor(criteria) if threshold is None else threshold
     try:
         return Rubric(criteria=unique_ids(criteria), threshold=bar, floor=ZERO, title=title)
     except RubricError as error:
@@ -101,7 +101,7 @@ def gated(
         return None
 
 
-def _implied(criteria: Sequence[Criterion]) -> Fraction:
+def implied_floor(criteria: Sequence[Criterion]) -> Fraction:
     """The mean of criteria that are all at their floors: where every floor is met this is met too, so it decides
     nothing more; but it is the right bar where only the mean is looked at."""
     total = sum((c.weight for c in criteria), ZERO)
@@ -146,6 +146,6 @@ def settle(walk: Walk, *others: Walk) -> None:
 
 
 __all__ = [
-    "FROM_0_TO_1", "MAJORITY", "as_text", "check_criterion", "check_item", "checklist", "distinct", "expected_answer", "gated",
+    "FROM_0_TO_1", "MAJORITY", "as_text", "check_criterion", "check_item", "checklist", "distinct", "expected_answer", "gated", "implied_floor",
     "settle", "sound_check", "undecided",
 ]  # fmt: skip

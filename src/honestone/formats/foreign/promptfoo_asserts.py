@@ -22,6 +22,7 @@ from honestone.formats.foreign.judged import (
     MAJORITY,
     as_text,
     check_criterion,
+    implied_floor,
     sound_check,
 )
 from honestone.formats.marked import parse_marked
@@ -387,13 +388,15 @@ _OWN_KEYS: Final = ("type", "value", "threshold", "weight", "metric", "metricOnl
                     "transform", "contextTransform", "description")  # fmt: skip
 
 
-def read_assertions(at: Taking, *, gates: bool, fill: Fill, beside: Beside) -> list[Criterion]:
+def read_assertions(
+    at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int = 0
+) -> list[Criterion]:
     """A list of assertions. `gates`: each has to pass; else a threshold of the test is what counts."""
     if not isinstance(at.value, list):
         at.walk.problem(f"`assert` must be a list of assertions, not {shown(at.value)}", at.path)
         return []
     found = (
-        read_assertion(Taking(at.walk, (*at.path, index)), gates=gates, fill=fill, beside=beside)
+        read_assertion(Taking(at.walk, (*at.path, index)), gates=gates, fill=fill, beside=beside, depth=depth)
         for index in range(len(at.value))
     )
     return [criterion for criterion in found if criterion is not None]
@@ -472,14 +475,14 @@ def _set(at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int) -> 
     below = at.below("assert")
     at.close("an assert-set")
     each = gates and threshold is None and weight > 0
-    children = read_assertions(below, gates=each, fill=fill, beside=beside)
+    children = read_assertions(below, gates=each, fill=fill, beside=beside, depth=depth + 1)
     if not children:
         return None
     if not any(child.weight > 0 for child in children):
         at.walk.note("a set whose assertions all have weight 0 is left out: it decides nothing")
         return None
     id = metric or "assert-set"
-    floor = threshold if gates and weight > 0 else None
+    floor = (implied_floor(children) if threshold is None else threshold) if gates and weight > 0 else None
     words = metric or f"{'enough' if threshold is not None else 'all'} of {len(children)} assertions"
     return Criterion(id=id, requirement=words, weight=weight, floor=floor, children=tuple(children))
 

@@ -1,0 +1,132 @@
+"""`PROVIDER:MODEL` and settings names: a target that is a model API, asked with the case's input as its prompt.
+
+A skill stands before the task, between fences that its text cannot close. Another artifact is the prompt itself: the input
+takes the place of `{{input}}` in it, else it follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from honestone.core.artifact import Version
+from honestone.core.skill import SKILL_FILE, Skill
+from honestone.core.suite import Case, as_prompt
+from honestone.core.trace import Trace
+from honestone.ports import CallFailed, Completion, Model, Output, Prompt, Task, Usage
+
+INPUT_PLACE: Final = "{{input}}"
+_WAITS: Final = (2.0, 8.0)
+_LONGEST_WAIT: Final = 60.0
+
+
+class ModelTarget:
+    """`waits` are the pauses before a call that may work later is made once more."""
+
+    def __init__(self, model: Model, *, timeout: float, waits: Sequence[float] = _WAITS) -> None:
+        self._model = model
+        self._timeout = timeout
+        self._waits = tuple(waits)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {**self._model.identity, "layout": 1}
+
+    def refuse(self, cases: Sequence[Case]) -> None:
+        """A model that is not there is told when it is first asked."""
+
+    async def run(self, task: Task) -> Output:
+        timeout = task.timeout or self._timeout
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(timeout):
+                completion = await self._asked(prompt_for(task))
+        except TimeoutError:
+            return _failed(f"no output within {timeout:g} s", started)
+        except CallFailed as failed:
+            return _failed(failed.reason, started)
+        if completion.cut:
+            return _failed("its reply was cut off at the length limit", started, completion.usage)
+        usage = completion.usage
+        return Output(
+            text=completion.text,
+            duration_ms=_since(started),
+            usage=usage,
+            trace=Trace(
+                tool_calls=(),  # it was given none
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                usd=usage.usd,
+                skill_loaded=task.skill is not None,
+            ),
+        )
+
+    async def _asked(self, prompt: Prompt) -> Completion:
+        for wait in self._waits:
+            try:
+                return await self._model.complete(prompt)
+            except CallFailed as failed:
+                if not failed.retryable:
+                    raise
+                await asyncio.sleep(min(failed.retry_after or wait, _LONGEST_WAIT))
+        return await self._model.complete(prompt)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+def _failed(why: str, started: float, usage: Usage | None = None) -> Output:
+    return Output(text="", error=why, duration_ms=_since(started), usage=usage or Usage())
+
+
+def _since(started: float) -> int:
+    return int((time.monotonic() - started) * 1000)
+
+
+# ----------------------------------------------------------------------------------------------------------- prompts
+
+
+def prompt_for(task: Task) -> Prompt:
+    """A leading system message is the system prompt; the attempt is the draw, for models that have a seed."""
+    first = task.messages[0] if task.messages else None
+    system = (
+        first.content if first is not None and first.role == "system" and len(task.messages) > 1 else None
+    )
+    asked = as_prompt(task.messages[1:] if system is not None else task.messages) if task.messages else ""
+    if task.skill is not None:
+        text = f"{skill_text(task.skill)}\n\n{asked}"
+    elif task.version is not None and not task.isolated:
+        text = _with_artifact(task.version, asked)
+    else:
+        text = asked
+    return Prompt(text=text, system=system, draw=task.attempt - 1)
+
+
+def _with_artifact(version: Version, asked: str) -> str:
+    text = (
+        "\n\n".join(_fenced(*file) for file in version.texts.items()) if version.is_folder else version.text
+    )
+    if INPUT_PLACE in text:
+        return text.replace(INPUT_PLACE, asked)
+    return f"{text.rstrip()}\n\n{asked}" if asked else text
+
+
+def skill_text(skill: Skill) -> str:
+    """All Markdown files of a skill, SKILL.md first, each between fences."""
+    pages = {path: text for path, text in skill.version.texts.items() if path.lower().endswith(".md")}
+    order = sorted(pages, key=lambda path: (path != SKILL_FILE, path))
+    opening = (
+        f"You have the skill `{skill.name}`. Its files stand between fences below; use it where it helps with the task "
+        "that follows them."
+    )
+    return "\n\n".join([opening, *(_fenced(path, pages[path]) for path in order), "The task:"])
+
+
+def _fenced(name: str, text: str) -> str:
+    """A fence longer than any run of its sign in the text: nothing inside can close it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}markdown {name}\n{text.rstrip()}\n{fence}"

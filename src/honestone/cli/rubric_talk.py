@@ -1,0 +1,611 @@
+"""The conversation of `rubric new`: what is judged and what matters, a draft until it is accepted, the bars.
+
+Each step asks only what has not been answered, and after every key the answers are on disk: so the conversation can
+be left anywhere and goes on there. One question is one page of the terminal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from honestone.cli.form import _HANGUL, Page, _run, editor, fitted
+from honestone.cli.rubric_kept import Answers, Kept, draft_from, is_complete, with_bars
+from honestone.cli.rubric_new import NO_MODEL, found_model, proposed_by, rubric_text
+from honestone.cli.terminal import Terminal, others_held_back
+from honestone.core.drafting import (
+    FEWEST_CRITERIA,
+    FEWEST_ITEMS,
+    LEVELS,
+    WHY_FLOOR,
+    WHY_TWO,
+    Draft,
+    Library,
+    Wanted,
+    find_criterion,
+    parse_many,
+    parse_wanted,
+    parse_weight,
+    shortage,
+    suggested_template,
+    vague_criterion,
+    vague_word,
+    weights_problem,
+)
+from honestone.core.errors import HonestoneError
+from honestone.core.numbers import exact, show_bar
+from honestone.core.rubric import Criterion
+from honestone.report.draw import clean, clusters, line, width, wrap
+from honestone.report.rubric_draft import draft_table
+
+_WIDEST: Final = 100
+_LONGEST_TEXT: Final = 4000
+_STEPS: Final = {1: "what is judged, and what matters", 2: "the draft", 3: "the bars"}
+
+
+class PutOff(Exception):
+    """The person ended it with Ctrl-D: the answers are kept."""
+
+
+async def converse(said: Answers, kept: Kept, judge: str | None, library: Sequence[Library]) -> Draft:
+    """The rubric that the person accepted. Raises NoTerminal where there is none, PutOff when they leave."""
+    with others_held_back(), Terminal() as terminal:
+        talk = Talk(terminal, kept, library, said, judge)
+        return await talk.run()
+
+
+class Talk:
+    """One conversation. Every method asks one thing and notes the answer."""
+
+    def __init__(
+        self, terminal: Terminal, kept: Kept, library: Sequence[Library], said: Answers, judge: str | None
+    ) -> None:
+        self._terminal = terminal
+        self._kept = kept
+        self._library = library
+        self.said = said
+        self._judge = judge
+        self._step = 1
+        self._note = ""
+        self._queued: list[str] = []
+
+    async def run(self) -> Draft:
+        await self._go_on_or_anew()
+        while True:
+            self._step = 1
+            while not self.said.about:
+                await self._ask_about()
+            while not self.said.is_listed:
+                await self._ask_criterion()
+            await self._ask_about_vague_ones()
+            self._step = 2
+            await self._make_draft()
+            while self.said.draft is not None and not self.said.accepted:
+                await self._confirm(self.said.draft)
+            if self.said.draft is None:
+                continue  # they started over
+            self._step = 3
+            while self.said.threshold is None:
+                await self._ask_threshold(self.said.draft)
+            while self.said.floor is None:
+                await self._ask_floor(self.said.draft)
+            return with_bars(self.said.draft, self.said)
+
+    def _save(self) -> None:
+        self._kept.save(self.said)
+
+    # ------------------------------------------------------------------------------------------------------- resuming
+
+    async def _go_on_or_anew(self) -> None:
+        """What an earlier conversation left is offered; flags of this command stand above it."""
+        before = self._kept.load()
+        if before is None:
+            return
+        flags, self.said = self.said, before
+        if before.says_something:
+            body = [
+                "An unfinished rubric is kept here:",
+                "",
+                *self._told_so_far(),
+                "",
+                "Enter goes on with it, n starts anew.",
+            ]
+            if await self._choose(body, {"enter": "on", "y": "on", "n": "new"}) == "new":
+                self.said.start_over()
+        self.said.about = flags.about or self.said.about
+        if flags.wanted:
+            self.said.wanted, self.said.is_listed, self.said.draft, self.said.accepted = (
+                flags.wanted,
+                False,
+                None,
+                False,
+            )
+            self.said.template = None
+        for name in ("threshold", "floor", "weights"):
+            if getattr(flags, name):
+                setattr(self.said, name, getattr(flags, name))
+
+    def _told_so_far(self) -> list[str]:
+        out = [f"judged: {line(self.said.about)}"] if self.said.about else []
+        out += self._listed(self.said.wanted)
+        if self.said.draft is not None:
+            out.append("with a draft that was " + ("accepted" if self.said.accepted else "not accepted yet"))
+        return out
+
+    def _listed(self, wanted: Sequence[Wanted]) -> list[str]:
+        described = (
+            f"{line(one.name)}: {line(one.description)}" if one.description else line(one.name)
+            for one in wanted
+        )
+        return [f"{number}. {text}" for number, text in enumerate(described, 1)]
+
+    # ----------------------------------------------------------------------------------------------------- step one
+
+    async def _ask_about(self) -> None:
+        body = [
+            "What will be judged? Say it in your own words, or take a category by its number or name:",
+            "",
+            *(
+                f"{number:>3}  {one.name:<15}{line(one.rubric.title)}"
+                for number, one in enumerate(self._library, 1)
+            ),
+        ]
+        text = await self._ask("about", body)
+        if text.isdecimal() and 0 < int(text) <= len(self._library):
+            text = self._library[int(text) - 1].name
+        if not text:
+            self._note = "say what is judged: a file, a kind of text, an idea"
+        self.said.about = text
+        self._save()
+
+    async def _ask_criterion(self) -> None:
+        said = self.said
+        suggested = suggested_template(said.about, self._library)
+        body = [f"Judged: {line(said.about)}", ""]
+        if said.wanted:
+            body += [
+                "What matters so far:",
+                "",
+                *self._listed(said.wanted),
+                "",
+                f"{self._what_next()} -2 takes the second one back.",
+            ]
+        else:
+            body += [
+                "What matters? One criterion a line: a name, and after a colon what you would look at. For example",
+                "",
+                "    errors: every error message is quoted, says what to do next",
+            ]
+            if suggested is not None:
+                ids = ", ".join(criterion.id for criterion in suggested.rubric.criteria)
+                body += ["", f"Enter alone takes the template {suggested.name} with its criteria: {ids}"]
+        text = await self._ask("criterion", body, by_line=True)
+        if not text:
+            self._end_list(suggested)
+        elif taken_back := re.fullmatch(r"-\s*(\d{1,3})", text):
+            number = int(taken_back[1])
+            if 0 < number <= len(said.wanted):
+                said.wanted.pop(number - 1)
+        else:
+            self._add(parse_many(text))
+        self._save()
+
+    def _what_next(self) -> str:
+        return (
+            "Another one, or Enter alone to go on."
+            if len(self.said.wanted) >= FEWEST_CRITERIA
+            else "Another one:"
+        )
+
+    def _end_list(self, suggested: Library | None) -> None:
+        if not self.said.wanted and suggested is not None:
+            self.said.template, self.said.is_listed = suggested.name, True
+        elif len(self.said.wanted) < FEWEST_CRITERIA:
+            self._note = WHY_TWO
+        else:
+            self.said.is_listed = True
+
+    def _add(self, found: Sequence[Wanted]) -> None:
+        for one in found:
+            if any(other.id == one.id for other in self.said.wanted):
+                self._note = f"`{line(one.name)}` is there already"
+            else:
+                self.said.wanted.append(one)
+
+    async def _ask_about_vague_ones(self) -> None:
+        """Each once: who keeps the wording, keeps it."""
+        for at, one in enumerate(self.said.wanted if self.said.template is None else ()):
+            vague = vague_criterion(one)
+            if vague is None or one.id in self.said.warned:
+                continue
+            body = [
+                vague.warning(line(one.name)) + ".",
+                "",
+                "Type what you would look at instead, or Enter to keep it as it is.",
+            ]
+            text = await self._ask(f"vague {one.id}", body)
+            self.said.warned.append(one.id)
+            if text:
+                new = parse_wanted(text)
+                reworded = new if new.description else Wanted(name=one.name, description=text)
+                if not any(other.id == reworded.id for other in self.said.wanted if other is not one):
+                    self.said.wanted[at] = replace(reworded, items=one.items)
+                    self.said.warned.append(reworded.id)
+            self._save()
+
+    # ----------------------------------------------------------------------------------------------------- step two
+
+    async def _make_draft(self) -> None:
+        said = self.said
+        if said.draft is not None:
+            return
+        proposed = await self._ask_model() if said.template is None else ()
+        draft = draft_from(said, self._library, proposed)
+        while lacking := shortage(draft.criteria):
+            await self._ask_items(draft, lacking[0].id)
+            draft = draft_from(said, self._library, proposed)
+        said.draft = draft
+        self._save()
+
+    async def _ask_model(self) -> tuple[Criterion, ...]:
+        said = self.said
+        if self._judge == NO_MODEL or (self._judge is None and is_complete_from_words_of_their_own(said)):
+            return ()
+        name = self._judge or said.judge
+        if name is None:
+            self._show(["Looking for a model that could draft the items ..."])
+            name = await asyncio.to_thread(found_model)
+            if name is None:
+                self._note = "no model was found, so the draft is from your words and the templates"
+                return ()
+            body = [
+                f"{name} can draft the items: one call, two at most.",
+                "",
+                "Enter lets it; n drafts from your own words and the templates, which costs nothing.",
+            ]
+            if await self._choose(body, {"enter": "y", "y": "y", "n": "n"}) == "n":
+                self._judge = NO_MODEL
+                return ()
+        said.judge = name
+        self._show([f"{line(name)} is drafting ...", "", "Ctrl-C leaves; what you have said is kept."])
+        notes: list[str] = []
+        proposed = await proposed_by(name, said, notes, self._save)
+        self._note = "; ".join(notes)
+        return proposed
+
+    async def _ask_items(self, draft: Draft, id: str) -> None:
+        """More yes/no items from the person, or five levels where items will not do."""
+        criterion = next(one for one in draft.criteria if one.id == id)
+        at = [one.id for one in self.said.wanted].index(id)
+        lacking = FEWEST_ITEMS - len(criterion.items)
+        body = [
+            f"{line(self.said.wanted[at].name)} has {len(criterion.items)} of at least {FEWEST_ITEMS} yes/no items:",
+            "",
+            *(f"  - {line(item.requirement)}" for item in criterion.items),
+            "",
+            f"What else would you look at? {lacking} more, one a line; each a statement that is true or false of what is judged.",
+            "Where that will not do, a and Enter describes five levels instead. -2 takes the second one back.",
+        ]
+        text = await self._ask(f"items {id}", body, by_line=True)
+        one = self.said.wanted[at]
+        if text.casefold() in ("a", "ㅁ"):
+            await self._ask_levels(at)
+        elif taken_back := re.fullmatch(r"-\s*(\d{1,3})", text):
+            number = int(taken_back[1])
+            gone = criterion.items[number - 1].requirement if 0 < number <= len(criterion.items) else ""
+            self.said.wanted[at] = replace(
+                one, items=tuple(item for item in one.items if item.casefold() != gone.casefold())
+            )
+        elif text:
+            vague = vague_word(text)
+            self.said.wanted[at] = replace(one, items=(*one.items, text))
+            grown = next(c for c in draft_from(self.said, self._library).criteria if c.id == id)
+            if len(grown.items) == len(criterion.items):
+                self.said.wanted[at] = one
+                self._note = f"`{line(text)}` says what another item says"
+            elif vague is not None:
+                self._note = vague.warning(line(text)) + f"; -{len(one.items) + 1} takes it back"
+        self._save()
+
+    async def _ask_levels(self, at: int) -> None:
+        one = self.said.wanted[at]
+        texts: list[str] = []
+        ends = {0: "at its worst", 50: "half way", 100: "at its best"}
+        while len(texts) < len(LEVELS):
+            level = LEVELS[len(texts)]
+            body = [
+                f"{line(one.name)} at five levels. What would you see in one that is at {level} of 100?",
+                "",
+                *(f"{value:>5} = {line(text)}" for value, text in zip(LEVELS, texts, strict=False)),
+                f"{level:>5} = {ends.get(level, '')}" if level in ends else f"{level:>5} =",
+                "",
+                "Enter alone goes back to items.",
+            ]
+            text = await self._ask(f"level {level} {one.id}", body)
+            if not text:
+                return
+            if text.casefold() in (other.casefold() for other in texts):
+                self._note = "that is a level already: each needs something else to see"
+            else:
+                texts.append(text)
+        self.said.wanted[at] = replace(one, levels=tuple(texts), items=())
+
+    # ---------------------------------------------------------------------------------------------------- confirming
+
+    async def _confirm(self, draft: Draft) -> None:
+        problem = self._problem(draft)
+        keys = {"a": "accept", "y": "accept", "w": "weights", "e": "edit", "s": "over"}
+        ways = "a accept   w weights   e edit in your editor   s start over   (up and down scroll)"
+        choice = await self._choose(self._table(draft), keys, foot=[*([problem] if problem else []), ways])
+        if choice == "accept" and problem is None:
+            self.said.accepted = True
+        elif choice == "weights":
+            await self._ask_weights(draft)
+        elif choice == "edit":
+            await self._edit(draft)
+        elif choice == "over":
+            sure = ["Start over? Everything said so far is forgotten.", "", "Enter keeps it, s starts over."]
+            if await self._choose(sure, {"enter": "keep", "n": "keep", "s": "over", "y": "over"}) == "over":
+                self.said.start_over()
+        self._save()
+
+    def _problem(self, draft: Draft) -> str | None:
+        if len(draft.criteria) < FEWEST_CRITERIA:
+            return WHY_TWO
+        return weights_problem([criterion.weight for criterion in draft.criteria])
+
+    def _table(self, draft: Draft) -> list[str]:
+        columns = self._columns
+        origins = "; ".join(f"{id}: {origin}" for id, origin in draft.origins.items())
+        return [
+            *wrap(line(draft.about), columns, first="Draft: "),
+            "",
+            *draft_table(draft, self._terminal.style, columns),
+            *wrap(line(origins), columns, first="Items from: "),
+        ]
+
+    async def _ask_weights(self, draft: Draft) -> None:
+        """Until they sum to 100; Enter alone leaves them as they were."""
+        ids = [criterion.id for criterion in draft.criteria]
+        while True:
+            body = [
+                "The weight of each criterion in percent, in this order. They have to sum to 100.",
+                "",
+                *(f"{n:>3}  {float(c.weight):>5g}%  {line(c.id)}" for n, c in enumerate(draft.criteria, 1)),
+                "",
+                f"For example: {' '.join(f'{float(c.weight):g}' for c in draft.criteria)}     Enter alone leaves them as they are.",
+            ]
+            text = await self._ask("weights", body)
+            if not text:
+                return
+            weights = _weights_in(text, ids)
+            if isinstance(weights, str):
+                self._note = weights
+                continue
+            self._note = weights_problem(weights) or ""
+            if not self._note:
+                changed = tuple(replace(c, weight=w) for c, w in zip(draft.criteria, weights, strict=True))
+                self.said.draft = replace(draft, criteria=changed)
+                return
+
+    async def _edit(self, draft: Draft) -> None:
+        """The draft as a rubric file in the person's editor, until it can be read or they give it up."""
+        from honestone.formats.rubric_file import parse_rubric
+
+        command = editor()
+        if command is None:
+            self._note = "no editor is set: set EDITOR, for example EDITOR=nano"
+            return
+        with tempfile.TemporaryDirectory(prefix="honestone-draft-") as folder:
+            path = Path(folder) / "rubric.yaml"
+            path.write_text(_EDIT_HEAD + rubric_text(with_bars(draft, self.said)), encoding="utf-8")
+            while True:
+                trouble = await _run(command, path, Path(folder), self._terminal)
+                try:
+                    read = parse_rubric(path.read_text("utf-8"), "rubric.yaml").rubric
+                except (HonestoneError, OSError, UnicodeDecodeError) as error:
+                    trouble = _told_error(error)
+                else:
+                    self.said.draft = replace(
+                        draft,
+                        about=read.title or draft.about,
+                        criteria=read.criteria,
+                        threshold=read.threshold,
+                        floor=read.floor,
+                    )
+                    self._note = trouble or ""
+                    return
+                body = [
+                    *wrap(clean(trouble), self._columns),
+                    "",
+                    "e edits again, Enter leaves the draft as it was.",
+                ]
+                if await self._choose(body, {"e": "again", "enter": "leave", "n": "leave"}) == "leave":
+                    return
+
+    # --------------------------------------------------------------------------------------------------- step three
+
+    async def _ask_threshold(self, draft: Draft) -> None:
+        usual = show_bar(draft.threshold)
+        body = [
+            "Which overall score has to be reached, from 0 to 100?",
+            "",
+            "   70  as a rule   80  strict   90  very strict",
+            "",
+            f"Enter alone takes {usual}.",
+        ]
+        self.said.threshold = self._number(await self._ask("threshold", body), draft.threshold)
+        self._save()
+
+    async def _ask_floor(self, draft: Draft) -> None:
+        threshold = self.said.threshold or Fraction(0)
+        usual = min(draft.floor, threshold)
+        body = [
+            "Which score has every criterion to reach on its own, from 0 to 100?",
+            "",
+            *wrap(WHY_FLOOR, self._columns),
+            "",
+            "   50   60   0 turns it off",
+            "",
+            f"Enter alone takes {show_bar(usual)}.",
+        ]
+        floor = self._number(await self._ask("floor", body), usual)
+        if floor is not None and floor > threshold:
+            self._note = f"a floor above the threshold ({show_bar(threshold)}) would decide everything: take a lower one"
+            floor = None
+        self.said.floor = floor
+        self._save()
+
+    def _number(self, text: str, usual: Fraction) -> Fraction | None:
+        if not text:
+            return usual
+        number = parse_weight(text)
+        if number is None:
+            self._note = f"`{line(text, 40)}` is no number from 0 to 100"
+            return None
+        return exact(number) / 100
+
+    # ------------------------------------------------------------------------------------------------------- the page
+
+    @property
+    def _columns(self) -> int:
+        return max(min(self._terminal.size[0] - 1, _WIDEST), 20)
+
+    def _show(
+        self, body: Sequence[str], *, typed: str | None = None, foot: Sequence[str] = (), scroll: int = 0
+    ) -> None:
+        style, columns = self._terminal.style, self._columns
+        title = f"A new rubric, step {self._step} of 3: {_STEPS[self._step]}"
+        page = Page(
+            head=[
+                style.paint(line(title)[:columns], "cyan"),
+                style.paint(style.glyph("rule") * columns, "dim"),
+                "",
+            ]
+        )
+        page.body = [row for text in body for row in _fit(text, columns)]
+        page.foot = [""]
+        if self._note:
+            page.foot += [style.paint(row, "yellow") for row in wrap(clean(self._note), columns)]
+        page.foot += [row for text in foot for row in wrap(clean(text), columns)]
+        rows = self._terminal.size[1] - (0 if typed is None else 2)
+        everything = [*page.head, *page.body, *page.foot]
+        self._terminal.show(everything if self._terminal.is_dumb else fitted(page, rows, scroll), typed)
+
+    async def _ask(self, step: str, body: Sequence[str], *, by_line: bool = False) -> str:
+        """A line of text. With `by_line` every line of a paste is an answer of its own; else they become one."""
+        if by_line and self._queued:
+            return self._queued.pop(0)
+        self._queued.clear()
+        text = self.said.typing[1] if self.said.typing[0] == step else ""
+        scroll = 0
+        while True:
+            self._show(body, typed=_typed(text, self._columns), scroll=scroll)
+            key = await self._terminal.press()
+            if key.name not in ("resize", "up", "down"):
+                self._note = ""
+            match key.name:
+                case "char":
+                    text = (text + key.text)[:_LONGEST_TEXT]
+                case "paste":
+                    first, *more = (
+                        [line(part) for part in key.text.replace("\r", "\n").split("\n")]
+                        if by_line
+                        else [line(key.text)]
+                    )
+                    text = (text + first)[:_LONGEST_TEXT]
+                    if more:
+                        self._queued = [part for part in more if part]
+                        return self._taken(text)
+                case "backspace":
+                    text = "".join(list(clusters(text))[:-1])
+                case "kill" | "esc":
+                    text = ""
+                case "up" | "down":
+                    scroll = max(scroll + (1 if key.name == "down" else -1), 0)
+                case "end":
+                    raise PutOff
+                case "enter":
+                    return self._taken(text)
+            self.said.typing = (step, text)
+            self._save()
+
+    def _taken(self, text: str) -> str:
+        self.said.typing = ("", "")
+        return " ".join(text.split())
+
+    async def _choose(self, body: Sequence[str], keys: Mapping[str, str], *, foot: Sequence[str] = ()) -> str:
+        """What one key of these stands for; others mean nothing."""
+        scroll = 0
+        self._queued.clear()
+        while True:
+            self._show(body, foot=foot, scroll=scroll)
+            key = await self._terminal.press()
+            name = _HANGUL_KEYS.get(key.text, key.text.lower()) if key.name == "char" else key.name
+            if name in keys:
+                self._note = ""
+                return keys[name]
+            if name == "end":
+                raise PutOff
+            if name in ("up", "down"):
+                scroll = max(min(scroll + (1 if name == "down" else -1), len(body)), 0)
+
+
+_HANGUL_KEYS: Final = {**_HANGUL, "ㅁ": "a"}
+_EDIT_HEAD: Final = "# Change anything, then save and leave the editor. The weights have to sum to 100.\n"
+
+
+def _fit(text: str, columns: int) -> list[str]:
+    """A row as it is where it fits; painted rows have been fitted already."""
+    if "\x1b" in text or width(text) <= columns:
+        return [text]
+    indent = re.match(r"\s*(?:\d+[.]?\s+|- )?", text)
+    first = indent[0] if indent else ""
+    return wrap(text[len(first) :], columns, first=first)
+
+
+def _typed(text: str, columns: int) -> str:
+    """What is being typed; of a text that is too long, its end."""
+    shown, room = clean(text), max(columns - 4, 8)
+    parts = list(clusters(shown))
+    taken = sum(map(width, parts))
+    while taken > room and parts:
+        taken -= width(parts.pop(0))
+    return f"> {''.join(parts)}"
+
+
+def _weights_in(text: str, ids: Sequence[str]) -> list[Fraction] | str:
+    """The weights that a line gives, in order or as NAME=30; or what is wrong with it."""
+    words = re.split(r"[\s,;、，]+", text.strip())
+    named = [word.rpartition("=") for word in words]
+    if all(equals for _, equals, _ in named):
+        found = {find_criterion(name, ids): parse_weight(number) for name, _, number in named}
+        if None in found or set(found) != set(ids) or len(named) != len(ids):
+            return f"name each criterion once: {' '.join(f'{id}=..' for id in ids)}"
+        given = [found[id] for id in ids]
+    else:
+        given = [parse_weight(word) for word in words if word != "%"]
+        if len(given) != len(ids):
+            return f"{len(ids)} numbers are wanted, and these are {len(given)}"
+    sound = [weight for weight in given if weight is not None]
+    return sound if len(sound) == len(ids) else "each weight is a number from 0 to 100, such as 30"
+
+
+def _told_error(error: Exception) -> str:
+    errors: Sequence[Exception] = getattr(error, "errors", None) or (error,)
+    return " / ".join(
+        f"{one}" + (f" ({hint})" if (hint := getattr(one, "hint", None)) else "") for one in errors
+    )
+
+
+def is_complete_from_words_of_their_own(said: Answers) -> bool:
+    """Whether the person gave everything: then no model is looked for."""
+    from honestone.core.drafting import make_draft
+
+    return is_complete(make_draft(said.about, said.wanted, ()))

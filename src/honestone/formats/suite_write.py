@@ -1,0 +1,297 @@
+"""Writing a suite in the native format, for people to read and edit. `read_suite` reads back the same suite."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from honestone.core.errors import RubricError, UsageError
+from honestone.core.numbers import exact
+from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Rubric
+from honestone.core.suite import (
+    SUITE_VERSION,
+    AttemptRule,
+    Case,
+    Expect,
+    Message,
+    Suite,
+    TargetSpec,
+    Workspace,
+)
+from honestone.formats.rubric_write import INLINE, check_lines, check_pairs, criterion_lines
+from honestone.formats.suite_file import check_criteria, split_ref
+from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
+
+
+def dump_suite(suite: Suite) -> str:
+    """YAML text. What all cases have in common stands once, at the top. Raises UsageError for what the format cannot say.
+
+    Descriptions and other tools' data have no key in the format; they are kept as comments.
+    """
+    common = _common(suite.cases)
+    lines = [f"suite: {SUITE_VERSION}"]
+    if suite.title:
+        lines.append(f"title: {scalar(suite.title)}")
+    if suite.skill_id:
+        lines += _comment(f"skill: {suite.skill_id}")
+    if suite.artifact:
+        lines.append(f"artifact: {scalar(suite.artifact)}")
+    lines += _target(suite.target)
+    lines += _named_in("the suite", lambda: _common_lines(common))
+    if suite.concurrency is not None:
+        lines.append(f"concurrency: {suite.concurrency}")
+    lines.append("cases:")
+    for case in suite.cases:
+        lines += indent(_notes(case))
+        lines += indent(entry(_named_in(f"case `{case.id}`", lambda case=case: list(_case(case, common)))))  # type: ignore[misc]
+    return "\n".join(lines) + "\n"
+
+
+def _named_in(where: str, write: Callable[[], list[str]]) -> list[str]:
+    try:
+        return write()
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def _notes(case: Case) -> list[str]:
+    notes = _comment(case.description) if case.description else []
+    if case.metadata:
+        notes += _comment(f"metadata: {json.dumps(case.metadata, ensure_ascii=False, default=str)}")
+    return notes
+
+
+def _comment(text: str) -> list[str]:
+    return [f"# {line}" if line.isprintable() else f"# {json.dumps(line)}" for line in text.split("\n")]
+
+
+# ---------------------------------------------------------------------------------------------------- in common
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Common:
+    """What is said once for all cases."""
+
+    threshold: Fraction
+    floor: Fraction
+    criteria: tuple[Criterion, ...]
+    title: str
+    attempts: int
+    attempt_rule: AttemptRule
+    timeout: float | None
+    workspace: Workspace | None
+    setup: tuple[str, ...]
+    teardown: tuple[str, ...]
+
+    def names_gate_of(self, rubric: Rubric) -> bool:
+        """Whether a case with this rubric can leave threshold, floor and title to the suite."""
+        return (rubric.threshold, rubric.floor, rubric.title) == (self.threshold, self.floor, self.title)
+
+
+def _common(cases: Sequence[Case]) -> _Common:
+    gates = Counter((case.rubric.threshold, case.rubric.floor) for case in cases)
+    threshold, floor = gates.most_common(1)[0][0]
+    # A rubric's title can stand at the top only with criteria below it.
+    title = _only([case.rubric.title for case in cases], "")
+    own_gate = [
+        c for c in cases if (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)
+    ]
+    criteria = _shared_criteria(cases, own_gate)
+    return _Common(
+        threshold=threshold,
+        floor=floor,
+        criteria=criteria,
+        title=title if criteria else "",
+        attempts=_only([case.attempts for case in cases], 1),
+        attempt_rule=_only([case.attempt_rule for case in cases], AttemptRule.MEAN),
+        timeout=_only([case.timeout for case in cases], None),
+        workspace=_only([case.workspace for case in cases], None),
+        setup=_only([case.setup for case in cases], ()),
+        teardown=_only([case.teardown for case in cases], ()),
+    )
+
+
+def _only(values: Sequence[Any], otherwise: Any) -> Any:
+    """The one value that all have."""
+    return values[0] if all(value == values[0] for value in values) else otherwise
+
+
+def _shared_criteria(cases: Sequence[Case], own_gate: Sequence[Case]) -> tuple[Criterion, ...]:
+    """What the rubrics of all cases begin with. A case that names its own gate has to keep a criterion to name it with."""
+    if len(cases) < 2:
+        return ()
+    most = min(len(case.rubric.criteria) - (case in own_gate) for case in cases)
+    first = cases[0].rubric.criteria
+    same = next((n for n in range(most) if any(c.rubric.criteria[n] != first[n] for c in cases)), most)
+    return first[:same]
+
+
+def _common_lines(common: _Common) -> list[str]:
+    lines: list[str] = []
+    if common.criteria:
+        lines += _rubric(common.criteria, title=common.title)
+    if (common.threshold, common.floor) != (DEFAULT_THRESHOLD, DEFAULT_FLOOR):
+        lines += _gate(common.threshold, common.floor)
+    lines += _limits(common, attempts=1, attempt_rule=AttemptRule.MEAN, timeout=None)
+    lines += _commands("setup", common.setup)
+    lines += _commands("teardown", common.teardown)
+    if common.workspace is not None:
+        lines += _workspace(common.workspace)
+    return lines
+
+
+def _gate(threshold: Fraction, floor: Fraction) -> list[str]:
+    return [f"threshold: {decimal(threshold * 100)}", f"floor: {decimal(floor * 100)}"]
+
+
+def _limits(
+    of: Case | _Common, *, attempts: int, attempt_rule: AttemptRule, timeout: float | None
+) -> Iterator[str]:
+    """What differs from what would hold anyway."""
+    if of.attempts != attempts:
+        yield f"attempts: {of.attempts}"
+    if of.attempt_rule != attempt_rule:
+        yield f"attempt_rule: {of.attempt_rule}"
+    if of.timeout is not None and of.timeout != timeout:
+        yield f"timeout: {decimal(exact(of.timeout))}"
+
+
+def _rubric(criteria: tuple[Criterion, ...], *, title: str = "", gate: list[str] | None = None) -> list[str]:
+    """A list of criteria, or a whole rubric where there is more to say."""
+    listed = [line for criterion in criteria for line in entry(list(criterion_lines(criterion)))]
+    if not title and gate is None:
+        return ["rubric:", *indent(listed)]
+    inside = [*([f"title: {scalar(title)}"] if title else []), *(gate or []), "criteria:", *indent(listed)]
+    return ["rubric:", *indent(inside)]
+
+
+# ---------------------------------------------------------------------------------------------------- a case
+
+
+def _case(case: Case, common: _Common) -> Iterator[str]:
+    if not case.id.strip() == case.id or not case.id or not case.id.isprintable():
+        raise UsageError("a suite file cannot say this id", hint="an id is text without line breaks")
+    yield f"id: {scalar(case.id)}"
+    if case.split is not None:
+        yield f"split: {case.split}"
+    if case.tags:
+        yield f"tags: {flow(case.tags)}"
+    if case.skip is not None:
+        yield from text_lines("skip", case.skip)
+    yield from _limits(
+        case, attempts=common.attempts, attempt_rule=common.attempt_rule, timeout=common.timeout
+    )
+    if case.setup != common.setup:
+        yield from _commands("setup", case.setup)
+    if case.teardown != common.teardown:
+        yield from _commands("teardown", case.teardown)
+    if case.workspace is not None and case.workspace != common.workspace:
+        yield from _workspace(case.workspace)
+    yield from _input(case.messages)
+    if case.reference is not None:
+        yield from text_lines("reference", case.reference)
+    yield from _judged_by(case.rubric, common)
+    if case.expect is not None:
+        yield from _expect(case.expect)
+
+
+def _judged_by(rubric: Rubric, common: _Common) -> Iterator[str]:
+    """What the case has of its own; the last criteria as `checks`, where that says the same."""
+    own = rubric.criteria[len(common.criteria) :]
+    checks = _as_checks(own, {c.id for top in rubric.criteria for c, _ in top.walk()})
+    if common.names_gate_of(rubric):
+        listed = own[: len(own) - len(checks)]
+        if listed:
+            yield from _rubric(listed)
+    else:
+        checks = checks if len(checks) < len(own) else ()
+        listed = own[: len(own) - len(checks)]
+        yield from _rubric(listed, title=rubric.title, gate=_gate(rubric.threshold, rubric.floor))
+    if checks:
+        yield "checks:"
+        for check in checks:
+            yield from indent(_check(check))
+
+
+def _as_checks(criteria: tuple[Criterion, ...], ids: set[str]) -> tuple[Check, ...]:
+    """The longest end of these criteria that a list of checks would become. `ids` are all ids of the rubric."""
+    for start in range(len(criteria)):
+        end = criteria[start:]
+        checks = tuple(c.items[0].check for c in end if len(c.items) == 1 and c.items[0].check is not None)
+        if len(checks) == len(end) and check_criteria(checks, ids - {c.id for c in end}) == end:
+            return checks
+    return ()
+
+
+def _check(check: Check) -> list[str]:
+    if check.value is None and not check.options:
+        return [f"- {check.name}"]
+    inline = "- {" + ", ".join(f"{flow(key)}: {flow(value)}" for key, value in check_pairs(check)) + "}"
+    return [inline] if len(inline) <= INLINE else entry(check_lines(check))
+
+
+def _input(messages: tuple[Message, ...]) -> Iterator[str]:
+    if len(messages) == 1 and messages[0].role == "user" and messages[0].content.strip():
+        yield from text_lines("input", messages[0].content)
+    elif messages:
+        yield "input:"
+        for message in messages:
+            lines = [f"role: {scalar(message.role)}", *text_lines("content", message.content)]
+            yield from indent(entry(lines))
+
+
+def _commands(key: str, commands: tuple[str, ...]) -> Iterator[str]:
+    if len(commands) == 1:
+        yield from text_lines(key, commands[0])
+    elif commands:
+        yield f"{key}:"
+        for command in commands:
+            yield f"  - {scalar(command)}"
+
+
+def _workspace(workspace: Workspace) -> Iterator[str]:
+    lines = [f"copy: {scalar(workspace.copy)}"] if workspace.copy is not None else []
+    if workspace.git is not None:
+        lines += _git(workspace.git, workspace.ref)
+    if workspace.files:
+        files = [line for name, text in workspace.files.items() for line in text_lines(flow(name), text)]
+        lines += ["files:", *indent(files)]
+    yield from ["workspace:", *indent(lines)] if lines else ["workspace: {}"]
+
+
+def _git(repo: str, ref: str | None) -> list[str]:
+    short = repo if ref is None else f"{repo}@{ref}"
+    if split_ref(short) == (repo, ref):
+        return [f"git: {scalar(short)}"]
+    return ["git:", *indent([f"repo: {scalar(repo)}", *([f"ref: {scalar(ref)}"] if ref else [])])]
+
+
+def _target(target: TargetSpec) -> list[str]:
+    if target == TargetSpec():
+        return []
+    if target.use and target == TargetSpec(use=target.use):
+        return [f"target: {scalar(target.use)}"]
+    lines = [f"use: {scalar(target.use)}"] if target.use else []
+    if target.skill is not None:
+        lines.append(f"skill: {str(target.skill).lower()}")
+    if target.timeout is not None:
+        lines.append(f"timeout: {decimal(exact(target.timeout))}")
+    if target.output != "text":
+        lines.append(f"output: {target.output}")
+    return ["target:", *indent(lines)]
+
+
+def _expect(expect: Expect) -> Iterator[str]:
+    taken = next((name for name in ("verdict", "score") if name in expect.criteria), None)
+    if taken:
+        raise RubricError(f"`expect` cannot name a criterion `{taken}`", hint="give the criterion another id")
+    yield "expect:"
+    if expect.verdict is not None:
+        yield f"  verdict: {expect.verdict}"
+    spans = {**({"score": expect.score} if expect.score else {}), **expect.criteria}
+    for name, (low, high) in spans.items():
+        yield f"  {flow(name)}: [{decimal(low * 100)}, {decimal(high * 100)}]"
