@@ -82,6 +82,7 @@ def criteria(draw: st.DrawFn, id: str, depth: int = 2) -> Criterion:
         weight=draw(decimals),
         floor=draw(st.none() | points),
         required=draw(st.booleans()),
+        negate=draw(st.integers(0, 4)) == 0,
         fix=draw(st.none() | texts),
     )
     if depth and draw(st.integers(0, 4)) == 0:
@@ -102,7 +103,7 @@ def criteria(draw: st.DrawFn, id: str, depth: int = 2) -> Criterion:
         whole=True,
     )
     if not listed and how == "ask" and draw(st.booleans()):
-        criterion = replace(criterion, weight=-criterion.weight, floor=None, required=False)
+        criterion = replace(criterion, weight=-criterion.weight, floor=None, required=False, negate=False)
     return replace(criterion, items=(*listed, whole))
 
 

@@ -2,7 +2,8 @@
 
     judges    script:COMMAND  cmd:COMMAND  record:FILE  mock  human  agent:NAME  codex  gemini  claude  PROVIDER:MODEL  a settings name
     workers   cmd:COMMAND  fix  human  codex  gemini  claude  PROVIDER:MODEL  a settings name
-    targets   identity  cmd:COMMAND
+    targets   identity  cmd:COMMAND  python:MODULE:FUNCTION  record:FILE  http(s):URL  mock  codex  gemini  claude  PROVIDER:MODEL
+              a settings name
 
 An entry point in the group `honestone.judges` (or `.workers`, `.targets`) named `foo` is asked for `foo` and `foo:REST`:
 it is called with (REST, Wiring) and returns what the port asks for.
@@ -185,11 +186,75 @@ def make_target(spec: str, wiring: Wiring) -> Target | None:
 
         argv = split_command(rest)
         require_program(argv, wiring.cwd, what=f"the target `{spec}`")
-        return CommandTarget(argv, cwd=wiring.cwd, timeout=wiring.target_timeout, pass_env=wiring.pass_env)
+        return CommandTarget(
+            argv,
+            cwd=wiring.cwd,
+            timeout=wiring.target_timeout,
+            pass_env=wiring.pass_env,
+            output="json" if wiring.target_output == "json" else "text",
+        )
+    if kind == "python" and rest:
+        from honestone.adapters.targets.python import PythonTarget
+
+        places = [wiring.suite_folder] if wiring.suite_folder is not None else []
+        return PythonTarget(
+            rest, cwd=wiring.cwd, places=places, timeout=wiring.target_timeout, pass_env=wiring.pass_env
+        )
+    if kind == "record" and rest:
+        from honestone.adapters.targets.record import RecordTarget
+
+        return RecordTarget(_recorded(rest, wiring), name=rest)
+    if kind in ("http", "https") and rest:
+        from honestone.adapters.targets.http import HttpTarget
+
+        return HttpTarget(spec, timeout=wiring.target_timeout)
+    if spec == "mock":
+        from honestone.adapters.targets.mock import MockTarget
+
+        return MockTarget(wiring.cases)
+    if spec in wiring.settings.targets or spec in CLIS or (kind in PROVIDERS and rest):
+        return _model_target(spec, wiring.settings.targets.get(spec), wiring)
     found = _plugin("honestone.targets", kind, rest, wiring)
     if found is None:
-        raise _unknown("target", spec, ["identity", "cmd:", *wiring.settings.targets])
+        kinds = ["identity", "cmd:", "python:", "record:", "http:", "https:", "mock", *CLIS]
+        raise _unknown("target", spec, [*kinds, *(f"{p}:MODEL" for p in PROVIDERS), *wiring.settings.targets])
     return found  # type: ignore[no-any-return]
+
+
+def _recorded(name: str, wiring: Wiring) -> Path:
+    """A record is looked up in the working directory, then beside the suite."""
+    places = [wiring.cwd, *([wiring.suite_folder] if wiring.suite_folder is not None else [])]
+    return next((place / name for place in places if (place / name).exists()), wiring.cwd / name)
+
+
+def _model_target(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) -> Target:
+    """A target that is a model API, an agent CLI or, by settings, a server."""
+    known = dict(entry or {})
+    provider = str(known.get("provider", "cli")) if entry is not None else spec.partition(":")[0]
+    seconds = float(known.get("timeout", wiring.target_timeout))
+    if provider in CLIS or provider == "cli":
+        from honestone.adapters.targets.agent_cli import make_cli_target, make_custom_cli_target
+
+        if provider == "cli":
+            return make_custom_cli_target(spec, **_custom(spec, known), timeout=seconds)
+        return make_cli_target(provider, **_cli(known), timeout=seconds)
+    if provider in ("http", "https"):
+        from honestone.adapters.targets.http import HttpTarget
+
+        return HttpTarget(str(known.get("base_url", "")), timeout=seconds, key_env=known.get("api_key_env"))
+    from honestone.adapters.targets.model import ModelTarget
+
+    try:
+        # The limit is the case's or the target's own, and holds for all tries together: the model brings none.
+        unlimited = None if entry is None else {k: value for k, value in known.items() if k != "timeout"}
+        return ModelTarget(_model(spec, unlimited, wiring, _A_DAY), timeout=seconds)
+    except CallFailed as failed:
+        raise SettingsError(
+            f"the target `{spec}` is not there: {failed.reason}", hint="`honestone doctor` says how to get it"
+        ) from None
+
+
+_A_DAY = 86_400.0
 
 
 def _prompted(name: str, model: Model, wiring: Wiring, entry: Mapping[str, Any] | None = None) -> Judge:
@@ -314,7 +379,7 @@ def _plugin(group: str, kind: str, rest: str, wiring: Wiring) -> Any:
 
 
 def _unknown(what: str, spec: str, known: Sequence[str]) -> SettingsError:
-    if spec in ("cmd:", "script:", "record:", "agent:"):
+    if spec in ("cmd:", "script:", "record:", "agent:", "python:", "http:", "https:"):
         return SettingsError(
             f"the {what} `{spec}` names nothing", hint=f"write what it is after the colon: {spec}..."
         )

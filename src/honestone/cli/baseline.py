@@ -8,35 +8,49 @@ import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from honestone.cli.skill_loading import load_skill, skill_of
 from honestone.core.artifact import Version
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.report.suite_documents import REPORT, suite_document
 from honestone.system.files import load_artifact, printable
 
+if TYPE_CHECKING:
+    from honestone.cli.suite_session import Subject
+
 GIT_TIMEOUT = 60
+WITHOUT = "without"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """`report` where it has been run, `version` where it is still to run. `is_without`: the skill is not there at all."""
+    """`report` where it has been run, `subject` where it is still to run. `is_without`: the skill is not there at all."""
 
     name: str
     report: dict[str, Any] | None = None
-    version: Version | None = None
+    subject: Subject | None = None
     is_without: bool = False
 
 
 def find_baseline(
-    name: str, store: Any, subject: Any, options: Any, *, exclude: Collection[Path], max_bytes: int
+    name: str, store: Any, subject: Subject, *, update: bool, exclude: Collection[Path], max_bytes: int
 ) -> Baseline | None:
     """None where `--update-baseline` is about to make the file. Raises UsageError when it is nothing of all that."""
+    from honestone.cli.suite_session import Subject
+
+    if name == WITHOUT and not Path(name).exists():
+        if not subject.is_isolated:
+            raise UsageError(
+                f"--baseline {WITHOUT} is the tasks with no skill at all, but no skill is evaluated",
+                hint="--artifact SKILL_FOLDER",
+            )
+        return Baseline(name=name, subject=Subject.without_skill(), is_without=True)
     report = run_or_report(name, store)
     if report is not None:
         return Baseline(name=name, report=report)
     path = Path(name)
-    if options.update_baseline and name.endswith(".json") and not path.exists():
+    if update and name.endswith(".json") and not path.exists():
         return None
     if subject.version is None:
         raise UsageError(
@@ -44,24 +58,39 @@ def find_baseline(
             hint="an artifact or a git ref can be a baseline only where there is an artifact: --artifact PATH",
         )
     if path.exists():
+        if subject.is_isolated:
+            skill = load_skill(path, exclude=exclude, max_bytes=max_bytes)
+            return Baseline(
+                name=printable(path),
+                subject=_other(Subject.of_skill(printable(path), skill, "baseline"), subject),
+            )
         version = load_artifact(path, exclude=exclude, max_bytes=max_bytes).version
-        return Baseline(name=printable(path), version=_not_the_same(version, subject, name))
-    version = load_at_ref(Path(subject.path), name, exclude=exclude, max_bytes=max_bytes)
-    if version is None:
+        return Baseline(
+            name=printable(path), subject=_other(Subject(path=printable(path), version=version, note="baseline"), subject)
+        )  # fmt: skip
+    found = load_at_ref(Path(subject.path), name, exclude=exclude, max_bytes=max_bytes)
+    if found is None:
         raise UsageError(
             f"the baseline `{name}` is no run, no saved report, no file or folder, and no git ref here",
             hint="`honestone runs` lists runs; `git branch -a` and `git tag` list refs",
         )
-    return Baseline(name=name, version=version)
+    at = f"{subject.path} at {name}"
+    if subject.skill is not None:
+        then = Subject.of_skill(at, skill_of(found, subject.skill.name), "baseline")
+    else:
+        then = Subject(path=at, version=found, note="baseline")
+    return Baseline(name=name, subject=_other(then, subject))
 
 
-def _not_the_same(version: Version, subject: Any, name: str) -> Version:
-    if version.digest == subject.version.digest:
+def _other(baseline: Subject, subject: Subject) -> Subject:
+    """The same bytes on both sides would measure noise."""
+    assert baseline.version is not None and subject.version is not None
+    if baseline.version.digest == subject.version.digest:
         raise UsageError(
-            f"the baseline `{name}` holds the same bytes as the artifact, so there is nothing to compare",
+            f"the baseline `{baseline.path}` holds the same bytes as the artifact, so there is nothing to compare",
             hint="name the version from before the change: a git ref such as HEAD, a run, or another folder",
         )
-    return version
+    return baseline
 
 
 def run_or_report(name: str, store: Any) -> dict[str, Any] | None:

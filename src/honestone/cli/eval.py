@@ -100,13 +100,13 @@ def eval_(
     form = "json" if as_json else form
     with Progress(quiet=quiet) as progress:
         if rubric_path is None:
-            from honestone.cli.eval_suite import SuiteEval
+            from honestone.cli.eval_suite import eval_suite
 
             if len(paths) != 1:
                 raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC")
             _refuse_for_suites(gate_only, input_text, reference)
             asked = take_suite_options(options, target=target, accept_loss=accept_loss, locked=locked)
-            return SuiteEval(paths[0], judging, asked, progress).run(form)
+            return eval_suite(paths[0], judging, asked, progress, form)
         _refuse_for_artifacts(options)
         refuse_other_formats(form, "an artifact's scorecard")
         return _Eval(

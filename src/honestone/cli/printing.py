@@ -158,4 +158,5 @@ def overall_outcome(outcomes: Iterable[str]) -> str:
 
 
 def exit_code_of(outcome: str) -> int:
-    return EXIT_CODES[Outcome(outcome)]
+    """Of a verdict. `error` is a skill's evaluation that showed nothing: like inconclusive, nothing was judged."""
+    return 3 if outcome == "error" else EXIT_CODES[Outcome(outcome)]

@@ -192,6 +192,9 @@ def _by_flags(
         )
     draft = with_bars(draft, said)
     _refuse_unsound(draft)
+    from honestone.core.lint import lint
+
+    warnings += [f"{remark.message}. {remark.suggestion}" for remark in lint(draft.rubric())]
     if yes:
         _write_file(output, rubric_text(draft), force)
         if before is None or not before.says_something:

@@ -29,16 +29,18 @@ from honestone.core.drafting import (
     Library,
     Wanted,
     find_criterion,
+    item_remarks,
     parse_many,
     parse_wanted,
     parse_weight,
+    plain_item,
     shortage,
     suggested_template,
     vague_criterion,
-    vague_word,
     weights_problem,
 )
 from honestone.core.errors import HonestoneError
+from honestone.core.lint import lint
 from honestone.core.numbers import exact, show_bar
 from honestone.core.rubric import Criterion
 from honestone.report.draw import clean, clusters, line, width, wrap
@@ -287,7 +289,7 @@ class Talk:
         body = [
             f"{line(self.said.wanted[at].name)} has {len(criterion.items)} of at least {FEWEST_ITEMS} yes/no items:",
             "",
-            *(f"  - {line(item.requirement)}" for item in criterion.items),
+            *(f"{n:>3}. {line(item.requirement)}" for n, item in enumerate(criterion.items, 1)),
             "",
             f"What else would you look at? {lacking} more, one a line; each a statement that is true or false of what is judged.",
             "Where that will not do, a and Enter describes five levels instead. -2 takes the second one back.",
@@ -300,17 +302,19 @@ class Talk:
             number = int(taken_back[1])
             gone = criterion.items[number - 1].requirement if 0 < number <= len(criterion.items) else ""
             self.said.wanted[at] = replace(
-                one, items=tuple(item for item in one.items if item.casefold() != gone.casefold())
+                one, items=tuple(item for item in one.items if plain_item(item).requirement != gone)
             )
+            if len(self.said.wanted[at].items) == len(one.items):
+                self._note = "only an item that you typed here can be taken back"
         elif text:
-            vague = vague_word(text)
+            remark = next(iter(item_remarks(text)), None)
             self.said.wanted[at] = replace(one, items=(*one.items, text))
             grown = next(c for c in draft_from(self.said, self._library).criteria if c.id == id)
             if len(grown.items) == len(criterion.items):
                 self.said.wanted[at] = one
                 self._note = f"`{line(text)}` says what another item says"
-            elif vague is not None:
-                self._note = vague.warning(line(text)) + f"; -{len(one.items) + 1} takes it back"
+            elif remark is not None:
+                self._note = f"{remark.message}. {remark.suggestion}. -{_place(grown, text)} takes it back"
         self._save()
 
     async def _ask_levels(self, at: int) -> None:
@@ -368,6 +372,13 @@ class Talk:
             "",
             *draft_table(draft, self._terminal.style, columns),
             *wrap(line(origins), columns, first="Items from: "),
+            *(
+                row
+                for remark in lint(draft.rubric())
+                for row in wrap(
+                    f"{line(remark.message)}. {line(remark.suggestion)}", columns, first="Remark: "
+                )
+            ),
         ]
 
     async def _ask_weights(self, draft: Draft) -> None:
@@ -601,6 +612,14 @@ def _told_error(error: Exception) -> str:
     errors: Sequence[Exception] = getattr(error, "errors", None) or (error,)
     return " / ".join(
         f"{one}" + (f" ({hint})" if (hint := getattr(one, "hint", None)) else "") for one in errors
+    )
+
+
+def _place(criterion: Criterion, text: str) -> int:
+    """The number of an item among those of its criterion."""
+    said = plain_item(text).requirement
+    return next(
+        (n for n, item in enumerate(criterion.items, 1) if item.requirement == said), len(criterion.items)
     )
 
 

@@ -8,7 +8,7 @@ from honestone.cli.suite_choice import Choice, parse_shard
 from honestone.core.numbers import exact
 
 if TYPE_CHECKING:
-    from honestone.cli.eval_suite import SuiteOptions
+    from honestone.cli.suite_session import SuiteOptions
 
 
 def take_suite_options(
@@ -16,7 +16,7 @@ def take_suite_options(
 ) -> SuiteOptions:
     """Raises UsageError for a shard or a gate that cannot be."""
     from honestone.cli.comparing import require_gates
-    from honestone.cli.eval_suite import SuiteOptions
+    from honestone.cli.suite_session import SuiteOptions
 
     least = options["min_pass_rate"]
     return SuiteOptions(

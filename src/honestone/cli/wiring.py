@@ -69,6 +69,15 @@ class JudgingOptions:
         return self.repeat or EFFORTS[self.effort][1]
 
 
+def judging_defaults(*, judges: tuple[str, ...] = ()) -> JudgingOptions:
+    """The shared options as they are when nothing else is asked for."""
+    return JudgingOptions(
+        judges=judges, threshold=None, floor=None, combine=None, effort="standard", repeat=None, evidence="warn", ask="rubric",
+        pack="none", max_age=None, judge_timeout=None, sandbox="auto", pass_env=(), max_calls=None, max_usd=None,
+        max_minutes=None, max_size=None, fresh=False,
+    )  # fmt: skip
+
+
 def settings_here() -> Settings:
     from honestone.formats.settings import find_settings
 

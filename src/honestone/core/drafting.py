@@ -13,7 +13,9 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, Final
 
+from honestone.core.checks import KINDS
 from honestone.core.json_text import Unusable, doubled_keys, objects_in, without_thinking
+from honestone.core.lint import Remark, check_for, lint
 from honestone.core.numbers import exact
 from honestone.core.rubric import (
     DEFAULT_FLOOR,
@@ -177,6 +179,10 @@ def vague_word(text: str) -> Vague | None:
         if match := re.search(rf"(?:{words})\w*", text):
             return Vague(word=match[0], instead=instead)
     return None
+
+
+def _is_plain(piece: str) -> bool:
+    return vague_word(piece) is None and not item_remarks(piece)
 
 
 def vague_criterion(wanted: Wanted) -> Vague | None:
@@ -396,8 +402,20 @@ def anchored(criterion: Criterion, levels: Sequence[str]) -> Criterion:
 
 
 def plain_item(text: str) -> Item:
+    """A statement as an item; with the check that answers it, where its wording is one that code answers fully."""
     text = _as_item(" ".join(text.split()))
-    return Item(id=slug(text), requirement=text)
+    check = check_for(text)
+    answers_alone = check is not None and (KINDS[check.kind].family == "text" or check.kind == "is-json")
+    return Item(id=slug(text), requirement=text, check=check if answers_alone else None)
+
+
+_ABOUT_WORDING: Final = ("vague-wording", "two-questions", "not-observable", "double-negative")
+
+
+def item_remarks(text: str) -> list[Remark]:
+    """What the linter says of the wording of one item."""
+    alone = Rubric(criteria=(Criterion(id="criterion", requirement="criterion", items=(plain_item(text),)),))
+    return [remark for remark in lint(alone) if remark.rule in _ABOUT_WORDING]
 
 
 def distinct(items: Iterable[Item]) -> list[Item]:
@@ -638,5 +656,5 @@ def _read_levels(value: object) -> tuple[tuple[str, ...], list[str]]:
 def _weak_items(criteria: Iterable[Criterion]) -> Iterator[str]:
     for criterion in criteria:
         for item in criterion.items:
-            if item.anchors is None and (vague := vague_word(item.requirement)):
-                yield f"criterion `{criterion.id}`, item `{item.requirement}`: `{vague.word}` can be read in two ways; say what can be seen"
+            for remark in item_remarks(item.requirement) if item.anchors is None else ():
+                yield f"criterion `{criterion.id}`: {remark.message}; {remark.suggestion}"

@@ -34,7 +34,9 @@ def recognise(document: Document) -> Reader | str:
     if not document.is_lines and isinstance(document.value, dict):
         if "rubric" in keys and "criteria" in keys and "cases" not in keys:
             return "rubric"
-        if "suite" in keys or ("cases" in keys and not keys & {"evaluators", "dataset", "tests"}):
+        if "suite" in keys or (
+            "cases" in keys and not keys & {"evaluators", "dataset", "tests"} and not _has_inputs(document)
+        ):
             return "suite"
     scores = [(reader.signs(document), reader) for reader in readers()]
     best = max((score for score, _ in scores), default=0)
@@ -43,6 +45,12 @@ def recognise(document: Document) -> Reader | str:
     if "criteria" in keys:
         return "rubric"
     raise _unknown(document)
+
+
+def _has_inputs(document: Document) -> bool:
+    """Cases with `inputs` are those of pydantic-evals; ours have `input`."""
+    cases = document.value["cases"]
+    return isinstance(cases, list) and any(isinstance(case, dict) and "inputs" in case for case in cases)
 
 
 def _unknown(document: Document) -> UsageError:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from honestone.core.checks import KINDS, Kind
-from honestone.formats.fields import CRITERION, ITEM, LEVEL, RUBRIC, TAKES, VERSION, Shape
+from honestone.formats.fields import CRITERION, ITEM, LEVEL, RUBRIC, TAKES, VERSION, Shape, Taken, Takes
 
 _EXAMPLE = """\
 rubric: 1
@@ -79,12 +79,13 @@ def rubric_reference() -> str:
         ("An item", ITEM),
         ("Anchors", LEVEL),
     ):
-        lines += _section(title, shape)
+        lines += section(title, shape)
     lines += _checks()
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _section(title: str, shape: Shape) -> Iterator[str]:
+def section(title: str, shape: Shape, takes: Mapping[Takes, Taken] = TAKES) -> Iterator[str]:
+    """A shape as a table of its keys."""
     yield f"## {title}"
     yield ""
     if shape is LEVEL:
@@ -95,7 +96,7 @@ def _section(title: str, shape: Shape) -> Iterator[str]:
     yield "| key | takes | default | meaning | example |"
     yield "| --- | --- | --- | --- | --- |"
     for field in shape.fields:
-        cells = TAKES[field.takes].words, field.default, field.doc, f"`{field.example}`"
+        cells = takes[field.takes].words, field.default, field.doc, f"`{field.example}`"
         yield f"| `{field.key}` | {' | '.join(map(_cell, cells))} |"
     yield ""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from honestone.core.checks import KINDS, check_schema
-from honestone.formats.fields import CRITERION, ITEM, LEVEL, RUBRIC, TAKES, Field, Shape
+from honestone.formats.fields import CRITERION, ITEM, LEVEL, RUBRIC, TAKES, Field, Shape, Taken, Takes
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NUMBER_KEY = r"^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
@@ -16,11 +17,11 @@ def rubric_schema() -> dict[str, Any]:
     return {
         "$schema": DIALECT,
         "title": "honestone rubric",
-        **_mapping(RUBRIC, required=["criteria"]),
+        **mapping_schema(RUBRIC, required=["criteria"]),
         "$defs": {
             "criterion": _short_or(_criterion()),
             "item": _short_or(
-                {**_mapping(ITEM), "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}]}
+                {**mapping_schema(ITEM), "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}]}
             ),
             "anchors": _anchors(),
             "check": _check(),
@@ -28,11 +29,14 @@ def rubric_schema() -> dict[str, Any]:
     }
 
 
-def _mapping(shape: Shape, *, required: list[str] | None = None) -> dict[str, Any]:
+def mapping_schema(
+    shape: Shape, *, required: list[str] | None = None, takes: Mapping[Takes, Taken] = TAKES
+) -> dict[str, Any]:
+    """A shape as JSON Schema; `takes` says what each kind of value is."""
     schema: dict[str, Any] = {
         "type": "object",
         "description": shape.doc,
-        "properties": {field.key: _property(field) for field in shape.fields},
+        "properties": {field.key: _property(field, takes) for field in shape.fields},
         "additionalProperties": False,
     }
     if required:
@@ -40,8 +44,8 @@ def _mapping(shape: Shape, *, required: list[str] | None = None) -> dict[str, An
     return schema
 
 
-def _property(field: Field) -> dict[str, Any]:
-    schema = {**TAKES[field.takes].schema, "description": field.doc}
+def _property(field: Field, takes: Mapping[Takes, Taken]) -> dict[str, Any]:
+    schema = {**takes[field.takes].schema, "description": field.doc}
     if field.takes == "points" and field.default.isdigit():
         schema["default"] = int(field.default)
     elif field.takes == "flag" and field.default == "false":
@@ -59,7 +63,7 @@ def _criterion() -> dict[str, Any]:
     """A group has children and is not marked itself; every other criterion says what is asked."""
     alone = {"properties": dict.fromkeys(("items", "anchors", "check"), False)}
     return {
-        **_mapping(CRITERION),
+        **mapping_schema(CRITERION),
         "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}, {"required": ["id", "criteria"]}],
         "dependentSchemas": {"criteria": alone},
     }
@@ -80,7 +84,7 @@ def _anchors() -> dict[str, Any]:
                 "type": "array",
                 "minItems": 2,
                 "items": {
-                    **_mapping(LEVEL, required=["text"]),
+                    **mapping_schema(LEVEL, required=["text"]),
                     "oneOf": [{"required": ["value"]}, {"required": ["score"]}],
                 },
             },

@@ -63,6 +63,30 @@ def read_suite(document: Document) -> SuiteSource:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubricWithin:
+    """A rubric of ours inside a file of another format; None, with the problems, when it is not sound."""
+
+    rubric: Rubric | None
+    problems: tuple[UsageError, ...] = ()
+    notes: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    files: tuple[Path, ...] = ()
+
+
+def rubric_within(document: Document, path: FilePath) -> RubricWithin:
+    """A list of criteria, a whole rubric, or `{file: PATH}`, at a place of any file."""
+    reading = _SuiteReading(document.marked, document.path)
+    rubric = reading.rubric_at(path)
+    return RubricWithin(
+        rubric=rubric,
+        problems=tuple(reading.problems),
+        notes=tuple(reading.notes),
+        losses=tuple(reading.losses),
+        files=tuple(reading.files),
+    )
+
+
 def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterion, ...]:
     """The criteria that a case's `checks` stand for: weight 1, named by what they ask; `taken` are ids already in use."""
     criteria = []
@@ -263,7 +287,7 @@ class _SuiteReading(Reading):
             return None
         parts = [part for part in (shared, own) if part is not None]
         criteria = tuple(criterion for part in parts for criterion in part.criteria)
-        places = [place for part in parts for place in (part.paths or (part.path,) * len(part.criteria))]
+        places = [place for part in parts for place in self._places(part)]
         ids = {criterion.id for top in criteria for criterion, _ in top.walk()}
         criteria += check_criteria(checks, ids)
         places += [(*path, "checks", index) for index in range(len(checks))]
@@ -282,22 +306,47 @@ class _SuiteReading(Reading):
             criteria=criteria,
         )
 
+        return self._sound(draft, [part for part in (own, shared) if part], places, path)
+
+    def _sound(
+        self, draft: Draft, parts: list[_Part], places: list[FilePath], around: FilePath
+    ) -> Rubric | None:
+        """The rubric, when it breaks no rule of core. `places` are the paths of its criteria, `around` is for the rest."""
+
         def where(inside: FilePath) -> FilePath:
             if inside[0] == "criteria" and len(inside) > 1:
                 return (*places[cast(int, inside[1])], *inside[2:])
-            for part in (own, shared):
-                if part is not None and getattr(part, str(inside[0]), None) is not None:
+            for part in parts:
+                if getattr(part, str(inside[0]), None) is not None:
                     return (*part.path, inside[0]) if inside[0] != "criteria" else part.path
-            return inside if self.marked.has(inside) else path
+            return inside if self.marked.has(inside) else around
 
         before = len(self.problems)
         self.rules(draft, where)
         if len(self.problems) > before:
             return None
         try:
-            return Rubric(title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=criteria)
+            return Rubric(
+                title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=draft.criteria
+            )
         except RubricError:
             return None  # what is wrong has been told at the same place already
+
+    def rubric_at(self, path: FilePath) -> Rubric | None:
+        """The rubric at one place of a file of any format, in any of the ways that a suite may say it."""
+        part = self.part(value_at(self.marked.value, path), path, "")
+        if part is None:
+            return None
+        draft = Draft(
+            title=part.title,
+            threshold=_first(part.threshold, DEFAULT_THRESHOLD),
+            floor=_first(part.floor, DEFAULT_FLOOR),
+            criteria=part.criteria,
+        )
+        return self._sound(draft, [part], self._places(part), path)
+
+    def _places(self, part: _Part) -> list[FilePath]:
+        return list(part.paths or (part.path,) * len(part.criteria))
 
     def _expected_are_there(
         self, path: FilePath, expect: Expect | None, criteria: tuple[Criterion, ...]
@@ -794,6 +843,3 @@ def split_ref(text: str) -> tuple[str, str | None]:
     if not at or not address or ":" in ref or ("://" in address and "/" not in address.partition("://")[2]):
         return text, None
     return address, ref
-
-
-__all__ = ["check_criteria", "read_suite", "split_ref", "unsafe_name"]

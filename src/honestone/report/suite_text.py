@@ -167,7 +167,7 @@ def _summary(doc: Doc, style: Style) -> list[str]:
         first, *more = wrap(told, style.columns - 14) if "\x1b" not in told else [told]
         lines += [f"  {pad(name, 10)}  {first}", *(" " * 14 + one for one in more)]
     run = run_id(doc)
-    return lines + (next_line("  again", f"     honestone show {run}", style) if run else [])
+    return lines + (next_line("  again", f"      honestone show {run}", style) if run else [])
 
 
 def _figures(doc: Doc, style: Style, look: str) -> list[tuple[str, str]]:
@@ -190,7 +190,7 @@ def _rate_line(doc: Doc, style: Style, look: str) -> str:
     if rate is None and not interval:
         return "n/a: no case was judged"
     low, high = (exact(end) * 100 for end in (interval or (rate or 0, rate or 0)))
-    told = "  ".join(
+    told = style.glyph("between").join(
         part
         for part in (rate_words(rate, interval), f"{passed:,} of {judged:,} passed", needs_words(doc))
         if part

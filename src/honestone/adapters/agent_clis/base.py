@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
+from honestone.core.trace import Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.process import Ended
 
@@ -108,6 +109,7 @@ class Outcome:
     denials: tuple[str, ...] = ()
     retry_after: float | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
+    trace: Trace | None = None
 
 
 class AgentCli(Protocol):
@@ -156,6 +158,18 @@ class AgentCli(Protocol):
 
     def read(self, ended: Ended, setup: Setup) -> Outcome:
         """From the output. The exit code proves nothing: several of them exit 0 having done nothing."""
+        ...
+
+    def shelf(self, room: Room, folder: Path) -> Path:
+        """Where it looks for skills: in the private home; where that is not known, in the folder it works in."""
+        ...
+
+    def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
+        """A task of a case, done in `folder` with its tools, and with the skills on its shelf."""
+        ...
+
+    def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
+        """As `read`, with the trace of what it did."""
         ...
 
 

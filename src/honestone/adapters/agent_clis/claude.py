@@ -7,9 +7,11 @@ then it has no tools but Read and Edit.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +26,7 @@ from honestone.adapters.agent_clis.base import (
     count,
     failed,
     first_object,
+    json_lines,
     last_line,
     own_home,
     read_own,
@@ -31,11 +34,14 @@ from honestone.adapters.agent_clis.base import (
     total,
     words,
 )
-from honestone.ports import Prompt, Usage
+from honestone.core.trace import ToolCall, Trace
+from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.process import Ended
 
 WORKER_TURNS: Final = 60
 _TOOLS: Final = "Read,Edit,Write,Glob,Grep"
+_AGENT_TOOLS: Final = f"{_TOOLS},Skill"
+_ATTACHED: Final = re.compile(r"""(?:^|\s)@["']?((?:/|~|\.\./)\S*)""")
 
 _QUIET: Final = {
     "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",  # else `@/any/file` in a brief sends that file, from anywhere on the disk
@@ -80,6 +86,43 @@ class Claude:
         argv = _start(setup, "--safe-mode")
         argv += ["--tools", _TOOLS, "--permission-mode", "acceptEdits", "--max-turns", str(WORKER_TURNS)]
         return _command(setup, room, argv, brief, place if place.is_dir() else place.parent, key)
+
+    def shelf(self, room: Room, folder: Path) -> Path:
+        return room.home / ".claude" / "skills"
+
+    def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
+        """Settings of the folder it works in are not loaded: they may hold commands that it would run by itself."""
+        argv = [setup.program, "-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config"]
+        argv += ["--setting-sources", "user", "--no-session-persistence"]
+        argv += [
+            "--tools",
+            _AGENT_TOOLS,
+            "--permission-mode",
+            "acceptEdits",
+            "--max-turns",
+            str(WORKER_TURNS),
+        ]
+        argv += ["--add-dir", str(self.shelf(room, folder))]  # else it may not read what a skill refers to
+        if setup.model:
+            argv += ["--model", setup.model]
+        attached = _ATTACHED.search(task)
+        if attached is not None:
+            raise CallFailed(
+                f"claude would send the file {attached[1]!r} along, which is outside of its folder"
+            )
+        command = _command(setup, room, argv, task, folder, key)
+        command = command if setup.auth == "key" else _in_our_home(command, room)
+        # The list of skills reaches the model as an attachment.
+        attachments = "CLAUDE_CODE_DISABLE_ATTACHMENTS"
+        return replace(command, env={k: v for k, v in command.env.items() if k != attachments})
+
+    def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
+        events = list(json_lines(ended.stdout))
+        result = next((event for event in reversed(events) if event.get("type") == "result"), None)
+        if result is None:
+            return self.read(replace(ended, stdout=b""), setup)
+        outcome = self.read(replace(ended, stdout=json.dumps(result).encode()), setup)
+        return replace(outcome, trace=_trace(events, result, outcome.usage))
 
     def read(self, ended: Ended, setup: Setup) -> Outcome:
         result = first_object(ended.stdout)
@@ -140,6 +183,53 @@ def _command(setup: Setup, room: Room, argv: list[str], stdin: str, cwd: Path, k
     env["HOME"] = str(Path.home())
     passed = ("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "DBUS_SESSION_BUS_ADDRESS")
     return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env, pass_names=passed)
+
+
+def _in_our_home(command: Command, room: Room) -> Command:
+    """A login used from a home of ours, for in the person's own their skills and instructions lie too."""
+    env = {name: value for name, value in command.env.items() if name != "HOME"}
+    env["CLAUDE_CONFIG_DIR"] = str(room.home / ".claude")
+    own = own_home("CLAUDE_CONFIG_DIR", ".claude") / ".credentials.json"
+    links = {room.home / ".claude" / own.name: own} if own.exists() else {}
+    if not links and not os.environ.get("CLAUDE_CODE_OAUTH_TOKEN", "").strip():
+        raise CallFailed(
+            "claude's login lies in the system's keychain, where an isolated run cannot use it; type: claude setup-token, "
+            'and export CLAUDE_CODE_OAUTH_TOKEN, or use auth = "key"'
+        )
+    return replace(command, env=env, links=links, pass_names=("CLAUDE_CODE_OAUTH_TOKEN",))
+
+
+def _trace(events: Sequence[Mapping[str, Any]], result: Mapping[str, Any], usage: Usage) -> Trace:
+    """Its tool calls in order, each with its result."""
+    blocks = [
+        block
+        for event in events
+        if event.get("type") in ("assistant", "user")
+        for block in _list(table(event.get("message")).get("content"))
+        if isinstance(block, Mapping)
+    ]
+    results = {
+        words(block.get("tool_use_id")): block.get("content")
+        for block in blocks
+        if block.get("type") == "tool_result"
+    }
+    calls = tuple(
+        ToolCall(
+            name=words(block.get("name")),
+            arguments=table(block.get("input")),
+            result=results.get(words(block.get("id"))),
+        )
+        for block in blocks
+        if block.get("type") == "tool_use"
+    )
+    return Trace(
+        tool_calls=calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usage.usd,
+        duration_ms=count(result.get("duration_ms")),
+    )  # fmt: skip
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _usage(result: Mapping[str, Any], setup: Setup) -> Usage:

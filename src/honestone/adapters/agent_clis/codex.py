@@ -29,6 +29,7 @@ from honestone.adapters.agent_clis.base import (
     table,
     words,
 )
+from honestone.core.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.process import Ended
 
@@ -78,7 +79,23 @@ class Codex:
         return self._command(setup, room, argv, prompt.text, room.work, key)
 
     def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
-        folder = place if place.is_dir() else place.parent
+        return self._edits(setup, room, brief, place if place.is_dir() else place.parent, key)
+
+    def shelf(self, room: Room, folder: Path) -> Path:
+        return room.home / ".codex" / "skills"
+
+    def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
+        command = self._edits(setup, room, task, folder, key, skills=True)
+        if command.env["CODEX_HOME"] != str(room.home / ".codex"):
+            raise CallFailed(
+                "codex's login lies in the system's keyring, so it only works in the person's own folder, where their skills "
+                'lie too; use auth = "key"'
+            )
+        return command
+
+    def _edits(
+        self, setup: Setup, room: Room, brief: str, folder: Path, key: str, *, skills: bool = False
+    ) -> Command:
         settings: dict[str, Any] = {
             "approval_policy": "never",
             # Without these two, /tmp and TMPDIR can be written as well.
@@ -96,7 +113,7 @@ class Codex:
             },
         }
         argv = [
-            *_start(setup),
+            *_start(setup, skills=skills),
             "-s",
             "workspace-write",
             *_without(_NEVER),
@@ -137,6 +154,18 @@ class Codex:
         argv += _with({"model_provider": "honestone", "model_providers": {"honestone": provider}})
         passed = ("DBUS_SESSION_BUS_ADDRESS",) if setup.auth == "login" else ()
         return Command(argv=(*argv, "-"), cwd=cwd, stdin=stdin, env=env, links=links, pass_names=passed)
+
+    def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
+        outcome = self.read(ended, setup)
+        items = [
+            table(event.get("item"))
+            for event in json_lines(ended.stdout)
+            if event.get("type") == "item.completed"
+        ]
+        calls = tuple(call for call in map(_tool_call, items) if call is not None)
+        usage = outcome.usage
+        trace = Trace(tool_calls=calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+        return replace(outcome, trace=trace)
 
     def read(self, ended: Ended, setup: Setup) -> Outcome:
         text, is_complete, usage, trouble, saw_events = "", False, Usage(), "", False
@@ -179,13 +208,13 @@ def _failure(trouble: str, usage: Usage) -> Outcome:
     return failed(said, usage=usage, otherwise="rejected")
 
 
-def _start(setup: Setup) -> list[str]:
+def _start(setup: Setup, *, skills: bool = False) -> list[str]:
     argv = [setup.program, "exec", "--json", "--color", "never", "--skip-git-repo-check", "--ephemeral"]
     argv += ["--ignore-user-config", "--ignore-rules"]
     argv += _with(
         {
             "project_doc_max_bytes": 0,  # no AGENTS.md of the folder it works in
-            "skills": {"include_instructions": False, "bundled": {"enabled": False}},
+            "skills": {"include_instructions": skills, "bundled": {"enabled": False}},
             "web_search": "disabled",
             "check_for_update_on_startup": False,
             "analytics": {"enabled": False},
@@ -235,6 +264,25 @@ def is_strict(schema: Any) -> bool:
 
 def _list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
+
+
+def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:
+    """Under the name that its events give it; a tool of a server under its own."""
+    kind = words(item.get("type"))
+    match kind:
+        case "command_execution":
+            return ToolCall(
+                name=kind, arguments={"command": item.get("command")}, result=item.get("aggregated_output")
+            )
+        case "file_change":
+            return ToolCall(name=kind, arguments={"changes": item.get("changes")}, result=item.get("status"))
+        case "web_search":
+            return ToolCall(name=kind, arguments={"query": item.get("query")})
+        case "mcp_tool_call":
+            given = table(item.get("arguments"))
+            return ToolCall(name=words(item.get("tool")) or kind, arguments=given, result=item.get("result"))
+        case _:
+            return None
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

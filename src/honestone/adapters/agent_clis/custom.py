@@ -76,6 +76,16 @@ class Custom:
             env["HOME"] = str(Path.home())
         return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env)
 
+    def shelf(self, room: Room, folder: Path) -> Path:
+        return folder / ".agents" / "skills"
+
+    def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
+        return self._command(setup, task, folder, folder, key)
+
+    def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
+        """It tells an answer; of its tools nothing is known."""
+        return self.read(ended, setup)
+
     def read(self, ended: Ended, setup: Setup) -> Outcome:
         if ended.exit != 0:
             said = last_line(ended.stderr) or last_line(ended.stdout)

@@ -7,6 +7,7 @@ clock alone says whether its time ran out: told to stop, some of them exit 0 wit
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.agent_clis.base import AgentCli, Command, Outcome, Room, Setup
+from honestone.core.trace import Trace
 from honestone.ports import CallFailed
 from honestone.system import process
 from honestone.system.files import write_atomically
@@ -41,6 +43,7 @@ _CERTIFICATES: Final = ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", 
 _MOST_WORDS: Final = 300
 
 Build = Callable[[Room, str], Command]
+Read = Callable[[process.Ended, Setup], Outcome]
 
 
 # --------------------------------------------------------------------------------------------------- before the call
@@ -94,8 +97,8 @@ def require_sendable(cli: AgentCli, text: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- the call
 
 
-async def carry_out(cli: AgentCli, setup: Setup, build: Build) -> Outcome:
-    """Run one call and read it. Raises CallFailed when it cannot be started; whatever else happens is an outcome."""
+async def carry_out(cli: AgentCli, setup: Setup, build: Build, read: Read | None = None) -> Outcome:
+    """Run one call and read it, by `cli.read` unless told otherwise. Raises CallFailed when it cannot be started; whatever else happens is an outcome."""
     require_login(cli, setup)
     key = read_key(cli, setup)
     with private_room() as room:
@@ -115,15 +118,15 @@ async def carry_out(cli: AgentCli, setup: Setup, build: Build) -> Outcome:
         finally:
             end_strays(room.root.name)
             give_back(command)
-        return _without_key(_outcome(cli, setup, ended, command), key)
+        return _without_key(_outcome(read or cli.read, setup, ended, command), key)
 
 
-def _outcome(cli: AgentCli, setup: Setup, ended: process.Ended, command: Command) -> Outcome:
+def _outcome(read: Read, setup: Setup, ended: process.Ended, command: Command) -> Outcome:
     if ended.timed_out:
         return Outcome(kind="timeout", said=f"it had not ended after {setup.timeout:g} s")
     if ended.truncated:
         return Outcome(kind="crashed", said=f"it printed more than {OUTPUT_LIMIT // 1_000_000} MB")
-    return replace(cli.read(ended, setup), notes={**command.notes, "exit": ended.exit})
+    return replace(read(ended, setup), notes={**command.notes, "exit": ended.exit})
 
 
 def environment(setup: Setup, room: Room, command: Command) -> dict[str, str]:
@@ -227,6 +230,7 @@ def _without_key(outcome: Outcome, key: str) -> Outcome:
         text=clean(outcome.text),
         said=clean(outcome.said),
         denials=tuple(map(clean, outcome.denials)),
+        trace=outcome.trace and Trace.from_plain(json.loads(clean(json.dumps(outcome.trace.to_plain())))),
     )
 
 

@@ -24,6 +24,7 @@ from honestone.adapters.agent_clis.base import (
     count,
     failed,
     first_object,
+    json_lines,
     last_line,
     own_home,
     read_own,
@@ -32,6 +33,7 @@ from honestone.adapters.agent_clis.base import (
     total,
     words,
 )
+from honestone.core.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.process import Ended
 
@@ -77,6 +79,30 @@ class Gemini:
         brief = f"Work in the folder {folder}; relative paths start there.\n\n{brief}"
         return _command(setup, room, argv, brief, key, settings, {})
 
+    def shelf(self, room: Room, folder: Path) -> Path:
+        return room.home / ".gemini" / "skills"
+
+    def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
+        argv = [*_start(setup, "stream-json"), "--approval-mode", "auto_edit"]
+        shelf = self.shelf(room, folder)
+        for place in (folder, *([shelf] if shelf.is_dir() else [])):
+            argv += ["--include-directories", str(place)]
+        settings = {
+            "model": {"maxSessionTurns": WORKER_TURNS},
+            "tools": {"core": [*_TOOLS, "activate_skill"]},
+            "skills": {"enabled": True},
+        }
+        task = f"Work in the folder {folder}; relative paths start there.\n\n{task}"
+        return _command(setup, room, argv, task, key, settings, {})
+
+    def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
+        events = list(json_lines(ended.stdout))
+        whole = _as_one_object(events, ended)
+        if whole is None:
+            return self.read(ended, setup)
+        outcome = self.read(replace(ended, stdout=json.dumps(whole).encode()), setup)
+        return replace(outcome, trace=_trace(events, outcome.usage))
+
     def read(self, ended: Ended, setup: Setup) -> Outcome:
         result = first_object(ended.stdout)
         if result is None or not ("response" in result or "error" in result):
@@ -108,8 +134,8 @@ class Gemini:
         return answered(text, outcome)
 
 
-def _start(setup: Setup) -> list[str]:
-    argv = [setup.program, "-o", "json", "--skip-trust", "-e", "none"]
+def _start(setup: Setup, form: str = "json") -> list[str]:
+    argv = [setup.program, "-o", form, "--skip-trust", "-e", "none"]
     return [*argv, "-m", setup.model] if setup.model else argv
 
 
@@ -207,6 +233,62 @@ def _error_on(stderr: bytes) -> dict[str, Any] | None:
         if value is not None and isinstance(value.get("error"), dict):
             return value
     return None
+
+
+def _as_one_object(events: list[dict[str, Any]], ended: Ended) -> dict[str, Any] | None:
+    """A stream of events as the one object that it prints otherwise; None when the stream has no end."""
+    end = next((event for event in reversed(events) if event.get("type") == "result"), None)
+    if end is None:
+        return None
+    said: list[str] = []
+    for event in events:
+        if event.get("type") == "tool_use":
+            said = []  # what comes before a tool call is not the answer
+        elif event.get("type") == "message" and event.get("role") == "assistant":
+            said.append(words(event.get("content")))
+    stats = table(end.get("stats"))
+    models = {
+        name: {
+            "tokens": {
+                "prompt": table(model).get("input_tokens"),
+                "candidates": table(model).get("output_tokens"),
+                "cached": table(model).get("cached"),
+            }
+        }
+        for name, model in table(stats.get("models")).items()
+    }
+    whole: dict[str, Any] = {
+        "response": "".join(said),
+        "stats": {"models": models},
+        "warnings": [words(event.get("message")) for event in events if event.get("type") == "error"],
+    }
+    if end.get("status") != "success":
+        error = table(end.get("error")) or {"message": next(iter(whole["warnings"]), "it failed")}
+        whole["error"] = {**error, "code": ended.exit if ended.exit in (41, 52, 53) else None}
+    return whole
+
+
+def _trace(events: list[dict[str, Any]], usage: Usage) -> Trace:
+    """Its tool calls in order, each with its result."""
+    results = {
+        words(event.get("tool_id")): event.get("output") or event.get("error")
+        for event in events
+        if event.get("type") == "tool_result"
+    }
+    calls = tuple(
+        ToolCall(
+            name=words(event.get("tool_name")),
+            arguments=table(event.get("parameters")),
+            result=results.get(words(event.get("tool_id"))),
+        )
+        for event in events
+        if event.get("type") == "tool_use"
+    )
+    end: dict[str, Any] = next((event for event in reversed(events) if event.get("type") == "result"), {})
+    return Trace(
+        tool_calls=calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens,
+        duration_ms=count(table(end.get("stats")).get("duration_ms")),
+    )  # fmt: skip
 
 
 def _failure(error: Mapping[str, Any], ended: Ended) -> Outcome:

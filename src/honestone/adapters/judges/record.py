@@ -83,7 +83,7 @@ def _rows(text: str, path: Path) -> list[tuple[str, str]]:
             for row in whole
         ]
     rows = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 row = load_strict(line)

@@ -99,13 +99,14 @@ def prompt_for(task: Task) -> Prompt:
     if task.skill is not None:
         text = f"{skill_text(task.skill)}\n\n{asked}"
     elif task.version is not None and not task.isolated:
-        text = _with_artifact(task.version, asked)
+        text = with_artifact(task.version, asked)
     else:
         text = asked
     return Prompt(text=text, system=system, draw=task.attempt - 1)
 
 
-def _with_artifact(version: Version, asked: str) -> str:
+def with_artifact(version: Version, asked: str) -> str:
+    """The artifact as the prompt, with the input in its place, or after it."""
     text = (
         "\n\n".join(_fenced(*file) for file in version.texts.items()) if version.is_folder else version.text
     )

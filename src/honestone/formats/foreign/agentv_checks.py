@@ -65,7 +65,9 @@ def _text(kind: str) -> _Read:
     def read(take: Taking, context: CodeContext) -> Checks | None:
         value = take.texts("value")
         if not value or not all(word.strip() for word in value):
-            take.walk.problem(f"`{kind}` needs a `value`", take.path, f"for example: {{type: {kind}, value: hello}}")
+            take.walk.problem(
+                f"`{kind}` needs a `value`", take.path, f"for example: {{type: {kind}, value: hello}}"
+            )
             return None
         words = [fill(word, context.values) for word in value]
         if kind in ("starts-with", "ends-with", "equals"):
@@ -94,7 +96,9 @@ def _is_json(take: Taking, context: CodeContext) -> Checks | None:
     if isinstance(schema, dict):
         return one("json-schema", schema)
     if schema not in (None, True):
-        take.walk.problem(f"`value` of `is-json` must be a JSON Schema, not {shown(schema)}", (*take.path, "value"))
+        take.walk.problem(
+            f"`value` of `is-json` must be a JSON Schema, not {shown(schema)}", (*take.path, "value")
+        )
     return one("is-json", True)
 
 
@@ -196,7 +200,9 @@ def _trajectory(take: Taking, context: CodeContext) -> Checks | None:
         what = "minimums" if mode == "any_order" else "expected"
         take.walk.problem(f"`tool-trajectory` needs `{what}`", take.path)
         return None
-    take.walk.note("a sequence of tool calls is met or not met as a whole; AgentV gives part of the score for part of it")
+    take.walk.note(
+        "a sequence of tool calls is met or not met as a whole; AgentV gives part of the score for part of it"
+    )
     options: dict[str, Any] = {"mode": {"superset": "any_order", None: "in_order"}.get(mode, mode)}
     if any("arguments" in call for call in calls):
         options["args"] = args or "exact"
@@ -219,7 +225,11 @@ def _call(take: Taking) -> Iterator[dict[str, Any]]:
         return
     tool, args = take.text("tool", required=True), take.raw("args")
     take.lose("max_duration_ms", "maxDurationMs", message="a time limit of one tool call cannot be checked")
-    take.lose("args_match", "argsMatch", message="`{key}` of one tool call cannot be checked: give it to all of them")
+    take.lose(
+        "args_match",
+        "argsMatch",
+        message="`{key}` of one tool call cannot be checked: give it to all of them",
+    )
     if args is not None and args != "any" and not isinstance(args, dict):
         take.walk.problem(f"`args` must be a mapping or `any`, not {shown(args)}", (*take.path, "args"))
     take.close("a tool call")
@@ -230,7 +240,9 @@ def _tool_used(take: Taking, context: CodeContext) -> Checks | None:
     value = take.raw("value")
     if isinstance(value, str | list):
         names = [value] if isinstance(value, str) else value
-        parts = tuple(Part(id=str(n), check=Check(kind="tool-count", value={str(n): {"min": 1}})) for n in names)
+        parts = tuple(
+            Part(id=str(n), check=Check(kind="tool-count", value={str(n): {"min": 1}})) for n in names
+        )
         return Checks(parts=parts, whole=len(parts) == 1) if parts else None
     here = take.below("value")
     if not here.require_mapping("`value` of `trajectory:tool-used`"):
@@ -269,13 +281,20 @@ def _tool_args(take: Taking, context: CodeContext) -> Checks | None:
     here = take.below("value")
     if not here.require_mapping("`value` of `trajectory:tool-args-match`"):
         return None
-    name, args, mode = here.text("name", "tool", required=True), here.raw("args"), here.choice("mode", ("partial", "exact"))
+    name, args, mode = (
+        here.text("name", "tool", required=True),
+        here.raw("args"),
+        here.choice("mode", ("partial", "exact")),
+    )
     here.close("`value` of `trajectory:tool-args-match`")
     if not isinstance(args, dict):
         here.walk.problem(f"`args` must be a mapping, not {shown(args)}", here.path)
         return None
     return one(
-        "tool-calls", [{"tool": name, "arguments": args}], mode="any_order", args="exact" if mode == "exact" else "subset"
+        "tool-calls",
+        [{"tool": name, "arguments": args}],
+        mode="any_order",
+        args="exact" if mode == "exact" else "subset",
     )
 
 
@@ -299,7 +318,11 @@ def _limit(kind: str, *keys: str) -> _Read:
     return read
 
 
-_TOKENS: Final = {"total": ("max_total", "maxTotal"), "input": ("max_input", "maxInput"), "output": ("max_output", "maxOutput")}
+_TOKENS: Final = {
+    "total": ("max_total", "maxTotal"),
+    "input": ("max_input", "maxInput"),
+    "output": ("max_output", "maxOutput"),
+}
 
 
 def _tokens(take: Taking, context: CodeContext) -> Checks | None:
@@ -328,13 +351,26 @@ def _metrics(take: Taking, context: CodeContext) -> Checks | None:
     for key in ("max_tool_calls", "max_llm_calls", "target_exploration_ratio", "exploration_tolerance"):
         take.lose(key, message="`{key}` cannot be checked")
     if not parts and not any(key.startswith(("max_", "target_")) for key in map(str, take.value)):
-        take.walk.problem("`execution-metrics` needs a limit", take.path, "for example: max_duration_ms: 60000")
+        take.walk.problem(
+            "`execution-metrics` needs a limit", take.path, "for example: max_duration_ms: 60000"
+        )
     return Checks(parts=tuple(parts), whole=False) if parts else None
 
 
 # ------------------------------------------------------------------------------------------------------- commands
 
-_COMMON: Final = {"name", "metric", "id", "type", "weight", "required", "min_score", "negate", "transform", "preprocessors"}
+_COMMON: Final = {
+    "name",
+    "metric",
+    "id",
+    "type",
+    "weight",
+    "required",
+    "min_score",
+    "negate",
+    "transform",
+    "preprocessors",
+}
 
 
 def _script(take: Taking, context: CodeContext) -> Checks | None:
@@ -346,7 +382,9 @@ def _script(take: Taking, context: CodeContext) -> Checks | None:
     given = take.raw("config")
     config: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
     # Keys that nobody knows are the program's own settings, as in AgentV.
-    config |= {str(key): take.raw(str(key)) for key in take.value if key not in take.taken and key not in _COMMON}
+    config |= {
+        str(key): take.raw(str(key)) for key in take.value if key not in take.taken and key not in _COMMON
+    }
     if words is None:
         return None
     options: dict[str, Any] = {}
@@ -356,7 +394,9 @@ def _script(take: Taking, context: CodeContext) -> Checks | None:
         else:
             names = ", ".join(sorted(config))
             take.walk.loss(f"the settings of this grader ({names}) cannot be given to it", take.path)
-    take.walk.note("a grader that is a program is met when it gives 1 (or its `min_score`); AgentV takes its score as it is")
+    take.walk.note(
+        "a grader that is a program is met when it gives 1 (or its `min_score`); AgentV takes its score as it is"
+    )
     least = take.number("min_score", low=0, high=1)
     if least is not None:
         options["min_score"] = as_written(least)

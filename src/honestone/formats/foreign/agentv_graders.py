@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import FileError
@@ -124,10 +123,14 @@ def read_grader(take: Taking, frame: Frame) -> list[Criterion]:
     if kind not in CODE and kind not in (*RUBRICS, *JUDGES, *GROUPS):
         _say_unknown(take, written, kind)
         return []
-    take.lose("transform", "preprocessors", "postprocess", message="`{key}` changes an output before it is graded")
+    take.lose(
+        "transform", "preprocessors", "postprocess", message="`{key}` changes an output before it is graded"
+    )
     weight = take.number("weight", low=0)
     common = _Common(
-        name=name, weight=Fraction(1) if weight is None else weight, negate=(take.flag("negate") or False) != turned
+        name=name,
+        weight=Fraction(1) if weight is None else weight,
+        negate=(take.flag("negate") or False) != turned,
     )
     if kind in CODE:
         return _of_code(take, kind, common, frame)
@@ -153,7 +156,9 @@ def _say_unknown(take: Taking, written: str, kind: str) -> None:
     meant = near(kind.replace("-", "_"), [one.replace("-", "_") for one in known])
     if meant is not None and meant.replace("_", "-") != kind and _is_slip(kind, meant.replace("_", "-")):
         take.walk.problem(
-            f"there is no grader of type `{written}`", (*take.path, "type"), f"did you mean `{meant.replace('_', '-')}`?"
+            f"there is no grader of type `{written}`",
+            (*take.path, "type"),
+            f"did you mean `{meant.replace('_', '-')}`?",
         )
         return
     take.walk.loss(f"a grader of type `{written}` is a program of its own in AgentV", take.path)
@@ -217,7 +222,10 @@ def _of_judge(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Cr
     key = _criteria_key(take)
     if key is not None:
         if "prompt" in take:
-            take.lose("prompt", message="a rubric with a `prompt` of its own: the criteria are asked in honestone's words")
+            take.lose(
+                "prompt",
+                message="a rubric with a `prompt` of its own: the criteria are asked in honestone's words",
+            )
         children = read_criteria(take, key, frame.dialect, frame.values)
         bar = _bar(take, frame, is_yes_no=_is_alone(common, children))
         take.ignore("config")
@@ -225,7 +233,9 @@ def _of_judge(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Cr
         return [_named(common, children, bar)] if children else []
     if kind in RUBRICS:
         what = "rubrics" if kind == "rubric" else "criteria"
-        take.walk.problem(f"a grader of type `{kind}` needs `{what}`", take.path, f"for example: {what}: [Names the cause]")
+        take.walk.problem(
+            f"a grader of type `{kind}` needs `{what}`", take.path, f"for example: {what}: [Names the cause]"
+        )
         take.ignore("rubrics", "criteria", "value")
     elif "score_ranges" in take or isinstance(take.value.get("value"), dict):
         return _of_one_criterion(take, kind, common, frame)
@@ -238,7 +248,9 @@ def _of_judge(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Cr
 
 def _criteria_key(take: Taking) -> str | None:
     """Where the list of criteria stands."""
-    return next((key for key in ("rubrics", "criteria", "value") if isinstance(take.value.get(key), list)), None)
+    return next(
+        (key for key in ("rubrics", "criteria", "value") if isinstance(take.value.get(key), list)), None
+    )
 
 
 def _of_one_criterion(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
@@ -246,13 +258,27 @@ def _of_one_criterion(take: Taking, kind: str, common: _Common, frame: Frame) ->
     if isinstance(take.value.get("value"), dict):
         inner = take.below("value")
         if _criteria_key(inner) is not None:
-            children: tuple[Criterion, ...] = read_criteria(inner, _criteria_key(inner) or "", frame.dialect, frame.values)
+            children: tuple[Criterion, ...] = read_criteria(
+                inner, _criteria_key(inner) or "", frame.dialect, frame.values
+            )
             inner.close("`value`")
         else:
             children = tuple(read_criterion(inner, frame.dialect, frame.values))
     else:
         taken = Taking(take.walk, take.path)
-        taken.ignore("type", "name", "metric", "negate", "prompt", "target", "provider", "model", "temperature", "config", "weight")
+        taken.ignore(
+            "type",
+            "name",
+            "metric",
+            "negate",
+            "prompt",
+            "target",
+            "provider",
+            "model",
+            "temperature",
+            "config",
+            "weight",
+        )
         text = taken.text("value")
         children = tuple(
             replace(one, id=common.name, weight=Fraction(1),
@@ -260,11 +286,16 @@ def _of_one_criterion(take: Taking, kind: str, common: _Common, frame: Frame) ->
             for one in read_criterion(taken, frame.dialect, frame.values)
         )  # fmt: skip
         children = tuple(
-            replace(one, items=tuple(replace(item, id=one.id, requirement=one.requirement) for item in one.items)) for one in children
+            replace(
+                one, items=tuple(replace(item, id=one.id, requirement=one.requirement) for item in one.items)
+            )
+            for one in children
         )
         return [_named(common, children, {})] if children else []
     bar = _bar(take, frame, is_yes_no=_is_alone(common, children))
-    take.lose("prompt", message="a rubric with a `prompt` of its own: the criteria are asked in honestone's words")
+    take.lose(
+        "prompt", message="a rubric with a `prompt` of its own: the criteria are asked in honestone's words"
+    )
     take.ignore("config", "score_ranges", "operator")
     take.close(f"a grader of type `{kind}`")
     return [_named(common, children, bar)] if children else []
@@ -281,7 +312,9 @@ def _asked(take: Taking, kind: str, common: _Common, frame: Frame) -> str:
         prompt = frame.texts.prompt(walk, path, take.raw(key), bare=bare)
         if prompt is not None:
             return as_requirement(walk, path, prompt, frame.goal, frame.values) or "?"
-    aim = frame.goal or ("Agrees with the reference in what matters" if frame.reference else "Is a good answer to the input")
+    aim = frame.goal or (
+        "Agrees with the reference in what matters" if frame.reference else "Is a good answer to the input"
+    )
     is_named = common.name.replace("_", "-") not in (*JUDGES, *RUBRICS)
     return f"{common.name}: {aim}" if is_named else aim
 
@@ -321,7 +354,9 @@ def _of_group(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Cr
     weights = _aggregation(take, children)
     threshold = take.number("threshold", low=0, high=1)
     bar = _bar(take, frame, is_yes_no=False)
-    if bar["floor"] is None or (take.value.get("required") is True and "min_score" not in take and threshold is not None):
+    if bar["floor"] is None or (
+        take.value.get("required") is True and "min_score" not in take and threshold is not None
+    ):
         bar["floor"] = threshold if threshold is not None else bar["floor"]
     take.lose("config", message="`{key}` that a group hands to its graders")
     take.close(f"a grader of type `{kind}`")
@@ -353,7 +388,9 @@ def _aggregation(take: Taking, children: Sequence[Criterion]) -> dict[str, Fract
             if str(name) not in names:
                 meant = near(str(name), sorted(names))
                 hint = f"did you mean `{meant}`?" if meant else None
-                here.walk.problem(f"there is no grader `{name}` in this group", (*by_name.path, name), hint, at_key=True)
+                here.walk.problem(
+                    f"there is no grader `{name}` in this group", (*by_name.path, name), hint, at_key=True
+                )
             weights[str(name)] = Fraction(1) if weight is None else weight
     elif written is not None:
         here.walk.problem(f"`weights` must be a mapping, not {shown(written)}", (*here.path, "weights"))

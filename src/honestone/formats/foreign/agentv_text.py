@@ -67,6 +67,9 @@ class Texts:
             self.files.append(path)
         return text
 
+    def _why(self, name: str, error: FileError) -> str:
+        return error.message if self.resolve(name).exists() else "it is not there"
+
     # ------------------------------------------------------------------------------------------------ messages
 
     def messages(self, take: Taking, key: str) -> tuple[Message, ...]:
@@ -132,7 +135,9 @@ class Texts:
         try:
             text = self.file(name)
         except FileError as error:
-            walk.loss(f"the input file `{name}` cannot be given to the target: {error.message}", path)
+            walk.loss(
+                f"the input file `{name}` cannot be given to the target: {self._why(name, error)}", path
+            )
             return f"(file: {name})"
         return f"--- file: {name}\n{text.rstrip()}\n--- end of file: {name}"
 
@@ -182,7 +187,7 @@ class Texts:
                     f"{walk.marked.at(path)}: the prompt file `{value}` is not there: the judge is asked by the grader's name and the case's goal"
                 )
             else:
-                walk.loss(f"the prompt file `{value}` cannot be read: {error.message}", path)
+                walk.loss(f"the prompt file `{value}` cannot be read: {self._why(value, error)}", path)
             return None
 
 

@@ -43,7 +43,7 @@ class Document:
         """JSON lines: the first two non-empty lines are each a JSON object of their own (or the only one, in a .jsonl)."""
         import json
 
-        lines = [line for line in self.text.splitlines() if line.strip()][:2]
+        lines = [line for line in self.text.split("\n") if line.strip()][:2]
         if not lines or not all(line.lstrip().startswith("{") for line in lines):
             return False
         try:
@@ -72,9 +72,16 @@ class Document:
     def value(self) -> Any:
         """The whole as plain values: of JSON lines the first row. None when it cannot be read at all."""
         try:
-            return self.rows[0].marked.value if self.is_lines else self.marked.value
+            return self._first_row.value if self.is_lines else self.marked.value
         except FileError:
             return None
+
+    @property
+    def _first_row(self) -> Marked:
+        """By itself: a damaged line further down is for the reader to tell, and a large file is recognised at once."""
+        lines = enumerate(self.text.split("\n"), 1)
+        number, line = next((number, line) for number, line in lines if line.strip())
+        return _marked_row(line, self.name, number)
 
     @property
     def keys(self) -> frozenset[str]:

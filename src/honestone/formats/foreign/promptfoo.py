@@ -619,13 +619,9 @@ class _Config:
         if found.suffix.lower() in (".yaml", ".yml", ".json"):
             marked = self.beside.marked(walk, found, path)
             # A list in a file is one value; only a list in the config stands for several cases.
-            return (
-                ""
-                if marked is None
-                else _Whole(marked.value)
-                if isinstance(marked.value, list)
-                else marked.value
-            )
+            if marked is None:
+                return ""
+            return tuple(marked.value) if isinstance(marked.value, list) else marked.value
         return self.beside.open(walk, found, path) or ""
 
     # --------------------------------------------------------------------------------------------------- the cases
@@ -663,7 +659,7 @@ class _Config:
         name = slug(described, limit=60) if described else f"test-{number}"
         for chosen in product(*(variables[name] for name in lists)):
             own = {**variables, **dict(zip(lists, chosen, strict=True))}
-            own = {key: list(v) if isinstance(v, _Whole) else v for key, v in own.items()}
+            own = {key: list(v) if isinstance(v, tuple) else v for key, v in own.items()}
             id = "/".join([
                 *([prompt.id] if is_one_of_several else []), name, *(slug(as_text(v), limit=24) for v in chosen),
             ])  # fmt: skip
@@ -733,10 +729,6 @@ class _Config:
             id=id, rubric=rubric or undecided(), messages=tuple(messages), timeout=options.timeout, attempts=options.repeat,
             attempt_rule=AttemptRule.PASS_HAT_K, skip=skip, description=test.description, metadata=metadata,
         )  # fmt: skip
-
-
-class _Whole(list[Any]):
-    """A list that is one value of a variable, not one case each."""
 
 
 def _looks_like_path(text: str) -> bool:
@@ -830,7 +822,8 @@ def _node(value: Any, line: int) -> Node:
 
 
 def _signs(document: Document) -> int:
-    """Prompts or providers at the top, and something in the tests that only promptfoo has."""
+    """Prompts or providers at the top, and something in the tests that only promptfoo has. 20 where something speaks of
+    AgentV, which has prompts and providers too: then its own reader decides."""
     keys = document.keys
     if document.is_lines or not keys & {"prompts", "providers"}:
         return 0
@@ -838,27 +831,35 @@ def _signs(document: Document) -> int:
     tests = value.get("tests")
     listed = [test for test in tests if isinstance(test, dict)] if isinstance(tests, list) else []
     asserts = [a for test in [*listed, value.get("defaultTest")] for a in _asserts_of(test)]
-    own_types = any(isinstance(a.get("type"), str) and (is_type(a["type"]) and _is_own(a)) for a in asserts)
-    has_tests = (
-        bool(listed)
-        or isinstance(tests, str)
-        or bool(keys & {"defaultTest", "scenarios"})
-        or isinstance(tests, list)
-    )
-    without_ids = has_tests and not any("id" in test for test in listed)
-    described = "description" in keys and "name" not in keys
-    return 60 if own_types or without_ids or described else 0
+    other_tests = any(test.keys() & {"id", "criteria", "input", "expected_output"} for test in listed)
+    if keys & _AGENTV or other_tests or any(_is_agentv(a) for a in asserts):
+        return 20
+    own = any(isinstance(a, dict) and _is_own(a) for a in asserts)
+    has_tests = "tests" in keys or bool(keys & {"defaultTest", "scenarios"})
+    return 60 if own or has_tests or ("description" in keys and "name" not in keys) else 0
 
 
-def _asserts_of(test: Any) -> list[dict[str, Any]]:
+_AGENTV: Final = frozenset(
+    {"name", "assert", "evaluate_options", "workspace", "environment", "execution", "eval_cases"}
+)
+
+
+def _asserts_of(test: Any) -> list[Any]:
     listed = test.get("assert") if isinstance(test, dict) else None
-    return [a for a in listed if isinstance(a, dict)] if isinstance(listed, list) else []
+    return listed if isinstance(listed, list) else []
+
+
+def _is_agentv(assertion: Any) -> bool:
+    """A plain text, a kind that promptfoo does not have, or questions in a list."""
+    if not isinstance(assertion, dict):
+        return True
+    type = assertion.get("type")
+    known = not isinstance(type, str) or is_type(type) or type == "assert-set"
+    return not known or (type == "llm-rubric" and isinstance(assertion.get("value"), list))
 
 
 def _is_own(assertion: Mapping[str, Any]) -> bool:
-    type = assertion["type"].removeprefix("not-")
-    return type in ("assert-set", "javascript", "python", "similar", "webhook", "factuality", "model-graded-closedqa", "g-eval",
-                    "contains-json", "levenshtein", "word-count", "rouge-n", "select-best") or "$ref" in assertion  # fmt: skip
+    return "$ref" in assertion or (isinstance(assertion.get("type"), str) and is_type(assertion["type"]))
 
 
 KEYS: Final = (

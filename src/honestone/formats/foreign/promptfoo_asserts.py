@@ -409,7 +409,9 @@ def read_assertion(
         return None
     if "$ref" in at:
         meant = _referred(at, depth)
-        return meant and read_assertion(meant, gates=gates, fill=fill, beside=beside, depth=depth + 1)
+        if meant is None:
+            return None
+        return read_assertion(meant, gates=gates, fill=fill, beside=beside, depth=depth + 1)
     written = at.text("type", required=True)
     if written is None:
         return None

@@ -1,0 +1,211 @@
+"""`codex`, `claude`, `gemini` (and any CLI by settings): a target that is an agent, given the case's input as its task.
+
+It works in the case's workspace, else in a fresh folder, from a home that was never used, with the skill on its own shelf.
+What its events tell becomes the trace: tool calls in order, tokens, and whether it read the skill.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.adapters.agent_clis.base import AgentCli, Command, Outcome, Room, Setup
+from honestone.adapters.agent_clis.custom import Custom
+from honestone.adapters.agent_clis.driver import (
+    carry_out,
+    failure,
+    one_line,
+    read_key,
+    require_login,
+    require_sendable,
+)
+from honestone.adapters.agent_clis.setup import cli_of, identity_of, set_up
+from honestone.adapters.targets.model import with_artifact
+from honestone.adapters.targets.room import installed
+from honestone.core.errors import SettingsError
+from honestone.core.skill import SKILL_FILE, Skill
+from honestone.core.suite import Case
+from honestone.core.trace import ToolCall, Trace
+from honestone.ports import CallFailed, Output, Task
+
+_SKILL_TOOLS: Final = ("Skill", "skill", "activate_skill")
+
+
+class AgentCliTarget:
+    """Each run in a room of its own. `concurrency`: such programs are large."""
+
+    concurrency = 4
+
+    def __init__(self, cli: AgentCli, setup: Setup) -> None:
+        self._cli = cli
+        self._setup = setup
+        self._identity = identity_of(cli, setup)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._identity
+
+    def refuse(self, cases: Sequence[Case]) -> None:
+        """Raises SettingsError when there is no key or login for it."""
+        try:
+            require_login(self._cli, self._setup)
+            read_key(self._cli, self._setup)
+        except CallFailed as missing:
+            raise SettingsError(
+                f"the target `{self._cli.name}` cannot work here: {missing.reason}",
+                hint="see: honestone doctor",
+            ) from None
+
+    async def run(self, task: Task) -> Output:
+        setup = replace(self._setup, timeout=task.timeout or self._setup.timeout)
+        started = time.monotonic()
+        try:
+            # A plain first line: no CLI takes what follows for one of its own commands.
+            text = f"Task:\n{_asked(task)}"
+            require_sendable(self._cli, text)
+            outcome = await self._carried_out(task, setup, text)
+        except CallFailed as failed:
+            return Output(text="", error=failed.reason, duration_ms=_since(started))
+        return _output(self._cli, setup, outcome, task, _since(started))
+
+    async def _carried_out(self, task: Task, setup: Setup, text: str) -> Outcome:
+        shelves = _Shelves(task.skill)
+
+        def build(room: Room, key: str) -> Command:
+            folder = task.folder or _made(room.root / "task")
+            env = shelves.fill(self._cli.shelf(room, folder))
+            command = self._cli.agent(setup, room, text, folder, key)
+            return replace(command, env={**command.env, **env})
+
+        try:
+            return await carry_out(self._cli, setup, build, self._cli.read_agent)
+        finally:
+            shelves.clear()
+
+    async def close(self) -> None:
+        pass
+
+
+class _Shelves:
+    """The skill, installed for the time of one run."""
+
+    def __init__(self, skill: Skill | None) -> None:
+        self._skill = skill
+        self._open: Any = None
+
+    def fill(self, shelf: Path) -> dict[str, str]:
+        if self._skill is None:
+            return {}
+        self._open = installed(self._skill, shelf)
+        return {"HONESTONE_SKILL": str(self._open.__enter__())}
+
+    def clear(self) -> None:
+        if self._open is not None:
+            self._open.__exit__(None, None, None)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _asked(task: Task) -> str:
+    if task.skill is None and task.version is not None and not task.isolated:
+        return with_artifact(task.version, task.prompt if task.messages else "")
+    return task.prompt
+
+
+def _since(started: float) -> int:
+    return int((time.monotonic() - started) * 1000)
+
+
+def _output(cli: AgentCli, setup: Setup, outcome: Outcome, task: Task, took: int) -> Output:
+    trace = _with_skill(outcome.trace, task)
+    if outcome.kind == "timeout":
+        return Output(text="", error=f"no output within {setup.timeout:g} s", duration_ms=took, trace=trace)
+    if outcome.kind not in ("answer", "empty"):
+        why = failure(cli, setup, outcome).reason
+        return Output(text="", error=why, duration_ms=took, usage=outcome.usage, trace=trace)
+    if trace is not None and outcome.denials:
+        trace = replace(trace, extra={**trace.extra, "denials": [one_line(word) for word in outcome.denials]})
+    return Output(text=outcome.text, duration_ms=took, usage=outcome.usage, trace=trace)
+
+
+def _with_skill(trace: Trace | None, task: Task) -> Trace | None:
+    if task.skill is None:
+        return replace(trace or Trace(), skill_loaded=False)
+    if trace is None or trace.tool_calls is None:
+        return trace
+    name = task.skill.name
+    loaded = f"${name}" in task.prompt or any(_reads(call, name) for call in trace.tool_calls)
+    return replace(trace, skill_loaded=loaded)
+
+
+def _reads(call: ToolCall, skill: str) -> bool:
+    """By the tool for it, or by reading its file."""
+    given = [value for value in call.arguments.values() if isinstance(value, str)]
+    if call.name in _SKILL_TOOLS:
+        return any(value.rpartition(":")[2] == skill for value in given)
+    return any(f"{skill}/{SKILL_FILE}" in value for value in given)
+
+
+def make_cli_target(
+    name: str,
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+    auth: Any = None,
+    api_key_env: str | None = None,
+    command: str | None = None,
+    timeout: float = 300.0,
+) -> AgentCliTarget:
+    """codex, gemini or claude. Raises SettingsError for a setting that is none, or when it is not installed."""
+    return _made_target(cli_of(name), model, base_url, auth, api_key_env, command, timeout)
+
+
+def make_custom_cli_target(
+    name: str,
+    *,
+    command: Sequence[str],
+    output: str = "text",
+    model: str | None = None,
+    base_url: str | None = None,
+    auth: Any = None,
+    api_key_env: str | None = None,
+    timeout: float = 300.0,
+) -> AgentCliTarget:
+    """A CLI that settings describe. Raises as `make_cli_target` does."""
+    cli = Custom(name, command, output)
+    return _made_target(cli, model, base_url, auth or "key", api_key_env, None, timeout)
+
+
+def _made_target(
+    cli: AgentCli,
+    model: str | None,
+    base_url: str | None,
+    auth: Any,
+    api_key_env: str | None,
+    command: str | None,
+    timeout: float,
+) -> AgentCliTarget:
+    try:
+        setup = set_up(
+            cli,
+            model=model,
+            base_url=base_url,
+            auth=auth,
+            api_key_env=api_key_env,
+            command=command,
+            timeout=timeout,
+        )
+    except CallFailed as missing:
+        raise SettingsError(
+            f"the target `{cli.name}` is not there: {missing.reason}", hint="see: honestone doctor"
+        ) from None
+    return AgentCliTarget(cli, setup)
+
+
+__all__ = ["AgentCliTarget", "make_cli_target", "make_custom_cli_target"]

@@ -1,0 +1,512 @@
+"""A suite made ready to be run: what was asked for, read and checked, before anything is spent; then one side or two."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from honestone.cli.baseline import WITHOUT, Baseline, find_baseline
+from honestone.cli.comparing import compare_reports, compared_fields
+from honestone.cli.progress import Progress
+from honestone.cli.skill_loading import load_skill, looks_like_skill, skill_folder
+from honestone.cli.stopping import run_to_end, same_command
+from honestone.cli.suite_choice import Choice, choose_cases
+from honestone.cli.wiring import (
+    JudgingOptions,
+    checks_of,
+    choose_judges,
+    limit,
+    make_panel,
+    make_seats,
+    make_wiring,
+    max_bytes,
+    open_store_for,
+    settings_here,
+    with_bars,
+)
+from honestone.core import events
+from honestone.core.artifact import Version
+from honestone.core.comparison import BASELINE_GATES
+from honestone.core.contract import Contract, digest_json, suite_contract
+from honestone.core.errors import Interrupted, UsageError
+from honestone.core.events import Event
+from honestone.core.rubric import Rubric, to_plain
+from honestone.core.scorecard import Scorer
+from honestone.core.skill import Skill
+from honestone.core.suite import AttemptRule, Case, case_document, case_to_plain
+from honestone.engine.judging import Bench
+from honestone.engine.meter import Meter
+from honestone.formats.source import SuiteSource
+from honestone.report.suite_documents import rubric_key, suite_document
+from honestone.system.files import load_artifact, printable
+
+if TYPE_CHECKING:
+    from honestone.cli.skill_session import BaselineCache
+    from honestone.ports import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteOptions:
+    """The options of `eval SUITE` beside those about judging, as given."""
+
+    artifact: Path | None = None
+    subject: Subject | None = None
+    target: str | None = None
+    choice: Choice
+    attempts: int | None = None
+    attempt_rule: str | None = None
+    concurrency: int | None = None
+    target_timeout: float | None = None
+    min_pass_rate: Fraction | None = None
+    baseline: str | None = None
+    fail_on: tuple[str, ...] = ()
+    across_contracts: bool = False
+    update_baseline: bool = False
+    require_improvement: bool = False
+    accept_loss: bool = False
+    locked: bool = False
+    output: Path | None = None
+    cache: BaselineCache | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is run through the suite: an artifact, or nothing where the target alone answers. `note` says which side it is.
+
+    `is_isolated`: the runs get a fresh HOME and folder, with `skill` installed in it, or without any.
+    """
+
+    path: str
+    version: Version | None
+    note: str = ""
+    skill: Skill | None = None
+    is_isolated: bool = False
+
+    @classmethod
+    def of_skill(cls, path: str, skill: Skill, note: str = "") -> Subject:
+        return cls(path=path, version=skill.version, note=note, skill=skill, is_isolated=True)
+
+    @classmethod
+    def without_skill(cls) -> Subject:
+        """The same tasks with no skill at all."""
+        return cls(path=WITHOUT, version=None, note="baseline", is_isolated=True)
+
+    def to_plain(self) -> dict[str, Any] | None:
+        return None if self.version is None else {"path": self.path, "digest": self.version.digest}
+
+
+class SuiteSession:
+    """Everything is read and checked when it is made; `report` runs it. `options.subject` is used instead of a path."""
+
+    def __init__(
+        self, path: Path, judging: JudgingOptions, options: SuiteOptions, progress: Progress
+    ) -> None:
+        from honestone.formats.recognise import read_any_suite
+        from honestone.formats.source import refuse_losses
+
+        self._path = path
+        self.judging = judging
+        self.options = options
+        self.progress = progress
+        self._settings = settings_here()
+        self._max_bytes = max_bytes(judging, self._settings)
+        self.source = read_any_suite(path)
+        lost = refuse_losses(self.source.losses, self.source.dialect, accepted=options.accept_loss)
+        self.notes = (*self.source.notes, *lost)
+        self.cases = self._with_options(self.source)
+        self._exclude = frozenset({path.resolve(), *(file.resolve() for file in self.source.files)})
+        self.subject = self._load_subject()
+        self._checker = self._make_checker()
+        self._wiring = make_wiring(
+            judging, self._settings, target_timeout=options.target_timeout or self._target_timeout(), cases=self.cases,
+            target_output=self.source.suite.target.output, suite_folder=self.source.base,
+        )  # fmt: skip
+        self.target_name = self._name_target()
+        self._target = self._make_target()
+        self._seats = self._make_seats()
+        self._contract = self._make_contract()
+        self._contracts = {case.id: self._case_contract(case) for case in self.cases}
+
+    # ------------------------------------------------------------------------------------------------ what is asked
+
+    def _with_options(self, source: SuiteSource) -> tuple[Case, ...]:
+        judging, options = self.judging, self.options
+        cases = []
+        attempts = options.attempts or judging.repeat
+        for case in source.suite.cases:
+            rubric = with_bars(case.rubric, threshold=judging.threshold, floor=judging.floor)
+            if attempts is not None:
+                case = replace(case, attempts=attempts)
+            if source.dialect.startswith("task-suite"):
+                case = replace(case, attempt_rule=AttemptRule.PASS_AT_K, stops_at_pass=True)
+            if options.attempt_rule is not None:
+                case = replace(case, attempt_rule=AttemptRule(options.attempt_rule))
+            cases.append(replace(case, rubric=rubric))
+        return tuple(cases)
+
+    def _target_timeout(self) -> float:
+        from honestone.adapters.registry import TARGET_TIMEOUT
+
+        return self.source.suite.target.timeout or TARGET_TIMEOUT
+
+    def _load_subject(self) -> Subject:
+        if self.options.subject is not None:
+            return self.options.subject
+        named = self.options.artifact
+        if named is None and self.source.suite.artifact is not None:
+            named = self.source.base / self.source.suite.artifact
+        if named is None:
+            return Subject(path="", version=None)
+        if self.source.suite.target.skill is not False and looks_like_skill(named):
+            folder = skill_folder(named)
+            skill = load_skill(folder, exclude=self._exclude, max_bytes=self._max_bytes)
+            return Subject.of_skill(printable(folder), skill)
+        if self.source.suite.target.skill:
+            raise UsageError(
+                f"`{named}` is to be installed as a skill, but it has no SKILL.md",
+                hint="name the skill's folder, or say `skill: false`",
+            )
+        loaded = load_artifact(named, exclude=self._exclude, max_bytes=self._max_bytes)
+        return Subject(path=printable(named), version=loaded.version)
+
+    def _name_target(self) -> str:
+        named = self.options.target or self.source.suite.target.use
+        if named is not None:
+            return named
+        if self.subject.is_isolated:
+            raise UsageError(
+                f"nothing says which agent shall do the tasks of `{self._path}` with the skill",
+                hint="name a --target: claude, codex, gemini, a model (openai:MODEL) or cmd:COMMAND",
+            )
+        if self.subject.version is None:
+            raise UsageError(
+                f"nothing says what shall answer the cases of `{self._path}`",
+                hint="name a --target: a model (openai:MODEL), an agent CLI (claude), cmd:COMMAND, python:MODULE:FUNCTION or record:FILE",
+            )
+        return "identity"
+
+    def _make_target(self) -> Target | None:
+        from honestone.adapters.registry import make_target
+
+        target = make_target(self.target_name, self._wiring)
+        if target is not None:
+            target.refuse(self.chosen())
+            for note in getattr(target, "notes", ()):
+                self.progress.note(note)
+        elif self.subject.version is None:
+            raise UsageError(
+                "the target `identity` judges the artifact itself, but none is named", hint="--artifact PATH"
+            )
+        return target
+
+    def chosen(self) -> tuple[Case, ...]:
+        return choose_cases(self.cases, self.options.choice, self._last_statuses)
+
+    def _last_statuses(self) -> Mapping[str, str] | None:
+        """How the cases of this suite's last run ended."""
+        with open_store_for(self._settings) as store:
+            for info in store.runs():
+                if info.kind == "suite" and info.subject == self._suite_name and info.finished:
+                    document = suite_document(store.events(info.id), run=info.id)
+                    return {case["id"]: case["status"] for case in document["cases"]}
+        return None
+
+    @property
+    def _suite_name(self) -> str:
+        return str(self._path.resolve())
+
+    # --------------------------------------------------------------------------------------------------- judging
+
+    def _rubrics(self) -> dict[str, Rubric]:
+        return {rubric_key(to_plain(case.rubric)): case.rubric for case in self.cases}
+
+    def _make_checker(self) -> Any:
+        from honestone.adapters.checks import CheckRunner
+
+        checker = CheckRunner(
+            self.source.base.resolve(), sandbox=self.judging.sandbox, pass_env=self.judging.pass_env
+        )
+        for rubric in {id(case.rubric): case.rubric for case in self.cases}.values():
+            checker.preflight(checks_of(rubric))
+        return checker
+
+    def _make_seats(self) -> Any:
+        asking = next(
+            (case.rubric for case in self.chosen() if case.rubric.asks_judges and not case.skip), None
+        )
+        if asking is None:
+            return ()
+        names = choose_judges(self.judging, asking, self._settings)
+        looks = 2 if self.judging.effort == "thorough" else 1
+        return make_seats(names, self._wiring, looks=looks)
+
+    def _make_contract(self) -> Contract:
+        judging = self.judging
+        return suite_contract(
+            judges=[seat.identity for seat in self._seats], rule=str(judging.rule),
+            options={
+                "evidence": judging.evidence, "ask": judging.ask, "pack": judging.pack,
+                "threshold": judging.threshold, "floor": judging.floor,
+            },
+        )  # fmt: skip
+
+    def _case_contract(self, case: Case) -> str:
+        checks = [dict(self._checker.identity(check)) for check in checks_of(case.rubric)]
+        return digest_json({**case_document(case, workspace=self._workspace_digest(case)), "checks": checks})
+
+    def _workspace_digest(self, case: Case) -> str | None:
+        if case.workspace is None or case.workspace.copy is None:
+            return None
+        folder = self.source.base / case.workspace.copy
+        if not folder.is_dir():
+            raise UsageError(
+                f"the workspace of case `{case.id}` copies `{case.workspace.copy}`, but there is no such folder",
+                place=self.source.places.get(case.id),
+                hint="paths are meant from the suite's own folder",
+            )
+        return load_artifact(folder, max_bytes=self._max_bytes).version.digest
+
+    # --------------------------------------------------------------------------------------------------- running
+
+    def report(self) -> dict[str, Any]:
+        """Runs the cases, the baseline's first where there is one to run, and gives `honestone.report/1`."""
+        chosen = self.chosen()
+        with open_store_for(self._settings) as store:
+            baseline = self._find_baseline(store)
+            if self.subject.is_isolated:
+                from honestone.cli.skill_session import skill_report
+
+                return skill_report(self, store, chosen, baseline)
+            self.say_what_it_costs(chosen, 2 if baseline is not None and baseline.subject is not None else 1)
+            before = None
+            if baseline is not None:
+                before = baseline.report
+                if baseline.subject is not None:
+                    before = self.run_side(store, baseline.subject, chosen)
+            return self.run_side(store, self.subject, chosen, self._comparing(before, baseline))
+
+    def _comparing(
+        self, before: dict[str, Any] | None, baseline: Baseline | None
+    ) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
+        """What a finished run's report is completed with, beside its baseline's."""
+        if before is None or baseline is None:
+            return None
+
+        def fields(document: dict[str, Any]) -> dict[str, Any]:
+            found = compare_reports(
+                before, document, gates=self.options.fail_on or BASELINE_GATES,
+                across=self.options.across_contracts, require_improvement=self.options.require_improvement,
+            )  # fmt: skip
+            told = compared_fields(found, before, document, min_given=self.options.min_pass_rate is not None)
+            return {**told, "baseline": {"name": baseline.name, "run": before["run"]}}
+
+        return fields
+
+    def say_what_it_costs(self, chosen: Sequence[Case], sides: int) -> None:
+        attempts = sum(case.attempts for case in chosen if case.skip is None)
+        parts = [f"{len(chosen)} case{'s' if len(chosen) != 1 else ''}"]
+        if attempts != len(chosen):
+            parts.append(f"{attempts} attempts")
+        if sides == 2:
+            parts.append("2 sides")
+        judges = ", ".join(seat.id for seat in self._seats)
+        asked = sum(case.attempts for case in chosen if case.rubric.asks_judges and case.skip is None)
+        calls = asked * len(self._seats) * sides
+        runs = (
+            f"up to {attempts * sides} runs of {self.target_name}"
+            if self._target is not None
+            else "no target runs"
+        )
+        said = f"{' x '.join(parts)}: {runs}"
+        if self._seats:
+            said += f", {calls} judge calls ({judges}), at most {self._max_calls(calls)} with retries"
+        self.progress.note(said)
+        for note in self.notes:
+            self.progress.note(note)
+
+    def _max_calls(self, calls: int) -> int:
+        return int(limit(self.judging.max_calls, self._settings, "max_calls", 2 * calls + 10))
+
+    def _find_baseline(self, store: Any) -> Baseline | None:
+        name = self.options.baseline
+        if name is None:
+            return None
+        return find_baseline(
+            name, store, self.subject, update=self.options.update_baseline, exclude=self._exclude, max_bytes=self._max_bytes
+        )  # fmt: skip
+
+    def run_side(
+        self,
+        store: Any,
+        subject: Subject,
+        chosen: Sequence[Case],
+        completed: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    ) -> dict[str, Any]:
+        """One run of the cases with one subject, from where an unfinished one stopped. `completed` adds to its report."""
+        calls = sum(case.attempts for case in chosen if case.rubric.asks_judges) * len(self._seats)
+        meter = Meter(
+            calls=self._max_calls(calls), minutes=limit(self.judging.max_minutes, self._settings, "max_minutes", 24 * 60),
+            usd=self.judging.max_usd if self.judging.max_usd is not None else self._settings.limits.get("max_usd"),
+            clock=time.monotonic,
+        )  # fmt: skip
+        run, log = self._open_run(store, subject, chosen, meter)
+        panel = make_panel(self._seats, store, meter, self.judging)
+        side = _Side(self, store, subject, chosen, meter, run, log, panel)
+        try:
+            run_to_end(side.work, side.close)
+        except KeyboardInterrupt:
+            self.progress.close()
+            raise Interrupted(
+                f"interrupted; run {run} goes on with the same command and repeats nothing on record",
+                hint=same_command(),
+            ) from None
+        self.progress.close()
+        return self._finish(store, run, meter.seconds, completed)
+
+    def run_nothing(
+        self, store: Any, subject: Subject, chosen: Sequence[Case], why: str, completed: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> dict[str, Any]:  # fmt: skip
+        """The report of a run that was not worth a call."""
+        meter = Meter(calls=0, minutes=0, usd=None, clock=time.monotonic)
+        run, _ = self._open_run(store, subject, chosen, meter)
+        store.append_many(
+            run, [{"type": events.PASSED_BY, "case": case.id, "reason": why} for case in chosen]
+        )
+        return self._finish(store, run, meter.seconds, completed)
+
+    def _finish(
+        self,
+        store: Any,
+        run: str,
+        seconds: float,
+        completed: Callable[[dict[str, Any]], dict[str, Any]] | None,
+    ) -> dict[str, Any]:
+        if completed is not None:
+            fields = completed(suite_document(store.events(run), run=run))
+            store.append(run, {"type": events.COMPARED, "fields": fields})
+        verdict = suite_document(store.events(run), run=run)["verdict"]
+        finished = {"type": events.FINISHED, "result": verdict, "reason": "", "seconds": round(seconds, 3)}
+        store.finish_run(run, verdict, finished)
+        return suite_document(store.events(run), run=run)
+
+    def _open_run(
+        self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter
+    ) -> tuple[str, list[Event]]:
+        """The unfinished run of the same identity with what it holds, or a new one."""
+        identity = self.identity(subject, chosen)
+        if not store.hold(identity):
+            raise UsageError(
+                "another process is running this suite with the same target and judges",
+                hint="wait for it, or stop it",
+            )
+        old = store.unfinished(identity)
+        if old is not None and self.judging.fresh:
+            closing = {
+                "type": events.FINISHED,
+                "result": "interrupted",
+                "reason": "started over with --fresh",
+            }
+            store.finish_run(old.id, "interrupted", closing)
+            old = None
+        if old is not None:
+            from honestone.engine.suites import spend_of
+
+            log: list[Event] = store.events(old.id)
+            meter.before = spend_of(log)
+            done = sum(1 for event in log if event["type"] == events.ATTEMPTED)
+            self.progress.note(f"going on with run {old.id}: {done} attempts are judged already")
+            return old.id, log
+        run = store.start_run(
+            kind="suite", subject=self._suite_name, identity=identity, contract=self._contract.id,
+            first=self._started(subject, chosen, meter),
+        )  # fmt: skip
+        return run, []
+
+    def identity(self, subject: Subject, chosen: Sequence[Case]) -> str:
+        judging = self.judging
+        return digest_json(
+            {
+                # A skill's runs are known by content alone, so that a baseline may be used again wherever it lies.
+                "suite": self.source.suite.skill_id if subject.is_isolated else self._suite_name, "target": dict(self._target.identity) if self._target else None,
+                "artifact": subject.version.digest if subject.version else None, "side": subject.note,
+                "contract": self._contract.id, "cases": [[case.id, self._contracts[case.id]] for case in chosen],
+                "limits": [judging.max_calls, judging.max_usd, judging.max_minutes],
+            }
+        )  # fmt: skip
+
+    def _started(self, subject: Subject, chosen: Sequence[Case], meter: Meter) -> Event:
+        rubrics = {}
+        cases = []
+        for case in chosen:
+            plain = to_plain(case.rubric)
+            key = rubric_key(plain)
+            rubrics[key] = plain
+            cases.append({**case_to_plain(case), "rubric": key, "contract": self._contracts[case.id]})
+        least = self.options.min_pass_rate if self.options.min_pass_rate is not None else Fraction(1)
+        source = self.source
+        return {
+            "type": events.STARTED, "kind": "suite",
+            "suite": {"path": printable(self._path), "title": source.suite.title, "dialect": source.dialect},
+            "target": self.target_name, "artifact": subject.to_plain(), "side": subject.note,
+            "contract": dict(self._contract.document), "contract_id": self._contract.id, "rule": str(self.judging.rule),
+            "panel": [seat.id for seat in self._seats], "rubrics": rubrics, "cases": cases, "min_pass_rate": str(least),
+            "notes": list(self.notes), "mock": self.target_name == "mock", "isolated": subject.is_isolated,
+            "limits": {"calls": meter.calls, "minutes": meter.minutes, "usd": meter.usd},
+        }  # fmt: skip
+
+
+class _Side:
+    """One run of the cases with one subject."""
+
+    def __init__(
+        self,
+        command: SuiteSession,
+        store: Any,
+        subject: Subject,
+        chosen: Sequence[Case],
+        meter: Meter,
+        run: str,
+        log: Sequence[Event],
+        panel: Any,
+    ) -> None:
+        self._session = command
+        self._store = store
+        self._subject = subject
+        self._chosen = chosen
+        self._meter = meter
+        self._run = run
+        self._log = log
+        self._panel = panel
+        self._judged_by: dict[str, Any] = {}
+
+    def judging(self, case: Case) -> Any:
+        from honestone.engine.suites import Judging
+
+        key = rubric_key(to_plain(case.rubric))
+        known = self._judged_by.get(key)
+        if known is None:
+            session = self._session
+            scorer = Scorer(case.rubric, session.judging.rule)
+            known = Judging(bench=Bench(case.rubric, session._checker, self._panel), scorer=scorer)
+            self._judged_by[key] = known
+        return known
+
+    async def work(self) -> None:
+        from honestone.engine.suites import SuiteRun
+
+        session = self._session
+        await SuiteRun(
+            run=self._run, cases=self._chosen, judging=self.judging, target=session._target, store=self._store,
+            meter=self._meter, observer=session.progress, base=session.source.base, cwd=Path.cwd(),
+            version=self._subject.version, artifact=self._subject.path, log=self._log,
+            isolated=self._subject.is_isolated, skill=self._subject.skill,
+            concurrency=session.options.concurrency or session.source.suite.concurrency
+            or int(session._settings.limits.get("concurrency", 8)),
+        ).all()  # fmt: skip
+
+    async def close(self) -> None:
+        await self._panel.close()

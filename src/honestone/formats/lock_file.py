@@ -1,0 +1,147 @@
+"""The lock: a contract written beside its rubric, so that a changed rubric, prompt, judge or bar is refused in words.
+
+`rubric.yaml.lock` holds the whole contract document and its id. It names no machine and no time: the same contract
+gives the same bytes, so it can be committed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.core.contract import Contract, canonical, differences
+from honestone.core.errors import ContractMismatch, FileError
+from honestone.formats.marked import parse_marked, read_text
+
+SCHEMA: Final = "honestone.lock/1"
+_PARTS: Final = ("scoring", "rubric", "judges", "checks", "rule", "options")
+
+
+def lock_path(rubric: Path) -> Path:
+    """`rubric.yaml` has its lock in `rubric.yaml.lock`."""
+    return rubric.with_name(f"{rubric.name}.lock")
+
+
+def dump_lock(contract: Contract) -> str:
+    document = {"schema": SCHEMA, "contract": contract.id, "document": contract.document}
+    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_lock(path: Path) -> Contract:
+    """The contract that was locked. Raises FileError when there is none, or when it was edited by hand."""
+    if not path.exists():
+        raise FileError(
+            f"there is no lock `{path}`",
+            hint=f"honestone rubric lock {path.with_name(path.name.removesuffix('.lock'))}",
+        )
+    found = parse_marked(read_text(path), str(path)).value
+    if (
+        not isinstance(found, dict)
+        or found.get("schema") != SCHEMA
+        or not isinstance(found.get("document"), dict)
+    ):
+        raise FileError(
+            "this is no lock that this honestone reads",
+            place=f"{path}:1:1",
+            hint="write it anew: honestone rubric lock RUBRIC",
+        )
+    contract = Contract(document=_as_json(path, found["document"]))
+    if contract.id != found.get("contract"):
+        raise FileError(
+            "this lock was edited: its contract id does not fit what it holds",
+            place=f"{path}:1:1",
+            hint="take it from version control, or write it anew: honestone rubric lock RUBRIC",
+        )
+    return contract
+
+
+def _as_json(path: Path, document: Any) -> dict[str, Any]:
+    """The document as JSON has it: places do not matter here, but `1` and `1.0` and keys that look like numbers do."""
+    try:
+        plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8-sig"))["document"]
+    except (ValueError, RecursionError):
+        raise FileError(
+            "this is no lock that this honestone reads",
+            place=f"{path}:1:1",
+            hint="write it anew: honestone rubric lock RUBRIC",
+        ) from None
+    return plain
+
+
+def require_locked(locked: Contract, now: Contract, lock: Path) -> None:
+    """Raises ContractMismatch, with what differs in words, when a contract is not the one that was locked."""
+    if locked.id == now.id:
+        return
+    changed = what_changed(locked.document, now.document)
+    raise ContractMismatch(
+        "this is not what was locked:" + "".join(f"\n  {line}" for line in changed),
+        place=f"{lock}:1:1",
+        hint="undo the change, or accept it with `honestone rubric lock`",
+    )
+
+
+def what_changed(locked: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What differs from the locked document to this one, a line each: things are known by their ids, not by their place."""
+    ours, theirs = _by_id(locked), _by_id(now)
+    _keep_common(
+        ours, theirs, "checks"
+    )  # which checks there are is told with the rubric; here, what they use
+    order = [part for part in _PARTS if part in ours or part in theirs]
+    lines = []
+    for part in dict.fromkeys([*order, *ours, *theirs]):
+        mine = {part: ours[part]} if part in ours else {}
+        other = {part: theirs[part]} if part in theirs else {}
+        lines += differences(mine, other)
+    return lines or ["the order of criteria, items or judges changed"]
+
+
+def _by_id(value: Any) -> Any:
+    """Lists of things with ids as mappings, so that one that was put in front moves no other."""
+    if isinstance(value, Mapping):
+        return {key: _by_id(inner) for key, inner in value.items()}
+    if not isinstance(value, list | tuple):
+        return value
+    ids = [_id_of(entry) for entry in value]
+    if not ids or None in ids:
+        return [_by_id(entry) for entry in value]
+    numbered: dict[str, Any] = {}
+    for id, entry in zip(ids, value, strict=True):
+        same = sum(1 for known in numbered if known == id or known.startswith(f"{id}#"))
+        numbered[f"{id}#{same + 1}" if same else str(id)] = _by_id(
+            {k: v for k, v in entry.items() if k != "id"}
+        )
+    return numbered
+
+
+def _id_of(entry: Any) -> str | None:
+    """The id of a criterion, item or judge; of a check what it asks."""
+    if not isinstance(entry, Mapping):
+        return None
+    if isinstance(entry.get("id"), str):
+        return str(entry["id"])
+    return (
+        f"{entry['check']} {canonical(entry.get('value'))}" if isinstance(entry.get("check"), str) else None
+    )
+
+
+def _keep_common(ours: dict[str, Any], theirs: dict[str, Any], part: str) -> None:
+    mine, other = ours.get(part), theirs.get(part)
+    mine, other = (mine if isinstance(mine, dict) else {}), (other if isinstance(other, dict) else {})
+    ours[part] = {key: value for key, value in mine.items() if key in other}
+    theirs[part] = {key: value for key, value in other.items() if key in mine}
+
+
+def locked_ids(contract: Contract) -> frozenset[str]:
+    """The ids of criteria and items that a lock names."""
+    return frozenset(_ids(contract.document.get("rubric", {}).get("criteria", ())))
+
+
+def _ids(criteria: Sequence[Mapping[str, Any]]) -> list[str]:
+    found: list[str] = []
+    for criterion in criteria:
+        found.append(str(criterion["id"]))
+        found += [str(item["id"]) for item in criterion.get("items", ())]
+        found += _ids(criterion.get("criteria", ()))
+    return found

@@ -1,0 +1,106 @@
+"""Writing suites: what is written reads back as the same suite, and is pleasant to read."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from made_suites import FOLDER, suites
+
+from honestone.core.errors import UsageError
+from honestone.core.suite import Expect, Suite
+from honestone.formats.foreign.base import Document
+from honestone.formats.suite_file import read_suite
+from honestone.formats.suite_write import dump_suite
+
+
+def read(text: str, folder: Path) -> Suite:
+    (folder / FOLDER).mkdir(exist_ok=True)
+    return read_suite(Document(path=folder / "suite.yaml", text=text)).suite
+
+
+@settings(max_examples=100, deadline=None)
+@given(suites())
+def test_what_is_written_reads_back_the_same(suite: Suite) -> None:
+    """Any suite, written and read again, is the same suite to the last character and digit."""
+    with tempfile.TemporaryDirectory() as folder:
+        assert read(dump_suite(suite), Path(folder)) == suite
+
+
+COMMON = """\
+suite: 1
+rubric:
+  - id: polite
+    requirement: Is polite
+attempts: 3
+attempt_rule: pass@k
+timeout: 30
+setup: make seed
+cases:
+  - id: first
+    input: Hello
+    rubric:
+      - id: short
+        requirement: Is short
+  - id: second
+    input: |
+      Two
+      lines
+    checks:
+      - {contains: [one, two]}
+"""
+
+
+def test_what_cases_share_stands_once_at_the_top(tmp_path: Path) -> None:
+    """A suite that a person wrote tidily stays as it was."""
+    assert dump_suite(read(COMMON, tmp_path)) == COMMON
+
+
+def test_a_gate_of_its_own_is_written_with_the_case(tmp_path: Path) -> None:
+    """A case with another threshold keeps it, and the others keep theirs."""
+    suite = read(COMMON, tmp_path)
+    last = suite.cases[1]
+    changed = replace(
+        suite, cases=(suite.cases[0], replace(last, rubric=replace(last.rubric, threshold=Fraction(9, 10))))
+    )
+    text = dump_suite(changed)
+    assert text.count("threshold:") == 1 and "threshold: 90" in text
+    assert read(text, tmp_path) == changed
+
+
+def test_descriptions_are_kept_as_comments(tmp_path: Path) -> None:
+    """What the format has no key for is not lost without a word, and changes nothing."""
+    suite = read(COMMON, tmp_path)
+    described = replace(
+        suite,
+        skill_id="greeter",
+        cases=(
+            replace(suite.cases[0], description="Says hello\n\x1b[2J", metadata={"source": "#12"}),
+            suite.cases[1],
+        ),
+    )
+    text = dump_suite(described)
+    assert "# skill: greeter" in text and "# Says hello" in text and "#12" in text and "\x1b" not in text
+    assert read(text, tmp_path) == suite
+
+
+def test_what_the_format_cannot_say_is_refused_with_the_case(tmp_path: Path) -> None:
+    """A threshold of one third, an id with a line break and an ambiguous range are errors, not approximations."""
+    suite = read(COMMON, tmp_path)
+    first = suite.cases[0]
+    for wrong in (
+        replace(
+            first,
+            rubric=replace(
+                first.rubric, criteria=(replace(first.rubric.criteria[0], weight=Fraction(1, 3)),)
+            ),
+        ),
+        replace(first, id="a\nb"),
+        replace(first, expect=Expect(criteria={"score": (Fraction(0), Fraction(1))})),
+    ):
+        with pytest.raises(UsageError, match=r"case `"):
+            dump_suite(replace(suite, cases=(wrong,)))
