@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from honestone.core.checks import check_problem, compile_text_check, is_text_check
-from honestone.core.lint import WHY, Remark, check_for, lint, suggested_id, written
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
-
-from .strategies import rubrics
+from honestone.core.lint import Remark, lint
+from honestone.core.rubric import Criterion, Item, Rubric
 
 FILLER = (
     "Names the inventor of the device",
@@ -227,6 +221,8 @@ Avoids not naming the author
 출처가 없지 않다
 필수 항목이 누락되지 않았다""",
 }
+
+
 @pytest.mark.parametrize(
     ("rule", "text"), [(rule, text) for rule, texts in BAD.items() for text in texts.splitlines()]
 )  # fmt: skip

@@ -23,7 +23,12 @@ def item(id: str, votes: dict[str, Any], **more: Any) -> Doc:
 
 
 def criterion(id: str, score: float | None, items: list[Doc], **more: Any) -> Doc:
-    by_judge = {judge: 100.0 if vote == "yes" else 0.0 for one in items for judge, vote in one["votes"].items() if judge != "check"}
+    by_judge = {
+        judge: 100.0 if vote == "yes" else 0.0
+        for one in items
+        for judge, vote in one["votes"].items()
+        if judge != "check"
+    }
     doc = {
         "id": id, "parent": None, "requirement": f"What {id} asks for", "score": score,
         "interval": [0, 100] if score is None else [score, score], "weight": 1, "floor": 60, "required": False,
@@ -59,7 +64,10 @@ def case(id: str, status: str = "passed", score: float | None = 100.0, **more: A
 
 
 def report(cases: list[Doc], **more: Any) -> Doc:
-    counts = {name: sum(one["status"] == name for one in cases) for name in ("passed", "failed", "inconclusive", "target-error", "skipped")}
+    counts = {
+        name: sum(one["status"] == name for one in cases)
+        for name in ("passed", "failed", "inconclusive", "target-error", "skipped")
+    }
     judged = len(cases) - counts["skipped"] or 1
     unsure = counts["inconclusive"] + counts["target-error"]
     low, high = counts["passed"] / judged, (counts["passed"] + unsure) / judged
@@ -89,7 +97,10 @@ def hostile() -> Doc:
     """Every status, and words that try to break out of every field that holds words of others."""
     cases = []
     for status in ("passed", "failed", "inconclusive", "target-error", "skipped"):
-        said = [{"judge": JUDGES[0] + HOSTILE, "quote": HOSTILE, "found": True}, {"judge": JUDGES[1], "quote": HOSTILE, "found": False}]
+        said = [
+            {"judge": JUDGES[0] + HOSTILE, "quote": HOSTILE, "found": True},
+            {"judge": JUDGES[1], "quote": HOSTILE, "found": False},
+        ]
         votes = {JUDGES[0] + HOSTILE: "yes" if status == "passed" else "no", JUDGES[1]: HOSTILE}
         asked = item(
             f"i {HOSTILE}", votes, requirement=HOSTILE, evidence=said, suggestion=HOSTILE, suggestions=[{"judge": HOSTILE, "text": HOSTILE}], note=HOSTILE
@@ -97,10 +108,28 @@ def hostile() -> Doc:
         attempt = {"attempt": 1, "status": status, "verdict": "fail", "score": None, "interval": [0, 100], "duration_ms": 5, "reasons": [HOSTILE], "output": HOSTILE, "diff": f"+{HOSTILE}", "trace": None}  # fmt: skip
         cases.append(
             case(
-                f"{status} {HOSTILE}", status, 50.0, description=HOSTILE, reasons=[HOSTILE], criteria=[criterion(f"c {HOSTILE}", 50.0, [asked], requirement=HOSTILE)],
-                judges=[judge(HOSTILE, "DEGRADED", HOSTILE) | {"problems": [HOSTILE]}], flags=[HOSTILE], input=HOSTILE, reference=HOSTILE, output=f"before {HOSTILE} after", error=HOSTILE,
-                diff=f"--- a\n+++ b\n@@ -1 +1 @@\n-{HOSTILE}\n+{HOSTILE}", trace={"tool_calls": [{"name": HOSTILE, "arguments": {HOSTILE: HOSTILE}, "result": HOSTILE}], "extra": {HOSTILE: HOSTILE}},
-                tags=[HOSTILE], split=HOSTILE, contract=HOSTILE, attempts=[attempt, attempt | {"attempt": HOSTILE, "output": "other"}], unstable=True,
+                f"{status} {HOSTILE}",
+                status,
+                50.0,
+                description=HOSTILE,
+                reasons=[HOSTILE],
+                criteria=[criterion(f"c {HOSTILE}", 50.0, [asked], requirement=HOSTILE)],
+                judges=[judge(HOSTILE, "DEGRADED", HOSTILE) | {"problems": [HOSTILE]}],
+                flags=[HOSTILE],
+                input=HOSTILE,
+                reference=HOSTILE,
+                output=f"before {HOSTILE} after",
+                error=HOSTILE,
+                diff=f"--- a\n+++ b\n@@ -1 +1 @@\n-{HOSTILE}\n+{HOSTILE}",
+                trace={
+                    "tool_calls": [{"name": HOSTILE, "arguments": {HOSTILE: HOSTILE}, "result": HOSTILE}],
+                    "extra": {HOSTILE: HOSTILE},
+                },
+                tags=[HOSTILE],
+                split=HOSTILE,
+                contract=HOSTILE,
+                attempts=[attempt, attempt | {"attempt": HOSTILE, "output": "other"}],
+                unstable=True,
             )  # fmt: skip
         )
     return report(

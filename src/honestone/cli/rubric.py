@@ -9,9 +9,11 @@ import click
 
 from honestone.cli import options as shared
 from honestone.cli.printing import dump, write
+from honestone.cli.rubric_check import check
+from honestone.cli.rubric_lock import lock
 from honestone.cli.rubric_new import new
 from honestone.core.numbers import show_bar
-from honestone.core.rubric import Criterion, Rubric, as_written
+from honestone.core.rubric import Criterion, as_written
 
 
 @click.group("rubric", short_help="Check and show rubrics.")
@@ -20,49 +22,8 @@ def rubric() -> None:
 
 
 rubric.add_command(new)
-
-
-@rubric.command("check", short_help="Find what is wrong or weak in a rubric.")
-@click.argument("path", type=shared.PATH)
-@click.option("--strict", is_flag=True, help="Findings exit 1.")
-@shared.json_option
-def check(path: Path, strict: bool, as_json: bool) -> int:
-    """Check a rubric. Errors exit 2; findings exit 0, or 1 with --strict."""
-    from honestone.formats.rubric_file import read_rubric, rubric_findings
-
-    source = read_rubric(path)
-    findings = rubric_findings(source)
-    if as_json:
-        rows = [{"place": f.place, "message": f.message, "suggestion": f.suggestion} for f in findings]
-        write(
-            dump({"path": str(path), "ok": not findings, "findings": rows, "notes": list(source.notes)})
-            + "\n"
-        )
-        return 1 if strict and findings else 0
-    from honestone.report.draw import clean
-
-    for finding in findings:
-        write(f"{clean(finding.place)}: {clean(finding.message)}\n")
-        if finding.suggestion:
-            write(f"  suggestion: {clean(finding.suggestion)}\n")
-    for note in source.notes:
-        write(f"note: {clean(note)}\n")
-    write(_summary(source.rubric, len(findings)) + "\n")
-    return 1 if strict and findings else 0
-
-
-def _summary(found: Rubric, findings: int) -> str:
-    criteria = sum(1 for _ in found.walk())
-    items = list(found.questions())
-    checks = sum(1 for _, item in items if item.check is not None)
-    what = f"{_count(criteria, 'criterion', 'criteria')}, {_count(len(items), 'item', 'items')} ({checks} answered by code)"
-    bars = f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}"
-    verdict = "sound" if not findings else _count(findings, "finding", "findings")
-    return f"{verdict}: {what}; {bars}"
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+rubric.add_command(check)
+rubric.add_command(lock)
 
 
 @rubric.command("show", short_help="Show a rubric as it is understood.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -126,8 +127,6 @@ def _write_template(
     name: str, output: Path, bars: tuple[Fraction | None, Fraction | None], *, force: bool, as_json: bool
 ) -> int:
     """The template as it is shipped, remarks and all, with the bars that were given."""
-    import re
-
     from honestone.core.numbers import show_bar
     from honestone.templates import template_text
 
@@ -209,7 +208,7 @@ async def _with_model(
     said: Answers, judge: str | None, books: Sequence[Library], kept: Kept | None, notes: list[str]
 ) -> Draft:
     """The draft of the model that was named or found; from the words alone, with a note, where there is none."""
-    from honestone.cli.rubric_kept import draft_from
+    from honestone.cli.rubric_kept import Answers, draft_from
 
     name = judge or await asyncio.to_thread(found_model)
     if name is None:
@@ -220,7 +219,7 @@ async def _with_model(
 
     def keep() -> None:
         if kept is not None:
-            kept.save(said)
+            kept.save(Answers(replies=said.replies))
 
     proposed = await proposed_by(name, said, notes, keep)
     return draft_from(said, books, proposed)
@@ -281,7 +280,7 @@ def _take_weight(said: Answers, text: str) -> None:
 def _belongs(option: str, text: str, wanted: Sequence[Wanted]) -> tuple[int, str]:
     """Which criterion a `NAME: TEXT` is about, and the text."""
     name, colon, rest = _one_line(text).replace("：", ":", 1).partition(":")
-    if not colon or not rest.strip():
+    if not colon or not re.search(r"\w", rest):
         raise UsageError(
             f"{option} {text!r} is no `CRITERION: TEXT`", hint=f'for example {option} "tone: ..."'
         )

@@ -33,6 +33,7 @@ from honestone.core.drafting import (
     parse_many,
     parse_wanted,
     parse_weight,
+    pieces,
     plain_item,
     shortage,
     suggested_template,
@@ -234,11 +235,10 @@ class Talk:
             text = await self._ask(f"vague {one.id}", body)
             self.said.warned.append(one.id)
             if text:
-                new = parse_wanted(text)
-                reworded = new if new.description else Wanted(name=one.name, description=text)
-                if not any(other.id == reworded.id for other in self.said.wanted if other is not one):
-                    self.said.wanted[at] = replace(reworded, items=one.items)
-                    self.said.warned.append(reworded.id)
+                new = _reworded(one, text)
+                if not any(other.id == new.id for other in self.said.wanted if other is not one):
+                    self.said.wanted[at] = new
+                    self.said.warned.append(new.id)
             self._save()
 
     # ----------------------------------------------------------------------------------------------------- step two
@@ -345,7 +345,9 @@ class Talk:
     async def _confirm(self, draft: Draft) -> None:
         problem = self._problem(draft)
         keys = {"a": "accept", "y": "accept", "w": "weights", "e": "edit", "s": "over"}
-        ways = "a accept   w weights   e edit in your editor   s start over   (up and down scroll)"
+        ways = self._terminal.style.glyph("between").join(
+            ("a accept", "w weights", "e edit in your editor", "s start over", "up and down scroll")
+        )
         choice = await self._choose(self._table(draft), keys, foot=[*([problem] if problem else []), ways])
         if choice == "accept" and problem is None:
             self.said.accepted = True
@@ -613,6 +615,14 @@ def _told_error(error: Exception) -> str:
     return " / ".join(
         f"{one}" + (f" ({hint})" if (hint := getattr(one, "hint", None)) else "") for one in errors
     )
+
+
+def _reworded(one: Wanted, text: str) -> Wanted:
+    """What can be seen is the criterion's first item too; `NAME: WHAT` renames it."""
+    new = parse_wanted(text)
+    name, what = (new.name, new.description) if new.description else (one.name, text)
+    items = one.items if len(pieces(what)) > 1 else (*one.items, what)
+    return Wanted(name=name, description=what, items=items)
 
 
 def _place(criterion: Criterion, text: str) -> int:

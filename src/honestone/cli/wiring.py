@@ -225,9 +225,10 @@ def make_checker(
 
 
 def never_judged(rubric: Rubric, rubric_path: Path, checker: CheckRunner) -> frozenset[Path]:
-    """What is no part of a folder artifact though it lies in it: the rubric, and the tests and schemas that judge."""
+    """What is no part of a folder artifact though it lies in it: the rubric, its lock, and the tests and schemas that judge."""
     files = checker.judging_files(checks_of(rubric))
-    return frozenset({rubric_path.resolve(), *(path.resolve() for path in files)})
+    lock = rubric_path.with_name(f"{rubric_path.name}.lock")
+    return frozenset({rubric_path.resolve(), lock.resolve(), *(path.resolve() for path in files)})
 
 
 def checks_of(rubric: Rubric) -> list[Check]:

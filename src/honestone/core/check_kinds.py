@@ -40,7 +40,9 @@ class Kind:
 _WORD: Final[Schema] = {"type": "string", "minLength": 1}
 _WORDS: Final[Schema] = {"anyOf": [_WORD, {"type": "array", "items": _WORD, "minItems": 1}]}
 _COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+_AMOUNT: Final[Schema] = {"type": "number", "minimum": 0}
 _YES: Final[Schema] = {"enum": [True, None]}
+_FLAG: Final[Schema] = {"enum": [True, False]}
 
 _TEXTS: Final[Mapping[str, Option]] = {
     "path": Option(
@@ -133,6 +135,32 @@ KINDS: Final[Mapping[str, Kind]] = {
         example="{json-schema: {type: object, required: [name]}}",
         options=_TEXTS,
     ),
+    "field-accuracy": Kind(
+        family="data",
+        doc="The text is JSON whose fields are as expected: so much of their weight as `threshold` says (0-1; left out, all of "
+        "it), and every `required` one. `match` is exact, numeric_tolerance (`tolerance`, of the expected value if `relative`) "
+        "or date (`formats` such as DD.MM.YYYY).",
+        takes="{fields: [{path, expected, match, ...}], threshold}",
+        schema={
+            "type": "object",
+            "properties": {
+                "fields": {"type": "array", "minItems": 1, "items": {
+                    "type": "object",
+                    "properties": {
+                        "path": _WORD, "expected": {},
+                        "match": {"enum": ["exact", "numeric_tolerance", "date"]},
+                        "tolerance": _AMOUNT, "relative": _FLAG, "formats": {"type": "array", "items": _WORD, "minItems": 1},
+                        "weight": {"type": "number", "exclusiveMinimum": 0}, "required": _FLAG,
+                    },
+                    "required": ["path", "expected"], "additionalProperties": False,
+                }},
+                "threshold": {"type": "number", "minimum": 0, "maximum": 1},
+            },
+            "required": ["fields"], "additionalProperties": False,
+        },
+        example="{field-accuracy: {fields: [{path: 'items[0].price', expected: 12.5, match: numeric_tolerance, tolerance: 0.01}]}}",
+        options=_TEXTS,
+    ),
     "file-exists": Kind(
         family="files",
         doc="The artifact holds a file or folder of this path or glob (`**` crosses folders); of a list, all. "
@@ -198,7 +226,33 @@ KINDS: Final[Mapping[str, Kind]] = {
         takes="the path of a test file or folder",
         schema=_WORD,
         example="{pytest: tests/test_report.py}",
-        options={"timeout": _TIMEOUT},
+        options={
+            "output_env": Option(
+                doc="A variable more that holds the path of what is judged, under the name that the tests know.",
+                takes="the name of a variable",
+                schema={"type": "string", "pattern": r"^(?!(?:PATH|HOME|TMPDIR|LANG|PYTHON\w*|LD_\w*)$)[A-Za-z_][A-Za-z0-9_]*$"},
+            ),
+            "timeout": _TIMEOUT,
+        },
+    ),
+    "grader": Kind(
+        family="code",
+        doc="A program of yours that grades as AgentV's do. It reads one JSON object: input, expected_output, output, "
+        "file_changes, workspace_path, trace_summary, config. It prints {score: 0-1, assertions: [{text, passed}]}, or nothing "
+        "but an exit code: 0 is met, another without words on stderr unmet, with them it could not be judged.",
+        takes="a command, or a list of its words",
+        schema=_WORDS,
+        example="{grader: python graders/tone.py, min_score: 0.8}",
+        options={
+            "min_score": Option(
+                doc="The score that meets the check.", takes="a number from 0 to 1",
+                schema={"type": "number", "minimum": 0, "maximum": 1}, default=1,
+            ),
+            "config": Option(
+                doc="Settings that the program is given as `config`.", takes="a mapping", schema={"type": "object"},
+            ),
+            "timeout": _TIMEOUT,
+        },
     ),
     "python": Kind(
         family="code",
@@ -214,6 +268,66 @@ KINDS: Final[Mapping[str, Kind]] = {
             ),
             "timeout": _TIMEOUT,
         },
+    ),
+    "tool-calls": Kind(
+        family="trace",
+        doc="The target called these tools; `*` in a name stands for anything. Where the target does not tell its tool calls, "
+        "this cannot be judged; the same holds for all checks of a run.",
+        takes="a list of names, or of {tool, arguments, count}",
+        schema={"type": "array", "minItems": 1, "items": {"anyOf": [
+            _WORD,
+            {"type": "object",
+             "properties": {"tool": _WORD, "arguments": {"type": "object"}, "count": {"type": "integer", "minimum": 1}},
+             "required": ["tool"], "additionalProperties": False},
+        ]}},
+        example="{tool-calls: [search, {tool: open, arguments: {id: 7}}], mode: in_order}",
+        options={
+            "mode": Option(
+                doc="`any_order`: each was called, in any order, others too. `in_order`: in this order, others may come between. "
+                "`exact`: these calls and no other. `subset`: nothing but these was called (`count`: at most so often).",
+                takes="`any_order`, `in_order`, `exact` or `subset`",
+                schema={"enum": ["any_order", "in_order", "exact", "subset"]},
+                default="any_order",
+            ),
+            "args": Option(
+                doc="How `arguments` are compared: `exact`, `subset` (these are among the call's), or `ignore`.",
+                takes="`exact`, `subset` or `ignore`",
+                schema={"enum": ["exact", "subset", "ignore"]},
+                default="exact",
+            ),
+        },
+    ),
+    "tool-count": Kind(
+        family="trace",
+        doc="How often the target called each of these tools; `*` in a name stands for anything, so `'*'` is all calls.",
+        takes="{NAME: {min, max}}",
+        schema={"type": "object", "minProperties": 1, "additionalProperties": {
+            "type": "object", "properties": {"min": _COUNT, "max": _COUNT}, "minProperties": 1, "additionalProperties": False,
+        }},
+        example="{tool-count: {search: {min: 1, max: 3}, '*': {max: 10}}}",
+    ),
+    "latency": Kind(
+        family="trace", doc="The target's run took at most so many milliseconds.", takes="a number from 0", schema=_AMOUNT,
+        example="{latency: 5000}",
+    ),
+    "cost": Kind(
+        family="trace", doc="The target's run cost at most so many US dollars.", takes="a number from 0", schema=_AMOUNT,
+        example="{cost: 0.05}",
+    ),
+    "tokens": Kind(
+        family="trace",
+        doc="The target's run took at most so many tokens: in total, or `input` and `output` each.",
+        takes="a whole number from 0, or {input, output, total}",
+        schema={"anyOf": [
+            _COUNT,
+            {"type": "object", "properties": {"input": _COUNT, "output": _COUNT, "total": _COUNT},
+             "minProperties": 1, "additionalProperties": False},
+        ]},
+        example="{tokens: {input: 4000, output: 500}}",
+    ),
+    "skill-loaded": Kind(
+        family="trace", doc="The agent read the skill that was installed for it.", takes="true", schema=_YES,
+        example="{skill-loaded: true}",
     ),
 }  # fmt: skip
 

@@ -24,12 +24,18 @@ from honestone.core.check_kinds import Kind as Kind
 from honestone.core.check_kinds import Schema
 from honestone.core.check_kinds import check_schema as check_schema
 from honestone.core.errors import RubricError
+from honestone.core.field_accuracy import field_problems
+from honestone.core.notes import NOTE_LIMIT as NOTE_LIMIT
+from honestone.core.notes import line_of as line_of
+from honestone.core.notes import listed
+from honestone.core.notes import quoted as quoted
+from honestone.core.notes import visible as visible
 from honestone.core.rubric import Check
+from honestone.core.trace_checks import trace_problems
 
 Answer: TypeAlias = tuple[bool, str | None]
 """Whether a text meets a check, and what was missing or found when it does not."""
 
-NOTE_LIMIT: Final = 300
 OUTPUT_NAME: Final = "output.txt"
 """What a target produced is judged as a file of this name."""
 
@@ -42,7 +48,7 @@ def read_check(written: Mapping[str, Any]) -> Check:
     names = [key for key in written if str(key).removeprefix("not-") in KINDS]
     if len(names) > 1:
         raise RubricError(
-            f"a check has one kind, but this one has {_listed(names)}",
+            f"a check has one kind, but this one has {listed(names)}",
             path=(names[1],),
             hint="make them two items",
         )
@@ -94,6 +100,10 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
             yield check.name, *problem
     elif check.kind in ("command", "grader"):
         yield from _command_problems(check)
+    elif check.kind == "field-accuracy":
+        yield from ((check.name, message, hint) for message, hint in field_problems(check.value))
+    elif kind.family == "trace":
+        yield from ((check.name, message, hint) for message, hint in trace_problems(check))
     elif check.kind == "file-exists":
         yield from _leading_out(check.name, check.value)
     for key, value in check.options.items():
@@ -315,7 +325,7 @@ def _holds(
 ) -> tuple[_Look, _Look]:
     """What is wrong when the words should be there, and when they should not."""
     folded = tuple((fold(word), word) for word in words)
-    none_there = f"found none of: {_listed(words)}" if len(words) > 1 else f"not found: {_listed(words)}"
+    none_there = f"found none of: {listed(words)}" if len(words) > 1 else f"not found: {listed(words)}"
     first = folded[0][0]
 
     def misses_one(text: str) -> str | None:
@@ -324,7 +334,7 @@ def _holds(
     def misses_all(text: str) -> str | None:
         inside = fold(text)
         missing = [word for needle, word in folded if needle not in inside]
-        return f"not found: {_listed(missing)}" if missing else None
+        return f"not found: {listed(missing)}" if missing else None
 
     def misses_any(text: str) -> str | None:
         inside = fold(text)
@@ -341,7 +351,7 @@ def _holds(
         return None
 
     def has_all(text: str) -> str | None:
-        return f"found all of: {_listed(words)}" if misses_all(text) is None else None
+        return f"found all of: {listed(words)}" if misses_all(text) is None else None
 
     miss = misses_one if len(words) == 1 else misses_all if need == "all" else misses_any
     return miss, (has_any if need == "any" or len(words) == 1 else has_all)
@@ -558,27 +568,3 @@ def judged(version: Version, output: str | None, files: Version | None = None) -
     if files is None:
         return Version(said, is_folder=False)
     return Version(dict(sorted({**files.files, **said}.items())), is_folder=True)
-
-
-# ----------------------------------------------------------------------------------------------------------- notes
-
-
-def line_of(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
-
-
-def visible(text: str, limit: int = NOTE_LIMIT) -> str:
-    """A text from outside, safe to show: what cannot be printed is escaped, and it is cut."""
-    cut = text[:limit]
-    if not cut.isprintable():
-        cut = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
-    return cut if len(text) <= limit and len(cut) <= limit else cut[: limit - 3] + "..."
-
-
-def quoted(text: str, limit: int = 60) -> str:
-    return f'"{visible(text, limit)}"'
-
-
-def _listed(words: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(words) - most} more" if len(words) > most else ""
-    return visible(", ".join(quoted(word, 40) for word in words[:most]) + more)

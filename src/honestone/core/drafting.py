@@ -37,7 +37,7 @@ MAX_ROUNDS: Final = 5
 
 WHY_TWO: Final = "at least two criteria are needed: one alone hides what is weak, and a second one gives it away. What else matters?"
 WHY_FLOOR: Final = (
-    "Without a floor a strong criterion hides a weak one: 90 and 55 make 72, which passes 70. The floor is the score "
+    "Without a floor a strong criterion hides a weak one: 90 and 55 make 72.5, which passes 70. The floor is the score "
     "that every criterion has to reach on its own."
 )
 
@@ -305,8 +305,9 @@ _CATEGORY_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-_PORTABLE: Final = frozenset({("essay", "evidence"), ("essay", "argument"), ("essay", "language"), ("essay", "thesis"), ("readme", "finished")})  # fmt: skip
+_PORTABLE: Final = frozenset({("essay", "evidence"), ("essay", "argument"), ("readme", "finished")})
 """Criteria of templates that mean the same whatever is judged. The others are drawn on only for their own category."""
+_SIZES: Final = ("min-words", "max-words", "min-chars", "max-chars")
 
 
 def matching_criterion(
@@ -353,7 +354,7 @@ def draft_criterion(wanted: Wanted, about: str, library: Sequence[Library]) -> t
     """A criterion from the person's own words and the templates, and where its items are from. It may lack items."""
     if wanted.levels:
         return _anchored(wanted, wanted.levels), "your words"
-    items = distinct(plain_item(text) for text in (*wanted.items, *pieces(wanted.description)))
+    items = distinct(plain_item(text) for text in own_words(wanted))
     origin = "your words" if items else ""
     if len(items) >= FEWEST_ITEMS:
         return _with_items(wanted, items), origin
@@ -368,8 +369,24 @@ def draft_criterion(wanted: Wanted, about: str, library: Sequence[Library]) -> t
             return _with_items(wanted, items), origin
         own = Criterion(id=wanted.id, requirement=_requirement(wanted, near_one))
         return replace(own, items=_as_whole(own, near_one)), _joined(origin, template.name)
-    merged = distinct([*items, *(item for item in near_one.items if not item.whole)])
+    is_own_category = template == suggested_template(about, library)
+    drawn = (item for item in near_one.items if is_own_category or not _is_a_size(item))
+    merged = distinct([*items, *drawn])
     return _with_items(wanted, merged[:MOST_ITEMS], near_one), _joined(origin, template.name)
+
+
+def _is_a_size(item: Item) -> bool:
+    """How long a README has to be says nothing about a text of another kind."""
+    return item.check is not None and item.check.kind in _SIZES
+
+
+def own_words(wanted: Wanted) -> tuple[str, ...]:
+    """What the person gave as items; where that is too little, the parts of their description too.
+
+    A description of one part says what the criterion means, so it is its requirement and no item.
+    """
+    parts = pieces(wanted.description)
+    return wanted.items if len(wanted.items) >= FEWEST_ITEMS or len(parts) < 2 else (*wanted.items, *parts)
 
 
 def _joined(origin: str, template: str) -> str:
@@ -422,6 +439,8 @@ def distinct(items: Iterable[Item]) -> list[Item]:
     """Items without those that say what an earlier one says; ids made different where long texts begin alike."""
     kept: list[Item] = []
     for item in items:
+        if not item.requirement:
+            continue
         words = tokens(item.requirement)
         if any(likeness(words, tokens(other.requirement)) > Fraction(7, 10) for other in kept):
             continue

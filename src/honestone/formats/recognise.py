@@ -95,7 +95,8 @@ def read_any_suite(path: Path) -> SuiteSource:
         return source
     what = found.title if isinstance(found, Reader) else "a honestone rubric"
     raise UsageError(
-        f"`{path}` is {what}, not a suite", hint=f"what shall be judged by it? honestone eval ARTIFACT --rubric {path}"
+        f"`{path}` is {what}, not a suite", place=f"{path}:1:1",
+        hint=f"what shall be judged by it? honestone eval ARTIFACT --rubric {path}",
     )  # fmt: skip
 
 
@@ -114,7 +115,7 @@ def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
         assert isinstance(source, ForeignRubric)
         return source
     what = found.title if isinstance(found, Reader) else "a honestone suite"
-    raise UsageError(f"`{path}` is {what}, not a rubric", hint=f"honestone eval {path}")
+    raise UsageError(f"`{path}` is {what}, not a rubric", place=f"{path}:1:1", hint=f"honestone eval {path}")
 
 
 def _is_prose(document: Document) -> bool:

@@ -86,7 +86,7 @@ class _Fixing:
         self.is_json = text.lstrip("\ufeff \t\r\n").startswith("{")
         ends = (_JSON_LINE_END if self.is_json else _LINE_END).finditer(text)
         self.lines = [int(text.startswith("\ufeff")), *(match.end() for match in ends)]
-        self.edits: list[_Edit] = []
+        self.edits: list[_Edit] = []  # one for each change
         self.changes: list[Change] = []
         self.left: list[str] = []
 
@@ -101,7 +101,12 @@ class _Fixing:
             at = self.source.marked.key_at(path)
             places = [(*path, index, "weight") for index in range(len(group))]
             spans = [self._span(place) for place in places]
-            if any(span is None for span, one in zip(spans, group, strict=True) if not one.is_penalty):
+            written = [span for span in spans if span is not None]
+            shared = len(set(written)) < len(written)  # `<<` brings one weight to several criteria
+            unwritten = any(
+                span is None and not one.is_penalty for span, one in zip(spans, group, strict=True)
+            )
+            if shared or unwritten:
                 self.left.append(
                     f"{at}: these weights are not all written out as numbers, so they are left as they are"
                 )
@@ -206,11 +211,12 @@ class _Fixing:
 
     def done(self) -> Fixed:
         text = self.text
+        order = sorted(range(len(self.edits)), key=lambda at: self.edits[at].start)
         for edit in sorted(self.edits, key=lambda edit: edit.start, reverse=True):
             text = text[: edit.start] + edit.new + text[edit.end :]
         if self.edits:
             self._require_as_meant(text)
-        return Fixed(text=text, changes=tuple(self.changes), left=tuple(self.left))
+        return Fixed(text=text, changes=tuple(self.changes[at] for at in order), left=tuple(self.left))
 
     def _require_as_meant(self, text: str) -> None:
         """An anchor used elsewhere, say, would change more than was meant: then nothing is written."""

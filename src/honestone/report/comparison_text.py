@@ -83,8 +83,9 @@ def comparison_lines(doc: Doc, style: Style) -> list[str]:
 def figures(doc: Doc, minus: str = "−") -> list[tuple[str, str]]:
     """The differences in words: pass rate, mean score, wins and losses."""
     rate = _difference(signed_rate(doc.get("delta"), minus), doc.get("interval"), 100, minus)
-    if doc.get("delta") is not None and doc.get("baseline_pass_rate") is not None:
-        rate = f"{percent(doc['baseline_pass_rate'])} to {percent(doc.get('pass_rate'))}: {rate}"
+    ends = doc.get("baseline_pass_rate"), doc.get("pass_rate")
+    if doc.get("delta") is not None and None not in ends:
+        rate = f"{percent(ends[0])} to {percent(ends[1])}: {rate}"
     score = _difference(signed(doc.get("score_delta"), minus), doc.get("score_interval"), 1, minus)
     wins, losses, ties = (doc.get(name) or 0 for name in ("wins", "losses", "ties"))
     sign = f"{count(wins, 'win')}, {count(losses, 'loss', 'losses')}, {count(ties, 'tie')}"

@@ -62,7 +62,7 @@ from honestone.report.words import (
 )
 
 OPEN_UP_TO: Final = 3000  # characters: a longer text is folded
-MOST_PAIRS: Final = 40
+MOST_PAIRS: Final = 24
 _GLYPHS: Final = {"passed": "✓", "failed": "✗", "inconclusive": "?", "target-error": "!", "skipped": "–"}
 _VERDICT_LOOKS: Final = {
     "pass": "passed",
@@ -388,8 +388,8 @@ def _case(case: Doc, index: int, columns: int, view: _View) -> str:
     ]
     row = "".join(f'<td role="cell" class="{look}">{told}</td>' for look, told in cells)
     return (
-        f'<tbody role="rowgroup"{attributes}><tr role="row" class="row">{row}</tr>'
-        f'<tr role="row" class="detail" id="{esc(anchor)}"><td role="cell" colspan="{columns}"><details class="whole">'
+        f'<tbody role="rowgroup" id="{esc(anchor)}"{attributes}><tr role="row" class="row">{row}</tr>'
+        f'<tr role="row" class="detail" id="opened-{index}"><td role="cell" colspan="{columns}"><details class="whole">'
         f"<summary>input, output and answers of {esc_line(case_name(case), 120)}</summary>{_opened(case, index, view)}"
         "</details></td></tr></tbody>"
     )

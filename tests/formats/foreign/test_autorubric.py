@@ -141,7 +141,7 @@ def test_what_cannot_be_said_is_a_loss_with_its_place() -> None:
     )
     assert [(loss.place, loss.message.split(" ")[0]) for loss in source.losses] == [
         ("r.yaml:1:13", "`guidelines`"),
-        ("r.yaml:3:60", "`aggregation:"),
+        ("r.yaml:3:55", "`aggregation:"),
         ("r.yaml:4:5", "criterion"),
     ]
     assert [c.id for c in source.rubric.criteria] == ["a"]

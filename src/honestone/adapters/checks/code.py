@@ -1,4 +1,4 @@
-"""Checks that run code: `command`, `pytest`, `python`. In a private copy, without keys, limited, sandboxed if possible."""
+"""Checks that run code: `command`, `grader`, `pytest`, `python`. In a private copy, without keys, limited, sandboxed if possible."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
+from honestone.adapters.checks import grading
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import Setting, Subject, Told, Workspace, finding
 from honestone.core.artifact import Version
@@ -39,6 +40,9 @@ from honestone.system.process import (
 
 MEMORY: Final = 2_000_000_000
 FILE_SIZE: Final = 1_000_000_000
+FIXTURES: Final = "fixtures"
+"""A folder of this name holds tests with all they need, data too."""
+
 _LARGEST_TESTS: Final = 50_000_000
 _CHILD: Final = Path(__file__).with_name("_child.py")
 _INTERPRETER: Final = re.compile(
@@ -50,7 +54,7 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
     """The words, the digest of every file of theirs that is not part of what is judged, and the sandbox."""
     out: dict[str, Any] = {"sandbox": setting.sandbox.name}
     match check.kind:
-        case "command":
+        case "command" | "grader":
             words = _words(check)
             used = [word for word in words if os.path.isabs(word)] + [words[at] for at in _programs(words)]
             kept = [w for w in used if setting.beside(w) is not None]
@@ -77,7 +81,7 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
     """Raises UsageError for what cannot start. Without a version, what may stand in one gets the benefit of the doubt."""
     _ = setting.sandbox
     match check.kind:
-        case "command":
+        case "command" | "grader":
             words = _words(check)
             try:
                 _resolved(words, setting, version, setting.base)
@@ -114,6 +118,8 @@ async def find(check: Check, subject: Subject) -> Finding:
         match check.kind:
             case "command":
                 told = await _command(check, subject)
+            case "grader":
+                told = await _grader(check, subject)
             case "pytest":
                 told = await _pytest(check, subject)
             case _:
@@ -260,6 +266,24 @@ def _may_run(version: Version, name: str) -> bool:
     return entry is not None and entry.executable
 
 
+async def _grader(check: Check, subject: Subject) -> Told:
+    copy = subject.fresh_copy()
+    try:
+        words = _resolved(_words(check), subject.setting, subject.version, copy.work)
+    except _MayBeInVersion as error:
+        return None, error.reason
+    asked = grading.request(check, subject, workspace=copy.work)
+    ended = await _run(
+        words,
+        check,
+        subject,
+        copy,
+        stdin=asked.encode("utf-8", "replace"),
+        visible=_shown_beside(subject.setting),
+    )
+    return grading.answer(check, ended)
+
+
 async def _command(check: Check, subject: Subject) -> Told:
     copy = subject.fresh_copy()
     try:
@@ -389,16 +413,21 @@ def _copied_tests(path: str, subject: Subject, copy: Workspace) -> str | None:
         size += helper.stat().st_size
         if size > _LARGEST_TESTS:
             break
-        shutil.copy2(helper, copy.extra / helper.name)
+        target = copy.extra / helper.relative_to(beside.parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(helper, target)
     return f"{copy.extra / beside.name}{mark}{test}"
 
 
 def _tests_beside(place: Path) -> Iterator[Path]:
-    """A test file and the modules beside it, itself first; or all files of a test folder."""
+    """A test file and the modules beside it, itself first; or all files of a test folder, which `fixtures` is."""
     if place.is_dir():
         yield from _walk(place)
         return
     yield place
+    if place.parent.name == FIXTURES:
+        yield from (other for other in _walk(place.parent) if other != place)
+        return
     for other in sorted(place.parent.iterdir()):
         if other != place and other.suffix == ".py" and other.is_file():
             yield other

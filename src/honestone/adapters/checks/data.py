@@ -1,4 +1,4 @@
-"""Checks of JSON: `is-json` and `json-schema` (library `jsonschema`, extra `honestone[schema]`)."""
+"""Checks of JSON: `is-json`, `field-accuracy` and `json-schema` (library `jsonschema`, extra `honestone[schema]`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from honestone.adapters.checks.subject import Setting, Subject, Told, finding, o
 from honestone.core.artifact import Version, as_text, digest_of
 from honestone.core.checks import json_problem, visible
 from honestone.core.errors import FileError, UsageError
+from honestone.core.field_accuracy import fields_answer
 from honestone.core.rubric import Check
 from honestone.ports import Finding
 
@@ -47,6 +48,8 @@ def _schema_can_be_found(check: Check, setting: Setting, version: Version | None
 async def find(check: Check, subject: Subject) -> Finding:
     if check.kind == "is-json":
         return await text_checks.find(check, subject)
+    if check.kind == "field-accuracy":
+        return finding(check, over_texts(check, subject, lambda text: _fields(check, text)))
     problem_of = _validator(check, subject.setting, subject.version)
 
     def told(text: str) -> Told:
@@ -59,6 +62,16 @@ async def find(check: Check, subject: Subject) -> Finding:
 
     met, note = over_texts(check, subject, told)
     return finding(check, (met, note), final=True)
+
+
+def _fields(check: Check, text: str) -> Told:
+    problem = json_problem(text)
+    if problem is not None:
+        return False, problem
+    try:
+        return fields_answer(check.value, json.loads(text))
+    except (ValueError, RecursionError) as error:
+        return None, f"its values cannot be compared: {visible(str(error), 100)}"
 
 
 def _validator(

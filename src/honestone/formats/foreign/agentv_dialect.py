@@ -59,7 +59,7 @@ GRADER_LISTS: Final = ("assert", "assertions", "evaluators")
 
 _OWN_OF_TWO: Final = {"input_messages", "expected_messages", "conversation_id", "outcome", "evaluator"}
 _TYPES_OF_FIVE: Final = {"llm-rubric", "agent-rubric", "assert-set", "script", "skill-used", "not-skill-used"}
-_TYPES_OF_FOUR: Final = {"rubrics", "llm-grader", "llm_grader", "code-grader", "code_grader"}
+_TYPES_OF_FOUR: Final = {"llm-grader", "llm_grader", "code-grader", "code_grader"}
 _KEYS_OF_FIVE: Final = {
     "prompts",
     "providers",

@@ -262,7 +262,9 @@ def _criteria(at: Taking, expected: tuple[Any, Steps] | None) -> tuple[list[Crit
             continue
         read = _READ.get(evaluator.name)
         if read is None:
-            meant = near(evaluator.name, _READ)
+            meant = {name.casefold(): name for name in _READ}.get(
+                near(evaluator.name, map(str.casefold, _READ)) or ""
+            )
             why = (
                 "looks at a trace in a way that no check here does"
                 if evaluator.name in _LOST

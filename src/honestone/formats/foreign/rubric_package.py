@@ -30,7 +30,6 @@ ALL_NEGATIVE = (
     "every weight is negative: the score is 1 minus the share of what was found, as in the tool; each criterion is "
     "read with its weight as a positive number and counts when it is absent"
 )
-SECTION_KEYS = ("name", "title", "id", "description", "weight")
 OWN_KEYS = frozenset({"name", "options", "scale_type", "aggregation"})
 """What an entry of autorubric may have and one of `rubric` has not."""
 

@@ -31,7 +31,7 @@
   function toggle(one) {
     var yes = !isOpen(one);
     open(one, yes);
-    remember(yes ? "#" + one.detail.id : "");
+    remember(yes ? "#" + one.body.id : "");
   }
 
   function goToHash() {
@@ -39,10 +39,10 @@
     var place = name && document.getElementById(name);
     if (!place) { return; }
     cases.forEach(function (one) {
-      if (one.detail.contains(place)) {
+      if (one.body.contains(place)) {
         if (one.body.hidden) { clearFilters(); }
         open(one, true);
-        if (one.detail === place) { one.link.focus({ preventScroll: true }); place = one.row; }
+        if (one.body === place) { one.link.focus({ preventScroll: true }); }
       }
     });
     for (var up = place; up; up = up.parentElement) {

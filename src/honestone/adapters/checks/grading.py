@@ -1,0 +1,94 @@
+"""`grader`: what a grading program is asked, and how its answer is read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from honestone.adapters.checks.subject import Subject, Told
+from honestone.adapters.checks.trace import known_of
+from honestone.core.checks import visible
+from honestone.core.numbers import exact
+from honestone.core.rubric import Check
+from honestone.ports import Output
+from honestone.system.calls import how_ended, last_words
+from honestone.system.process import Ended
+
+
+def request(check: Check, subject: Subject, *, workspace: Path) -> str:
+    """One JSON object, as AgentV's programs know it."""
+    output = subject.output
+    has_workspace = output is not None and output.files is not None
+    return json.dumps(
+        {
+            "input": subject.input,
+            "expected_output": subject.reference,
+            "output": subject.text,
+            "file_changes": subject.diff,
+            "workspace_path": str(workspace) if has_workspace else None,
+            "trace_summary": None if output is None else _summary(output),
+            "config": check.options.get("config"),
+        }
+    )
+
+
+def _summary(output: Output) -> dict[str, Any]:
+    """Null is unknown."""
+    known = known_of(output)
+    calls = known.tool_calls
+    tokens = {"input": known.input_tokens, "output": known.output_tokens}
+    return {
+        "event_count": None if calls is None else len(calls),
+        "tool_calls": None if calls is None else dict(Counter(call.name for call in calls)),
+        "token_usage": None if known.input_tokens is None and known.output_tokens is None else tokens,
+        "cost_usd": known.usd,
+        "duration_ms": known.duration_ms,
+    }
+
+
+def answer(check: Check, ended: Ended) -> Told:
+    """A score, or only an exit code. A program that failed with words on stderr has judged nothing, whatever it printed."""
+    if ended.exit != 0 and (ended.exit is None or ended.exit < 0 or ended.stderr.strip()):
+        return None, visible(f"the grader {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": "))
+    printed = ended.stdout.decode("utf-8", "replace").strip()
+    if not printed:
+        return ended.exit == 0, f"the grader ended with exit code {ended.exit}"
+    try:
+        said = json.loads(printed)
+        score = score_of(said)
+    except (ValueError, RecursionError) as error:
+        return None, visible(f"the grader's answer cannot be read: {error}")
+    least = exact(check.options.get("min_score", 1))
+    return score >= least, _note(said, score)
+
+
+def score_of(said: Any) -> Fraction:
+    """The score from 0 to 1; without one the share of the assertions that passed. Raises ValueError."""
+    if not isinstance(said, Mapping):
+        raise ValueError("it is not a JSON object")
+    if "score" in said:
+        written = said["score"]
+        if isinstance(written, bool) or not isinstance(written, int | float):
+            raise ValueError(f"its `score` is {written!r}, not a number")
+        score = exact(written)
+        if not 0 <= score <= 1:
+            raise ValueError(f"its `score` is {written}, not from 0 to 1")
+        return score
+    passed = [one.get("passed") for one in _assertions(said)]
+    if not passed or not all(isinstance(one, bool) for one in passed):
+        raise ValueError("it has no `score`")
+    return Fraction(passed.count(True), len(passed))
+
+
+def _assertions(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = said.get("assertions")
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+
+
+def _note(said: Mapping[str, Any], score: Fraction) -> str:
+    failed = [str(one.get("text", "")) for one in _assertions(said) if one.get("passed") is False]
+    return f"score {float(score):g}" + (f": {'; '.join(failed[:3])}" if failed else "")

@@ -1,0 +1,52 @@
+"""Checks of a target's run, by what it told and what was measured. The rules are in `core.trace_checks`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.adapters.checks.subject import Setting, Subject, finding
+from honestone.core.artifact import Version
+from honestone.core.rubric import Check
+from honestone.core.trace import Trace
+from honestone.core.trace_checks import trace_answer
+from honestone.ports import Finding, Output
+
+NO_RUN: Final = "nothing was run: this check is about the run of a target"
+
+
+def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
+    return {}
+
+
+def preflight(check: Check, setting: Setting, version: Version | None) -> None:
+    """A check of a run needs nothing."""
+
+
+def judging_files(check: Check, setting: Setting) -> list[Path]:
+    return []
+
+
+async def find(check: Check, subject: Subject) -> Finding:
+    if subject.output is None:
+        return Finding(met=None, note=NO_RUN)
+    return finding(check, trace_answer(check, known_of(subject.output)))
+
+
+def known_of(output: Output) -> Trace:
+    """What was measured, or counted by the one who was paid, before what the target says of itself."""
+    told, usage = output.trace or Trace(), output.usage
+
+    def first(measured: Any, said: Any) -> Any:
+        return said if measured is None else measured
+
+    return replace(
+        told,
+        input_tokens=first(usage.input_tokens, told.input_tokens),
+        output_tokens=first(usage.output_tokens, told.output_tokens),
+        usd=first(usage.usd, told.usd),
+        # A run that takes no millisecond was not measured: a recorded one, which may tell.
+        duration_ms=output.duration_ms or told.duration_ms,
+    )

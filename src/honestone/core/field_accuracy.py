@@ -1,0 +1,273 @@
+"""`field-accuracy`: fields of a JSON text against expected values, each exactly, within a tolerance, or as the same day.
+
+The score is the share of the weight that fits, exact; `field_criteria` makes each field a criterion of its own instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final
+
+from honestone.core.notes import listed, quoted, visible
+from honestone.core.numbers import ONE, exact
+from honestone.core.rubric import Check, Criterion, Item, slug
+from honestone.core.trace_checks import same
+
+Date = tuple[int, int, int]
+
+DATE_FORMATS: Final = (
+    "YYYY-MM-DD",
+    "YYYY/MM/DD",
+    "DD-MMM-YYYY",
+    "D MMMM YYYY",
+    "MMMM D, YYYY",
+    "MMM D, YYYY",
+)
+"""What is read as a date where nothing else is said: only what can be read in one way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldRule:
+    """One field: where it is (`items[0].price`), what it should be, and how the two are compared."""
+
+    path: str
+    expected: Any
+    match: str = "exact"
+    tolerance: Fraction = Fraction(0)
+    relative: bool = False
+    formats: tuple[str, ...] = DATE_FORMATS
+    weight: Fraction = ONE
+    required: bool = False
+
+
+def field_rules(value: Mapping[str, Any]) -> tuple[FieldRule, ...]:
+    return tuple(
+        FieldRule(
+            path=one["path"],
+            expected=one["expected"],
+            match=one.get("match", "exact"),
+            tolerance=exact(one.get("tolerance", 0)),
+            relative=one.get("relative", False),
+            formats=tuple(one.get("formats", DATE_FORMATS)),
+            weight=exact(one.get("weight", 1)),
+            required=one.get("required", False),
+        )
+        for one in value["fields"]
+    )
+
+
+def field_problems(value: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """(message, hint) of what its schema cannot say."""
+    seen: set[str] = set()
+    for rule in field_rules(value):
+        name = f"the field {quoted(rule.path)}"
+        if path_steps(rule.path) is None:
+            yield f"{name} is no path", "for example: invoice.items[0].price"
+        if rule.path in seen:
+            yield f"{name} is there twice", None
+        seen.add(rule.path)
+        for written in rule.formats:
+            if date_pattern(written) is None:
+                yield (
+                    f"`formats` of {name}: {quoted(written)} names no day, month and year",
+                    "for example: DD.MM.YYYY",
+                )
+        if rule.match == "numeric_tolerance" and number_of(rule.expected) is None:
+            yield f"{name} is compared as a number, but expects {_shown(rule.expected)}", None
+        if (
+            rule.match == "date"
+            and all(map(date_pattern, rule.formats))
+            and not _days(rule.expected, rule.formats)
+        ):
+            yield f"{name} is compared as a date, but expects {_shown(rule.expected)}", _formats(rule)
+
+
+def _formats(rule: FieldRule) -> str:
+    return f"in one of the forms {', '.join(rule.formats)}"
+
+
+def fields_answer(value: Mapping[str, Any], document: Any) -> tuple[bool, str | None]:
+    """Whether the fields of a JSON value meet the check, and what is wrong with those that do not fit."""
+    rules = field_rules(value)
+    wrong = {rule: why for rule in rules if (why := field_problem(rule, document)) is not None}
+    score = 1 - sum((rule.weight for rule in wrong), Fraction(0)) / sum(rule.weight for rule in rules)
+    met = score >= exact(value.get("threshold", 1)) and not any(rule.required for rule in wrong)
+    if not wrong:
+        return met, None
+    return met, f"{len(rules) - len(wrong)} of {len(rules)} fields fit; {'; '.join(list(wrong.values())[:5])}"
+
+
+def field_problem(rule: FieldRule, document: Any) -> str | None:
+    """What is wrong with one field; None when it is as expected."""
+    found, is_there = look_up(document, rule.path)
+    name = visible(rule.path, 60)
+    if not is_there:
+        return f"{name} is missing"
+    if _fits(rule, found):
+        return None
+    return f"{name} is {_shown(found)}, not {_shown(rule.expected)}"
+
+
+def _fits(rule: FieldRule, found: Any) -> bool:
+    match rule.match:
+        case "numeric_tolerance":
+            number, wanted = number_of(found), number_of(rule.expected)
+            if number is None or wanted is None:
+                return False
+            margin = rule.tolerance * abs(wanted) if rule.relative else rule.tolerance
+            return abs(number - wanted) <= margin
+        case "date":
+            return bool(_days(found, rule.formats) & _days(rule.expected, rule.formats))
+        case _:
+            return same(rule.expected, found)
+
+
+def field_criteria(check: Check) -> tuple[Criterion, ...]:
+    """Each field as a yes/no criterion with its weight, for those who want to see and weigh them one by one."""
+    seen: dict[str, int] = {}
+    out = []
+    for written, rule in zip(check.value["fields"], field_rules(check.value), strict=True):
+        id = slug(rule.path)
+        seen[id] = seen.get(id, 0) + 1
+        id = id if seen[id] == 1 else f"{id}-{seen[id]}"
+        kept = {key: inner for key, inner in written.items() if key not in ("weight", "required")}
+        own = Check(kind=check.kind, value={"fields": [kept]}, negated=check.negated, options=check.options)
+        says = f"the field {quoted(rule.path)} is {'not ' if check.negated else ''}{_shown(rule.expected)}"
+        item = Item(id=id, requirement=says, check=own, whole=True)
+        out.append(
+            Criterion(id=id, requirement=says, weight=rule.weight, required=rule.required, items=(item,))
+        )
+    return tuple(out)
+
+
+# ------------------------------------------------------------------------------------------------------------- paths
+
+_STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,9})\]")
+
+
+def path_steps(path: str) -> list[str] | None:
+    """`a.b[0].c` as its steps; None when it is no path."""
+    steps, at = [], 0
+    while at < len(path):
+        found = _STEP.match(path, at)
+        if found is None or (at == 0 and path.startswith(".")):
+            return None
+        steps.append(found[1] if found[1] is not None else found[2])
+        at = found.end()
+    return steps or None
+
+
+def look_up(document: Any, path: str) -> tuple[Any, bool]:
+    """The value at a path, and whether there is one."""
+    value = document
+    for step in path_steps(path) or ["\0"]:
+        if isinstance(value, Mapping) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None, False
+    return value, True
+
+
+# ----------------------------------------------------------------------------------------------------------- numbers
+
+_NUMBER: Final = re.compile(r"\s*[-+]?(?:\d{1,60}(?:\.\d{0,60})?|\.\d{1,60})(?:[eE][-+]?\d{1,3})?\s*")
+
+
+def number_of(value: Any) -> Fraction | None:
+    """A JSON number, or a text that is a decimal one. An exponent of millions is no number that anybody means."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, str):
+        return exact(value.strip()) if value.isascii() and _NUMBER.fullmatch(value) else None
+    try:
+        return exact(value) if isinstance(value, int | float) else None
+    except ValueError:
+        return None
+
+
+# ------------------------------------------------------------------------------------------------------------- dates
+
+_MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_PARTS: Final = {
+    "YYYY": r"(?P<year>\d{4})", "YY": r"(?P<short>\d{2})", "MMMM": r"(?P<name>[A-Za-z]{3,9})", "MMM": r"(?P<name>[A-Za-z]{3})\.?",
+    "MM": r"(?P<month>\d{2})", "M": r"(?P<month>\d{1,2})", "DD": r"(?P<day>\d{2})", "D": r"(?P<day>\d{1,2})",
+    "%Y": r"(?P<year>\d{4})", "%y": r"(?P<short>\d{2})", "%m": r"(?P<month>\d{1,2})", "%d": r"(?P<day>\d{1,2})",
+    "%B": r"(?P<name>[A-Za-z]{3,9})", "%b": r"(?P<name>[A-Za-z]{3})\.?",
+}  # fmt: skip
+_TIME: Final = r"(?:[T ]\d{2}:\d{2}\S*)?"
+
+
+@lru_cache(maxsize=128)
+def date_pattern(written: str) -> re.Pattern[str] | None:
+    """A form such as DD.MM.YYYY (or %d.%m.%Y) as a pattern; None when it does not name a day, a month and a year once."""
+    names = "|".join(map(re.escape, _PARTS))
+    pattern = "".join(
+        _PARTS.get(part, re.escape(part))
+        for part in re.split(f"({names})", written.upper() if "%" not in written else written)
+    )
+    try:
+        made = re.compile(rf"\s*{pattern}{_TIME}\s*", re.ASCII)
+    except re.error:
+        return None
+    groups = made.groupindex.keys()
+    is_whole = "day" in groups and bool(groups & {"month", "name"}) and bool(groups & {"year", "short"})
+    return made if is_whole else None
+
+
+def _days(value: Any, formats: Sequence[str]) -> frozenset[Date]:
+    """The days that a text can mean in the first form that fits it."""
+    if not isinstance(value, str) or len(value) > 100:
+        return frozenset()
+    for written in formats:
+        pattern = date_pattern(written)
+        found = pattern.fullmatch(value) if pattern is not None else None
+        day = _day(found.groupdict()) if found is not None else None
+        if day is not None:
+            return frozenset({day})
+    return frozenset()
+
+
+def _day(parts: Mapping[str, str | Any]) -> Date | None:
+    year = int(parts.get("year") or 2000 + int(parts.get("short") or 0))
+    month = int(parts["month"]) if parts.get("month") else _month(parts.get("name") or "")
+    day = int(parts.get("day") or 0)
+    if month is None or not 1 <= month <= 12 or not 1 <= day <= _length(year, month):
+        return None
+    return year, month, day
+
+
+def _month(name: str) -> int | None:
+    return next(
+        (
+            number
+            for number, known in enumerate(_MONTHS, 1)
+            if name.lower() in (known, known[:3], "sept" if number == 9 else known)
+        ),
+        None,
+    )
+
+
+def _length(year: int, month: int) -> int:
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return quoted(value, 40)
+    if isinstance(value, list | Mapping):
+        return (
+            f"{len(value)} values"
+            if isinstance(value, list)
+            else f"an object with {listed(list(map(str, value)), 3)}"
+        )
+    return {None: "null", True: "true", False: "false"}.get(value, visible(str(value), 40))

@@ -1,0 +1,122 @@
+"""Comparing two runs: what is a regression, what is only unknown, and figures that agree with the literature."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honestone.core.attempts import Status
+from honestone.core.comparison import (
+    BASELINE_GATES,
+    COMPARE_GATES,
+    Side,
+    bootstrap,
+    compare,
+    judge_comparison,
+    mean,
+    sign_test,
+)
+
+numpy = pytest.importorskip("numpy", reason="numpy is one of the tools of `make setup`")
+stats = pytest.importorskip("scipy.stats", reason="scipy is one of the tools of `make setup`")
+
+P, F = Side(status=Status.PASSED, score=Fraction(1)), Side(status=Status.FAILED, score=Fraction(0))
+E, S = Side(status=Status.TARGET_ERROR), Side(status=Status.SKIPPED)
+FLIPS = Side(status=Status.FAILED, score=Fraction(1, 2), is_unstable=True)
+
+
+def test_swapped_and_vanished_are_all_named() -> None:
+    """The mean is the same, and still two cases and the lost one are told."""
+    found = compare({"down": P, "up": F, "gone": P, "same": P}, {"down": F, "up": P, "same": P, "fresh": P})
+    assert (found.regressions, found.improvements, found.missing, found.new) == (
+        ("down",),
+        ("up",),
+        ("gone",),
+        ("fresh",),
+    )
+    assert (found.delta, found.wins, found.losses, found.ties) == (0, 1, 1, 1)
+    assert judge_comparison(found, COMPARE_GATES).outcome == "fail"
+    assert judge_comparison(found, BASELINE_GATES).outcome == "pass"
+
+
+@pytest.mark.parametrize("side", [(E, P), (P, E)])
+def test_undecided_is_no_regression(side: tuple[Side, Side]) -> None:
+    """Neither a loss nor a win; the figures are open and so is the verdict."""
+    found = compare({"a": side[0], "b": P}, {"a": side[1], "b": P})
+    assert (found.undecided, found.regressions, found.losses, found.delta, found.interval) == (
+        ("a",),
+        (),
+        0,
+        None,
+        None,
+    )
+    assert judge_comparison(found, COMPARE_GATES).outcome == "inconclusive"
+
+
+def test_a_regression_fails_whatever_is_undecided() -> None:
+    """An error elsewhere hides nothing."""
+    found = compare({"a": P, "b": P}, {"a": E, "b": F})
+    assert judge_comparison(found, COMPARE_GATES).outcome == "fail"
+
+
+def test_skipping_a_case_does_not_hide_it() -> None:
+    """Judged there and skipped here is missing; skipped on both sides is left out; judged anew is new."""
+    found = compare({"a": P, "b": S, "c": S}, {"a": S, "b": S, "c": P})
+    assert (found.missing, found.new, found.pairs) == (("a",), ("c",), ())
+
+
+def test_a_flipping_case_is_unstable_not_a_regression() -> None:
+    """On either side."""
+    found = compare({"a": P, "b": FLIPS}, {"a": FLIPS, "b": P})
+    assert (found.regressions, found.improvements, found.unstable) == ((), (), ("a", "b"))
+
+
+def test_runs_without_a_common_case_show_nothing() -> None:
+    """They are not a pass."""
+    found = compare({}, {"a": P})
+    assert judge_comparison(found, BASELINE_GATES).outcome == "inconclusive"
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_the_sign_test_is_scipys(wins: int, losses: int) -> None:
+    """Exact and two-sided."""
+    if wins + losses == 0:
+        assert sign_test(0, 0) == 1
+    else:
+        assert sign_test(wins, losses) == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-9)
+
+
+def test_the_bootstrap_agrees_with_scipys() -> None:
+    """Percentile intervals of the mean of paired differences, within the noise of 2,000 samples."""
+    made = numpy.random.default_rng(5)
+    for size in (8, 30, 120):
+        numbers = [Fraction(int(x), 100) for x in made.integers(-60, 90, size=size)]
+        low, high = bootstrap(numbers)
+        floats = numpy.array([float(x) for x in numbers])
+        theirs = stats.bootstrap(
+            (floats,), numpy.mean, method="percentile", n_resamples=20_000, rng=numpy.random.default_rng(1)
+        ).confidence_interval
+        width = theirs.high - theirs.low
+        assert abs(float(low) - theirs.low) < 0.08 * width
+        assert abs(float(high) - theirs.high) < 0.08 * width
+
+
+@given(st.lists(st.fractions(-1, 1, max_denominator=100), min_size=1, max_size=40))
+def test_an_interval_holds_between_the_extremes(numbers: list[Fraction]) -> None:
+    """It never leaves the data, repeats itself exactly, and is a point where nothing varies."""
+    low, high = bootstrap(numbers)
+    assert min(numbers) <= low <= high <= max(numbers)
+    assert bootstrap(numbers) == (low, high)
+    if len(set(numbers)) == 1:
+        assert low == high == mean(numbers)
+
+
+def test_draws_are_even() -> None:
+    """Every case is drawn about as often as the others: the mean of many means is the mean."""
+    numbers = [Fraction(x) for x in range(10)]
+    low, high = bootstrap(numbers)
+    assert low < Fraction(9, 2) < high
+    assert abs((low + high) / 2 - Fraction(9, 2)) < Fraction(1, 4)

@@ -1,0 +1,67 @@
+"""A suite run as JUnit XML."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from suite_samples import case, every_status, hostile, report
+
+from honestone.report.suite_junit import suite_junit
+
+
+def parsed(doc: dict) -> ET.Element:  # type: ignore[type-arg]
+    suite = ET.fromstring(suite_junit(doc).encode()).find("testsuite")
+    assert suite is not None
+    return suite
+
+
+def test_failure_error_and_skipped_are_told_apart() -> None:
+    """One testcase a case; what could not be judged is an error, not a failure."""
+    suite = parsed(every_status())
+    kinds = {one.get("name"): [child.tag for child in one] for one in suite.iter("testcase")}
+    assert kinds == {
+        "fine": [], "wrong": ["failure"], "dead": ["error"], "later": ["skipped"], "unsure": ["error"], 'comma, "quoted" | <b>': [],
+    }  # fmt: skip
+
+
+def test_counts_add_up() -> None:
+    """A CI that reads only the attributes sees the same."""
+    suite = parsed(every_status())
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped", "name")] == [
+        "6",
+        "1",
+        "2",
+        "1",
+        "Words and more",
+    ]
+    assert suite.get("time") == "0.060"
+    assert all(
+        one.get("classname") == "Words and more" and float(one.get("time", "x")) >= 0
+        for one in suite.iter("testcase")
+    )
+
+
+def test_messages_hold_the_reason_and_details_the_items() -> None:
+    """The first line says why, the body what is not met and what the output was."""
+    found = {one.get("name"): one for one in parsed(every_status()).iter("testcase")}
+    failure, dead = found["wrong"].find("failure"), found["dead"].find("error")
+    assert failure is not None and "why wrong is failed" in str(failure.get("message"))
+    assert "not met: good: Says good" in str(failure.text) and "output of wrong" in str(failure.text)
+    assert dead is not None and str(dead.get("message")).startswith("target-error")
+
+
+def test_hostile_words_leave_it_xml() -> None:
+    """Nothing closes an element or a CDATA, and no character is outside of XML."""
+    suite = parsed(hostile())
+    assert len(list(suite.iter("testcase"))) == 5
+    assert {child.tag for one in suite.iter("testcase") for child in one} == {"failure", "error", "skipped"}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(st.characters(codec=None, exclude_categories=()), max_size=40))
+def test_any_text_can_stand_anywhere(text: str) -> None:
+    """Whatever a target prints, the file is XML with one testcase."""
+    doc = report([case("x" + text, "failed", 0.0, reasons=[text], output=text)])
+    assert len(list(parsed(doc).iter("testcase"))) == 1

@@ -1,0 +1,105 @@
+"""A suite run for the terminal."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from suite_samples import HOSTILE, case, every_status, hostile, report, with_baseline
+
+from honestone.report.draw import Style, width
+from honestone.report.suite_text import MOST_DETAILS, suite_text
+
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def line_of(text: str, name: str) -> str:
+    return next(one for one in text.splitlines() if name in one and not one.startswith(" "))
+
+
+def test_every_case_has_a_line_with_its_status_score_and_first_reason() -> None:
+    """A reader finds each case on one line, told apart by a word."""
+    text = suite_text(every_status())
+    for name, status in (
+        ("fine", "passed"), ("wrong", "failed"), ("dead", "target-error"), ("later", "skipped"), ("unsure", "inconclusive"),
+        ('comma, "quoted" | <b>', "passed"),
+    ):  # fmt: skip
+        assert re.search(rf"{re.escape(name)}\s+{status}\b", line_of(text, name))
+    assert "100.0" in line_of(text, "fine") and "12 ms" in line_of(text, "fine")
+    assert line_of(text, "wrong").endswith("why wrong is failed")
+    assert "n/a" in line_of(text, "dead") and "0.0-100.0" in line_of(text, "unsure")
+
+
+def test_failed_cases_show_their_unmet_items_and_passed_ones_none() -> None:
+    """What to repair stands below the case that misses it."""
+    text = suite_text(report([case("fine"), case("wrong", "failed", 0.0)]))
+    wrong = text.index("✗ wrong")
+    assert text.index("Says good") > wrong
+    assert text.count("Says good") == 1
+
+
+def test_the_summary_says_verdict_rate_counts_time_and_spend() -> None:
+    """The last block can be read alone."""
+    text = suite_text(every_status())
+    summary = text[text.index("DID NOT PASS") :]
+    assert "between 40.0% and 80.0%" in summary and "2 of 5 passed" in summary and "needs 100%" in summary
+    assert "2 passed · 1 failed · 1 inconclusive · 1 target-error · 1 skipped" in summary
+    assert "60 ms" in summary and "5 target calls" in summary and "$0.0123" in summary
+    assert "mean score" not in summary, "an unknown mean is not shown as a number"
+    assert "honestone show 01JRUN" in summary
+
+
+def test_unstable_cases_are_named() -> None:
+    """A case whose attempts disagree is named in its line and in the summary."""
+    attempts = [{"attempt": n, "status": s, "score": 0.0} for n, s in ((1, "passed"), (2, "failed"))]
+    text = suite_text(report([case("shaky", "failed", 50.0, unstable=True, attempts=attempts)]))
+    assert "unstable" in line_of(text, "shaky")
+    assert re.search(r"^  unstable +shaky$", text, re.M)
+    assert "1: passed 0.0; 2: failed 0.0" in text
+
+
+def test_a_baseline_brings_the_comparison_with_every_name() -> None:
+    """Regressions, improvements, missing and new cases are named, with the differences and their intervals."""
+    text = suite_text(with_baseline())
+    block = text[text.index("Against the baseline") :]
+    assert re.search(r"regressions +down", block) and re.search(r"improvements +up", block)
+    assert re.search(r"missing +gone", block) and re.search(r"new +fresh", block)
+    assert "75.0% to 75.0%: 0.0 points (95% interval −60.0 to +60.0)" in block
+    assert "needs" not in block[block.index("DID NOT PASS") :], "beside a baseline the comparison decides"
+
+
+def test_hostile_words_reach_no_terminal() -> None:
+    """Control characters, separators and overrides are shown as what they are."""
+    text = suite_text(hostile())
+    assert not _CONTROL.search(text)
+    assert "\\x1b" in text and "\\u202e" in text
+    assert "\x1b" in HOSTILE and _CONTROL.search(HOSTILE)
+
+
+@pytest.mark.parametrize("columns", [32, 50, 80, 110])
+def test_nothing_is_wider_than_the_page_but_what_is_typed(columns: int) -> None:
+    """Only the command to type may stick out: it has to survive copying."""
+    text = suite_text(with_baseline(), Style(width=columns))
+    lines = [one for one in text.splitlines() if not one.lstrip().startswith("again")]
+    # A line of the case table has four columns that cannot shrink further than this.
+    assert all(width(one) <= max(columns, 46) for one in lines), [
+        one for one in lines if width(one) > columns
+    ]
+
+
+def test_of_very_many_failed_cases_each_keeps_its_line() -> None:
+    """Details are cut at a number that is said; lines are not."""
+    text = suite_text(report([case(f"c{n}", "failed", 0.0) for n in range(MOST_DETAILS + 30)]))
+    assert len(re.findall(r"^✗ c\d+ +failed", text, re.M)) == MOST_DETAILS + 30
+    assert "30 more cases" in text
+
+
+def test_ascii_pages_hold_only_ascii() -> None:
+    """A stream that cannot show blocks gets none."""
+    assert suite_text(with_baseline(), Style(unicode=False, encoding="ascii")).isascii()
+
+
+def test_no_color_unless_asked_for() -> None:
+    """Escape sequences appear only in a coloured page."""
+    assert "\x1b" not in suite_text(every_status())
+    assert "\x1b[" in suite_text(every_status(), Style(color=True))
