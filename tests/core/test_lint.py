@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from honestone.core.lint import Remark, lint
-from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.core.checks import check_problem, compile_text_check, is_text_check
+from honestone.core.lint import WHY, Remark, check_for, lint, suggested_id, written
+from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
+
+from .strategies import rubrics
 
 FILLER = (
     "Names the inventor of the device",
@@ -233,3 +239,251 @@ def test_a_bad_item_is_remarked_on(rule: str, text: str) -> None:
     assert found[0].text == text
     assert found[0].path == ("criteria", 0, "items", 0)
     assert found[0].suggestion
+
+
+# ---------------------------------------------------------------------------------------------------- what code answers
+
+ANSWERED = [
+    ("Is under 200 words", "max-words", 199, "one two", None),
+    ("Has at least 3 words", "min-words", 3, "one two three", "one two"),
+    ("No TODO", "not-regex", r"\b(TODO|FIXME|TBD|XXX)\b", "done", "TODO: more"),
+    ("Has a title", "regex", r"(?m)^# \S", "# A title", "no title"),
+    ('Contains the word "warranty"', "contains", "warranty", "a warranty of", "nothing"),
+    ('Does not mention "price"', "not-contains", "price", "nothing", "the price"),
+    ("Includes an installation section", "regex", {"pattern": "^#+ .*installation", "flags": "im"}, "## Installation", "install it"),
+    ("Is valid JSON", "is-json", True, "{}", "{"),
+    ('Starts with "Dear"', "starts-with", "Dear", "Dear you", "Hello"),
+    ("500자 이내", "max-chars", 500, "짧다", "길" * 501),
+    ("No line is longer than 10 characters", "not-regex", "(?m)^.{11,}$", "short\nlines", "a line that is long"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name", "value", "good", "bad"), ANSWERED)
+def test_the_check_shown_answers_the_item(
+    text: str, name: str, value: Any, good: str, bad: str | None
+) -> None:
+    """The check is the right one, is valid, and says yes and no where it should."""
+    check = check_for(text)
+    assert check is not None
+    assert (check.name, check.value) == (name, value)
+    evaluate = compile_text_check(check)
+    assert evaluate(good)[0]
+    assert bad is None or not evaluate(bad)[0]
+
+
+@pytest.mark.parametrize("text", BAD["code-could-answer"].splitlines())
+def test_the_check_shown_can_be_pasted(text: str) -> None:
+    """What is printed reads back as the very check, by the rubric reader itself."""
+    from honestone.formats.rubric_file import parse_rubric
+
+    check = check_for(text)
+    assert check is not None
+    assert check_problem(check) is None
+    source = parse_rubric(f"rubric: 1\ncriteria:\n  - id: one\n    check: {written(check)}\n", "r")
+    read = source.rubric.criteria[0].items[0].check
+    assert read is not None
+    assert (read.name, read.value or True) == (check.name, check.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Each paragraph has at most 60 words",
+        "The title is under 10 words",
+        "Contains the right dose for a child",
+        "Has a section that explains the risks",
+        "Mentions the price of each option",
+        "Starts with the most important finding",
+        "Every link is explained",
+        "The JSON in the second block is valid and matches the first",
+        "Contains no claim that the input contradicts",
+    ],
+)
+def test_code_is_not_offered_where_it_cannot_answer(text: str) -> None:
+    """A check of the whole text answers no question about a part of it, or about meaning."""
+    assert check_for(text) is None
+
+
+def test_what_code_answers_already_is_not_judged_by_its_words() -> None:
+    """With a check the words are only a label."""
+    check = Check(kind="max-words", value=100)
+    assert about_words(of("Is concise and clear", "Does not lack brevity", check=check)) == []
+
+
+# ---------------------------------------------------------------------------------------------------- near-duplicates
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Names the author of the report", "States the author of the report"),
+        ("Gives the date of the incident", "The date of the incident is given"),
+        ("Names the operating system", "Names the operating system version"),
+        ("Explains the cause of the error", "Describes the cause of the errors"),
+        ("오류의 원인을 적는다", "오류의 원인을 적는다."),
+    ],
+)
+def test_near_duplicates_are_found(one: str, other: str) -> None:
+    """Other words for the same count as the same, in one criterion and across two."""
+    inside = [remark for remark in lint(of(one, other)) if remark.rule == "near-duplicate"]
+    assert [remark.path for remark in inside] == [("criteria", 0, "items", 1)]
+    across = Rubric(
+        criteria=(
+            Criterion(id="first-one", requirement=one, items=(Item(id="first-one", requirement=one, whole=True),)),
+            Criterion(id="second-one", requirement=other, items=(Item(id="second-one", requirement=other, whole=True),)),
+        )
+    )  # fmt: skip
+    (found,) = [remark for remark in lint(across) if remark.rule == "near-duplicate"]
+    assert "of criterion `first-one`" in found.message
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Every module has a docstring", "Every function has a docstring"),
+        ("Names the input file", "Does not name the input file"),
+        ("Has at least 200 words in the body", "Has at least 300 words in the body"),
+        ('Mentions "apple" in the text', 'Mentions "pear" in the text'),
+        ("Says what happens before the release", "Says what happens after the release"),
+    ],
+)
+def test_parallel_questions_are_no_duplicates(one: str, other: str) -> None:
+    """One word swapped, one number, one negation: another question."""
+    assert "near-duplicate" not in {remark.rule for remark in lint(of(one, other))}
+
+
+# ---------------------------------------------------------------------------------------------------- numbers, anchors
+
+
+def found(rubric: Rubric) -> list[str]:
+    return [remark.rule for remark in lint(rubric)]
+
+
+@pytest.mark.parametrize(
+    ("count", "by_code", "rule"),
+    [(4, False, "too-few-items"), (5, False, None), (10, False, None), (11, False, "too-many-items"),
+     (2, True, "too-few-items"), (4, True, None), (15, True, None), (16, True, "too-many-items")],
+)  # fmt: skip
+def test_checklists_have_5_to_10_items(count: int, by_code: bool, rule: str | None) -> None:
+    """Code may be asked fewer or more: it neither guesses nor tires."""
+    check = Check(kind="max-words", value=1) if by_code else None
+    items = tuple(
+        Item(
+            id=f"asks-{at}-thing",
+            requirement=f"Names person {at}",
+            check=check and Check(kind="max-words", value=at),
+        )
+        for at in range(count)
+    )
+    rubric = Rubric(criteria=(Criterion(id="people", requirement="People", items=items), _other()))
+    assert [name for name in found(rubric) if name.startswith("too-")] == ([rule] if rule else [])
+
+
+def anchored(*levels: str) -> Rubric:
+    """A scale of 0-100 with these levels, equally far apart."""
+    step = Fraction(100, len(levels) - 1)
+    scale = Anchors(levels=tuple((step * at, text) for at, text in enumerate(levels)))
+    item = Item(id="tone", requirement="Calm tone", anchors=scale, whole=True)
+    return Rubric(criteria=(Criterion(id="tone", requirement="Calm tone", items=(item,)), _other()))
+
+
+FIVE = (
+    "insults somebody",
+    "blames a person",
+    "blames a team",
+    "names only the fault",
+    "names the fault and the way out",
+)
+
+
+def test_anchors_need_five_levels_that_can_be_told_apart() -> None:
+    """Three levels are coarse; a bare degree, the same words twice and overlapping ranges are each remarked on."""
+    assert found(anchored(*FIVE)) == []
+    assert found(anchored(FIVE[0], FIVE[2], FIVE[4])) == ["coarse-anchors"]
+    assert found(anchored("bad", *FIVE[1:])) == ["empty-anchors"]
+    assert found(anchored("poor", "fair", "average", "good", "excellent")) == ["empty-anchors"]
+    assert found(anchored(FIVE[0], FIVE[1], "Blames a person", *FIVE[3:])) == ["anchors-alike"]
+    ranges = ("over 9 errors", "6-9 errors", "3-6 errors", "1-2 errors", "no error")
+    assert found(anchored(*ranges)) == ["anchors-overlap"]
+    assert found(anchored(ranges[0], ranges[1], "3-5 errors", *ranges[3:])) == []
+
+
+def test_taste_is_fine_where_levels_describe_it() -> None:
+    """A vague word is what anchors are for."""
+    item = Item(
+        id="tone",
+        requirement="Professional tone",
+        whole=True,
+        anchors=anchored(*FIVE).criteria[0].items[0].anchors,
+    )
+    assert (
+        found(
+            Rubric(criteria=(Criterion(id="tone", requirement="Professional tone", items=(item,)), _other()))
+        )
+        == []
+    )
+
+
+def test_a_negated_criterion_with_a_negative_question_is_confusing() -> None:
+    """Its yes would be a no of a no."""
+    item = Item(id="quiet", requirement="Holds no insult", whole=True)
+    rubric = Rubric(
+        criteria=(Criterion(id="quiet", requirement="Holds no insult", items=(item,), negate=True), _other())
+    )
+    assert found(rubric) == ["double-negative"]
+
+
+def test_ids_say_something() -> None:
+    """What could be any id is remarked on, in tree and items; short words are words."""
+    assert suggested_id("Names the author") == "names-the-author"
+    for id in ("check1", "r2", "c1", "item-3", "criterion_4", "q7", "1", "a", "test", "Rule2b"):
+        rubric = of("Names the inventor's teacher")
+        named = Criterion(id="subject", requirement="S", items=(Item(id=id, requirement="Names a teacher"),))
+        assert "id-says-nothing" in found(Rubric(criteria=(named, rubric.criteria[1]))), id
+    for id in ("ui", "api", "tests", "no-todo", "identifies-sql-injection", "py3", "정확성"):
+        named = Criterion(id=id, requirement="S", items=(Item(id="teacher", requirement="Names a teacher"),))
+        assert "id-says-nothing" not in found(Rubric(criteria=(named, _other()))), id
+
+
+def test_remarks_come_in_the_order_of_the_file() -> None:
+    """Whatever rule they are of."""
+    texts = ("Is well written", "Names the cause and explains the fix", "Is well structured")
+    paths = [remark.path for remark in about_words(of(*texts))]
+    assert paths == [("criteria", 0, "items", at) for at in range(3)]
+
+
+# ---------------------------------------------------------------------------------------------------- any rubric
+
+
+@given(rubrics())
+def test_any_rubric_can_be_linted(rubric: Rubric) -> None:
+    """No rubric is too odd, each rule is explained, and linting twice says the same."""
+    remarks = lint(rubric)
+    assert remarks == lint(rubric)
+    assert all(remark.rule in WHY and remark.message and remark.suggestion for remark in remarks)
+
+
+@given(st.text(max_size=200))
+def test_any_wording_can_be_linted(text: str) -> None:
+    """Control characters, half quotes and scripts of all kinds: a check that is shown is always a valid one."""
+    if text.strip():
+        for remark in lint(of(text)):
+            assert remark.check is None or check_problem(remark.check) is None
+            assert remark.check is None or not is_text_check(remark.check) or compile_text_check(remark.check)
+
+
+@pytest.mark.parametrize("text", ["not " * 3000, "and " * 3000, "a" * 20_000, "no " * 3000 + "not", "has " * 3000, '"' * 5000, "is not un" * 2000, "the author " * 2000])  # fmt: skip
+def test_a_hostile_wording_is_linted_at_once(text: str) -> None:
+    """No pattern runs away on long repetitions."""
+    lint(of(text))
+
+
+def test_two_thousand_items_are_compared_quickly() -> None:
+    """A tree of 2,000 questions ends; near-duplicates among them are still found."""
+    subjects = [f"thing{at % 97} part{at % 89} of machine{at}" for at in range(2000)]
+    criteria = tuple(
+        Criterion(id=f"machine-{at}", requirement=text, items=(Item(id=f"machine-{at}", requirement=f"Names {text}", whole=True),))
+        for at, text in enumerate([*subjects, "thing0 part0 of machine0"])
+    )  # fmt: skip
+    doubled = [remark for remark in lint(Rubric(criteria=criteria)) if remark.rule == "near-duplicate"]
+    assert [remark.path for remark in doubled] == [("criteria", 2000)]

@@ -130,7 +130,7 @@ def hostile() -> Doc:
                 contract=HOSTILE,
                 attempts=[attempt, attempt | {"attempt": HOSTILE, "output": "other"}],
                 unstable=True,
-            )  # fmt: skip
+            )
         )
     return report(
         cases, suite={"path": HOSTILE, "title": f"Title {HOSTILE}", "dialect": HOSTILE}, artifact={"path": HOSTILE, "digest": HOSTILE}, target=HOSTILE, run=HOSTILE, contract=HOSTILE,

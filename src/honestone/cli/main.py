@@ -18,7 +18,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("honestone.cli.demo:demo", "A whole run, offline, on real files."),
     "init": ("honestone.cli.init:init", "Write starter files to this folder."),
     "doctor": ("honestone.cli.doctor:doctor", "Which judges, workers and targets can run here."),
-    "rubric": ("honestone.cli.rubric:rubric", "Check and show rubrics."),
+    "rubric": ("honestone.cli.rubric:rubric", "Write, check, lock, convert and show rubrics."),
+    "suite": ("honestone.cli.suite:suite", "Write, check and convert suites."),
     "eval": ("honestone.cli.eval:eval_", "Score artifacts against a rubric, or run a suite."),
     "improve": (
         "honestone.cli.improve:improve",
@@ -29,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),
     "runs": ("honestone.cli.runs:runs", "List recorded runs."),
     "show": ("honestone.cli.runs:show", "Show a recorded run in any format."),
+    "stage": ("honestone.cli.stage:stage", "The skill pipeline, stage by stage."),
     "judge": ("honestone.cli.judge:judge", "A host agent as a judge; how a reply is read."),
     "step": ("honestone.cli.step:step", "A host agent as the worker, one action at a time."),
     "completion": ("honestone.cli.completion:completion", "Print the shell completion script."),

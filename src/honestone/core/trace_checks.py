@@ -6,9 +6,11 @@ What the target does not tell is unknown (None), never a no. A limit that what i
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from honestone.core.notes import listed, quoted
@@ -117,7 +119,10 @@ def _any_order(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | Non
     if sum(one.times for one in wanted) > len(calls):
         return _first_missing(wanted, calls)
     spread = [one for one in wanted for _ in range(one.times)]
-    options = [[at for at, call in enumerate(calls) if one.fits(call)] for one in spread]
+    # Who has as many to choose from as there are wanted ones will always get one, so no more need be looked at.
+    options = [
+        list(islice((at for at, call in enumerate(calls) if one.fits(call)), len(spread))) for one in spread
+    ]
     unmatched = matched(options)
     return None if unmatched is None else f"not called: {spread[unmatched].words}"
 
@@ -128,31 +133,37 @@ def _first_missing(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str:
 
 
 def matched(options: Sequence[Sequence[int]]) -> int | None:
-    """Give each its own of what it could have; the number of one that gets nothing, or None when all have theirs."""
+    """Give each a place of its own among those it could have; who gets none, or None when all have theirs."""
     owner: dict[int, int] = {}
+    has: dict[int, int] = {}
     for start in range(len(options)):
         came_from: dict[int, int] = {}
-        queue, free = [start], None
-        while queue and free is None:
-            one = queue.pop(0)
-            for at in options[one]:
-                if at in came_from:
-                    continue
-                came_from[at] = one
-                if at not in owner:
-                    free = at
-                    break
-                queue.append(owner[at])
-        if free is None:
+        place = _free_place(start, options, owner, came_from)
+        if place is None:
             return start
-        while True:  # along the way that was found everybody moves on by one
-            one = came_from[free]
-            before = next((at for at, whose in owner.items() if whose == one), None)
-            owner[free] = one
-            if before is None or one == start:
+        while True:  # along the way that was found, everybody moves on by one
+            one = came_from[place]
+            before = has.get(one)
+            owner[place], has[one] = one, place
+            if before is None:
                 break
-            del owner[before]
-            free = before
+            place = before
+    return None
+
+
+def _free_place(
+    start: int, options: Sequence[Sequence[int]], owner: Mapping[int, int], came_from: dict[int, int]
+) -> int | None:
+    queue = deque([start])
+    while queue:
+        one = queue.popleft()
+        for place in options[one]:
+            if place in came_from:
+                continue
+            came_from[place] = one
+            if place not in owner:
+                return place
+            queue.append(owner[place])
     return None
 
 
@@ -193,9 +204,11 @@ def _nothing_but(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | N
     # Only calls that every fitting entry counts can be too many; each takes one of the places there are.
     first, places = 0, {}
     for at, one in enumerate(wanted):
-        room = min(one.count or 0, len(calls))
+        room = min(one.count or 0, len(options))
         places[at] = range(first, first + room)
         first += room
+    if len(options) > first:
+        return f"called too often: {quoted(options[first][0].name)}"
     unmatched = matched([[place for at in fitting for place in places[at]] for _, fitting in options])
     return None if unmatched is None else f"called too often: {quoted(options[unmatched][0].name)}"
 

@@ -30,6 +30,14 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "command": ("the command {all} succeeds", "the command {all} fails"),
     "pytest": ("the tests in {all} pass", "the tests in {all} fail"),
     "python": ("the function {all} accepts it", "the function {all} does not accept it"),
+    "grader": ("the grader {all} is satisfied", "the grader {all} is not satisfied"),
+    "field-accuracy": ("the fields are as expected", "the fields are not as expected"),
+    "tool-calls": ("calls the tools {all}", "does not call the tools {all}"),
+    "tool-count": ("calls its tools as often as allowed", "does not call its tools as often as allowed"),
+    "latency": ("takes at most {all} ms", "takes more than {all} ms"),
+    "cost": ("costs at most {all} USD", "costs more than {all} USD"),
+    "tokens": ("takes at most {all} tokens", "takes more than {all} tokens"),
+    "skill-loaded": ("reads the skill", "does not read the skill"),
 }
 
 _LONGEST = 80
@@ -56,7 +64,7 @@ def _listed(value: Any, joint: str) -> str:
 
 def _quoted(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "given with it"
+        return f"'{value['tool']}'" if isinstance(value.get("tool"), str) else "given with it"
     if not isinstance(value, str):
         return str(value)
     line = " ".join(value.split())

@@ -82,7 +82,10 @@ def test_the_page_is_read_with_its_defaults(folder: Path) -> None:
     assert source.dialect == "agentv-seed"
     assert any("`required` is false" in note for note in source.notes)
     assert [c.id for c, _ in case.rubric.walk()] == ["quality", "names-cause", "names-fix", "care"]
-    assert (leaf(case.rubric, "names-cause").required, leaf(case.rubric, "names-fix").required) == (True, False)
+    assert (leaf(case.rubric, "names-cause").required, leaf(case.rubric, "names-fix").required) == (
+        True,
+        False,
+    )
     assert (case.rubric.threshold, case.rubric.floor) == (Fraction(80, 100), 0)
     assert case.messages == (Message("system", "Be brief"), Message("user", "Why?"))
     assert case.reference == "Useful"
@@ -263,7 +266,10 @@ def test_mistakes_are_named_with_their_line(folder: Path, old: str, new: str, li
 def test_every_mistake_is_told_at_once_in_order(folder: Path) -> None:
     """Two mistakes are two errors, in the order of the file."""
     errors = wrong(folder, PAGE.replace("weight: 3.0", "wight: 3").replace("id: one", "id: one\n    foo: 1"))
-    assert [e.message for e in errors] == ["unknown key `wight` in a criterion", "unknown key `foo` in a case"]
+    assert [e.message for e in errors] == [
+        "unknown key `wight` in a criterion",
+        "unknown key `foo` in a case",
+    ]
     assert "weight" in (errors[0].hint or "")
 
 
@@ -352,7 +358,11 @@ tests:
     checks = {id: c.items[0].check for id, c in found.items() if c.items}
     prog = checks["prog"]
     assert prog is not None
-    assert (prog.kind, prog.value, dict(prog.options)) == ("grader", ["python", "my check.py"], {"min_score": 0.6})
+    assert (prog.kind, prog.value, dict(prog.options)) == (
+        "grader",
+        ["python", "my check.py"],
+        {"min_score": 0.6},
+    )
     assert found["prog"].required
     assert [(c.kind, c.value) for id in ("latency", "cost", "token-usage") if (c := checks[id])] == [
         ("latency", 2000), ("cost", 0.1), ("tokens", {"total": 100}),
@@ -428,7 +438,11 @@ tests:
       - {metric: flexible, type: assert-set, threshold: 0.5, assert: [{metric: x, type: llm-rubric, value: X}, {type: contains, value: y}]}
 """
     (group,) = only(read(folder, five)).rubric.criteria
-    assert (group.id, group.floor, [c.id for c in group.children]) == ("flexible", Fraction(1, 2), ["x", "contains"])
+    assert (group.id, group.floor, [c.id for c in group.children]) == (
+        "flexible",
+        Fraction(1, 2),
+        ["x", "contains"],
+    )
 
 
 def test_a_group_put_together_by_code_is_a_loss_with_its_place(folder: Path) -> None:
@@ -476,7 +490,9 @@ tests:
       - {name: rude, type: llm-grader, prompt: Is it rude?, negate: true}
 """
     rubric = only(read(folder, text)).rubric
-    assert leaf(rubric, "up").requirement != leaf(rubric, "down").requirement.replace("Costs fell", "Sales rose")
+    assert leaf(rubric, "up").requirement != leaf(rubric, "down").requirement.replace(
+        "Costs fell", "Sales rose"
+    )
     assert leaf(rubric, "down").requirement.endswith("Costs fell")
     assert verdict(rubric, {"up": True, "down": True, "rude": 0.25})[0] == Fraction(7, 8)
 
@@ -484,9 +500,7 @@ tests:
 def test_required_graders_have_their_cut_as_floor(folder: Path) -> None:
     """`required: true` asks for the grader's `min_score`, else the case's threshold; a number is the cut itself."""
     graders = "[{name: a, type: llm-grader, prompt: A, required: true}, {name: b, type: llm-grader, prompt: B, required: 0.4}, {name: c, type: llm-grader, prompt: C, required: true, min_score: 0.3}]"
-    text = (
-        f"execution: {{threshold: 0.6}}\ntests: [{{id: t, criteria: g, input: q, assertions: {graders}}}]"
-    )
+    text = f"execution: {{threshold: 0.6}}\ntests: [{{id: t, criteria: g, input: q, assertions: {graders}}}]"
     rubric = only(read(folder, text)).rubric
     assert rubric.threshold == Fraction(6, 10)
     assert [c.floor for c in rubric.criteria] == [Fraction(6, 10), Fraction(4, 10), Fraction(3, 10)]
@@ -676,7 +690,9 @@ def test_grader_scores_are_expectations_of_the_suite_beside_them(folder: Path) -
     (folder / "s.yaml").write_text(
         "evalcases:\n  - {id: a, expected_outcome: g, input: q, rubrics: [X]}\n  - {id: b, expected_outcome: g, input: q, rubrics: [X]}\n"
     )
-    scores = "- {test_id: a, grader: rubrics, range: {min: 0.3}}\n- {test_id: a, range: {min: 0.2, max: 0.9}}\n"
+    scores = (
+        "- {test_id: a, grader: rubrics, range: {min: 0.3}}\n- {test_id: a, range: {min: 0.2, max: 0.9}}\n"
+    )
     case = only(read(folder, scores, "s.grader-scores.yaml"))
     assert case.expect is not None
     assert case.expect.criteria == {"rubrics": (Fraction(3, 10), Fraction(1))}
@@ -722,7 +738,7 @@ def test_every_reader_s_own_example_is_recognised_and_read(folder: Path, reader:
         "tests: [{id: a, input: q, assertions: {type: contains}}]", "tests: [{id: a, input: q, assertions: [[], 4, {type: 3}]}]",
         "tests: [{id: a, vars: [1], assert: [x]}]", "prompts: 5\ntests: [{id: a, assert: [x]}]", "tests: [{id: a, input: [{role: user}], assert: [x]}]",
         "tests: [{id: a, input: q, assertions: [{type: tool-trajectory, mode: x, expected: 4, minimums: [1]}]}]",
-        "tests: [{id: a, input: q, assertions: [{type: trajectory:tool-sequence, value: 5}, {type: field-accuracy, fields: [3]}]}]",
+        "tests: [{id: a, input: q, assertions: [{type: trajectory:tool-sequence, value: 5}, {type: trajectory:tool-used}, {type: trajectory:tool-args-match, value: [1]}, {type: field-accuracy, fields: [3]}]}]",
         "tests: [{id: a, input: q, assertions: [{type: llm-rubric, value: {criteria: 4}}, {type: llm-rubric, prompt: [x]}]}]",
         "tests: [{id: a, input: q, assertions: [{type: composite, assertions: [], aggregator: 4}]}]",
         "tests: [{id: a, input: q, metadata: 4, workspace: [x], execution: {trials: x}}]",

@@ -287,6 +287,13 @@ def test_code_is_lost_wherever_it_stands(tmp_path: Path) -> None:
     assert [c.requirement for c in source.suite.cases[0].rubric.criteria] == ["is JSON"]
 
 
+def test_pictures_are_lost(tmp_path: Path) -> None:
+    """A case here is text; a picture in a variable is told with its place."""
+    text = "prompts: ['{{a}}']\ntests: [{vars: {a: 'file://x.png'}, assert: [{type: is-json}]}]\n"
+    (loss,) = lost(suite_of(PROMPTFOO, put(tmp_path, text)))
+    assert loss.startswith("2:20") and "is no text" in loss
+
+
 def test_scenarios_multiply_data_and_tests(tmp_path: Path) -> None:
     """Every set of data with every test of the scenario."""
     text = (

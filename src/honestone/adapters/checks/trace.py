@@ -32,7 +32,11 @@ def judging_files(check: Check, setting: Setting) -> list[Path]:
 async def find(check: Check, subject: Subject) -> Finding:
     if subject.output is None:
         return Finding(met=None, note=NO_RUN)
-    return finding(check, trace_answer(check, known_of(subject.output)))
+    try:
+        told = trace_answer(check, known_of(subject.output))
+    except RecursionError:
+        told = None, "the arguments of its tool calls are nested too deeply"
+    return finding(check, told)
 
 
 def known_of(output: Output) -> Trace:

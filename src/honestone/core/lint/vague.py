@@ -22,7 +22,9 @@ class _Family:
 
 def _english(words: str, instead: str, *, weak: bool = False) -> _Family:
     listed = "|".join(re.escape(word.strip()).replace(r"\ ", r"[\s-]+") for word in words.split(","))
-    return _Family(re.compile(rf"(?<![\w-])(?:{listed})(?![\w-]|\s+(?:language|logs?\b))", re.IGNORECASE), instead, weak)
+    return _Family(
+        re.compile(rf"(?<![\w-])(?:{listed})(?![\w-]|\s+(?:language|logs?\b))", re.IGNORECASE), instead, weak
+    )
 
 
 def _korean(words: str, instead: str) -> _Family:

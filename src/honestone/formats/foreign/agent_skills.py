@@ -11,8 +11,7 @@ from typing import Final
 from honestone.core.artifact import as_text
 from honestone.core.checks import KINDS
 from honestone.core.errors import UsageError
-from honestone.core.numbers import ZERO
-from honestone.core.rubric import Check, Criterion, Rubric, slug
+from honestone.core.rubric import Check, Criterion, slug
 from honestone.core.suite import Case, Message, Suite, Workspace
 from honestone.formats.foreign.base import (
     Document,
@@ -24,10 +23,9 @@ from honestone.formats.foreign.base import (
     Taking,
     Walk,
     shown,
-    unique_ids,
     yes_no,
 )
-from honestone.formats.foreign.judged import MAJORITY, check_criterion
+from honestone.formats.foreign.judged import MAJORITY, check_criterion, gated, undecided
 from honestone.formats.suite_file import unsafe_name
 
 ASSERTIONS: Final = ("assertions", "expectations")
@@ -83,8 +81,6 @@ def read_evals(document: Document) -> SuiteSource:
         cases.append(case)
     top.close("an evals file")
     walk.finish()
-    if not cases:
-        raise UsageError("no eval of this file can be judged", place=walk.marked.at(("evals",)))
     return SuiteSource(
         suite=Suite(cases=tuple(cases), title=(skill or "").strip(), skill_id=(skill or "").strip() or None),
         dialect="agent-skills",
@@ -111,20 +107,19 @@ def _case(walk: Walk, entry: Taking, document: Document, files: list[Path]) -> C
         criteria = [
             yes_no("gives-what-is-expected", f"Gives what is expected: {expected.strip()}", floor=MAJORITY)
         ]
-    if not criteria and id:
-        walk.loss(
-            "it has neither assertions nor an expected output, so there is nothing to judge it by", entry.path,
-            "give it `assertions`; --accept-loss leaves it out",
-        )  # fmt: skip
-    if id is None or prompt is None or not criteria:
+    rubric = gated(walk, entry.path, criteria) if criteria else undecided()
+    if not criteria:
+        walk.note(f"{walk.marked.at(entry.path)}: eval `{id}` says nothing to judge it by, so it is skipped")
+    if id is None or prompt is None or rubric is None:
         return None
     return Case(
         id=id.strip(),
-        rubric=Rubric(criteria=unique_ids(criteria), threshold=ZERO, floor=ZERO),
+        rubric=rubric,
         messages=(Message("user", prompt),),
         reference=expected,
         workspace=workspace,
         description=description,
+        skip=None if criteria else "nothing says what a good output is",
     )
 
 

@@ -222,7 +222,7 @@ def _prompted(take: Taking, shared: Shared, values: Mapping[str, Any]) -> tuple[
             f"the prompt asks for `{absent[0]}`, which `vars` of this case does not have", (*take.path, "vars"),
             f"give it a value: vars: {{{absent[0]}: ...}}",
         )  # fmt: skip
-        return ()
+        return (Message("user", prompt),)  # harmless: the problem has been noted
     if len(names) == 1 and fill(prompt.strip(), {names[0]: ""}) == "":
         name = names[0]
         mine = isinstance(take.value.get("vars"), dict) and name in take.value["vars"]
@@ -484,8 +484,8 @@ def _workspace(take: Taking) -> Place:
             "ancestor", "sparse", "checkout", "clone", message="`{key}` of a repository has no like here"
         )
         repo.close("a repository")
-    hooks = take.below("hooks")
-    before, after = _hooks(hooks) if isinstance(hooks.value, dict) else ((), ())
+    before, after = _hooks(take.below("hooks")) if isinstance(take.value.get("hooks"), dict) else ((), ())
+    take.ignore("hooks")
     take.ignore("isolation", "mode", why="each case has a workspace of its own")
     take.lose("path", "docker", "env", message="`{key}` of a workspace has no like here")
     take.close("`workspace`")
@@ -516,8 +516,8 @@ def _command(take: Taking, key: MapKey) -> Iterator[str]:
             here.walk.loss("commands run in the workspace, not in another folder", (*here.path, "cwd"))
         here.close(f"`{key}`")
         if words:
-            line = words[0] if is_line else shlex.join(words)
-            yield line.replace("{{workspace_path}}", ".")
+            words = [word.replace("{{workspace_path}}", ".") for word in words]
+            yield words[0] if is_line else shlex.join(words)
     elif isinstance(value, str):
         yield value
     else:

@@ -236,7 +236,16 @@ def _call(take: Taking) -> Iterator[dict[str, Any]]:
     yield {"tool": tool or "?", **({"arguments": args} if isinstance(args, dict) else {})}
 
 
+def _has_value(take: Taking, kind: str) -> bool:
+    take.raw("value")
+    if "value" not in take:
+        take.walk.problem(f"`{kind}` needs a `value`", take.path)
+    return "value" in take
+
+
 def _tool_used(take: Taking, context: CodeContext) -> Checks | None:
+    if not _has_value(take, "trajectory:tool-used"):
+        return None
     value = take.raw("value")
     if isinstance(value, str | list):
         names = [value] if isinstance(value, str) else value
@@ -259,6 +268,8 @@ def _tool_used(take: Taking, context: CodeContext) -> Checks | None:
 
 
 def _tool_sequence(take: Taking, context: CodeContext) -> Checks | None:
+    if not _has_value(take, "trajectory:tool-sequence"):
+        return None
     value = take.raw("value")
     here = take.below("value")
     if isinstance(value, list):
@@ -278,6 +289,8 @@ def _tool_sequence(take: Taking, context: CodeContext) -> Checks | None:
 
 
 def _tool_args(take: Taking, context: CodeContext) -> Checks | None:
+    if not _has_value(take, "trajectory:tool-args-match"):
+        return None
     here = take.below("value")
     if not here.require_mapping("`value` of `trajectory:tool-args-match`"):
         return None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.checks import KINDS, check_problem
+from honestone.core.checks import check_problem
 from honestone.core.errors import RubricError
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Check, Criterion, Item, Rubric, as_written, slug
@@ -28,7 +28,7 @@ def sound_check(
     check = Check(
         kind=kind, value=as_written(value) if isinstance(value, Fraction) else value, negated=negated, options=options
     )  # fmt: skip
-    wrong = check_problem(check) if kind in KINDS else None
+    wrong = check_problem(check)
     if wrong is None:
         return check
     message, hint = wrong

@@ -44,6 +44,22 @@ from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
 
 MAX_CASES: Final = 10_000
+_MEDIA: Final = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".gif",
+    ".webp",
+    ".bmp",
+    ".svg",
+    ".pdf",
+    ".mp3",
+    ".wav",
+    ".ogg",
+    ".mp4",
+    ".mov",
+    ".webm",
+)
 MAX_FILLED_IN_ALL: Final = 50_000_000
 """Characters that all prompts together may come to once their variables are filled in."""
 
@@ -610,6 +626,9 @@ class _Config:
                 f"the variable `{value[:60]}` is made by code of this config, which honestone never runs",
                 path,
             )
+            return ""
+        if Path(plain).suffix.lower() in _MEDIA:
+            walk.loss(f"the variable `{value[:60]}` is no text, which a case here cannot hold", path)
             return ""
         if "*" in name:
             return [self.beside.open(walk, file, path) or "" for file in self.beside.glob(walk, name, path)]
