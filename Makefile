@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo test test-clis lint format docs bench bench-panel acceptance clean
+.PHONY: help setup demo test test-clis test-pages lint format docs bench bench-panel acceptance clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -28,6 +28,11 @@ test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model s
 	@if ! command -v npm >/dev/null; then echo "skipped: npm is not here"; \
 	elif ! timeout 600 tests/clis/install.sh; then echo "skipped: npm could not install the agent CLIs"; \
 	else HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis; fi
+
+test-pages: $(READY) ## the HTML page in a headless Chromium (from the Debian package)
+	@if ! command -v chromium >/dev/null && ! { command -v apt-get >/dev/null && timeout 600 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium'; }; \
+	then echo "skipped: chromium is not here and could not be installed"; \
+	else $(BIN)/python -m pytest tests/pages; fi
 
 lint: $(READY) ## style, types, import directions
 	$(BIN)/ruff check .

@@ -2,7 +2,7 @@
 
 Two kinds of page:
 
-    generated   docs/reference/{rubric,checks,cli}.md, whole, from the program itself
+    generated   docs/reference/{rubric,suite,formats,checks,cli}.md, whole, from the program itself
     told        README.md and every page below docs/ with a console block: its commands are run, in order, in an empty
                 folder, offline, and what they print is written under them
 
@@ -331,6 +331,20 @@ with the reason, and the score becomes a range.
 """
 
 
+def suite_page() -> str:
+    from honestone.formats.suite_reference import suite_reference
+
+    title, _, rest = suite_reference().partition("\n")
+    return f"{title}\n\n{GENERATED_NOTE}\n{rest.rstrip()}\n"
+
+
+def formats_page() -> str:
+    from honestone.formats.foreign_reference import foreign_reference
+
+    title, _, rest = foreign_reference().partition("\n")
+    return f"{title}\n\n{GENERATED_NOTE}\n{rest.rstrip()}\n"
+
+
 def checks_page() -> str:
     from honestone.formats.reference import rubric_reference
 
@@ -376,6 +390,8 @@ def _helps() -> Iterator[tuple[list[str], str]]:
 
 GENERATED: Mapping[str, Callable[[], str]] = {
     "docs/reference/rubric.md": rubric_page,
+    "docs/reference/suite.md": suite_page,
+    "docs/reference/formats.md": formats_page,
     "docs/reference/checks.md": checks_page,
     "docs/reference/cli.md": cli_page,
 }

@@ -436,7 +436,12 @@ def test_a_sound_rubric_has_no_findings() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place", "says"),
     [
-        ("  - {id: close, requirement: It ends with a farewell to the reader, weight: 40}\n", "", "2:1", "only one criterion"),
+        (
+            "  - {id: close, requirement: It ends with a farewell to the reader, weight: 40}\n",
+            "",
+            "2:1",
+            "only one criterion",
+        ),
         ("weight: 40", "weight: 35", "2:1", "sum to 95"),
         ("weight: 40", "weight: 41.5", "2:1", "sum to 101.5"),
         (", Lists two sources, Quotes the law, Says who paid]", "]", "3:66", "has 2 items"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from honestone.cli.printing import dump, write
 from honestone.cli.rubric_check import check
 from honestone.cli.rubric_lock import lock
 from honestone.cli.rubric_new import new
+from honestone.cli.wiring import load_rubric
 from honestone.core.numbers import show_bar
 from honestone.core.rubric import Criterion, as_written
 
@@ -32,17 +34,25 @@ rubric.add_command(lock)
 @click.option(
     "--template", metavar="NAME", help="A shipped rubric instead, as `rubric new --template` writes it."
 )
+@click.option("--formats", is_flag=True, help="The formats of other tools that are read.")
 @shared.json_option
-def show(path: Path | None, schema: bool, template: str | None, as_json: bool) -> int:
+def show(path: Path | None, schema: bool, template: str | None, formats: bool, as_json: bool) -> int:
     """Show how a rubric is understood: weights as shares, who answers what, every bar."""
+    if formats:
+        from honestone.formats.foreign_reference import format_lines
+
+        write("\n".join(format_lines()) + "\n")
+        return 0
     if schema:
         from honestone.formats.schema import rubric_schema
 
         write(dump(rubric_schema()) + "\n")
         return 0
     if (path is None) == (template is None):
-        raise click.UsageError("name a rubric file, or --template, or --schema", click.get_current_context())
-    from honestone.formats.rubric_file import parse_rubric, read_rubric
+        raise click.UsageError(
+            "name a rubric file, or --template, --schema or --formats", click.get_current_context()
+        )
+    from honestone.formats.rubric_file import parse_rubric
 
     if template is not None:
         from honestone.templates import template_text
@@ -54,7 +64,7 @@ def show(path: Path | None, schema: bool, template: str | None, as_json: bool) -
         path, found = Path(f"{template}.yaml"), parse_rubric(text, f"{template}.yaml").rubric
     else:
         assert path is not None
-        found = read_rubric(path).rubric
+        found = load_rubric(path, accept_loss=True, note=lambda line: print(line, file=sys.stderr))
     if as_json:
         from honestone.core.rubric import to_plain
 

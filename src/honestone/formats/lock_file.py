@@ -93,7 +93,7 @@ def what_changed(locked: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     for part in dict.fromkeys([*order, *ours, *theirs]):
         mine = {part: ours[part]} if part in ours else {}
         other = {part: theirs[part]} if part in theirs else {}
-        lines += differences(mine, other)
+        lines += [" ".join(line.split()) for line in differences(mine, other)]  # a text may hold line breaks
     return lines or ["the order of criteria, items or judges changed"]
 
 

@@ -226,6 +226,8 @@ class _Writer:
     def _attempts(self, place: str, case: Case) -> Plain:
         if case.attempts == 1:
             return {}
+        if case.stops_at_pass:
+            self.lose(place, "attempts that stop at the first pass")
         known = {AttemptRule.PASS_AT_K: "pass_at_k", AttemptRule.MEAN: "mean"}
         if self.shape.dialect is FIVE and case.attempt_rule is AttemptRule.PASS_AT_K:
             return {"run": {"repeat": case.attempts}}
@@ -464,10 +466,15 @@ class _Writer:
             return
         if written.pop("negate", negated):
             written["negate"] = True
+        bars = self._bars(here, c)
+        if check.kind == "grader" and bars.pop("min_score", None) is not None:
+            # `min_score` of a program is the score that meets it, so a floor of its yes/no has no key.
+            self.lose(here, "a floor of a program's yes or no is written as `required`")
+            bars["required"] = True
         shown = Check(kind=check.kind, value=check.value, negated=negated, options=check.options)
         if c.requirement != check_in_words(shown):
             self.lose(here, f"the words of a check ({c.requirement})")
-        yield {**self._head(here, c, ""), **written, **self._bars(here, c)}
+        yield {**self._head(here, c, ""), **written, **bars}
 
     def _check(self, check: Check, negated: bool) -> Plain | str:
         """The grader of a check, or its name where there is none. `negate` in it overrides."""
@@ -477,9 +484,8 @@ class _Writer:
             return f"{kind} (the page has rubrics only)"
         if kind == "grader" and self.shape.program is not None:
             type, key = self.shape.program
-            least = options.pop("min_score", None)
             words = value if isinstance(value, list) else _split(str(value))
-            more = {} if least is None else {"min_score": least}
+            more = {name: options.pop(name) for name in ("min_score", "config") if name in options}
             return kind if options else {"type": type, key: words, **more}
         if kind == "tool-calls":
             return self._tool_calls(value, options)
@@ -515,7 +521,7 @@ class _Writer:
 
     def _tool_calls(self, value: Any, options: Plain) -> Plain | str:
         calls = [{"tool": call} if isinstance(call, str) else call for call in value]
-        mode, args = options.pop("mode", "in_order"), options.pop("args", None)
+        mode, args = options.pop("mode", "any_order"), options.pop("args", None)
         if options or any(set(call) - {"tool", "arguments"} for call in calls):
             return "tool-calls with more than names and arguments"
         if self.shape.dialect is FIVE:

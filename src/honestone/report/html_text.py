@@ -19,7 +19,7 @@ MOST_MARKS: Final = 400  # in one text
 
 def esc(text: object) -> str:
     """Text for an element or a quoted attribute: no markup, and nothing that a reader cannot see."""
-    return clean(text)
+    return escape(clean(text), quote=True)
 
 
 def esc_line(text: object, limit: int | None = None) -> str:

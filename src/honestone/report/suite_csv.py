@@ -19,7 +19,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 def suite_csv(doc: Doc) -> str:
     """One run of a suite (`honestone.report/1`). Scores are 0-100, not rounded; empty where there is none."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
+    writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for case in cases_of(doc):
         writer.writerows(_rows(case))

@@ -25,7 +25,11 @@ from honestone.report.draw import bar_number, line, points, score_or_interval
 from honestone.report.html_text import Marks, anchor_of, esc, esc_line, longest_text, who
 from honestone.report.suite_words import (
     STATUSES,
+    case_duration,
     case_name,
+    flags_of,
+    least_rate,
+    mean_words,
     cases_of,
     counts_of,
     counts_words,
@@ -41,7 +45,7 @@ from honestone.report.suite_words import (
     status_of,
     suite_name,
     text_of,
-    total_duration,
+    time_parts,
     unstable_cases,
 )
 from honestone.report.words import (
@@ -166,17 +170,14 @@ def _summary(doc: Doc) -> str:
     reasons = "".join(f"<li>{esc_line(one)}</li>" for one in doc.get("reasons") or ())
     unstable = unstable_cases(doc)
     remarks = [f"{name}: {why}" for name, why in warnings(doc)]
-    remarks += [*flags_to_show(doc), *map(line, doc.get("notes") or ())]
+    remarks += [*flags_to_show({**doc, "flags": flags_of(doc)}), *map(line, doc.get("notes") or ())]
     remarks += [f"unstable, the attempts disagree: {', '.join(unstable)}"] if unstable else []
-    total = total_duration(doc)
-    spent = spend_parts(doc.get("usage"))
+    time, spent = time_parts(doc), spend_parts(doc.get("usage"))
     tiles = [
         _rate_tile(doc),
-        _tile("Mean score", points(doc.get("mean_score")), "of 100, skipped cases left out"),
+        _tile("Mean score", mean_words(doc) or "n/a", "of 100, skipped cases left out"),
         _tile("Cases", f"{len(cases_of(doc)):,}", ", ".join(counts_words(counts_of(doc)))),
-        _tile("Time", duration_words(total), "in the target, all cases together")
-        if total is not None
-        else "",
+        _time_tile(time),
         _tile("Spent", spent[-1], ", ".join(spent[:-1])) if spent else "",
     ]
     parts = [
@@ -201,7 +202,7 @@ def _rate_tile(doc: Doc) -> str:
     drawn = ""
     if rate is not None or interval:
         low, high = (float(exact(end) * 100) for end in (interval or (rate or 0, rate or 0)))
-        least = doc.get("min_pass_rate")
+        least = least_rate(doc)
         mark = None if least is None else float(exact(least) * 100)
         look = _VERDICT_LOOKS.get(doc["verdict"], "inconclusive")
         drawn = plots.share_bar(low, high, mark=mark, look=look, says=f"pass rate {told}, {more}")
@@ -372,7 +373,7 @@ def _case(case: Doc, index: int, columns: int, view: _View) -> str:
         "status": str(("failed", "target-error", "inconclusive", "skipped", "passed").index(status)),
         "score": _number(case.get("score")),
         "change": _number((change or {}).get("delta")),
-        "time": _number(case.get("duration_ms")),
+        "time": _number(case_duration(case)),
         "tags": json.dumps([line(tag) for tag in case.get("tags") or ()]),
         "split": json.dumps([line(case["split"])] if case.get("split") else []),
     }
@@ -383,7 +384,7 @@ def _case(case: Doc, index: int, columns: int, view: _View) -> str:
         ("c-status", _badge(status)),
         ("c-score c-num", _score_cell(case, status)),
         *([("c-change c-num", _change_cell(change))] if view.changes else []),
-        ("c-time c-num", duration_words(case.get("duration_ms"))),
+        ("c-time c-num", duration_words(case_duration(case))),
         ("c-why", f'<span class="clamp">{esc_line(reasons, 600)}</span>' if reasons else ""),
     ]
     row = "".join(f'<td role="cell" class="{look}">{told}</td>' for look, told in cells)

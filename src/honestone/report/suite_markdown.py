@@ -14,7 +14,10 @@ from honestone.report.draw import line, points, score_or_interval
 from honestone.report.markdown import bullets, findings, md, page, table
 from honestone.report.suite_words import (
     STATUSES,
+    case_duration,
     case_name,
+    flags_of,
+    mean_words,
     cases_of,
     counts_of,
     counts_words,
@@ -31,7 +34,7 @@ from honestone.report.suite_words import (
     status_of,
     suite_name,
     text_of,
-    total_duration,
+    time_parts,
     unstable_cases,
 )
 from honestone.report.words import Doc, flags_to_show, verdict_words, warnings
@@ -72,15 +75,15 @@ def _summary(doc: Doc) -> str:
     passed, judged = judged_count(doc)
     rate = f"**pass rate {rate_words(doc.get('pass_rate'), doc.get('pass_rate_interval'))}**"
     told = [rate, f"{passed:,} of {judged:,} passed", needs_words(doc)]
-    if doc.get("mean_score") is not None:
-        told.append(f"mean score {points(doc['mean_score'])}")
+    if mean_words(doc):
+        told.append(f"mean score {mean_words(doc)}")
     unstable = unstable_cases(doc)
     lines = [
         ", ".join(part for part in told if part),
         ", ".join(counts_words(counts_of(doc))),
         *([f"unstable: {md(', '.join(unstable), 1000)}"] if unstable else []),
         *(f"**{name}**: {why}" for name, why in warnings(doc)),
-        *(md(flag, 500) for flag in (*flags_to_show(doc), *(doc.get("notes") or ()))[:20]),
+        *(md(flag, 500) for flag in (*flags_to_show({**doc, "flags": flags_of(doc)}), *(doc.get("notes") or ()))[:20]),
     ]
     return bullets(lines)
 
@@ -116,7 +119,7 @@ def _row(case: Doc) -> list[str]:
         md(case_name(case), 200),
         f"{_ICONS[status]} {status}",
         _score(case),
-        duration_words(case.get("duration_ms")),
+        duration_words(case_duration(case)),
         why,
     ]
 
@@ -201,10 +204,9 @@ def _judges(doc: Doc) -> list[str]:
 
 def _record(doc: Doc) -> str:
     """What was run, what it cost, and the ids by which it can be found and compared."""
-    total = total_duration(doc)
     facts = [
         *source_words(doc),
-        ("time", "" if total is None else f"{duration_words(total)} in the target"),
+        ("time", ", ".join(time_parts(doc))),
         ("spent", ", ".join(spend_parts(doc.get("usage")))),
         ("run", doc.get("run")),
         ("contract", doc.get("contract")),

@@ -20,7 +20,11 @@ from honestone.report.draw import (
     wrap,
 )
 from honestone.report.suite_words import (
+    case_duration,
     case_name,
+    flags_of,
+    least_rate,
+    mean_words,
     cases_of,
     counts_of,
     counts_words,
@@ -37,7 +41,7 @@ from honestone.report.suite_words import (
     status_mark,
     status_of,
     suite_name,
-    total_duration,
+    time_parts,
     unstable_cases,
 )
 from honestone.report.text import findings, join_sections, judge_table, next_line, remarks
@@ -57,7 +61,7 @@ def suite_text(doc: Doc, style: Style = PLAIN) -> str:
         _header(doc),
         _case_lines(doc, style),
         judge_table(judges_of(doc), style),
-        remarks(doc, style),
+        remarks({**doc, "flags": flags_of(doc)}, style),
         _comparison(doc, style),
         _summary(doc, style),
     ]
@@ -78,7 +82,7 @@ def _case_lines(doc: Doc, style: Style) -> list[str]:
         return ["no case"]
     name = min(max(width(case_name(case)) for case in cases), max(12, style.columns * 4 // 10))
     score = max(width(_score(case)) for case in cases)
-    time = max(width(duration_words(case.get("duration_ms"))) for case in cases)
+    time = max(width(duration_words(case_duration(case))) for case in cases)
     lines: list[str] = []
     shown = 0
     for case in cases:
@@ -176,9 +180,9 @@ def _figures(doc: Doc, style: Style, look: str) -> list[tuple[str, str]]:
     figures = [
         ("pass rate", _rate_line(doc, style, look)),
         ("cases", between.join(counts_words(counts_of(doc)))),
-        ("mean score", points(doc.get("mean_score")) if doc.get("mean_score") is not None else ""),
+        ("mean score", mean_words(doc)),
         ("unstable", ", ".join(unstable)),
-        ("time", _time_words(doc)),
+        ("time", between.join(time_parts(doc))),
         ("spent", between.join(spend_parts(doc.get("usage")))),
     ]
     return [(name, told) for name, told in figures if told]
@@ -198,11 +202,6 @@ def _rate_line(doc: Doc, style: Style, look: str) -> str:
     cells = min(24, style.columns - 14 - 2 - width(told))
     if cells < 8:
         return told
-    least = doc.get("min_pass_rate")
+    least = least_rate(doc)
     mark = None if least is None else float(exact(least) * 100)
     return f"{bar(style, cells, float(low), float(high), mark=mark, look=look)}  {told}"
-
-
-def _time_words(doc: Doc) -> str:
-    total = total_duration(doc)
-    return "" if total is None else f"{duration_words(total)} in the target, all cases together"

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from honestone.core.numbers import exact, show_bar, show_points
 from honestone.report.draw import Number, count, line
-from honestone.report.words import Doc, applies, is_problem, is_unanswered, order_of, usage_parts
+from honestone.report.words import Doc, applies, is_problem, is_unanswered, order_of, score_line, usage_parts
 
 STATUSES: Final = {  # in the order of a summary: glyph of `draw.GLYPHS`, colour
     "passed": ("yes", "green"),
@@ -70,12 +70,15 @@ def source_words(doc: Doc) -> list[tuple[str, str]]:
     dialect = suite.get("dialect")
     path = line(suite.get("path") or "")
     facts = [
-        ("suite", f"{path} ({line(dialect)})" if dialect and dialect != "native" and path else path),
+        ("suite", f"{path} ({line(dialect)})" if dialect and dialect not in _OURS and path else path),
         ("artifact", line(artifact.get("path") or "")),
         ("target", line(doc.get("target") or "")),
         ("baseline", side_name(baseline)),
     ]
     return [(name, told) for name, told in facts if told]
+
+
+_OURS: Final = ("honestone", "native")
 
 
 def side_name(side: Any) -> str:
@@ -103,9 +106,15 @@ def rate_words(rate: Number | None, interval: Sequence[Number] | None) -> str:
     return percent(rate)
 
 
+def least_rate(doc: Doc) -> Number | None:
+    """The bar of the pass rate. Beside a baseline the comparison decides, and a bar of 1 is only the default."""
+    least: Number | None = doc.get("min_pass_rate")
+    return None if least == 1 and doc.get("comparison") else least
+
+
 def needs_words(doc: Doc) -> str:
-    """The bar of the pass rate, where there is one: beside a baseline the comparison decides."""
-    least = doc.get("min_pass_rate")
+    """The bar of the pass rate in words, where there is one."""
+    least = least_rate(doc)
     return "" if least is None else f"needs {show_bar(exact(least))}%"
 
 
@@ -145,18 +154,41 @@ def duration_words(milliseconds: Number | None) -> str:
     return f"{seconds // 3600:,} h {seconds % 3600 // 60} min"
 
 
+def case_duration(case: Doc) -> Number | None:
+    """Milliseconds in the target; None when it was not run."""
+    return None if status_of(case) == "skipped" else case.get("duration_ms")
+
+
+def time_parts(doc: Doc) -> list[str]:
+    """How long the run took, and the target by itself."""
+    total = total_duration(doc)
+    parts = [duration_words(doc.get("duration_ms"))]
+    parts += [f"{duration_words(total)} in the target, all cases together"] if total is not None else []
+    return [part for part in parts if part]
+
+
+def mean_words(doc: Doc) -> str:
+    """The mean score, or what is known of it; empty when nothing is."""
+    mean, interval = doc.get("mean_score"), doc.get("mean_score_interval")
+    if mean is None and not interval:
+        return ""
+    return score_line({"score": mean, "interval": interval})
+
+
 def total_duration(doc: Doc) -> Number | None:
     """All cases one after another; None when none was measured."""
-    known = [case["duration_ms"] for case in cases_of(doc) if case.get("duration_ms") is not None]
+    known = [time for time in map(case_duration, cases_of(doc)) if time is not None]
     return sum(known) if known else None
 
 
 def spend_parts(usage: Doc | None) -> list[str]:
-    """As for one artifact, with the calls of the target in front."""
+    """As for one artifact, with the calls of the target in front. What those cost is not nothing, but not known."""
     if not usage:
         return []
     calls = usage.get("target_calls")
-    return [*([count(calls, "target call")] if calls else []), *usage_parts(usage)]
+    if not calls:
+        return usage_parts(usage)
+    return [count(calls, "target call"), *(part for part in usage_parts(usage) if part != "nothing spent")]
 
 
 # --------------------------------------------------------------------------------------------------------------- cases
@@ -178,6 +210,13 @@ def reasons_of(case: Doc) -> list[str]:
     if not reasons and case.get("error"):
         reasons = [line(case["error"])]
     return reasons
+
+
+def flags_of(doc: Doc) -> list[str]:
+    """The flags of the run, and those that every judged case has."""
+    judged = [set(case.get("flags") or ()) for case in cases_of(doc) if case.get("criteria")]
+    common = set.intersection(*judged) if judged else set()
+    return list(dict.fromkeys([*(doc.get("flags") or ()), *sorted(common, key=str)]))
 
 
 def unstable_cases(doc: Doc) -> list[str]:

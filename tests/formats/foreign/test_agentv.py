@@ -348,7 +348,7 @@ tests:
       - {type: latency, threshold: 2000}
       - {type: cost, budget: 0.1}
       - {type: token-usage, max_total: 100}
-      - {name: both, type: execution-metrics, max_tokens: 9, max_duration_ms: 5}
+      - {name: both, type: execution-metrics, max_tokens: 9, max_duration_ms: 5, max_tool_calls: 3}
       - {name: counts, type: tool_trajectory, mode: any_order, minimums: {search: 2, save: 1}}
       - {name: order, type: tool-trajectory, mode: in_order, expected: [{tool: search, args: {q: x}}, {tool: save, args: any}]}
       - {type: not-skill-used, value: triage}
@@ -367,7 +367,7 @@ tests:
     assert [(c.kind, c.value) for id in ("latency", "cost", "token-usage") if (c := checks[id])] == [
         ("latency", 2000), ("cost", 0.1), ("tokens", {"total": 100}),
     ]  # fmt: skip
-    assert {c.id for c in found["both"].children} == {"max_tokens", "max_duration_ms"}
+    assert {c.id for c in found["both"].children} == {"max_tokens", "max_duration_ms", "max_tool_calls"}
     assert [(c.id, c.items[0].check.value) for c in found["counts"].children if c.items[0].check] == [
         ("search", {"search": {"min": 2}}), ("save", {"save": {"min": 1}}),
     ]  # fmt: skip
@@ -566,7 +566,7 @@ def test_running_is_read_where_it_can_be_said(folder: Path) -> None:
 name: runs
 prompts: ["{{ input }}"]
 providers: ["openai:gpt-5"]
-evaluate_options: {repeat: {count: 3, strategy: pass_all}, max_concurrency: 4, timeout_ms: 1500}
+evaluate_options: {repeat: {count: 3, strategy: pass_all, early_exit: true}, max_concurrency: 4, timeout_ms: 1500}
 tests:
   - {id: a, vars: {input: q}, assert: [ok], metadata: {tags: [x, y], split: val, owner: me}}
   - {id: b, vars: {input: q}, assert: [ok], run: {repeat: 2, timeout_seconds: 9, threshold: 0.5}}
@@ -583,6 +583,11 @@ tests:
     assert (b.attempts, b.attempt_rule, b.timeout, b.rubric.threshold) == (
         2, AttemptRule.PASS_AT_K, 9.0, Fraction(1, 2),
     )  # fmt: skip
+    early = read(
+        folder,
+        "evaluate_options: {repeat: {count: 3, early_exit: true}}\ntests: [{id: a, criteria: g, input: q}]",
+    )
+    assert (a.stops_at_pass, only(early).stops_at_pass) == (False, True)
     lossy = read(folder, "execution: {trials: {count: 3, strategy: confidence_interval}}\ntests: [{id: a, criteria: g, input: q}]")  # fmt: skip
     assert "confidence" in lossy.losses[0].message
 
@@ -749,9 +754,9 @@ def test_every_reader_s_own_example_is_recognised_and_read(folder: Path, reader:
 )  # fmt: skip
 def test_files_that_are_wrong_in_any_way_are_refused_with_a_place(folder: Path, hostile: str) -> None:
     """Whatever stands where: an error with a place, or a suite with something to judge; never a crash."""
+    place = ""
     try:
-        source = read(folder, hostile)
+        assert read(folder, hostile).suite.cases
     except (UsageError, FileError) as error:
-        assert "x.yaml:" in (error.place or "")
-    else:
-        assert source.suite.cases
+        place = error.place or "nowhere"
+    assert not place or "x.yaml:" in place

@@ -96,9 +96,9 @@ def _check(kind: str, value: Any = True, *, negated: bool = False, **options: An
 _HAS: Final = r"(?:(?:it |there )?(?:has|have|contains?|includes?|holds?|shows?|gives?|provides?|uses?|there (?:is|are)|is there|comes with|features?)(?: at least one)?) "
 _NO: Final = (
     r"(?:(?:(?:has|have|contains?|includes?|holds?|leaves?|there (?:is|are)|uses?|is|are)\s+)?"
-    + r"(?:no|not contain(?:s|ing)?(?: any)?|free (?:of|from)(?: any)?|without(?: any)?|zero)|"
-    + r"(?:(?:does|do) not|doesn['’]t|don['’]t|not) (?:contain|have|include|hold|use)(?: any)?|"
-    + r"avoids?(?: any)?|never (?:uses?|contains?|includes?)(?: any)?) "
+    r"(?:no|not contain(?:s|ing)?(?: any)?|free (?:of|from)(?: any)?|without(?: any)?|zero)|"
+    r"(?:(?:does|do) not|doesn['’]t|don['’]t|not) (?:contain|have|include|hold|use)(?: any)?|"
+    r"avoids?(?: any)?|never (?:uses?|contains?|includes?)(?: any)?) "
 )
 _QUOTE: Final = r"[\"“'`「](?P<quote>[^\"”'`」]+)[\"”'`」]"
 _A: Final = r"(?:an? |the |one |some )?"

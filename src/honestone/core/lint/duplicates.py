@@ -13,6 +13,7 @@ from honestone.core.rubric import Rubric
 
 ALIKE: Final = Fraction(3, 4)
 """The share of its words by which the longer of two wordings has to be found in the shorter."""
+_SHORT: Final = 8
 
 
 def near_duplicates(rubric: Rubric) -> Iterator[Remark]:
@@ -54,12 +55,13 @@ def _alike_pairs(said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
 
 
 def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Equal, or one is the other with few words more. Words swapped for others make two parallel questions, not one."""
+    """Equal, or a short one is the other with one word more. Words swapped for others make two parallel questions, and in
+    a long wording one word more is what it is about."""
     if one == other:
         return True
     small, large = sorted((one, other), key=len)
     more = large - small
-    if not small < large or len(small) < 3 or len(small) < ALIKE * len(large):
+    if not small < large or not 3 <= len(small) <= _SHORT or len(more) > 1:
         return False
     return not any(word in NEGATIONS or any(sign.isdigit() for sign in word) for word in more)
 

@@ -10,7 +10,7 @@ from honestone.core.lint.remark import Remark, asked, short
 from honestone.core.rubric import Rubric
 
 _NOT: Final = r"(?:not|never|cannot|\w+n['’]t)"
-_WITHIN: Final = r"(?:(?!\b(?:and|but|or|that|which|who|because|if|when)\b|[,;:.(]).){0,40}?"
+_WITHIN: Final = r"(?:(?!\b(?:and|but|or|that|which|who|because|if|when)\b|[,;:.(/]).){0,40}?"
 _NEGATIVE_VERB: Final = (
     r"(?:lack(?:s|ing|ed)?|miss(?:es|ed)?|omit(?:s|ted|ting)?|fail(?:s|ed|ing)? to|forget(?:s|ting)?|neglect(?:s|ed|ing)?|"
     r"exclude[sd]?|excluding|leave[s]? out|avoid(?:s|ed|ing)?|missing|absent|devoid|ignore[sd]?)"

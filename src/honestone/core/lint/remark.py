@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 
 Path: TypeAlias = tuple[str | int, ...]
+_LONGEST: Final = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,8 @@ class Asked:
 
     @property
     def text(self) -> str:
-        return self.item.requirement
+        """What is asked, as far as anybody reads it: wordings come from anywhere and may be of any length."""
+        return self.item.requirement[:_LONGEST]
 
     @property
     def by_judges(self) -> bool:
@@ -55,7 +57,7 @@ class Asked:
     def remark(self, rule: str, message: str, suggestion: str, *, check: Check | None = None) -> Remark:
         return Remark(
             rule=rule, path=self.path, message=message, suggestion=suggestion, criterion=self.criterion.id,
-            item=None if self.item.whole else self.item.id, text=self.text, check=check,
+            item=None if self.item.whole else self.item.id, text=self.item.requirement, check=check,
         )  # fmt: skip
 
 

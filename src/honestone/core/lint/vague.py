@@ -142,7 +142,7 @@ _CONCRETE: Final = re.compile(
     r"[0-9]|[\"“”`「『]|(?<!\w)'[^']+'|\be\.g\.|\bi\.e\.|\bsuch as\b|\bfor example\b|\bthat is,|\bmeaning\b|: \S|\(|예:|예를 들|즉 "
 )
 """Signs that a wording says itself what it means: a number, a quote, an example, a list, a remark in brackets."""
-_CODE_NAME: Final = re.compile(r"\w+[_./]\w+|\b[a-z]+[A-Z]\w*")
+_CODE_NAME: Final = re.compile(r"\w[_./]\w|\b[a-z]+[A-Z]\w*")
 _GOES_ON: Final = re.compile(
     r"\b(?:that|which|who|so that|when|where|whether|because|if|until|unless|without|than|between|by|about|from|against|"
     r"one|two|three|each|every|all|no|only|none|never|how|what|why)\b",

@@ -48,6 +48,11 @@ _ALIKE: Final = {
             "hold",
             "offer",
             "indicate",
+            "said",
+            "given",
+            "shown",
+            "told",
+            "held",
         ],
         ["explain", "describe", "clarify", "elaborate"],
         ["error", "mistake", "bug", "defect"],
@@ -60,7 +65,7 @@ _ALIKE: Final = {
     for word in group
 }
 _PARTICLES: Final = re.compile(r"(?<=[가-힣])(?:에서|으로|까지|부터|은|는|이|가|을|를|의|에|로|와|과|도|만)$")
-_WORD: Final = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
+_WORD: Final = re.compile(r"[^\W_]\w*(?:['’][a-z]+)?")
 _QUOTED: Final = re.compile(r"[\"“`]([^\"”`]{1,80})[\"”`]|(?<!\w)'([^']{1,80})'(?!\w)")
 
 

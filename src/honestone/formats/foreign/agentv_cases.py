@@ -39,6 +39,7 @@ class Running:
     threshold: Fraction | None = None
     attempts: int | None = None
     attempt_rule: AttemptRule | None = None
+    stops_at_pass: bool | None = None
     timeout: float | None = None
     skip_defaults: bool = False
 
@@ -48,6 +49,7 @@ class Running:
             threshold=above.threshold if self.threshold is None else self.threshold,
             attempts=above.attempts if self.attempts is None else self.attempts,
             attempt_rule=above.attempt_rule if self.attempt_rule is None else self.attempt_rule,
+            stops_at_pass=above.stops_at_pass if self.stops_at_pass is None else self.stops_at_pass,
             timeout=above.timeout if self.timeout is None else self.timeout,
             skip_defaults=self.skip_defaults or above.skip_defaults,
         )
@@ -141,6 +143,7 @@ def read_case(take: Taking, shared: Shared, number: int, targets: Targets) -> Ca
     return Case(
         id=id, rubric=rubric, messages=messages, reference=_reference(goal if had_graders else None, answer),
         split=split, tags=tags, timeout=running.timeout, attempts=running.attempts or 1,
+        stops_at_pass=bool(running.stops_at_pass),
         attempt_rule=running.attempt_rule or AttemptRule.MEAN, setup=place.setup, teardown=place.teardown,
         workspace=place.workspace, skip=skip, description=description, metadata=metadata,
     )  # fmt: skip
@@ -433,7 +436,8 @@ def _repeat(take: Taking, key: str, usual: AttemptRule) -> dict[str, Any]:
         return {"attempts": int(count), "attempt_rule": usual} if count is not None else {}
     count = here.number("count", low=1, is_whole=True)
     strategy = here.choice("strategy", (*_STRATEGIES, "confidence_interval"))
-    here.ignore("early_exit", "cost_limit_usd", "costLimitUsd", why=_NO_BUDGET)
+    stops = here.flag("early_exit")
+    here.ignore("cost_limit_usd", "costLimitUsd", why=_NO_BUDGET)
     here.close(f"`{key}`")
     if strategy == "confidence_interval":
         here.walk.loss(
@@ -442,7 +446,9 @@ def _repeat(take: Taking, key: str, usual: AttemptRule) -> dict[str, Any]:
             "use mean or pass_at_k",
         )
         strategy = "mean"
-    return {"attempts": int(count or 1), "attempt_rule": _STRATEGIES.get(strategy or "", usual)}
+    rule = _STRATEGIES.get(strategy or "", usual)
+    more = {"stops_at_pass": stops} if stops is not None and rule is AttemptRule.PASS_AT_K else {}
+    return {"attempts": int(count or 1), "attempt_rule": rule, **more}
 
 
 # ------------------------------------------------------------------------------------------------------- workspace

@@ -115,17 +115,24 @@ def _field_accuracy(take: Taking, context: CodeContext) -> Checks | None:
         take.walk.loss("none of these fields has an expected value in the case's expected output", take.path)
         return None
     if together:
-        return one("field-accuracy", {"fields": fields, "threshold": 1})
+        return one(
+            "field-accuracy",
+            {"fields": [{k: v for k, v in f.items() if k != "weight"} for f in fields], "threshold": 1},
+        )
     return Checks(
         whole=False,
         parts=tuple(
             Part(
-                id=field["path"], weight=Fraction(str(field.get("weight", 1))),
-                check=Check(kind="field-accuracy", value={"fields": [{k: v for k, v in field.items() if k != "weight"}]}),
+                id=field["path"],
+                weight=Fraction(str(field.get("weight", 1))),
+                check=Check(
+                    kind="field-accuracy",
+                    value={"fields": [{k: v for k, v in field.items() if k != "weight"}]},
+                ),
             )
             for field in fields
         ),
-    )  # fmt: skip
+    )
 
 
 def _field(take: Taking, context: CodeContext) -> Iterator[dict[str, Any]]:
@@ -138,6 +145,10 @@ def _field(take: Taking, context: CodeContext) -> Iterator[dict[str, Any]]:
     take.close("a field")
     if path is None:
         return
+    if required is False:
+        take.walk.note(
+            "a field that is not required counts as wrong when it is absent; AgentV leaves it out of the mean"
+        )
     expected, found = _look_up(context.expected, path)
     if not found:
         take.walk.note("fields without an expected value are not asked (AgentV counts them as met)")
@@ -147,7 +158,6 @@ def _field(take: Taking, context: CodeContext) -> Iterator[dict[str, Any]]:
         **({"weight": as_written(weight)} if weight is not None else {}),
         **({"tolerance": as_written(tolerance)} if tolerance is not None else {}),
         **({"relative": relative} if relative is not None else {}),
-        **({"required": required} if required is not None else {}),
         **({"formats": formats} if formats else {}),
     }  # fmt: skip
 
@@ -361,7 +371,12 @@ def _metrics(take: Taking, context: CodeContext) -> Checks | None:
         if most is not None:
             value: Any = {"total": as_written(most)} if kind == "tokens" else as_written(most)
             parts.append(Part(id=key, check=Check(kind=kind, value=value)))
-    for key in ("max_tool_calls", "max_llm_calls", "target_exploration_ratio", "exploration_tolerance"):
+    calls = take.number("max_tool_calls", "maxToolCalls", low=0, is_whole=True)
+    if calls is not None:
+        parts.append(
+            Part(id="max_tool_calls", check=Check(kind="tool-count", value={"*": {"max": int(calls)}}))
+        )
+    for key in ("max_llm_calls", "target_exploration_ratio", "exploration_tolerance"):
         take.lose(key, message="`{key}` cannot be checked")
     if not parts and not any(key.startswith(("max_", "target_")) for key in map(str, take.value)):
         take.walk.problem(
@@ -402,11 +417,7 @@ def _script(take: Taking, context: CodeContext) -> Checks | None:
         return None
     options: dict[str, Any] = {}
     if config:
-        if "config" in getattr(KINDS.get("grader"), "options", ()):
-            options["config"] = config
-        else:
-            names = ", ".join(sorted(config))
-            take.walk.loss(f"the settings of this grader ({names}) cannot be given to it", take.path)
+        options["config"] = config
     take.walk.note(
         "a grader that is a program is met when it gives 1 (or its `min_score`); AgentV takes its score as it is"
     )

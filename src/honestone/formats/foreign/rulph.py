@@ -19,17 +19,17 @@ from honestone.formats.rubric_file import Draft
 from honestone.formats.source import Loss, SourceErrors
 from honestone.formats.yaml_lines import decimal
 
-HEADING: Final = re.compile(r"(?m)^#{1,6}[ \t]+.*\bEvaluation Contract\b")
+HEADING: Final = re.compile(r"(?m)^#{1,6}[ \t].*\bEvaluation Contract\b")
 REPORT: Final = re.compile(
-    r"(?mi)^#{1,6}[ \t]+.*\b(?:rubric-loop|rulph)\b|^#{1,6}[ \t]+(?:Score History|Final Scores)\b"
+    r"(?mi)^#{1,6}[ \t].*\b(?:rubric-loop|rulph)\b|^#{1,6}[ \t]+(?:Score History|Final Scores)\b"
 )
 FROM_0_TO_100: Final = {ZERO: "not met at all", Fraction(100): "met in full"}
 MAX_ROUNDS: Final = 5
 
 _BOX: Final = "□☐☑☒■▢"
 _BOXED: Final = re.compile(rf"(?:^|\s*·?\s*)(?:[{_BOX}]|-?\s*\[[ xX]\])\s*")
-_LEVEL: Final = re.compile(r"(-?\d+(?:\.\d+)?)\s*[:=]\s*(.+)", re.DOTALL)
-_BAR: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/\s*100|%|points?)?")
+_LEVEL: Final = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)\s*[:=]\s*(.+)", re.DOTALL)
+_BAR: Final = re.compile(r"(?<!\d)(\d{1,9}(?:\.\d{1,9})?)(?!\d)\s*(?:/\s*100|%|points?)?")
 
 
 def read_rulph_contract(text: str, name: str = "contract.md") -> Rubric:
@@ -106,7 +106,8 @@ class _Contract:
     def _bar(self, word: str, start: int) -> tuple[Fraction | None, int | None]:
         """`**Threshold**: 90/100` of the contract, else `threshold 90/100` of the report's own summary."""
         above_table = self.rows[0].line if self.rows else len(self.lines)
-        for number, line in enumerate(self.lines[:above_table], 1):
+        for number, whole in enumerate(self.lines[:above_table], 1):
+            line = whole[:200]
             if number <= start and not re.match(r"\W*rubric\W", line, re.IGNORECASE):
                 continue
             named = re.match(rf"[\W_]*(?:per-criterion |pass )?{word}[\W_]*?[:\s]", line, re.IGNORECASE)
@@ -128,9 +129,7 @@ class _Contract:
             if HEADING.match(self.lines[number]) is None and re.match(r"#{1,6}[ \t]", self.lines[number]):
                 break
             names = [_column(cell) for cell, _ in _cells(self.lines[number])]
-            if {"criterion", "weight"} <= set(names) and re.match(
-                r"\s*\|?[\s:|-]+\|[\s:|-]*$", self.lines[number + 1]
-            ):
+            if {"criterion", "weight"} <= set(names) and _is_ruler(self.lines[number + 1]):
                 return list(self._rows(names, number + 2))
         self._error(
             "the contract has no table with the columns Criterion and Weight",
@@ -157,7 +156,7 @@ class _Contract:
 
     def _criteria(self) -> Iterator[Criterion]:
         for row in self.rows:
-            name = _text(re.sub(r"^[*_`]+|[*_`]+$", "", row.cells["criterion"][0]))
+            name = _text(row.cells["criterion"][0].strip("*_`"))
             weight = self._weight(row)
             if not name:
                 self._error("this criterion has no name", row.line, row.cells["criterion"][1])
@@ -168,7 +167,7 @@ class _Contract:
 
     def _weight(self, row: _Row) -> Fraction:
         cell, column = row.cells["weight"]
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%?", cell)
+        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?%?", cell)
         if match is None:
             self._error(f'the weight "{cell[:40]}" is no number', row.line, column, "write it as 20%")
         return exact(match[1]) if match else Fraction(1)
@@ -245,9 +244,14 @@ def _cells(line: str) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
     at = line.index("|") + 1
     for part in re.split(r"(?<!\\)\|", line.rstrip().removesuffix("|")[at:]):
-        found.append((part.strip(), at + 1 + len(part) - len(part.lstrip())))
+        found.append((" ".join(part.split()), at + 1 + len(part) - len(part.lstrip())))
         at += len(part) + 1
     return found
+
+
+def _is_ruler(line: str) -> bool:
+    """`| --- | :---: |`"""
+    return "|" in line and "-" in line and set(line) <= set("|:- \t\r")
 
 
 def _column(cell: str) -> str:
@@ -263,7 +267,7 @@ def _text(cell: str) -> str:
 def _levels(cell: str) -> dict[Fraction, str]:
     """`0: none · 50: half · 100: full`."""
     found: dict[Fraction, str] = {}
-    for part in re.split(r"\s+·\s+|\s*;\s+|<br\s*/?>", cell):
+    for part in re.split(r"\s+·\s+|<br\s*/?>", cell):
         match = _LEVEL.fullmatch(part.strip())
         if match is None or exact(match[1]) in found:
             return {}
@@ -372,7 +376,7 @@ def _percent(rubric: Rubric) -> list[str]:
 def _marks(criterion: Criterion) -> tuple[str, str]:
     """Sub-items and the formula that they are scored by."""
     if len(criterion.items) == 1 and criterion.items[0].anchors is not None:
-        return _cell_of_levels(criterion.items[0].anchors), "nearest level"
+        return _cell_of_levels(criterion.items[0].anchors), "level on this scale"
     texts = [_cell(item.requirement, inside=True) for item in criterion.items]
     return " · ".join(f"□ {text}" for text in texts), f"(checked/{len(texts)}) × 100"
 
@@ -385,14 +389,19 @@ def _cell_of_levels(anchors: Anchors) -> str:
 
 def _cell(text: str, *, inside: bool = False) -> str:
     """A text that reads back as it is; `inside`: as one of several in a cell."""
-    out = re.sub(r"&(?=#?\w+;?)", "&amp;", " ".join(text.split()))
-    out = out.replace("|", "&#124;" if "\\|" in out else "\\|")
-    signs = f"{_BOX}·[;<" if inside else "*_`"
-    shown = "".join(
-        f"&#{ord(c)};" if c in signs and (inside or i in (0, len(out) - 1)) else c for i, c in enumerate(out)
-    )
-    # A backslash at the end would hide the border of the cell.
-    return f"{shown[:-1]}&#92;" if shown.endswith("\\") else shown
+    text = " ".join(text.split())
+    signs = f"{_BOX}·[<" if inside else "*_`"
+    last = len(text) - 1
+
+    def written(at: int, sign: str) -> str:
+        if sign == "|":
+            return "&#124;" if text[at - 1 : at] == "\\" else "\\|"
+        is_entity = sign == "&" and re.match(r"&#?\w", text[at : at + 3]) is not None
+        hides_border = sign == "\\" and at == last
+        is_sign = sign in signs and (inside or at in (0, last))
+        return f"&#{ord(sign)};" if is_entity or hides_border or is_sign else sign
+
+    return "".join(written(at, sign) for at, sign in enumerate(text))
 
 
 # ---------------------------------------------------------------------------------------------------- what they look like
