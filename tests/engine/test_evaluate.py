@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from honestone.adapters.checks import CheckRunner
-from honestone.core.artifact import Version
 from honestone.core.ballot import ballot_to_plain
 from honestone.core.errors import FileError
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
+from honestone.core.suite import Case
 from honestone.engine.evaluate import Evaluation, Judgement
 from honestone.engine.judging import Bench
-from honestone.ports import CallFailed, Judge, Output, Store
+from honestone.ports import CallFailed, Judge, Output, Store, Task
 from honestone.testing import MemoryStore, ScriptedJudge
 
 JUDGED = world.rubric(world.words("a", "alpha", "beta"), world.checked("c", "gamma"))
@@ -113,10 +113,17 @@ class Shout:
 
     identity = {"kind": "shout"}  # noqa: RUF012
 
-    async def run(self, version: Version, input: str | None) -> Output:
-        if "broken" in version.text:
+    def refuse(self, cases: Sequence[Case]) -> None:
+        pass
+
+    async def run(self, task: Task) -> Output:
+        assert task.version is not None
+        if "broken" in task.version.text:
             return Output(text="", error="it ended with exit code 1")
-        return Output(text=f"{input} {version.text}".upper())
+        return Output(text=f"{task.prompt} {task.version.text}".upper())
+
+    async def close(self) -> None:
+        pass
 
 
 def test_a_target_that_fails_is_an_error_and_no_judge_is_asked(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.verdict import Outcome, judge_gate
 from honestone.engine.judging import Bench, Judged, check_ballot
-from honestone.ports import CallFailed, Finding
+from honestone.ports import CallFailed, Finding, Output
 from honestone.testing import ScriptedJudge
 
 MIXED = world.rubric(
@@ -67,7 +67,7 @@ def test_a_rubric_without_checks_has_no_ballot_of_code() -> None:
 def test_what_a_target_produced_is_judged_by_code_and_judges_alike() -> None:
     """The artifact is not looked at, and input and reference reach the judge."""
     asked = ScriptedJudge(True)
-    judged = judge(MIXED, asked, output="nothing here", input="Say alpha", reference="alpha")
+    judged = judge(MIXED, asked, output=Output(text="nothing here"), input="Say alpha", reference="alpha")
     (question,) = asked.questions
     assert (question.output, question.input, question.reference) == ("nothing here", "Say alpha", "alpha")
     assert judged.ballots[0].marks["mixed", "code"].answer is False

@@ -46,6 +46,9 @@ def test_the_summary_says_verdict_rate_counts_time_and_spend() -> None:
     assert "2 passed · 1 failed · 1 inconclusive · 1 target-error · 1 skipped" in summary
     assert "60 ms" in summary and "5 target calls" in summary and "$0.0123" in summary
     assert "mean score" not in summary, "an unknown mean is not shown as a number"
+    known = suite_text(every_status() | {"mean_score_interval": [40.0, 80.0], "duration_ms": 3456})
+    assert re.search(r"mean score +between 40.0 and 80.0$", known, re.M)
+    assert re.search(r"time +3.4 s · 60 ms in the target", known)
     assert "honestone show 01JRUN" in summary
 
 
@@ -66,6 +69,34 @@ def test_a_baseline_brings_the_comparison_with_every_name() -> None:
     assert re.search(r"missing +gone", block) and re.search(r"new +fresh", block)
     assert "75.0% to 75.0%: 0.0 points (95% interval −60.0 to +60.0)" in block
     assert "needs" not in block[block.index("DID NOT PASS") :], "beside a baseline the comparison decides"
+
+
+def test_beside_a_baseline_only_a_bar_that_was_set_is_shown() -> None:
+    """The default of all cases passing is no bar there."""
+    assert "needs" not in suite_text(with_baseline() | {"min_pass_rate": 1.0}).split("DID NOT PASS")[-1]
+    assert "needs 90%" in suite_text(with_baseline() | {"min_pass_rate": 0.9})
+
+
+def test_calls_of_a_target_are_never_called_free() -> None:
+    """What an agent costs is not known here, so the line does not say that nothing was spent."""
+    usage = {"judge_calls": 0, "cached_calls": 2, "input_tokens": 0, "output_tokens": 0, "usd": None}
+    assert "nothing spent" in suite_text(report([case("x")], usage=usage))
+    told = suite_text(report([case("x")], usage=usage | {"target_calls": 3}))
+    assert "3 target calls" in told and "nothing spent" not in told
+
+
+def test_a_flag_of_every_case_is_a_flag_of_the_run() -> None:
+    """A mock judge is said once for all; a flag of one case stays with it."""
+    text = suite_text(
+        report(
+            [
+                case("x", flags=["mock: nobody looked", "only x"]),
+                case("y", flags=["mock: nobody looked"]),
+                case("z", "skipped"),
+            ]
+        )
+    )
+    assert text.count("mock: nobody looked") == 1 and "only x" not in text
 
 
 def test_hostile_words_reach_no_terminal() -> None:
@@ -103,3 +134,9 @@ def test_no_color_unless_asked_for() -> None:
     """Escape sequences appear only in a coloured page."""
     assert "\x1b" not in suite_text(every_status())
     assert "\x1b[" in suite_text(every_status(), Style(color=True))
+
+
+def test_a_case_that_was_not_run_took_no_time() -> None:
+    """Skipped is not 0 ms."""
+    text = suite_text(report([case("fine"), case("later", "skipped", duration_ms=0)]))
+    assert "12 ms" in line_of(text, "fine") and " ms" not in line_of(text, "later")

@@ -270,4 +270,6 @@ def _shown(value: Any) -> str:
             if isinstance(value, list)
             else f"an object with {listed(list(map(str, value)), 3)}"
         )
-    return {None: "null", True: "true", False: "false"}.get(value, visible(str(value), 40))
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return visible(str(value), 40)

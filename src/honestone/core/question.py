@@ -25,7 +25,7 @@ class Question:
 
     `input` and `reference` are the case's, None when a plain artifact is judged. `output` is what a target produced,
     None when the artifact itself is judged. `workspace` is {"path", "diff"} or None. `draw` numbers repeated looks of
-    one judge from 0.
+    one judge from 0. `case` and `attempt` say where it comes from: recorded answers are found by them, and no judge is told.
     """
 
     artifact: Artifact
@@ -35,6 +35,8 @@ class Question:
     output: str | None = None
     workspace: Mapping[str, Any] | None = None
     draw: int = 0
+    case: str | None = None
+    attempt: int = 1
 
     def items(self) -> Iterator[tuple[Key, Item]]:
         """Every item asked, in the order of the rubric."""

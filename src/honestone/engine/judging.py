@@ -50,13 +50,18 @@ class Bench:
         input: str | None = None,
         reference: str | None = None,
         output: Output | None = None,
+        case: str | None = None,
+        attempt: int = 1,
     ) -> Question:
         """What the judges are asked about an artifact, or about the output that a target made of it."""
         if output is None:
-            return Question(artifact=artifact, criteria=self._asked, input=input, reference=reference)
+            return Question(
+                artifact=artifact, criteria=self._asked, input=input, reference=reference, case=case, attempt=attempt
+            )  # fmt: skip
         workspace = None if output.diff is None else {"path": output.folder, "diff": output.diff}
         return Question(
-            artifact=artifact, criteria=self._asked, input=input, reference=reference, output=output.text, workspace=workspace
+            artifact=artifact, criteria=self._asked, input=input, reference=reference, output=output.text, workspace=workspace,
+            case=case, attempt=attempt,
         )  # fmt: skip
 
     async def judge(
@@ -66,11 +71,17 @@ class Bench:
         input: str | None = None,
         reference: str | None = None,
         output: Output | None = None,
+        case: str | None = None,
+        attempt: int = 1,
     ) -> Judged:
         """All checks and all seats. Judges are asked first, so that calls are granted in the order of the artifacts."""
         asking: asyncio.Task[list[Consulted]] | None = None
         question = (
-            self.question(artifact, input=input, reference=reference, output=output) if self._asked else None
+            self.question(
+                artifact, input=input, reference=reference, output=output, case=case, attempt=attempt
+            )
+            if self._asked
+            else None
         )
         if question is not None and self._checks and self._gate_only is None:
             asking = asyncio.create_task(self.panel.consult(question))

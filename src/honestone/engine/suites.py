@@ -187,8 +187,8 @@ class SuiteRun:
         artifact = self._subject(output)
         spend = Spend()
         judged = await judging.bench.judge(
-            artifact, input=case.input or None, reference=case.reference, output=output
-        )
+            artifact, input=case.input or None, reference=case.reference, output=output, case=case.id, attempt=number
+        )  # fmt: skip
         spend.join(judged.spend)
         ballots = [ballot_to_plain(ballot) for ballot in judged.ballots]
         self.store.append(

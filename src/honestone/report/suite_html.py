@@ -27,15 +27,15 @@ from honestone.report.suite_words import (
     STATUSES,
     case_duration,
     case_name,
-    flags_of,
-    least_rate,
-    mean_words,
     cases_of,
     counts_of,
     counts_words,
     duration_words,
+    flags_of,
     judged_count,
     judges_of,
+    least_rate,
+    mean_words,
     needs_words,
     rate_words,
     reasons_of,
@@ -45,7 +45,7 @@ from honestone.report.suite_words import (
     status_of,
     suite_name,
     text_of,
-    time_parts,
+    total_duration,
     unstable_cases,
 )
 from honestone.report.words import (
@@ -172,12 +172,12 @@ def _summary(doc: Doc) -> str:
     remarks = [f"{name}: {why}" for name, why in warnings(doc)]
     remarks += [*flags_to_show({**doc, "flags": flags_of(doc)}), *map(line, doc.get("notes") or ())]
     remarks += [f"unstable, the attempts disagree: {', '.join(unstable)}"] if unstable else []
-    time, spent = time_parts(doc), spend_parts(doc.get("usage"))
+    spent = spend_parts(doc.get("usage"))
     tiles = [
         _rate_tile(doc),
         _tile("Mean score", mean_words(doc) or "n/a", "of 100, skipped cases left out"),
         _tile("Cases", f"{len(cases_of(doc)):,}", ", ".join(counts_words(counts_of(doc)))),
-        _time_tile(time),
+        _time_tile(doc),
         _tile("Spent", spent[-1], ", ".join(spent[:-1])) if spent else "",
     ]
     parts = [
@@ -192,6 +192,15 @@ def _summary(doc: Doc) -> str:
 
 def _tile(name: str, told: str, more: str) -> str:
     return f'<div class="tile"><dt>{name}</dt><dd class="big">{esc_line(told)}</dd><dd class="soft">{esc_line(more)}</dd></div>'
+
+
+def _time_tile(doc: Doc) -> str:
+    """How long the run took; where nobody measured that, the target by itself."""
+    whole, target = duration_words(doc.get("duration_ms")), duration_words(total_duration(doc))
+    among = "in the target, all cases together"
+    if whole:
+        return _tile("Time", whole, f"{target} {among}" if target else "")
+    return _tile("Time", target, among) if target else ""
 
 
 def _rate_tile(doc: Doc) -> str:

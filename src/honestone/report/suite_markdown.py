@@ -16,15 +16,15 @@ from honestone.report.suite_words import (
     STATUSES,
     case_duration,
     case_name,
-    flags_of,
-    mean_words,
     cases_of,
     counts_of,
     counts_words,
     duration_words,
+    flags_of,
     is_open,
     judged_count,
     judges_of,
+    mean_words,
     needs_words,
     quoting_output,
     rate_words,
@@ -83,7 +83,10 @@ def _summary(doc: Doc) -> str:
         ", ".join(counts_words(counts_of(doc))),
         *([f"unstable: {md(', '.join(unstable), 1000)}"] if unstable else []),
         *(f"**{name}**: {why}" for name, why in warnings(doc)),
-        *(md(flag, 500) for flag in (*flags_to_show({**doc, "flags": flags_of(doc)}), *(doc.get("notes") or ()))[:20]),
+        *(
+            md(flag, 500)
+            for flag in (*flags_to_show({**doc, "flags": flags_of(doc)}), *(doc.get("notes") or ()))[:20]
+        ),
     ]
     return bullets(lines)
 

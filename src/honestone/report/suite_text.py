@@ -22,16 +22,16 @@ from honestone.report.draw import (
 from honestone.report.suite_words import (
     case_duration,
     case_name,
-    flags_of,
-    least_rate,
-    mean_words,
     cases_of,
     counts_of,
     counts_words,
     duration_words,
+    flags_of,
     is_open,
     judged_count,
     judges_of,
+    least_rate,
+    mean_words,
     needs_words,
     quoting_output,
     rate_words,
@@ -108,7 +108,7 @@ def _case_line(case: Doc, style: Style, name: int, score: int, time: int) -> tup
     told += f"  {style.paint(pad(status, STATUS_COLUMNS), look)}  {pad(_score(case), score, right=True)}"
     taken = 2 + name + 2 + STATUS_COLUMNS + 2 + score
     if time and taken + 2 + time <= style.columns:
-        told += f"  {style.paint(pad(duration_words(case.get('duration_ms')), time, right=True), 'dim')}"
+        told += f"  {style.paint(pad(duration_words(case_duration(case)), time, right=True), 'dim')}"
         taken += 2 + time
     reasons = [*(["unstable: its attempts disagree"] if case.get("unstable") else []), *reasons_of(case)]
     room = style.columns - taken - 2

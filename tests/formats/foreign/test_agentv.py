@@ -621,7 +621,7 @@ def test_an_included_file_of_graders_is_read(folder: Path) -> None:
 
 
 def test_json_lines_are_cases_with_the_file_beside_them(folder: Path) -> None:
-    """Each row is a case; the YAML of the same stem says what holds for all, and may be named instead."""
+    """Each row is a case; the YAML of the same stem says what holds for all; named alone it points to the rows."""
     rows = [
         {"id": "a", "expected_outcome": "Kind", "input": "q"},
         {"id": "b", "expected_outcome": "Short", "input": "r", "rubrics": ["Is short"]},
@@ -637,7 +637,10 @@ def test_json_lines_are_cases_with_the_file_beside_them(folder: Path) -> None:
     ]
     assert source.suite.title == "both"
     assert source.places["b"].startswith(f"{folder / 'd.jsonl'}:2:")
-    assert read_any_suite(folder / "d.yaml").suite == source.suite
+    with pytest.raises(UsageError, match="has none itself") as alone:
+        read_any_suite(folder / "d.yaml")
+    assert "d.yaml:1:" in (alone.value.place or "")
+    assert "d.jsonl" in (alone.value.hint or "")
     rows[1]["wieght"] = 1
     errors = wrong(folder, "\n".join(map(json.dumps, rows)), "d.jsonl")
     assert "d.jsonl:2:" in (errors[0].place or "")

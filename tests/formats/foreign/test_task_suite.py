@@ -86,7 +86,7 @@ def test_a_task_suite_is_a_suite(tmp_path: Path) -> None:
     assert (words.description, words.metadata) == ("Says it", {"source": "issue 12"})
     assert (graded.timeout, graded.attempts) == (300, 1)
     assert found.places["graded"].endswith(":13:5")
-    assert len(found.notes) == 1 and "`source`" in found.notes[0] and not found.losses
+    assert sum("`source`" in note for note in found.notes) == 1 and not found.losses
 
 
 def test_keywords_are_found_in_any_case_and_all_are_needed(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_whole_rubric_may_be_the_judge(tmp_path: Path) -> None:
     assert (rubric.threshold, rubric.floor, len(rubric.criteria)) == (Fraction(2, 5), Fraction(3, 5), 2)
     assert len(judged(tmp_path, "{type: rubric, rubric: [Is short]}").criteria) == 1
     text = 'skill_id: s\nversion: "1.0"\ntasks:\n  - {id: a, prompt: p, judge: {type: rubric, rubric: [{id: b, requirement: c, wieght: 1}]}}\n'
-    assert wrong(tmp_path, text) == ["any-name:4:80: unknown key `wieght` in criterion `b`"]
+    assert wrong(tmp_path, text) == ["any-name:4:79: unknown key `wieght` in criterion `b`"]
 
 
 def test_the_number_one_is_the_version_too(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_key_that_was_probably_meant_is_named(tmp_path: Path) -> None:
         ("0.65", "high", "`pass_threshold` must be a number"),
         ("[Hello, 世界]", "[]", "task `words`: `expected` must be a list"),
         ("[Hello, 世界]", "Hello", "`expected` must be a list"),
-        ("[Hello, 世界]", "[Hello, 42]", "10:46: task `words`: `expected` must hold texts, not 42"),
+        ("[Hello, 世界]", "[Hello, 42]", "10:47: task `words`: `expected` must hold texts, not 42"),
         ("[Hello, 世界]", "['']", "`expected` must hold texts"),
         ("timeout_seconds: 30", "timeout_seconds: 0", "`timeout_seconds` must be above 0"),
         ("timeout_seconds: 30", "timeout_seconds: soon", "`timeout_seconds` must be a number"),

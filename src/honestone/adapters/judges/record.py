@@ -1,7 +1,7 @@
 """`record:FILE`: recorded answers as a judge. JSON or JSON lines, each row in the shape that script judges print.
 
-A row may name what it belongs to with `artifact` (a path or a digest) or `digest`; a row that names nothing holds for
-every artifact. One file may hold rows for many artifacts; two rows for one are refused.
+A row may name what it belongs to with `artifact` (a path or a digest) or `digest`, or in a suite with `case` and perhaps
+`attempt` (from 1); a row that names nothing holds for every artifact, one without an attempt for every attempt. One file may hold rows for many artifacts; two rows for one are refused.
 
 A row may also be a graded PaperBench tree (nodes with `id`, `score` and `sub_tasks`): its leaves are the answers, by id.
 """
@@ -52,14 +52,21 @@ class RecordJudge:
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         artifact = question.artifact
-        return Request(body=json.dumps({"path": artifact.path, "digest": artifact.version.digest}))
+        said: dict[str, Any] = {"path": artifact.path, "digest": artifact.version.digest}
+        if question.case is not None:
+            said |= {"case": question.case, "attempt": question.attempt}
+        return Request(body=json.dumps(said))
 
     async def ask(self, request: Request, question: Question) -> Reply:
         artifact = question.artifact
-        for name in (artifact.version.digest, artifact.path, Path(artifact.path).name, ""):
+        names = [artifact.version.digest, artifact.path, Path(artifact.path).name, ""]
+        if question.case is not None:
+            names[:0] = [_case_name(question.case, question.attempt), _case_name(question.case, None)]
+        for name in names:
             if name in self._rows:
                 return Reply(text=self._rows[name])
-        raise CallFailed(f"{self._path.name} holds no answers for {artifact.path!r}")
+        about = repr(artifact.path) if question.case is None else f"case {question.case!r}"
+        raise CallFailed(f"{self._path.name} holds no answers for {about}")
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
         return read_program(reply.text, question)
@@ -146,17 +153,29 @@ def _leaves(tree: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _name(row: Any) -> str:
     if not isinstance(row, dict):
         return ""
+    if isinstance(row.get("case"), str):
+        attempt = row.get("attempt")
+        return _case_name(row["case"], attempt if isinstance(attempt, int) else None)
     name = row.get("digest", row.get("artifact", ""))
     if isinstance(name, dict):
         name = name.get("digest") or name.get("path") or ""
     return name if isinstance(name, str) else ""
 
 
+def _case_name(case: str, attempt: int | None) -> str:
+    """What a case's answers go by; no path and no digest begins like this."""
+    return f"\0{case}" if attempt is None else f"\0{case}\0{attempt}"
+
+
 def _index(rows: list[tuple[str, str]], path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, text in rows:
         if name in found:
-            what = f"for {name!r}" if name else "that hold for every artifact"
+            what = (
+                f"for {name.strip(chr(0)).replace(chr(0), ' #')!r}"
+                if name
+                else "that hold for every artifact"
+            )
             raise FileError(f"{str(path)!r} holds two rows {what}", hint="keep one of them")
         found[name] = text
     return found

@@ -30,6 +30,7 @@ from honestone.formats.suite_file import unsafe_name
 
 ASSERTIONS: Final = ("assertions", "expectations")
 RESULTS: Final = ("expectations", "assertion_results")
+DEFAULTS: Final = ("agent skills: a case passes when most judges say yes to every assertion; no floor else",)
 MAX_FILE: Final = 10_000_000
 
 
@@ -59,6 +60,7 @@ class _EvalWalk(Walk):
 def read_evals(document: Document) -> SuiteSource:
     """Raises SourceErrors with everything that is wrong."""
     walk = _EvalWalk(document.marked)
+    walk.notes += DEFAULTS
     top = walk.at()
     skill = top.text("skill_name", required=True)
     evals = top.raw("evals")
@@ -327,7 +329,7 @@ READERS: tuple[Reader, ...] = (
             KnownKey(key="evals[].should_trigger", meaning="a check that the agent read the skill, or that it did not"),
             KnownKey(key="evals[].name, description", meaning="the case's description"),
         ),
-        defaults=("a case passes when most judges say yes to every assertion", "no threshold, no floor"),
+        defaults=DEFAULTS,
         looks_like=("skill_name", "evals"),
         example='{"skill_name": "greeter", "evals": [{"id": 1, "prompt": "Greet me", "assertions": ["Greets back"]}]}\n',
     ),

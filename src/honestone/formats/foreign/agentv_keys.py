@@ -76,7 +76,10 @@ _GRADER: Final = (
         key="tool-trajectory, trajectory:*, skill-used",
         meaning="the checks `tool-calls`, `tool-count`, `skill-loaded`",
     ),
-    K(key="latency, cost, token-usage, execution-metrics", meaning="the checks `latency`, `cost`, `tokens`"),
+    K(
+        key="latency, cost, token-usage, execution-metrics",
+        meaning="the checks `latency`, `cost`, `tokens` (and `tool-count` for all calls)",
+    ),
     K(
         key="similar, javascript, python, webhook",
         meaning="need a model of their own or run code inside AgentV",

@@ -67,7 +67,11 @@ def read_suite_file(document: Document) -> SuiteSource:
         return _read_lines(document, _beside(document.path, (".yaml", ".yml")))
     rows = _beside(document.path, (".jsonl", ".ndjson"))
     if rows is not None and not any(key in document.keys for key in CASE_LISTS):
-        return _read_lines(Document.of(rows), document.path)
+        raise UsageError(
+            "this file says what holds for all cases, but has none itself",
+            place=document.marked.at(()),
+            hint=f"the cases stand in the rows beside it, which read it too: name {rows.name}",
+        )
     dialect = dialect_of(document.value)
     if dialect is None:
         document.marked.at(())  # raises the reading error, when there is one

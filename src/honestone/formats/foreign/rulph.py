@@ -24,6 +24,9 @@ REPORT: Final = re.compile(
     r"(?mi)^#{1,6}[ \t].*\b(?:rubric-loop|rulph)\b|^#{1,6}[ \t]+(?:Score History|Final Scores)\b"
 )
 FROM_0_TO_100: Final = {ZERO: "not met at all", Fraction(100): "met in full"}
+DEFAULTS: Final = (
+    "rulph: no floor unless the contract names one; a criterion without sub-items is scored from 0 to 100",
+)
 MAX_ROUNDS: Final = 5
 
 _BOX: Final = "□☐☑☒■▢"
@@ -55,7 +58,6 @@ class _Contract:
         self.name = name
         self.lines = text.split("\n")
         self.errors: list[UsageError] = []
-        self.notes: list[str] = []
         start = next((n for n, line in enumerate(self.lines) if HEADING.match(line)), None)
         if start is None:
             raise SourceErrors([_lacks_contract(text, name)])
@@ -67,8 +69,6 @@ class _Contract:
             self._error(
                 "the contract names no threshold", start + 1, 1, "write **Threshold**: 90/100 above the table"
             )
-        if self.floor is None:
-            self.notes.append("the contract names no per-criterion floor: there is none")
         draft = Draft(
             title=self._title(start),
             threshold=self.threshold or ZERO,
@@ -186,14 +186,7 @@ class _Contract:
                 f"the sub-items of `{id}` are no checklist", row.line, row.cells["sub-items"][1],
                 "write □ before each: □ Has a title · □ Has a date; or levels: 0: none · 100: full",
             )  # fmt: skip
-        if not levels:
-            self._note_scale()
         return scaled(id, requirement, levels or FROM_0_TO_100, weight=weight)
-
-    def _note_scale(self) -> None:
-        note = "a criterion without sub-items is scored from 0 to 100"
-        if note not in self.notes:
-            self.notes.append(note)
 
     # ------------------------------------------------------------------------------------------ places
 
@@ -409,9 +402,7 @@ def _cell(text: str, *, inside: bool = False) -> str:
 
 def _read(document: Document) -> ForeignRubric:
     contract = _Contract(document.text, document.name)
-    return ForeignRubric(
-        rubric=contract.rubric, dialect="rulph", marked=contract.marked(), notes=tuple(contract.notes)
-    )
+    return ForeignRubric(rubric=contract.rubric, dialect="rulph", marked=contract.marked(), notes=DEFAULTS)
 
 
 def _is_markdown(document: Document) -> bool:
@@ -469,7 +460,7 @@ READERS: tuple[Reader, ...] = (
             KnownKey(key="Target, Max rounds, Scoring method, Formula", meaning="of the loop, not of the rubric", how="ignored"),
             KnownKey(key="Score History, Final Scores", meaning="recorded results", how="ignored"),
         ),
-        defaults=("no floor unless it names one",),
+        defaults=DEFAULTS,
         example="## Evaluation Contract\n\n**Threshold**: 80/100\n\n| # | Criterion | Weight | Sub-items |\n| --- | --- | --- | --- |\n| 1 | tone | 100% | □ Is polite · □ Is short |\n",
     ),
     Reader(

@@ -35,6 +35,12 @@ PASS_THRESHOLD: Final = Fraction(7, 10)
 TIMEOUT: Final = 300
 FIXTURES: Final = "fixtures"
 
+DEFAULTS: Final = (
+    "task suite: pass_threshold 0.7 and timeout_seconds 300 where a task does not say them",
+    "task suite: keyword and pytest tasks pass at 100; no criterion has a floor",
+)
+SPEC_DEFAULTS: Final = ("skill specification: threshold 70, no floor",)
+
 _SUITE_KEYS: Final = ("skill_id", "version", "description", "tasks")
 _TASK_KEYS: Final = ("id", "description", "prompt", "judge", "timeout_seconds")
 
@@ -59,6 +65,7 @@ class _TaskWalk(Walk):
 def read_task_suite(document: Document) -> SuiteSource:
     """Raises SourceErrors with everything that is wrong."""
     walk = _TaskWalk(document.marked)
+    walk.notes += DEFAULTS
     top = walk.at()
     skill = _filled(top, "skill_id", "name the skill that the suite is for")
     _version(walk, top)
@@ -253,8 +260,6 @@ class _Tasks:
     def _llm_rubric(self, judge: Taking) -> Rubric | None:
         text = _filled(judge, "rubric", "say what a good answer has")
         threshold = judge.number("pass_threshold", low=0, high=1)
-        if "pass_threshold" not in judge:
-            self.walk.note(f"pass_threshold is {float(PASS_THRESHOLD)} where a task does not say it")
         if text is None or ("pass_threshold" in judge and threshold is None):
             return None
         return scored_rubric(text, PASS_THRESHOLD if threshold is None else threshold)
@@ -342,6 +347,7 @@ _SPEC_KEYS: Final = (
 def read_skill_spec(document: Document) -> ForeignRubric:
     """What a specification of a skill says about quality: a weighted rubric."""
     walk = Walk(document.marked)
+    walk.notes += SPEC_DEFAULTS
     top = walk.at()
     criteria = _quality(walk, top)
     title = top.text("name", "purpose")
@@ -354,7 +360,7 @@ def read_skill_spec(document: Document) -> ForeignRubric:
         rubric=Rubric(criteria=tuple(criteria), title=title.strip() if title else "", floor=ZERO),
         dialect="skill-spec",
         marked=document.marked,
-        notes=(*walk.notes, "a skill specification names no threshold and no floor: 70 and none"),
+        notes=tuple(walk.notes),
         losses=tuple(walk.losses),
     )
 
@@ -380,6 +386,7 @@ def _quality(walk: Walk, top: Taking) -> list[Criterion]:
 def read_spec_with_tasks(document: Document) -> SuiteSource:
     """A specification that has tasks too: each is judged as it says, else by what the specification says about quality."""
     walk = _TaskWalk(document.marked)
+    walk.notes += (*DEFAULTS, *SPEC_DEFAULTS)
     top = walk.at()
     skill = _filled(top, "name", "name the skill")
     quality = _quality(walk, top)
@@ -407,9 +414,7 @@ class _SpecTasks(_Tasks):
     def _judge(self, task: Taking) -> Rubric | None:
         if "judge" in task or not self.quality:
             return super()._judge(task)
-        self.walk.note(
-            "tasks without a `judge` are judged by the specification's `quality_criteria`, threshold 70"
-        )
+        self.walk.note("tasks without a `judge` are judged by the specification's `quality_criteria`")
         return Rubric(criteria=tuple(self.quality), floor=ZERO)
 
 
@@ -480,12 +485,7 @@ READERS: tuple[Reader, ...] = (
             *_TASK_DOCS,
             KnownKey(key="any other key", meaning="noted", how="ignored"),
         ),
-        defaults=(
-            "pass_threshold 0.7",
-            "timeout_seconds 300",
-            "keyword and pytest tasks pass at 100",
-            "no floor",
-        ),
+        defaults=DEFAULTS,
         looks_like=("skill_id", "version", "tasks", "description"),
         example='skill_id: greeter\nversion: "1.0"\ntasks:\n  - {id: hi, prompt: Greet me, judge: {type: contains, expected: [hello]}}\n',
     ),
@@ -496,7 +496,7 @@ READERS: tuple[Reader, ...] = (
         signs=_signs_of_spec,
         read=read_skill_spec,
         keys=_SPEC_DOCS,
-        defaults=("threshold 70", "no floor"),
+        defaults=SPEC_DEFAULTS,
         looks_like=("name", "purpose", "inputs", "outputs", "quality_criteria"),
         example="name: greeter\npurpose: Greets\nquality_criteria:\n  - {name: warmth, description: Sounds warm, weight: 0.5}\n",
     ),
@@ -507,7 +507,7 @@ READERS: tuple[Reader, ...] = (
         signs=_signs_of_spec_with_tasks,
         read=read_spec_with_tasks,
         keys=(*_SPEC_DOCS, *_TASK_DOCS),
-        defaults=("tasks without a judge: the quality criteria, threshold 70", "no floor"),
+        defaults=(*DEFAULTS, *SPEC_DEFAULTS),
         example="name: greeter\npurpose: Greets\nquality_criteria:\n  - {name: warmth, description: Sounds warm}\ntasks:\n  - {id: hi, prompt: Greet me}\n",
     ),
 )

@@ -1,0 +1,18 @@
+"""`honestone suite`: write, check and convert suites."""
+
+from __future__ import annotations
+
+import click
+
+from honestone.cli.main import LazyGroup
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "new": ("honestone.cli.suite_new:new", "Draft tasks from a skill or from transcripts."),
+    "check": ("honestone.cli.suite_check:check", "Find what is wrong or weak in a suite."),
+    "convert": ("honestone.cli.convert:convert_suite", "Write a suite in another format."),
+}
+
+
+@click.group("suite", cls=LazyGroup, commands_table=COMMANDS)
+def suite() -> None:
+    """Write, check and convert suites."""

@@ -1,0 +1,76 @@
+"""Names to targets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from honestone.adapters.registry import Wiring, make_target
+from honestone.core.errors import UsageError
+from honestone.formats.settings import Settings
+
+
+def wiring(folder: Path, **more: object) -> Wiring:
+    return Wiring(cwd=folder, settings=Settings(), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [
+        ("cmd:cat", "CommandTarget"),
+        ("python:json:dumps", "PythonTarget"),
+        ("record:rec.jsonl", "RecordTarget"),
+        ("http://127.0.0.1:1/x", "HttpTarget"),
+        ("https://127.0.0.1:1/x", "HttpTarget"),
+        ("mock", "MockTarget"),
+        ("openai:gpt-5.1", "ModelTarget"),
+        ("bot", "HttpTarget"),
+        ("local", "ModelTarget"),
+        ("mine", "AgentCliTarget"),
+    ],
+)
+def test_every_name_is_a_target(tmp_path: Path, spec: str, kind: str) -> None:
+    """By prefix, by provider, by settings."""
+    (tmp_path / "rec.jsonl").write_text('{"id": "a", "output": "x"}\n')
+    settings = Settings(
+        targets={
+            "bot": {"provider": "http", "base_url": "http://127.0.0.1:1/x", "api_key_env": "K"},
+            "local": {"provider": "ollama", "model": "m", "timeout": 5},
+            "mine": {"provider": "cli", "command": ["cat"]},
+        }
+    )
+    target = make_target(spec, Wiring(cwd=tmp_path, settings=settings))
+    assert type(target).__name__ == kind
+    assert target is not None
+    assert target.identity
+
+
+def test_the_identity_is_no_target(tmp_path: Path) -> None:
+    """The artifact itself is judged."""
+    assert make_target("identity", wiring(tmp_path)) is None
+
+
+def test_a_record_is_found_beside_the_suite(tmp_path: Path) -> None:
+    """In the working directory first."""
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite/rec.jsonl").write_text('{"id": "a", "output": "x"}\n')
+    assert make_target("record:rec.jsonl", wiring(tmp_path, suite_folder=tmp_path / "suite")) is not None
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("cmd:no-such-program-here", "command not found"),
+        ("nosuch:thing", "unknown target"),
+        ("python:", "names nothing"),
+        ("record:none.jsonl", "cannot be read"),
+        ("mokc", "did you mean `mock`"),
+        ("python:f", "names no function"),
+    ],
+)
+def test_a_name_that_is_none_is_a_usage_error(tmp_path: Path, spec: str, says: str) -> None:
+    """With what was meant, before anything is spent."""
+    with pytest.raises(UsageError) as refused:
+        make_target(spec, wiring(tmp_path))
+    assert says in f"{refused.value} {refused.value.hint}"
