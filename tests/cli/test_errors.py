@@ -318,7 +318,11 @@ def test_no_judge_named_and_none_found_is_exit_3(ready: Desk) -> None:
 def test_eval_without_a_rubric_says_what_is_missing(ready: Desk) -> None:
     """A document or a rubric alone is no suite."""
     refused(ready.run("eval", "note.md"), "--rubric")
-    refused(ready.run("eval", "rubric.yaml"), "is a rubric", "honestone eval ARTIFACT --rubric rubric.yaml")
+    refused(
+        ready.run("eval", "rubric.yaml"),
+        "is a honestone rubric, not a suite",
+        "honestone eval ARTIFACT --rubric rubric.yaml",
+    )
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ def test_a_question_has_no_place_for_what_a_judge_must_not_know() -> None:
     names = {field.name for noun in (Question, AskedCriterion, Item) for field in dataclasses.fields(noun)}
     assert names == {
         "artifact", "criteria", "input", "reference", "output", "workspace", "draw",
+            "case", "attempt",  # recorded answers are found by them; no prompt and no request holds them
         "id", "requirement", "items", "anchors", "check", "fix", "may_not_apply", "whole",
     }  # fmt: skip
 

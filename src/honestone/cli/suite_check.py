@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,9 @@ from honestone.core.errors import StoreError, UsageError
 from honestone.core.suite_lint import WHY, Shown, SuiteRemark, lint_results, lint_suite, lint_with_skill
 
 if TYPE_CHECKING:
+    from honestone.core.events import Event
     from honestone.core.skill import Skill
+    from honestone.core.suite import Suite
     from honestone.formats.source import SuiteSource
 
 SCHEMA = "honestone.findings/1"
@@ -27,12 +29,16 @@ MOST_RUNS = 20
 @click.command("check", short_help="Find what is wrong or weak in a suite.")
 @click.argument("path", type=shared.PATH)
 @click.option("--strict", is_flag=True, help="Findings exit 1; advice does not.")
-@click.option("--skill", type=shared.PATH, metavar="DIR", help="The skill it is for: its structure is looked at too.")
+@click.option(
+    "--skill", type=shared.PATH, metavar="DIR", help="The skill it is for: its structure is looked at too."
+)
 @click.option(
     "--with-run", "runs", multiple=True, metavar="RUN",
     help="A run or a saved report that shows which tasks are passed. [the suite's runs on record]",
 )  # fmt: skip
-@click.option("--run", "is_run", is_flag=True, help="Run the tasks once without any skill, to see which need none.")
+@click.option(
+    "--run", "is_run", is_flag=True, help="Run the tasks once without any skill, to see which need none."
+)
 @click.option("--target", default=None, metavar="TARGET", help="With --run: who does the tasks.")
 @click.option("--accept-loss", is_flag=True, help="Check the rest of a file that says what honestone cannot.")
 @shared.judging_options
@@ -114,7 +120,10 @@ class Checked:
         lines = [line for remark in self.findings for line in self._lines(remark, "")]
         lines += [line for remark in self.advice for line in self._lines(remark, "advice: ")]
         for one in self.structure:
-            lines += [f"{one['place']}: structure: {one['message']} [{one['rule']}]", f"  suggestion: {one['suggestion']}"]
+            lines += [
+                f"{one['place']}: structure: {one['message']} [{one['rule']}]",
+                f"  suggestion: {one['suggestion']}",
+            ]
         lines += [f"note: {note}" for note in self.notes]
         lines.append(self._summary())
         return "".join(f"{clean(line)}\n" for line in lines)
@@ -198,18 +207,21 @@ def _authors(path: Path) -> list[str]:
 # ---------------------------------------------------------------------------------------------------- what runs showed
 
 
+_PASSED = {"passed": True, "failed": False}
+
+
 def _shown(checked: Checked, names: tuple[str, ...]) -> list[Shown]:
     """How the tasks went in the runs named, else in those of this suite that are on record."""
     if names:
-        return [one for name in names for one in shown_in(_named(name))]
+        return [one for name in names for one in shown_in(_named(name), checked.source.suite)]
     try:
-        reports = list(_on_record(checked.path))
+        runs = list(_on_record(checked))
     except StoreError as error:
         checked.notes.append(f"the record was not looked at: {error}")
         return []
-    if reports:
-        checked.notes.append(f"{_count(len(reports), 'run')} of it on record looked at")
-    return [one for report in reports for one in shown_in(report)]
+    if runs:
+        checked.notes.append(f"looked at {_count(len(runs), 'run')} of it on record")
+    return [one for run in runs for one in run]
 
 
 def _named(name: str) -> dict[str, Any]:
@@ -220,42 +232,68 @@ def _named(name: str) -> dict[str, Any]:
         found = run_or_report(name, store)
     if found is None:
         raise UsageError(
-            f"`{name}` is neither a suite's run on record nor a saved report", hint="`honestone runs` lists runs"
+            f"`{name}` is neither a suite's run on record nor a saved report",
+            hint="`honestone runs` lists runs",
         )
     return found
 
 
-def _on_record(path: Path) -> Any:
-    """Reports of this suite's finished runs, newest first. Nothing is made where there is no store."""
+def _on_record(checked: Checked) -> Iterator[list[Shown]]:
+    """This suite's finished runs, newest first. Nothing is made where there is no store."""
     from honestone.cli.wiring import open_store_for, settings_here, store_folder
-    from honestone.report.suite_documents import suite_document
 
     settings = settings_here()
     if not store_folder(settings).is_dir():
         return
+    looked = 0
     with open_store_for(settings) as store:
-        looked = 0
         for info in store.runs():
-            if info.kind == "suite" and info.subject == str(path.resolve()) and info.finished:
-                yield suite_document(store.events(info.id), run=info.id)
+            if info.kind == "suite" and info.subject == str(checked.path.resolve()) and info.finished:
+                yield _recorded(store.events(info.id), checked.source.suite)
                 looked += 1
                 if looked == MOST_RUNS:
                     return
 
 
-def shown_in(report: Mapping[str, Any]) -> list[Shown]:
-    """How each task went on the sides that a report tells of. A stand-in's run shows nothing."""
+def _recorded(log: Sequence[Event], suite: Suite) -> list[Shown]:
+    """What a run showed about the tasks that still ask the same and are judged by the same rubric."""
+    from honestone.core.rubric import to_plain
+    from honestone.report.suite_documents import read_log, rubric_key
+
+    found = read_log(log)
+    if found.started.get("mock"):
+        return []
+    is_bare = bool(found.started.get("isolated")) and found.started["artifact"] is None
+    now = {case.id: (case.input, rubric_key(to_plain(case.rubric))) for case in suite.cases}
+    return [
+        Shown(case=case.id, passed=_PASSED.get(str(found.results[case.id].status)), is_bare=is_bare)
+        for case in found.cases
+        if now.get(case.id) == (case.input, found.plain[case.id]["rubric"])
+    ]
+
+
+def shown_in(report: Mapping[str, Any], suite: Suite) -> list[Shown]:
+    """How each task went on the sides that a report tells of, as far as it asked the same. A stand-in shows nothing."""
     if report.get("mock") or report.get("target") == "mock":
         return []
-    passed = {"passed": True, "failed": False}
-    is_bare = report.get("note") == "baseline" and report.get("artifact") is None
-    out = [Shown(case=case["id"], passed=passed.get(case["status"]), is_bare=is_bare) for case in report["cases"]]
-    if (report.get("baseline") or {}).get("name") == "without":
-        out += [Shown(case=one["task_id"], passed=one["passed"], is_bare=True) for one in report.get("baseline_results") or ()]
-    return out
+    asked = {case.id: case.input for case in suite.cases}
+    same = {case["id"] for case in report["cases"] if asked.get(case["id"]) == case["input"]}
+    out = [
+        Shown(case=case["id"], passed=_PASSED.get(case["status"]))
+        for case in report["cases"]
+        if case["id"] in same
+    ]
+    is_bare = (report.get("baseline") or {}).get("name") == "without"
+    return out + [
+        Shown(case=one["task_id"], passed=one["passed"], is_bare=is_bare)
+        for one in report.get("baseline_results") or ()
+        if one["task_id"] in same
+    ]
 
 
-def _run_bare(checked: Checked, judging: Any, target: str | None, *, accept_loss: bool, quiet: bool) -> list[Shown]:
+def _run_bare(
+    checked: Checked, judging: Any, target: str | None, *, accept_loss: bool, quiet: bool
+) -> list[Shown]:
     from honestone.cli.progress import Progress
     from honestone.cli.suite_choice import Choice
     from honestone.cli.suite_session import Subject, SuiteOptions, SuiteSession
@@ -265,7 +303,12 @@ def _run_bare(checked: Checked, judging: Any, target: str | None, *, accept_loss
     )
     with Progress(quiet=quiet) as progress:
         report = SuiteSession(checked.path, judging, options, progress).report()
-    undecided = [case["id"] for case in report["cases"] if case["status"] not in ("passed", "failed", "skipped")]
+    undecided = [
+        case["id"] for case in report["cases"] if case["status"] not in ("passed", "failed", "skipped")
+    ]
     if undecided:
         checked.notes.append(f"could not be told: {', '.join(undecided)}")
-    return [Shown(case=one.case, passed=one.passed, is_bare=True) for one in shown_in(report)]
+    return [
+        Shown(case=one.case, passed=one.passed, is_bare=True)
+        for one in shown_in(report, checked.source.suite)
+    ]

@@ -32,7 +32,7 @@ from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.comparison import BASELINE_GATES
 from honestone.core.contract import Contract, digest_json, suite_contract
-from honestone.core.errors import Interrupted, UsageError
+from honestone.core.errors import FileError, Interrupted, UsageError
 from honestone.core.events import Event
 from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Scorer
@@ -41,8 +41,9 @@ from honestone.core.suite import AttemptRule, Case, case_document, case_to_plain
 from honestone.engine.judging import Bench
 from honestone.engine.meter import Meter
 from honestone.formats.source import SuiteSource
-from honestone.report.suite_documents import rubric_key, suite_document
+from honestone.report.suite_documents import rubric_key, suite_document, suite_verdict
 from honestone.system.files import load_artifact, printable
+from honestone.system.workspace import require_workspace
 
 if TYPE_CHECKING:
     from honestone.cli.skill_session import BaselineCache
@@ -259,16 +260,20 @@ class SuiteSession:
         return digest_json({**case_document(case, workspace=self._workspace_digest(case)), "checks": checks})
 
     def _workspace_digest(self, case: Case) -> str | None:
-        if case.workspace is None or case.workspace.copy is None:
+        """Of the files that a case's workspace copies. Raises FileError with the case's place when they are not there."""
+        if case.workspace is None:
             return None
-        folder = self.source.base / case.workspace.copy
-        if not folder.is_dir():
-            raise UsageError(
-                f"the workspace of case `{case.id}` copies `{case.workspace.copy}`, but there is no such folder",
-                place=self.source.places.get(case.id),
-                hint="paths are meant from the suite's own folder",
-            )
-        return load_artifact(folder, max_bytes=self._max_bytes).version.digest
+        try:
+            require_workspace(case.workspace, self.source.base)
+            if case.workspace.copy is None:
+                return None
+            return load_artifact(
+                self.source.base / case.workspace.copy, max_bytes=self._max_bytes
+            ).version.digest
+        except FileError as error:
+            raise FileError(
+                f"case `{case.id}`: {error.message}", place=self.source.places.get(case.id), hint=error.hint
+            ) from None
 
     # --------------------------------------------------------------------------------------------------- running
 
@@ -388,7 +393,7 @@ class SuiteSession:
         if completed is not None:
             fields = completed(suite_document(store.events(run), run=run))
             store.append(run, {"type": events.COMPARED, "fields": fields})
-        verdict = suite_document(store.events(run), run=run)["verdict"]
+        verdict = suite_verdict(store.events(run))
         finished = {"type": events.FINISHED, "result": verdict, "reason": "", "seconds": round(seconds, 3)}
         store.finish_run(run, verdict, finished)
         return suite_document(store.events(run), run=run)

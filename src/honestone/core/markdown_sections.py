@@ -32,10 +32,13 @@ class NoSuchSection(ValueError):
 def sections(text: str) -> list[Section]:
     """Every section. One ends where the next of its own or a higher level begins."""
     found = list(_headings(text))
-    return [
-        Section(level, title, start, next((s for lev, _, s in found[at + 1 :] if lev <= level), len(text)))
-        for at, (level, title, start) in enumerate(found)
-    ]
+    ends = [len(text)] * len(found)
+    still_open: list[int] = []
+    for at, (level, _, start) in enumerate(found):
+        while still_open and found[still_open[-1]][0] >= level:
+            ends[still_open.pop()] = start
+        still_open.append(at)
+    return [Section(*heading, end) for heading, end in zip(found, ends, strict=True)]
 
 
 def _headings(text: str) -> Iterator[tuple[int, str, int]]:

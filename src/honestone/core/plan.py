@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -259,6 +260,9 @@ def _markdown_plan(path: str, old: Version, new: Version) -> Plan | None:
     return None
 
 
+_TRIED = 8
+
+
 def _guesses(path: str, before: str, after: str) -> list[Plan]:
     """The actions that this edit could be; each is tried."""
     old, new = markdown_sections.sections(before), markdown_sections.sections(after)
@@ -280,7 +284,7 @@ def _guesses(path: str, before: str, after: str) -> list[Plan]:
             for one, two in zip(old, new, strict=True)
             if before[one.start : one.end] != after[two.start : two.end]
         ]
-        for one, two in reversed(changed):  # innermost first: a section holds those below it
+        for one, two in reversed(changed[-_TRIED:]):  # innermost first: a section holds those below it
             heading = f"{'#' * one.level} {one.title}"
             lines = _content(after[two.start : two.end])
             found.append(ReplaceSection(target=path, heading=heading, lines=lines))
@@ -436,9 +440,8 @@ def _names(plain: Mapping[str, Any]) -> tuple[str, ...]:
     names = plain.get("delete", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise PlanError(Refusal.ERROR, "the plan's `delete` is no list of paths")
-    doubled = sorted({name for name in names if names.count(name) > 1} | (set(names) & {
-        one["path"] for one in plain.get("files", []) if isinstance(one, Mapping) and isinstance(one.get("path"), str)
-    }))  # fmt: skip
+    written = {one["path"] for one in plain.get("files", []) if isinstance(one, Mapping) and "path" in one}
+    doubled = [name for name, times in Counter(names).items() if times > 1 or name in written]
     if doubled:
         raise PlanError(Refusal.ERROR, f"the plan names `{doubled[0]}` twice")
     return tuple(names)

@@ -79,9 +79,14 @@ def rate_interval(results: Sequence[TaskResult]) -> tuple[Fraction, Fraction]:
 def broken_suite(baseline: Sequence[TaskResult]) -> str | None:
     """Why a baseline that is a version of the skill shows that the suite is broken; None when it does not for certain."""
     high = rate_interval(baseline)[1]
-    if high >= BROKEN_BELOW:
-        return None
-    return f"baseline pass rate {float(high):.3g} < 0.2: fix the suite first"
+    return None if high >= BROKEN_BELOW else _broken(high, high, is_without=False)
+
+
+def _broken(high: Fraction, then_high: Fraction, is_without: bool) -> str:
+    if not is_without:
+        return f"baseline pass rate {float(then_high):.3g} < 0.2: fix the suite first"
+    rates = f"{float(high):.3g} with the skill and {float(then_high):.3g} without"
+    return f"pass rate {rates}, both < 0.2: fix the suite first"
 
 
 def judge_skill(
@@ -102,22 +107,37 @@ def judge_skill(
         "interval": None if interval is None else (float(interval[0]), float(interval[1])),
     }
     (low, high), (then_low, then_high) = rate_interval(candidate), rate_interval(baseline)
-    if is_without and high < BROKEN_BELOW and then_high < BROKEN_BELOW:
-        why = f"pass rate {float(high):.3g} with the skill and {float(then_high):.3g} without, both < 0.2: fix the suite first"
-        return SkillResult(verdict=SkillVerdict.ERROR, reason=why, **figures)
-    if not is_without and (broken := broken_suite(baseline)) is not None:
-        return SkillResult(verdict=SkillVerdict.ERROR, reason=broken, **figures)
-    may_be_broken = (
-        then_low < BROKEN_BELOW and (not is_without or low < BROKEN_BELOW) and then_low != then_high
-    )
-    if high < then_low:
+    # Each side may end anywhere between its ends, whatever the other does: the corners decide for all completions.
+    if then_high < BROKEN_BELOW and (not is_without or high < BROKEN_BELOW):
+        return SkillResult(verdict=SkillVerdict.ERROR, reason=_broken(high, then_high, is_without), **figures)
+    may_be_broken = then_low < BROKEN_BELOW and (not is_without or low < BROKEN_BELOW)
+    worst, best = low >= then_high, high >= then_low
+    noise = False
+    if require_improvement:
+        worst = worst and _is_above_noise(candidate, baseline, open_one=False)
+        noise = not _is_above_noise(candidate, baseline, open_one=True)
+    if not may_be_broken and worst:
+        return SkillResult(verdict=SkillVerdict.PASS, **figures)
+    if not may_be_broken and not best:
         return SkillResult(verdict=SkillVerdict.FAIL, reason=_fell(low, high, then_low, then_high), **figures)
-    if low < then_high or may_be_broken or (require_improvement and interval is None):
-        return SkillResult(verdict=SkillVerdict.ERROR, reason=_open(candidate, baseline), **figures)
-    if require_improvement and (interval is None or interval[0] <= 0):
+    if not may_be_broken and noise:
         why = "the improvement is not above the noise: the interval's lower end is not above 0"
         return SkillResult(verdict=SkillVerdict.FAIL, reason=why, **figures)
-    return SkillResult(verdict=SkillVerdict.PASS, **figures)
+    return SkillResult(verdict=SkillVerdict.ERROR, reason=_open(candidate, baseline), **figures)
+
+
+def _is_above_noise(
+    candidate: Sequence[TaskResult], baseline: Sequence[TaskResult], *, open_one: bool
+) -> bool:
+    """Whether the interval's lower end is above 0 when every open task ends well for the candidate (`open_one`), or badly.
+
+    The lower end never falls when one task ends better: the same draws are taken whatever the differences are.
+    """
+    now = {r.task_id: open_one if r.passed is None else r.passed for r in candidate}
+    then = {r.task_id: not open_one if r.passed is None else r.passed for r in baseline}
+    if now.keys() != then.keys() or not now:
+        return False
+    return bootstrap([Fraction(int(now[id]) - int(then[id])) for id in now])[0] > 0
 
 
 def _interval(

@@ -16,7 +16,7 @@ from honestone.core.rubric import Check, Criterion
 from honestone.core.suite import Case, Split, Suite
 
 WHY: Final = {
-    "common-words": "nearly any answer holds such words, so the task is passed whatever was done",
+    "common-words": "nearly any answer holds words, so the task is passed whatever was done",
     "answer-in-prompt": "an answer that only repeats the task passes it",
     "only-presence": "the task asks for something to be absent, and nothing looks whether it is",
     "silence-passes": "an empty answer holds nothing that it must not, so doing nothing passes",
@@ -112,12 +112,12 @@ def _asked_words(case: Case) -> Iterator[Wanted]:
 
 
 # fmt: off
-_COMMON: Final = frozenset(
-    """a an and any are as at be been but by can could did do does for from good had has have he here how i if in into
-    is it its just like made make may me more most must my new no not now of ok okay on one only or other our out over
+_COMMON: Final = frozenset(  # words, for reading
+    """a an and any are as at be been but by can could did do does for from had has have he here how i if in into
+    is it its just may me more most must my no not now of ok okay on one or other our out over
     see she should so some such sure than thank that the their them then there these they this those to too up us use
-    used using very was we well were what when where which who why will with would yes you your answer following result
-    的 了 是 在 和 有 我 不 这 个 们 一 에 은 는 이 가 을 를 의 です ます する の に は を が と""".split()
+    very was we well were what when where which who why will with would yes you your
+    的 了 是 在 和 有 我 不 这 个 们 一 에 은 는 이 가 을 를 의 です ます する の に は を が と""".split()  # noqa: SIM905
 )
 # fmt: on
 
@@ -125,7 +125,7 @@ _COMMON: Final = frozenset(
 def is_common(word: str, *, ignores_case: bool = True) -> bool:
     """Whether nearly any text holds it. It is looked for inside of words, so two letters are too few to mean anything;
     an abbreviation whose case counts (`AI`) is not meant."""
-    bare = word.strip().strip(".,;:!?\"'").casefold()
+    bare = word.strip().strip(".,;:!?").casefold()
     if not bare:
         return True
     if not ignores_case and word.strip().isupper() and len(bare) > 1:
@@ -149,10 +149,10 @@ def common_words(suite: Suite) -> Iterator[SuiteRemark]:
 
 
 def answer_in_prompt(suite: Suite) -> Iterator[SuiteRemark]:
-    """Every keyword that the case asks for: where only some stand in the prompt, an echo does not pass."""
+    """Cases that an echo passes: where a judge or another check decides too, or a word is missing, it does not."""
     for case in suite.cases:
         groups = list(_asked_words(case))
-        if groups and all(_holds(wanted, case.input) for wanted in groups):
+        if groups and all(_holds(wanted, case.input) for wanted in groups) and _words_alone(case):
             words = tuple(word for wanted in groups for word in wanted.words)
             if len(groups) == 1 and groups[0].is_any:
                 words = tuple(word for word in words if _holds(Wanted(words=(word,)), case.input))
@@ -162,6 +162,14 @@ def answer_in_prompt(suite: Suite) -> Iterator[SuiteRemark]:
                 message=f"the expected {stand} in the prompt itself: {_listed(words)}",
                 suggestion="take it out of the prompt, or expect what only a right answer holds",
             )  # fmt: skip
+
+
+def _words_alone(case: Case) -> bool:
+    """Whether words that must be there decide it, and nothing else."""
+    leaves = [
+        criterion for criterion, _ in case.rubric.walk() if criterion.items and criterion.weight != ZERO
+    ]
+    return all(keywords(criterion) is not None for criterion in leaves)
 
 
 def _holds(wanted: Wanted, text: str) -> bool:
@@ -338,21 +346,25 @@ def lint_results(suite: Suite, shown: Sequence[Shown]) -> list[SuiteRemark]:
             by_case[one.case].append(one)
     out = []
     for case in suite.cases:
-        bare = [one for one in by_case[case.id] if one.is_bare] if case.id in by_case else []
-        every = by_case[case.id] if case.id in by_case else []
+        every = by_case.get(case.id, [])
+        bare = [one for one in every if one.is_bare]
         if bare and all(one.passed for one in bare):
             out.append(
                 SuiteRemark(
-                    rule="no-signal", case=case.id, message=f"without the skill it was passed, {_times(len(bare))}",
+                    rule="no-signal",
+                    case=case.id,
+                    message=f"without the skill it was passed, {_times(len(bare))}",
                     suggestion="ask for what only the skill knows, or leave the task out",
-                )  # fmt: skip
+                )
             )
         elif every and not any(one.passed for one in every):
             out.append(
                 SuiteRemark(
-                    rule="never-passed", case=case.id, message=f"nobody passed it, {_times(len(every))}",
+                    rule="never-passed",
+                    case=case.id,
+                    message=f"nobody passed it, {_times(len(every))}",
                     suggestion="read an answer: is the judge wrong, or does the skill not teach it?",
-                )  # fmt: skip
+                )
             )
     return out
 
@@ -372,25 +384,34 @@ def lint_with_skill(
     if suite.skill_id is not None and suite.skill_id != skill:
         out.append(
             SuiteRemark(
-                rule="other-skill", is_advice=True, message=f"the suite is for `{suite.skill_id}`, the skill is `{skill}`",
+                rule="other-skill",
+                is_advice=True,
+                message=f"the suite is for `{suite.skill_id}`, the skill is `{skill}`",
                 suggestion="name the skill that it is for in `skill_id`",
-            )  # fmt: skip
+            )
         )
-    named = re.compile(rf"(?<![\w-]){re.escape(skill)}\s+skill\b|\bskill\s+[`'\"]?{re.escape(skill)}(?![\w-])", re.I)
+    named = re.compile(
+        rf"(?<![\w-]){re.escape(skill)}\s+skill\b|\bskill\s+[`'\"]?{re.escape(skill)}(?![\w-])", re.I
+    )
     out += [
         SuiteRemark(
-            rule="prompt-names-skill", case=case.id, is_advice=True, message=f"its prompt names the skill `{skill}`",
+            rule="prompt-names-skill",
+            case=case.id,
+            is_advice=True,
+            message=f"its prompt names the skill `{skill}`",
             suggestion="ask as somebody would who has never heard of the skill",
-        )  # fmt: skip
+        )
         for case in suite.cases
         if named.search(case.input)
     ]
     if len(set(suite_authors) | set(skill_authors)) == 1 and suite_authors and skill_authors:
         out.append(
             SuiteRemark(
-                rule="one-author", is_advice=True, message="one person wrote the suite and the skill",
+                rule="one-author",
+                is_advice=True,
+                message="one person wrote the suite and the skill",
                 suggestion="let somebody else read the tasks, or take them from real transcripts (`suite new --from-transcripts`)",
-            )  # fmt: skip
+            )
         )
     return out
 

@@ -86,7 +86,7 @@ class Bench:
         if question is not None and self._checks and self._gate_only is None:
             asking = asyncio.create_task(self.panel.consult(question))
         try:
-            checks = [await self.check(artifact, output)] if self._checks else []
+            checks = [await self.check(artifact, output, input, reference)] if self._checks else []
             if question is None:
                 consulted = []
             else:
@@ -113,9 +113,17 @@ class Bench:
             found += await self.panel.consult(question, [seats.pop(0)])
         return [*found, *(_spared(seat) for seat in seats)]
 
-    async def check(self, artifact: Artifact, output: Output | None = None) -> Ballot:
+    async def check(
+        self,
+        artifact: Artifact,
+        output: Output | None = None,
+        input: str | None = None,
+        reference: str | None = None,
+    ) -> Ballot:
         """What code says."""
-        findings = await self.checker.run([check for _, check in self._checks], artifact.version, output)
+        findings = await self.checker.run(
+            [check for _, check in self._checks], artifact.version, output, input=input, reference=reference
+        )
         return check_ballot(self._checks, findings)
 
 

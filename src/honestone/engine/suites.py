@@ -20,6 +20,7 @@ from honestone.core.attempts import (
     target_failed,
 )
 from honestone.core.ballot import ballot_from_plain, ballot_to_plain
+from honestone.core.errors import FileError
 from honestone.core.events import Event
 from honestone.core.scorecard import Scorer
 from honestone.core.skill import Skill
@@ -77,6 +78,7 @@ class SuiteRun:
     _done: dict[tuple[str, int], _Done] = field(default_factory=dict)
     _attempts: dict[str, list[Attempt]] = field(default_factory=dict)
     _results: dict[str, CaseResult] = field(default_factory=dict)
+    _bad: int = 0
 
     async def all(self) -> dict[str, CaseResult]:
         """Every case's result by id, in the order given. Each attempt is on record before the next step."""
@@ -133,7 +135,7 @@ class SuiteRun:
 
     def _skip(self, case: Case, reason: str) -> None:
         if case.id not in self._results:
-            self._results[case.id] = skipped(reason)
+            self._end(case, skipped(reason))
             self.store.append(self.run, {"type": events.PASSED_BY, "case": case.id, "reason": reason})
             self._report()
 
@@ -142,9 +144,13 @@ class SuiteRun:
         made.append(attempt)
         is_over = len(made) == case.attempts or (case.stops_at_pass and attempt.status is Status.PASSED)
         if is_over and case.id not in self._results:
-            self._results[case.id] = result_of(sorted(made, key=lambda a: a.number), case)
+            self._end(case, result_of(sorted(made, key=lambda a: a.number), case))
             del self._attempts[case.id]
         self._report()
+
+    def _end(self, case: Case, result: CaseResult) -> None:
+        self._results[case.id] = result
+        self._bad += result.status not in (Status.PASSED, Status.SKIPPED)
 
     async def _attempt(self, case: Case, number: int, known: _Done) -> Attempt:
         judging = self.judging(case)
@@ -175,8 +181,7 @@ class SuiteRun:
         self.meter.spent.add(output.usage)
         if place.folder is None:
             return output
-        files = place.folder.left() if case.rubric.has_checks else None
-        return replace(output, diff=place.folder.diff(), files=files, folder=str(place.path))
+        return await asyncio.to_thread(_with_changes, output, place.folder, case.rubric.has_checks)
 
     def _keep(self, case: Case, number: int, output: Output) -> None:
         """On record before it is judged: a target's run may have cost an hour."""
@@ -222,19 +227,26 @@ class SuiteRun:
 
     def _report(self) -> None:
         done = len(self._results)
-        bad = sum(
-            1 for result in self._results.values() if result.status not in (Status.PASSED, Status.SKIPPED)
-        )
         spent = self.meter.spent
         words = ["running"]
-        if bad:
-            words.append(f"{bad} not passing")
+        if self._bad:
+            words.append(f"{self._bad} not passing")
         if spent.usd:
             words.append(f"${spent.usd:.2f}")
         if 0 < done < len(self.cases):
             left = (self.meter.seconds - self.meter.seconds_before) / done * (len(self.cases) - done)
             words.append(f"{left / 60:.0f} min left" if left >= 90 else f"{left:.0f} s left")
         self.observer.progress(done, len(self.cases), ", ".join(words))
+
+
+def _with_changes(output: Output, folder: Folder, needs_files: bool) -> Output:
+    """An output with what the target changed in its workspace, and the workspace itself where checks look at it."""
+    try:
+        files = folder.left() if needs_files else None
+        return replace(output, diff=folder.diff(), files=files, folder=str(folder.path))
+    except OSError as error:
+        why = error.strerror or str(error)
+        return replace(output, text="", error=output.error or f"its workspace cannot be read back: {why}")
 
 
 def _runs_of(case: Case) -> list[tuple[Case, Sequence[int]]]:
@@ -262,8 +274,9 @@ class _InFolder:
         if case.workspace is not None:
             try:
                 self.folder = await asyncio.to_thread(make_folder, case.workspace, self._run.base)
-            except OSError as error:
-                self.wrong = f"the workspace cannot be made: {error.strerror or error}"
+            except (OSError, FileError) as error:
+                why = error.message if isinstance(error, FileError) else error.strerror or str(error)
+                self.wrong = f"the workspace cannot be made: {why}"
                 return self
         for line in case.setup:
             why = await run_command(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError, UsageError
+from honestone.formats.fields import near
 from honestone.formats.foreign.base import Document, Reader
 from honestone.formats.rubric_file import RubricSource
 from honestone.formats.source import ForeignRubric, SuiteSource
@@ -61,13 +62,13 @@ def _unknown(document: Document) -> UsageError:
             return error
     else:
         place = f"{document.name}:1:1"
-    near = max(readers(), key=lambda reader: len(document.keys & set(reader.looks_like)), default=None)
+    like = max(readers(), key=lambda reader: len(document.keys & set(reader.looks_like)), default=None)
     ours = {"a honestone rubric": {"rubric", "title", "threshold", "floor", "criteria"},
             "a honestone suite": {"suite", "title", "cases", "target", "rubric", "artifact"}}  # fmt: skip
     likeness = {name: len(document.keys & known) for name, known in ours.items()}
     closest = max(likeness, key=lambda name: likeness[name])
-    if near is not None and len(document.keys & set(near.looks_like)) > likeness[closest]:
-        what, shared = near.title, document.keys & set(near.looks_like)
+    if like is not None and len(document.keys & set(like.looks_like)) > likeness[closest]:
+        what, shared = like.title, document.keys & set(like.looks_like)
     else:
         what, shared = closest, document.keys & ours[closest]
     found = f"it looks closest to {what} (it has {', '.join(f'`{key}`' for key in sorted(shared))})" if shared else (
@@ -84,6 +85,11 @@ def read_any_suite(path: Path) -> SuiteSource:
     Raises FileError, or UsageError and its kinds with places.
     """
     document = Document.of(path)
+    if _is_prose(document):
+        raise UsageError(
+            f"`{path}` is a text, not a suite", place=f"{path}:1:1",
+            hint=f"say what it shall be judged by: honestone eval {path} --rubric RUBRIC",
+        )  # fmt: skip
     found = recognise(document)
     if found == "suite":
         from honestone.formats.suite_file import read_suite
@@ -107,6 +113,8 @@ def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
     document = Document.of(path)
     if _is_prose(document):
         return read_rubric(path)  # its errors say what a document is for
+    if _is_nearly_ours(document):
+        return read_rubric(path)  # its errors say which key was meant
     found = recognise(document)
     if found == "rubric":
         return read_rubric(path)
@@ -116,6 +124,16 @@ def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
         return source
     what = found.title if isinstance(found, Reader) else "a honestone suite"
     raise UsageError(f"`{path}` is {what}, not a rubric", place=f"{path}:1:1", hint=f"honestone eval {path}")
+
+
+def _is_nearly_ours(document: Document) -> bool:
+    """A rubric of ours whose list of criteria is misspelt or missing."""
+    keys = document.keys
+    if document.is_lines or "criteria" in keys or "cases" in keys or "suite" in keys:
+        return False
+    return "rubric" in keys or (
+        bool(keys & {"threshold", "floor"}) and any(near(key, ["criteria"]) for key in keys)
+    )
 
 
 def _is_prose(document: Document) -> bool:
