@@ -56,9 +56,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 @pytest.fixture
-def honestone(request: pytest.FixtureRequest) -> Iterator[Honestone]:
+def honestone(request: pytest.FixtureRequest) -> Honestone:
     """Holds outputs against rubrics."""
-    yield Honestone(request.path.parent, request.config.getini("honestone_judges"))
+    return Honestone(request.path.parent, request.config.getini("honestone_judges"))
 
 
 class Honestone:

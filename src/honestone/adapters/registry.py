@@ -12,7 +12,7 @@ it is called with (REST, Wiring) and returns what the port asks for.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import entry_points
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from honestone.core.errors import SettingsError
 from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
-from honestone.ports import CallFailed, Judge, Model, Target, Worker
+from honestone.ports import CallFailed, Completion, Judge, Model, Prompt, Target, Worker
 
 if TYPE_CHECKING:
     from honestone.core.suite import Case
@@ -45,7 +45,8 @@ TARGET_TIMEOUT = 300.0
 class Wiring:
     """What every factory may need. `artifact` is the resolved path of what is improved; `person` gives whoever sits at
     the terminal (a `judges.human.Person`), where there is one. `cases` are those of the suite that a target is for, in
-    `suite_folder`; `target_output` says whether its output is JSON."""
+    `suite_folder`; `target_output` says whether its output is JSON. `hidden` are paths in a folder artifact that a worker
+    is not shown; `ask` makes calls to a worker's model with retries around them."""
 
     cwd: Path
     settings: Settings
@@ -60,6 +61,8 @@ class Wiring:
     artifact: Path | None = None
     rubric_folder: Path | None = None
     fixes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    ask: Callable[[Model], Callable[[Prompt], Awaitable[Completion]]] | None = None
     person: Callable[[], Any] | None = None
 
 
@@ -353,7 +356,10 @@ def _model_worker(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) ->
             return make_cli_worker(provider, **_cli(known), timeout=seconds, id=spec)
         from honestone.adapters.workers.model_edit import ModelEditWorker
 
-        return ModelEditWorker(spec, _model(spec, entry, wiring, seconds))
+        model = _model(spec, entry, wiring, seconds)
+        return ModelEditWorker(
+            spec, model, hidden=wiring.hidden, ask=None if wiring.ask is None else wiring.ask(model)
+        )
     except CallFailed as failed:
         raise SettingsError(
             f"the worker `{spec}` is not there: {failed.reason}", hint="`honestone doctor` says how to get it"

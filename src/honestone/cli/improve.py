@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from honestone.cli.wiring import (
     choose_judges,
     contract_for,
     limit,
+    load_rubric,
     make_checker,
     make_panel,
     make_seats,
@@ -30,7 +31,6 @@ from honestone.cli.wiring import (
     preflight_checks,
     refuse_too_big,
     settings_here,
-    with_bars,
 )
 from honestone.core import events
 from honestone.core.artifact import Artifact, Entry, Version
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from honestone.adapters.registry import Wiring
     from honestone.engine.panel import Seat
     from honestone.formats.settings import Settings
+    from honestone.ports import Completion, Model, Prompt
 
 
 @click.command("improve", short_help="Improve an artifact until it passes.")
@@ -137,6 +138,24 @@ def improve(
         return job.run("json" if as_json else form)
 
 
+def _inside(artifact: Path, excluded: Collection[Path]) -> tuple[str, ...]:
+    """The names within a folder artifact of what is no part of it: a worker's model is not shown its rubric."""
+    root = artifact.resolve()
+    return tuple(
+        path.relative_to(root).as_posix() for path in excluded if root.is_dir() and path.is_relative_to(root)
+    )
+
+
+def retried(model: Model) -> Callable[[Prompt], Awaitable[Completion]]:
+    """Calls to a worker's model, tried again while that is worth it."""
+    from honestone.engine.retrying import with_retries
+
+    async def ask(prompt: Prompt) -> Completion:
+        return await with_retries(lambda: model.complete(prompt))
+
+    return ask
+
+
 class _Job:
     """One `improve` command: everything is read and checked before the first call."""
 
@@ -159,15 +178,15 @@ class _Job:
     ) -> None:
         from honestone.adapters.registry import WORKER_TIMEOUT, make_worker
         from honestone.engine.improve import require_apart
-        from honestone.formats.rubric_file import read_rubric
         from honestone.system.files import load_artifact
 
         self._judging = judging
         self._progress = progress
         self._settings = settings_here()
         self._policy = POLICIES[policy]
-        source = read_rubric(rubric_path)
-        rubric = with_bars(source.rubric, threshold=judging.threshold, floor=judging.floor)
+        rubric = load_rubric(
+            rubric_path, threshold=judging.threshold, floor=judging.floor, note=progress.note
+        )  # fmt: skip
         self._scorer = Scorer(rubric, judging.rule)
         size = max_bytes(judging, self._settings)
         self._checker = make_checker(rubric, rubric_path, judging, [artifact])
@@ -180,7 +199,8 @@ class _Job:
         preflight_checks(rubric, self._checker, self._loaded.version)
         wiring = make_wiring(
             judging, self._settings, worker_timeout=worker_timeout or WORKER_TIMEOUT, artifact=artifact.resolve(),
-            rubric_folder=rubric_path.parent.resolve(), fixes=_fixes(rubric),
+            rubric_folder=rubric_path.parent.resolve(), fixes=_fixes(rubric), ask=retried,
+            hidden=_inside(artifact, exclude),
         )  # fmt: skip
         self._worker = make_worker(worker_name or _default_worker(rubric), wiring)
         own = self._self_seat(worker_name or "", wiring) if self_judge else None

@@ -13,6 +13,7 @@ from honestone.cli import options as shared
 from honestone.cli.printing import FORMATS, exit_code_of, overall_outcome, render_scorecards, write
 from honestone.cli.wiring import load_rubric, open_store_for, settings_here, with_bars
 from honestone.core.contract import digest_json
+from honestone.core.errors import UsageError
 from honestone.core.rubric import Rubric, from_plain, to_plain
 from honestone.system.files import printable
 
@@ -44,6 +45,10 @@ def rescore(
     """
     with open_store_for(settings_here(), readonly=True) as store:
         info = store.find_run(run)
+        if info.kind == "suite":
+            return _rescore_suite(
+                store, info, rubric_path, threshold, floor, combine, "json" if as_json else form
+            )
         started = next(store.iter_events(info.id))
         rubric = from_plain(started["rubric"]) if rubric_path is None else load_rubric(rubric_path)
         rubric = with_bars(rubric, threshold=threshold, floor=floor)
@@ -58,6 +63,41 @@ def rescore(
     print(f"  contract then  {info.contract}\n  contract now   {contract}", file=sys.stderr)
     write(render_scorecards(documents, "json" if as_json else form))
     return exit_code_of(overall_outcome(document["verdict"] for document in documents))
+
+
+def _rescore_suite(
+    store: Any,
+    info: Any,
+    rubric_path: Path | None,
+    threshold: float | None,
+    floor: float | None,
+    combine: str | None,
+    form: str,
+) -> int:
+    """A suite's run under other bars or another rule. Its rubrics are its cases' own."""
+    from honestone.cli.suite_printing import print_suite
+    from honestone.report.suite_documents import suite_document
+
+    if rubric_path is not None:
+        raise UsageError(
+            f"run {info.id} is a suite's, and its cases have rubrics of their own",
+            hint="rescore it with --threshold, --floor or --combine; run it again under other rubrics",
+        )
+    log = store.events(info.id)
+    shared = {**log[0]["contract"], "rule": combine or log[0]["rule"]}
+    shared["options"] = {**shared["options"], **({"threshold": threshold} if threshold is not None else {}),
+                         **({"floor": floor} if floor is not None else {})}  # fmt: skip
+    contract = digest_json(shared)
+    document = suite_document(
+        log, run=info.id, rule=combine or log[0]["rule"], bars=lambda rubric: with_bars(rubric, threshold=threshold, floor=floor)
+    )  # fmt: skip
+    document["rescored_from"] = {"run": info.id, "contract": info.contract}
+    document["contract"] = contract
+    document["usage"] = {**document["usage"], "judge_calls": 0, "target_calls": 0}
+    print(f"rescored run {info.id}, no call made", file=sys.stderr)
+    print(f"  contract then  {info.contract}\n  contract now   {contract}", file=sys.stderr)
+    print_suite(document, form)
+    return exit_code_of(document["verdict"])
 
 
 def _new_contract(started: dict[str, Any], rubric: Rubric, combine: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,12 +22,20 @@ if TYPE_CHECKING:
 BASELINE_LIFE = timedelta(days=7)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A baseline that was run: every task decided, and the run it can be recomputed from, where that is known."""
+
+    results: tuple[TaskResult, ...]
+    run: str | None = None
+
+
 class BaselineCache(Protocol):
     """Where baselines are remembered, by what decides their results and never by a path."""
 
-    def find(self, key: str) -> list[TaskResult] | None: ...
+    def find(self, key: str) -> Known | None: ...
 
-    def keep(self, key: str, results: Sequence[TaskResult]) -> None: ...
+    def keep(self, key: str, known: Known) -> None: ...
 
 
 class RunsAsCache:
@@ -35,7 +44,7 @@ class RunsAsCache:
     def __init__(self, store: Any) -> None:
         self._store = store
 
-    def find(self, key: str) -> list[TaskResult] | None:
+    def find(self, key: str) -> Known | None:
         oldest = (datetime.now(UTC) - BASELINE_LIFE).isoformat()
         for info in self._store.runs():
             if info.started < oldest:
@@ -43,48 +52,66 @@ class RunsAsCache:
             if info.kind == "suite" and info.identity == key and info.finished is not None:
                 results = task_results(suite_document(self._store.events(info.id), run=info.id))
                 if results and all(result.passed is not None for result in results):
-                    return results
+                    return Known(results=tuple(results), run=info.id)
         return None
 
-    def keep(self, key: str, results: Sequence[TaskResult]) -> None:
+    def keep(self, key: str, known: Known) -> None:
         """Nothing to do: the run is in the store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """The baseline's side of a comparison, run now or earlier. `usage` is what it cost this time."""
+
+    results: Sequence[TaskResult]
+    run: str | None = None
+    is_cached: bool = False
+    usage: Mapping[str, Any] = field(default_factory=dict)
 
 
 def skill_report(
     session: SuiteSession, store: Any, chosen: Sequence[Case], baseline: Baseline | None
 ) -> dict[str, Any]:
     """The candidate's report, with the baseline's results beside its own where there is a baseline."""
-    cache = session.options.cache or RunsAsCache(store)
     if baseline is None:
         say_runs(session, chosen, sides=1, cached=0)
-        return session.run_side(store, session.subject, chosen, _alone)
-    before, cached = _baseline(session, store, chosen, baseline, cache)
-
-    def completed(document: dict[str, Any]) -> dict[str, Any]:
-        return compared(session, document, before, baseline, cached=cached)
-
-    broken = None if baseline.is_without else broken_suite(before)
+        return session.run_side(
+            store, session.subject, chosen, lambda report: _alone(session, report, chosen)
+        )
+    before = _before(session, store, chosen, baseline)
+    broken = None if baseline.is_without else broken_suite(before.results)
     if broken is not None:
-        return session.run_nothing(store, session.subject, chosen, broken, completed)
-    return session.run_side(store, session.subject, chosen, completed)
+        return session.run_nothing(
+            store, session.subject, chosen, broken, lambda report: compared(session, report, [], before, baseline)
+        )  # fmt: skip
+    return session.run_side(
+        store, session.subject, chosen,
+        lambda report: compared(session, report, results_of(chosen, report), before, baseline),
+    )  # fmt: skip
 
 
-def _baseline(
-    session: SuiteSession, store: Any, chosen: Sequence[Case], baseline: Baseline, cache: BaselineCache
-) -> tuple[list[TaskResult], bool]:
+def _before(session: SuiteSession, store: Any, chosen: Sequence[Case], baseline: Baseline) -> Before:
     if baseline.report is not None:
         say_runs(session, chosen, sides=1, cached=0)
-        return task_results(baseline.report), False
+        return Before(results=task_results(baseline.report), run=baseline.report.get("run"))
     assert baseline.subject is not None
+    cache = session.options.cache or RunsAsCache(store)
     key = session.identity(baseline.subject, chosen)
     known = None if session.judging.fresh else cache.find(key)
-    say_runs(session, chosen, sides=2, cached=0 if known is None else len(known))
+    if known is not None and _ids(known.results) != {case.id for case in chosen if case.skip is None}:
+        known = None
+    say_runs(session, chosen, sides=2, cached=0 if known is None else len(known.results))
     if known is not None:
-        return known, True
-    results = task_results(session.run_side(store, baseline.subject, chosen))
-    if all(result.passed is not None for result in results):
-        cache.keep(key, results)
-    return results, False
+        return Before(results=known.results, run=known.run, is_cached=True)
+    report = session.run_side(store, baseline.subject, chosen)
+    results = results_of(chosen, report)
+    if results and all(result.passed is not None for result in results):
+        cache.keep(key, Known(results=tuple(results), run=report["run"]))
+    return Before(results=results, run=report["run"], usage=report["usage"])
+
+
+def _ids(results: Sequence[TaskResult]) -> set[str]:
+    return {result.task_id for result in results}
 
 
 def say_runs(session: SuiteSession, chosen: Sequence[Case], *, sides: int, cached: int) -> None:
@@ -94,39 +121,44 @@ def say_runs(session: SuiteSession, chosen: Sequence[Case], *, sides: int, cache
     total = sum(case.attempts for case in tasks) * sides
     most = "up to " if attempts > 1 else ""
     said = (
-        f"{most}{len(tasks)} task{'s' if len(tasks) != 1 else ''} x {attempts} attempt{'s' if attempts > 1 else ''}"
-        f" x {sides} side{'s' if sides > 1 else ''} = {total} agent runs of {session.target_name}"
+        f"{most}{_many(len(tasks), 'task')} x {_many(attempts, 'attempt')} x {_many(sides, 'side')}"
+        f" = {total} agent runs of {session.target_name}"
     )
-    session.progress.note(said)
     if cached:
-        session.progress.note(f"baseline cached: {cached} tasks are not run again")
+        said += f", baseline cached: {cached}"
+    calls = session.judge_calls(tasks) * sides
+    session.progress.note(f"{said}; {most}{calls} judge calls" if calls else said)
     for note in session.notes:
         session.progress.note(note)
 
 
-def _alone(document: dict[str, Any]) -> dict[str, Any]:
-    results = task_results(document)
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _alone(session: SuiteSession, document: dict[str, Any], chosen: Sequence[Case]) -> dict[str, Any]:
     return {
         "execution_pass_rate": document["pass_rate"],
-        "candidate_results": [result.to_plain() for result in results],
+        "mock": session.is_mock,
+        "flags": [*document["flags"], *not_loaded(document)],
+        "candidate_results": [result.to_plain() for result in results_of(chosen, document)],
     }
 
 
 def compared(
     session: SuiteSession,
     document: dict[str, Any],
-    before: Sequence[TaskResult],
+    after: Sequence[TaskResult],
+    before: Before,
     baseline: Baseline,
-    *,
-    cached: bool,
 ) -> dict[str, Any]:
-    """What the candidate's report says beside its baseline."""
+    """What the candidate's report says beside its baseline. `after` is empty where the candidate was never run."""
     options = session.options
-    after = task_results(document) if document["counts"]["skipped"] < len(document["cases"]) else []
+    now, then = _shared(after, before.results) if baseline.report is not None else (after, before.results)
     found = judge_skill(
-        after, before, is_without=baseline.is_without, require_improvement=options.require_improvement
+        now, then, is_without=baseline.is_without, require_improvement=options.require_improvement
     )
-    comparison = _comparison(session, document, before, after, baseline)
+    comparison = _comparison(session, document, now, then, baseline)
     verdict, reasons = found.verdict, [found.reason] if found.reason else []
     if verdict is SkillVerdict.PASS and options.fail_on and comparison["verdict"] == "fail":
         verdict, reasons = SkillVerdict.FAIL, comparison["reasons"]
@@ -141,27 +173,61 @@ def compared(
         "delta": found.delta,
         "interval": None if found.interval is None else list(found.interval),
         "regressions": comparison["regressions"],
-        "baseline": {"name": baseline.name, "run": (baseline.report or {}).get("run")},
-        "baseline_cached": cached,
-        "mock": session.target_name == "mock",
-        "candidate_results": [result.to_plain() for result in after],
-        "baseline_results": [result.to_plain() for result in before],
+        "baseline": {"name": baseline.name, "run": before.run, "usage": dict(before.usage)},
+        "baseline_cached": before.is_cached,
+        "mock": session.is_mock,
+        "flags": [*document["flags"], *_flaky_before(then), *not_loaded(document), *_one_sided(comparison)],
+        "candidate_results": [result.to_plain() for result in now],
+        "baseline_results": [result.to_plain() for result in then],
         "comparison": comparison,
     }
+
+
+def _shared(
+    after: Sequence[TaskResult], before: Sequence[TaskResult]
+) -> tuple[Sequence[TaskResult], Sequence[TaskResult]]:
+    """The tasks of both sides: a run from before may hold other ones, and rates of other tasks say nothing."""
+    both = _ids(after) & _ids(before)
+    return [r for r in after if r.task_id in both], [r for r in before if r.task_id in both]
+
+
+def _flaky_before(results: Sequence[TaskResult]) -> list[str]:
+    """The candidate's flaky tasks are in its own report already."""
+    return [f"{flaky(result)} in the baseline" for result in results if result.is_flaky]
+
+
+def flaky(result: TaskResult) -> str:
+    return f"flaky: {result.task_id} ({result.passes} of {result.attempts})"
+
+
+def not_loaded(document: Mapping[str, Any]) -> list[str]:
+    """Tasks where the agent told what it did, and reading the skill was not part of it in any attempt."""
+    names = []
+    for case in document["cases"]:
+        told = [(attempt["trace"] or {}).get("skill_loaded") for attempt in case["attempts"]]
+        if told and all(loaded is False for loaded in told):
+            names.append(case["id"])
+    return [f"the agent never loaded the skill: {', '.join(names)}"] if names else []
+
+
+def _one_sided(comparison: Mapping[str, Any]) -> list[str]:
+    parts = {"in the baseline only": comparison["missing"], "in the candidate only": comparison["new"]}
+    return [f"not compared, {where}: {', '.join(ids)}" for where, ids in parts.items() if ids]
 
 
 def _comparison(
     session: SuiteSession,
     document: dict[str, Any],
-    before: Sequence[TaskResult],
     after: Sequence[TaskResult],
+    before: Sequence[TaskResult],
     baseline: Baseline,
 ) -> dict[str, Any]:
     options = session.options
     gates = options.fail_on or BASELINE_GATES
     if baseline.report is not None:
         return compare_reports(baseline.report, document, gates=gates, across=options.across_contracts)
-    found = compare(_sides(before), _sides(after))
+    # A candidate that was never run has lost nothing.
+    found = compare(_sides(before) if after else {}, _sides(after))
     return comparison_document(
         found, judge_comparison(found, gates), baseline=None, candidate=document["run"]
     )
@@ -173,13 +239,23 @@ def _sides(results: Sequence[TaskResult]) -> dict[str, Side]:
         result.task_id: Side(
             status=status[result.passed],
             score=None if result.score is None else exact(result.score),
+            is_unstable=result.is_flaky,
         )
         for result in results
     }
 
 
+# ------------------------------------------------------------------------------------------------------------ results
+
+
+def results_of(chosen: Sequence[Case], document: Mapping[str, Any]) -> list[TaskResult]:
+    """One result for every task that was to be run; one that a budget did not reach is open."""
+    by_id = {case["id"]: case for case in document["cases"]}
+    return [_task_result(by_id[case.id]) for case in chosen if case.skip is None]
+
+
 def task_results(document: Mapping[str, Any]) -> list[TaskResult]:
-    """The cases of a report as results of tasks; skipped ones are no results."""
+    """The cases of an earlier report as results of tasks; skipped ones are no results."""
     return [_task_result(case) for case in document["cases"] if case["status"] != Status.SKIPPED]
 
 

@@ -10,7 +10,6 @@ restore(pointer, expected=digest)   the original back, never over somebody's edi
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from typing import Any
 
 from honestone.cli.printing import dump
 from honestone.cli.skill_loading import skill_folder, skill_of
-from honestone.core.artifact import Entry, Version
+from honestone.core.artifact import Entry, Version, as_text, digest_of
 from honestone.core.errors import FileError, UsageError
 from honestone.core.plan import Plan, PlanError, Refusal, WriteFiles, read_plan
 from honestone.core.skill import SKILL_FILE, Skill
@@ -68,12 +67,13 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The skill that a pipeline works on. `named` is how the artifact spells its folder, `exclude` the suites in it."""
+    """The skill that a pipeline works on. `named` is how the artifact spells its folder, `left_out` the suites in it and
+    their fixtures, as paths in the folder."""
 
     folder: Path
     named: str
     skill: Skill
-    exclude: frozenset[Path] = frozenset()
+    left_out: frozenset[str] = frozenset()
 
     @property
     def version(self) -> Version:
@@ -195,13 +195,13 @@ def target_at(path: Path, *, named: str | None = None) -> Target:
         )
     everything = load_artifact(folder).version
     suites = suites_in(everything, folder)
-    hidden = {place for suite in suites for place in (suite, _fixtures_beside(suite))}
+    left_out = frozenset(place for suite in suites for place in (suite, _fixtures_beside(suite)))
     root = printable(folder.resolve().name)
     return Target(
         folder=folder,
         named=named or printable(folder),
-        skill=skill_of(everything, root, leave_out=hidden),
-        exclude=frozenset((folder / suite).resolve() for suite in suites),
+        skill=skill_of(everything, root, leave_out=left_out),
+        left_out=left_out,
     )
 
 
@@ -214,20 +214,20 @@ def suites_in(version: Version, folder: Path) -> list[str]:
 
     Suites of general evaluation tools are left alone: a skill may well ship one as an example.
     """
+    return [name for name, text in version.texts.items() if is_suite(folder / name, text)]
+
+
+def is_suite(path: Path, text: str) -> bool:
     from honestone.formats.foreign.base import Document, Reader
     from honestone.formats.recognise import recognise
 
-    found = []
-    for name, text in version.texts.items():
-        if PurePosixPath(name).suffix.lower() not in _SUITE_ENDINGS:
-            continue
-        try:
-            kind = recognise(Document(path=folder / name, text=text))
-        except UsageError:
-            continue
-        if kind == "suite" or (isinstance(kind, Reader) and kind.name.startswith(_SKILL_SUITES)):
-            found.append(name)
-    return found
+    if path.suffix.lower() not in _SUITE_ENDINGS:
+        return False
+    try:
+        kind = recognise(Document(path=path, text=text))
+    except UsageError:
+        return False
+    return kind == "suite" or (isinstance(kind, Reader) and kind.name.startswith(_SKILL_SUITES))
 
 
 def skill_of_artifact(artifact: Artifact) -> Target:
@@ -281,16 +281,26 @@ def plan_of(candidate: Mapping[str, Any], target: Target) -> Plan:
 
 
 def refuse_strangers(plan: Plan, target: Target) -> None:
-    """What lies in the folder and is no part of the skill (a suite, its fixtures, a link) is not for a plan to write."""
-    for inside in (*plan.files, *plan.delete) if isinstance(plan, WriteFiles) else (plan.target,):
+    """What lies in the folder and is no part of the skill (a suite, its fixtures, a link) is not for a plan to write,
+    and a plan cannot bring what would be none. Raises PlanError, Refusal.OUTSIDE."""
+    root = target.folder.resolve()
+    paths = (*plan.files, *plan.delete) if isinstance(plan, WriteFiles) else (plan.target,)
+    for inside in paths:
         place = target.folder / inside
-        real = Path(os.path.realpath(place))
-        if not real.is_relative_to(target.folder.resolve()):
-            raise PlanError(Refusal.OUTSIDE, f"`{printable(inside)}` leads out of the skill by a link")
-        if inside not in target.version.files and os.path.lexists(place) and not place.is_dir():
+        if Path(os.path.realpath(place)) != root / inside:
+            raise PlanError(Refusal.OUTSIDE, f"`{printable(inside)}` leads away from its place by a link")
+        if any(inside == out or inside.startswith(f"{out}/") for out in target.left_out) or (
+            inside not in target.version.files and os.path.lexists(place) and not place.is_dir()
+        ):
             raise PlanError(
                 Refusal.OUTSIDE,
-                f"`{printable(inside)}` lies in the folder but is no part of the skill: a suite or a link",
+                f"`{printable(inside)}` lies in the folder but is no part of the skill: a suite, a fixture or a link",
+            )
+    for inside, write in plan.files.items() if isinstance(plan, WriteFiles) else ():
+        if is_suite(target.folder / inside, as_text(write.data) or ""):
+            raise PlanError(
+                Refusal.OUTSIDE,
+                f"`{printable(inside)}` would be a suite of tasks, which is no part of a skill",
             )
 
 
@@ -378,8 +388,13 @@ def put_in_place(target: Target, after: Version) -> None:
         )
     try:
         deliver(target.folder, before, after)
-    except BaseException:
+    except BaseException as error:
         _back(target, before, after)
+        if isinstance(error, FileError):
+            raise FileError(
+                error.message,
+                hint="the skill is as it was; make the place writable and run the same command again",
+            ) from None
         raise
 
 
@@ -486,13 +501,81 @@ def _kept(path: Path, now_there: Entry | None) -> Entry:
 def new_backup_place(files: StageFiles, run_id: str, name: str) -> Path:
     """A folder of its own for one backup: STATE_ROOT/executions/backups/RUN/CANDIDATE, numbered where that is taken."""
     parent = files.folder("executions") / "backups" / safe_name(run_id)
-    marker = reserve(parent, safe_name(name), ending=".lock")
-    return parent / marker.name.removesuffix(".lock")
+    marker = reserve(parent, safe_name(name), ending=".taken")
+    return parent / marker.name.removesuffix(".taken")
 
 
-def drop_backup(place: Path) -> None:
-    """A backup of something that was not applied after all."""
-    shutil.rmtree(place, ignore_errors=True)
+# ------------------------------------------------------------------------------------------- kills while applying
+
+_APPLYING = "applying.json"
+
+
+def announce(files: StageFiles, target: Target, after: Version, pointer: Mapping[str, Any]) -> None:
+    """Write down what is about to be put in place, so that `recover` can undo it if we are killed on the way."""
+    paths = sorted({*target.version.files, *after.files})
+    write_json(
+        files.root / _APPLYING,
+        {
+            "skill": printable(target.folder.resolve()),
+            "pointer": dict(pointer),
+            "after": {
+                path: None if (entry := after.files.get(path)) is None else digest_of(entry.data)
+                for path in paths
+                if target.version.files.get(path) != after.files.get(path)
+            },
+        },
+    )
+
+
+def applied(files: StageFiles) -> None:
+    """The execution artifact is written: nothing is left to recover."""
+    (files.root / _APPLYING).unlink(missing_ok=True)
+
+
+def recover(files: StageFiles, target: Target) -> Target:
+    """Put the original back where an earlier process was killed while it applied a candidate, and read the skill again.
+
+    Raises UsageError when somebody edited the skill since: nothing is overwritten then.
+    """
+    path = files.root / _APPLYING
+    if not path.exists():
+        return target
+    noted = read_json(path).value
+    if noted.get("skill") != printable(target.folder.resolve()):
+        return target
+    pointer, after = noted.get("pointer"), noted.get("after")
+    if not isinstance(pointer, dict) or not isinstance(after, dict):
+        raise UsageError(
+            f"`{printable(path)}` is damaged", hint="delete it when the skill is as it should be"
+        )
+    original = original_of(pointer, target)
+    if original.digest != target.version.digest:
+        for name in after:
+            now_there = target.version.files.get(name)
+            found = None if now_there is None else digest_of(now_there.data)
+            if now_there != original.files.get(name) and found != after[name]:
+                raise UsageError(
+                    f"an earlier run was stopped while it applied a candidate to `{target.named}`, and `{name}` was "
+                    "edited since; nothing was overwritten",
+                    hint=f"the original is kept at {pointer.get('backup_path')}; delete {printable(path)} when all is well",
+                )
+        put_in_place(target, original)
+    applied(files)
+    return target_at(target.folder, named=target.named)
+
+
+def refuse_inside(files: StageFiles, target: Target) -> None:
+    """Artifacts written into the skill would become part of it. Hidden folders are none."""
+    root = target.folder.resolve()
+    for option, path in (("--state-root", files.root), ("--output", files.output)):
+        real = None if path is None else Path(os.path.realpath(path))
+        if real is None or not real.is_relative_to(root):
+            continue
+        if not any(part.startswith(".") for part in real.relative_to(root).parts):
+            raise UsageError(
+                f"{option} `{printable(path or real)}` lies in the skill, and would become part of it",
+                hint="keep the pipeline's files beside the skill",
+            )
 
 
 # ------------------------------------------------------------------------------------------------------------ options
@@ -508,8 +591,9 @@ def state_root(given: Path | None) -> Path:
 
 
 __all__ = [
-    "Artifact", "StageFiles", "Target", "back_up", "candidate_digest", "candidates_of", "current_digest", "drop_backup",
-    "find_candidate", "new_backup_place", "new_run_id", "now", "original_of", "plan_of", "put_in_place", "read_json",
-    "read_stage", "refuse_strangers", "reserve", "restore", "safe_name", "skill_of_artifact", "stamp", "state_root",
-    "suites_in", "target_at", "target_name", "target_profile", "text_at", "write_json", "write_stage",
+    "Artifact", "StageFiles", "Target", "announce", "applied", "back_up", "candidate_digest", "candidates_of",
+    "current_digest", "find_candidate", "new_backup_place", "new_run_id", "now", "original_of", "plan_of", "put_in_place",
+    "read_json", "read_stage", "recover", "refuse_inside", "refuse_strangers", "reserve", "restore", "safe_name",
+    "skill_of_artifact", "stamp", "state_root", "target_at", "target_name", "target_profile", "text_at", "write_json",
+    "write_stage",
 ]  # fmt: skip

@@ -186,7 +186,7 @@ def structure_of(skill: Skill, folder: Path) -> list[Mapping[str, Any]]:
         {
             "rule": one.rule, "place": f"{name}:{one.line}:1", "message": one.message, "why": one.why, "suggestion": one.suggestion,
         }
-        for one in check_structure(skill.version, skill.name, folder=folder.resolve().name)
+        for one in check_structure(skill.version, folder=folder.resolve().name)
     ]  # fmt: skip
 
 

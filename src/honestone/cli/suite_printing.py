@@ -13,6 +13,10 @@ COMPARISON_FORMATS = ("text", "markdown", "json")
 
 
 def print_suite(document: dict[str, Any], form: str) -> None:
+    if form == "html":  # It says that it is UTF-8, whatever the terminal is.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(render_suite(document, form).encode("utf-8", "backslashreplace"))
+        return
     write(render_suite(document, form))
 
 

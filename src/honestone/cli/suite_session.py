@@ -72,6 +72,10 @@ class SuiteOptions:
     locked: bool = False
     output: Path | None = None
     cache: BaselineCache | None = None
+    against: Baseline | None = None
+    """The baseline itself, where it is at hand, instead of its name."""
+    mock: bool = False
+    """Nothing is judged: every judge and check says yes, to try the wiring."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,8 +231,9 @@ class SuiteSession:
 
     def _make_checker(self) -> Any:
         from honestone.adapters.checks import CheckRunner
+        from honestone.adapters.checks.mock import MockChecks
 
-        checker = CheckRunner(
+        checker = (MockChecks if self.options.mock else CheckRunner)(
             self.source.base.resolve(), sandbox=self.judging.sandbox, pass_env=self.judging.pass_env
         )
         for rubric in {id(case.rubric): case.rubric for case in self.cases}.values():
@@ -312,10 +317,12 @@ class SuiteSession:
         return fields
 
     def say_what_it_costs(self, chosen: Sequence[Case], sides: int) -> None:
-        attempts = sum(case.attempts for case in chosen if case.skip is None)
-        parts = [f"{len(chosen)} case{'s' if len(chosen) != 1 else ''}"]
-        if attempts != len(chosen):
-            parts.append(f"{attempts} attempts")
+        runnable = [case for case in chosen if case.skip is None]
+        attempts = sum(case.attempts for case in runnable)
+        parts = [f"{len(runnable)} case{'s' if len(runnable) != 1 else ''}"]
+        if attempts != len(runnable):
+            each = {case.attempts for case in runnable}
+            parts.append(f"{each.pop()} attempts" if len(each) == 1 else f"{attempts} attempts in all")
         if sides == 2:
             parts.append("2 sides")
         judges = ", ".join(seat.id for seat in self._seats)
@@ -333,13 +340,23 @@ class SuiteSession:
         for note in self.notes:
             self.progress.note(note)
 
+    def judge_calls(self, cases: Sequence[Case]) -> int:
+        """How often judges are asked on one side, without retries."""
+        return sum(case.attempts for case in cases if case.rubric.asks_judges) * len(self._seats)
+
+    @property
+    def is_mock(self) -> bool:
+        """Whether anything here only pretends: the target, a judge, or all of it."""
+        pretends = any(seat.identity.get("kind") == "mock" for seat in self._seats)
+        return self.options.mock or self.target_name == "mock" or pretends
+
     def _max_calls(self, calls: int) -> int:
         return int(limit(self.judging.max_calls, self._settings, "max_calls", 2 * calls + 10))
 
     def _find_baseline(self, store: Any) -> Baseline | None:
         name = self.options.baseline
         if name is None:
-            return None
+            return self.options.against
         return find_baseline(
             name, store, self.subject, update=self.options.update_baseline, exclude=self._exclude, max_bytes=self._max_bytes
         )  # fmt: skip
@@ -459,7 +476,8 @@ class SuiteSession:
             "target": self.target_name, "artifact": subject.to_plain(), "side": subject.note,
             "contract": dict(self._contract.document), "contract_id": self._contract.id, "rule": str(self.judging.rule),
             "panel": [seat.id for seat in self._seats], "rubrics": rubrics, "cases": cases, "min_pass_rate": str(least),
-            "notes": list(self.notes), "mock": self.target_name == "mock", "isolated": subject.is_isolated,
+            "min_given": self.options.min_pass_rate is not None,
+            "notes": list(self.notes), "mock": self.is_mock, "isolated": subject.is_isolated,
             "limits": {"calls": meter.calls, "minutes": meter.minutes, "usd": meter.usd},
         }  # fmt: skip
 

@@ -23,6 +23,9 @@ BROKEN_BELOW = Fraction(1, 5)
 """A baseline under this rate means a broken suite; exactly this is enough."""
 
 
+NOISE = "the improvement is not above the noise: the interval's lower end is not above 0"
+
+
 class SkillVerdict(StrEnum):
     PASS = "pass"
     FAIL = "fail"
@@ -45,6 +48,11 @@ class TaskResult:
     error: str = ""
     attempts: int = 1
     passes: int = 0
+
+    @property
+    def is_flaky(self) -> bool:
+        """Passed in one attempt and not in another."""
+        return 0 < self.passes < self.attempts
 
     def to_plain(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -106,35 +114,39 @@ def judge_skill(
         "delta": None if delta is None else float(delta),
         "interval": None if interval is None else (float(interval[0]), float(interval[1])),
     }
+    verdict, reason = _verdict(candidate, baseline, is_without=is_without, strict=require_improvement)
+    return SkillResult(verdict=verdict, reason=reason, **figures)
+
+
+def _verdict(
+    candidate: Sequence[TaskResult], baseline: Sequence[TaskResult], *, is_without: bool, strict: bool
+) -> tuple[SkillVerdict, str]:
+    """Each side may end anywhere between its ends, whatever the other does: the corners speak for all completions."""
     (low, high), (then_low, then_high) = rate_interval(candidate), rate_interval(baseline)
-    # Each side may end anywhere between its ends, whatever the other does: the corners decide for all completions.
     if then_high < BROKEN_BELOW and (not is_without or high < BROKEN_BELOW):
-        return SkillResult(verdict=SkillVerdict.ERROR, reason=_broken(high, then_high, is_without), **figures)
-    may_be_broken = then_low < BROKEN_BELOW and (not is_without or low < BROKEN_BELOW)
-    worst, best = low >= then_high, high >= then_low
-    noise = False
-    if require_improvement:
-        worst = worst and _is_above_noise(candidate, baseline, open_one=False)
-        noise = not _is_above_noise(candidate, baseline, open_one=True)
-    if not may_be_broken and worst:
-        return SkillResult(verdict=SkillVerdict.PASS, **figures)
-    if not may_be_broken and not best:
-        return SkillResult(verdict=SkillVerdict.FAIL, reason=_fell(low, high, then_low, then_high), **figures)
-    if not may_be_broken and noise:
-        why = "the improvement is not above the noise: the interval's lower end is not above 0"
-        return SkillResult(verdict=SkillVerdict.FAIL, reason=why, **figures)
-    return SkillResult(verdict=SkillVerdict.ERROR, reason=_open(candidate, baseline), **figures)
+        return SkillVerdict.ERROR, _broken(high, then_high, is_without)
+    if {r.task_id for r in candidate} != {r.task_id for r in baseline} or not candidate:
+        return SkillVerdict.ERROR, "the two sides did not run the same tasks"
+    if then_low < BROKEN_BELOW and (not is_without or low < BROKEN_BELOW):
+        return SkillVerdict.ERROR, _open(candidate, baseline)
+    if high < then_low:
+        return SkillVerdict.FAIL, _fell(low, high, then_low, then_high)
+    if strict and not _is_above_noise(candidate, baseline, at_best=True):
+        return SkillVerdict.FAIL, NOISE
+    if low >= then_high and (not strict or _is_above_noise(candidate, baseline, at_best=False)):
+        return SkillVerdict.PASS, ""
+    return SkillVerdict.ERROR, _open(candidate, baseline)
 
 
 def _is_above_noise(
-    candidate: Sequence[TaskResult], baseline: Sequence[TaskResult], *, open_one: bool
+    candidate: Sequence[TaskResult], baseline: Sequence[TaskResult], *, at_best: bool
 ) -> bool:
-    """Whether the interval's lower end is above 0 when every open task ends well for the candidate (`open_one`), or badly.
+    """Whether the interval's lower end is above 0 when every open task ends well for the candidate (`at_best`), or badly.
 
     The lower end never falls when one task ends better: the same draws are taken whatever the differences are.
     """
-    now = {r.task_id: open_one if r.passed is None else r.passed for r in candidate}
-    then = {r.task_id: not open_one if r.passed is None else r.passed for r in baseline}
+    now = {r.task_id: at_best if r.passed is None else r.passed for r in candidate}
+    then = {r.task_id: not at_best if r.passed is None else r.passed for r in baseline}
     if now.keys() != then.keys() or not now:
         return False
     return bootstrap([Fraction(int(now[id]) - int(then[id])) for id in now])[0] > 0
@@ -161,8 +173,6 @@ def _fell(low: Fraction, high: Fraction, then_low: Fraction, then_high: Fraction
 
 
 def _open(candidate: Sequence[TaskResult], baseline: Sequence[TaskResult]) -> str:
-    names = list(dict.fromkeys(r.task_id for r in (*candidate, *baseline) if r.passed is None))
-    if not names:
-        return "the two sides did not run the same tasks"
-    first = next(r for r in (*candidate, *baseline) if r.passed is None)
+    undecided = [result for result in (*candidate, *baseline) if result.passed is None]
+    names, first = dict.fromkeys(result.task_id for result in undecided), undecided[0]
     return f"could not be run or judged, and could tip it: {', '.join(names)} ({first.error or 'no reason given'})"

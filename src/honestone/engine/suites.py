@@ -275,8 +275,8 @@ class _InFolder:
             try:
                 self.folder = await asyncio.to_thread(make_folder, case.workspace, self._run.base)
             except (OSError, FileError) as error:
-                why = error.message if isinstance(error, FileError) else error.strerror or str(error)
-                self.wrong = f"the workspace cannot be made: {why}"
+                said = error.message if isinstance(error, FileError) else error.strerror or error
+                self.wrong = f"the workspace cannot be made: {said}"
                 return self
         for line in case.setup:
             why = await run_command(

@@ -105,12 +105,12 @@ def read_marked(path: Path) -> Marked:
     return parse_marked(read_text(path), str(path))
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
     """The text of a file that a person wrote. Raises FileError when it is missing, too large, empty or no text."""
     name = str(path)
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(most + 1)
     except FileNotFoundError:
         raise FileError(f"there is no file `{name}`", hint=_near_files(path)) from None
     except IsADirectoryError:
@@ -118,10 +118,8 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FileError(f"`{name}` cannot be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise FileError(
-            f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files"
-        )
+    if len(data) > most:
+        raise FileError(f"`{name}` is larger than {most // 1_000_000} MB", hint="split it into several files")
     return _decode(data, name)
 
 

@@ -5,7 +5,7 @@ Scores are points (0-100), rates and their differences 0-1. JSON numbers are not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -26,7 +26,7 @@ from honestone.core.comparison import Comparison, Pair, Side
 from honestone.core.contract import digest_json
 from honestone.core.events import Event
 from honestone.core.numbers import to_points
-from honestone.core.rubric import from_plain
+from honestone.core.rubric import Rubric, from_plain
 from honestone.core.scorecard import Rule, Scorecard, Scorer
 from honestone.core.suite import AttemptRule, Case, case_from_plain
 from honestone.core.suite_result import Rates, judge_suite, rates_of
@@ -90,11 +90,15 @@ class SuiteLog:
         }
 
 
-def read_log(log: Sequence[Event], *, rule: str | None = None) -> SuiteLog:
-    """A run from its events; `rule` combines its votes by another rule than its own."""
+def read_log(
+    log: Sequence[Event], *, rule: str | None = None, bars: Callable[[Rubric], Rubric] | None = None
+) -> SuiteLog:
+    """A run from its events; `rule` combines its votes by another rule than its own, `bars` puts other bars on its rubrics."""
     started = log[0]
     by_id = {plain["id"]: plain for plain in started["cases"]}
     rubrics = {key: from_plain(plain) for key, plain in started["rubrics"].items()}
+    if bars is not None:
+        rubrics = {key: bars(rubric) for key, rubric in rubrics.items()}
     scorers = {key: Scorer(rubric, Rule(rule or started["rule"])) for key, rubric in rubrics.items()}
     ran: dict[str, _Ran] = {plain["id"]: _Ran() for plain in started["cases"]}
     compared = finished = None
@@ -148,9 +152,15 @@ def _result(case: Case, attempts: Sequence[Attempt], ran: _Ran) -> CaseResult:
 # ---------------------------------------------------------------------------------------------------------- the report
 
 
-def suite_document(log: Sequence[Event], *, run: str | None, rule: str | None = None) -> dict[str, Any]:
+def suite_document(
+    log: Sequence[Event],
+    *,
+    run: str | None,
+    rule: str | None = None,
+    bars: Callable[[Rubric], Rubric] | None = None,
+) -> dict[str, Any]:
     """`honestone.report/1` of a run."""
-    found = read_log(log, rule=rule)
+    found = read_log(log, rule=rule, bars=bars)
     started, rates, verdict = found.started, found.rates, found.verdict
     ballots = [
         ballot_from_plain(plain)
@@ -171,7 +181,9 @@ def suite_document(log: Sequence[Event], *, run: str | None, rule: str | None = 
         "reasons": list(verdict.reasons),
         "pass_rate": _number(rates.pass_rate),
         "pass_rate_interval": None if rates.passes is None else [float(end) for end in rates.passes],
-        "min_pass_rate": float(Fraction(started["min_pass_rate"])),
+        "min_pass_rate": None
+        if found.compared is not None and not started.get("min_given")
+        else float(Fraction(started["min_pass_rate"])),
         "mean_score": None if rates.mean_score is None else to_points(rates.mean_score),
         "mean_score_interval": None if rates.scores is None else [to_points(end) for end in rates.scores],
         "counts": {str(status): count for status, count in rates.counts.items()},
@@ -184,7 +196,7 @@ def suite_document(log: Sequence[Event], *, run: str | None, rule: str | None = 
         "usage": usage,
         "duration_ms": round(1000 * (found.finished or {}).get("seconds", 0)),
     }
-    if found.compared is not None:
+    if found.compared is not None and rule is None and bars is None:
         document.update(found.compared["fields"])
     document["cases"] = [case_document(found, case) for case in found.cases]
     return document
@@ -255,7 +267,7 @@ def case_document(found: SuiteLog, case: Case) -> dict[str, Any]:
         "reasons": list(result.reasons),
         "score": None if result.score is None else to_points(result.score),
         "interval": [to_points(result.low), to_points(result.high)],
-        "duration_ms": sum(durations),
+        "duration_ms": sum(durations) if durations else None if result.status is Status.SKIPPED else 0,
         "unstable": result.is_unstable,
         "shown_attempt": shown,
         "attempt_rule": str(case.attempt_rule),

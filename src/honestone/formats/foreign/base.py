@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.rubric import Anchors, Criterion, Item, slug
 from honestone.formats.fields import near
 from honestone.formats.marked import Marked, parse_marked, read_text
-from honestone.formats.nodes import MapKey
+from honestone.formats.nodes import MAX_BYTES, MapKey
 from honestone.formats.source import ForeignRubric, Loss, SourceErrors, SuiteSource
+
+MOST_LINES: Final = 200_000_000
+"""Bytes of a file of JSON lines."""
 
 Steps: TypeAlias = tuple[MapKey, ...]
 
@@ -32,7 +35,13 @@ class Document:
 
     @classmethod
     def of(cls, path: Path) -> Document:
-        return cls(path=path, text=read_text(path))
+        """Raises FileError. JSON lines may be many times larger than a file that is one value."""
+        document = cls(path=path, text=read_text(path, most=MOST_LINES))
+        if len(document.text) > MAX_BYTES and not document.is_lines:
+            raise FileError(
+                f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files"
+            )
+        return document
 
     @property
     def name(self) -> str:
