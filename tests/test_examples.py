@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import io
 import json
 import os
 import re
@@ -12,6 +14,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -285,3 +288,137 @@ def test_only_python_is_run(tools: dict[str, ModuleType], tmp_path: Path) -> Non
         worked, _ = tools["commands"].run(command, tmp_path)
         assert not worked, command
     assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------------------------ suites, and files of other tools
+
+SUITE_EXAMPLES = ("suite", "interop")
+FORMS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
+
+
+class Desk:
+    """A private copy of an example of suites, where commands of its page are typed."""
+
+    def __init__(self, name: str, root: Path) -> None:
+        self.folder = root / name
+        ignored = shutil.ignore_patterns("__pycache__", ".honestone")
+        shutil.copytree(examples_folder() / name, self.folder, ignore=ignored)
+        path = os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"])
+        self._env = {"HOME": str(root), "PATH": path, "LANG": "C.UTF-8", "NO_COLOR": "1"}
+
+    def type(self, command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-c", command], cwd=self.folder, env=self._env, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+
+def typed_commands(name: str) -> list[tuple[str, int]]:
+    """The commands of an example's page, each with the exit code that the page gives it."""
+    page = (examples_folder() / name / "README.md").read_text(encoding="utf-8")
+    lines = [line.strip() for line in page.splitlines() if line.startswith("    honestone ")]
+    codes = [re.search(r"# exit (\d+)$", line) for line in lines]
+    return [(line, int(code[1]) if code else 0) for line, code in zip(lines, codes, strict=True)]
+
+
+INTEROP = [(line, code) for line, code in typed_commands("interop") if "--target" in line]
+DIALECTS = {
+    "agentv-rubric-page.yaml": "agentv-seed", "agentv-4.yaml": "agentv-4", "agentv-5.yaml": "agentv-5",
+    "rows.jsonl": "agentv-2", "task_suite.yaml": "task-suite-1.0", "evals.json": "agent-skills",
+    "promptfooconfig.yaml": "promptfoo", "healthbench.jsonl": "healthbench", "pydantic-evals.yaml": "pydantic-evals",
+    "inspect.jsonl": "inspect",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SUITE_EXAMPLES)
+def test_every_command_of_the_page_ends_as_it_says(name: str, tmp_path: Path) -> None:
+    """Typed in order in one folder, each has the exit code that stands behind it."""
+    desk = Desk(name, tmp_path)
+    commands = typed_commands(name)
+    assert len(commands) >= 5
+    for line, code in commands:
+        done = desk.type(line)
+        assert done.returncode == code, f"{line}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr
+
+
+def test_there_are_ten_files_of_ten_formats() -> None:
+    """Each is run by its page, and each is read as another format."""
+    named = [line.split()[2] for line, _ in INTEROP]
+    assert sorted(named) == sorted(DIALECTS)
+    assert len(set(DIALECTS.values())) == 10
+
+
+@pytest.mark.parametrize(("line", "code"), INTEROP, ids=[line.split()[2] for line, _ in INTEROP])
+def test_a_file_of_another_tool_is_reported_in_every_form(line: str, code: int, tmp_path: Path) -> None:
+    """It is read as the format it is in, and every form of the report tells of the same cases."""
+    desk = Desk("interop", tmp_path)
+    done = desk.type(line.partition(" #")[0] + " --json -q")
+    assert done.returncode == code, done.stderr
+    report = json.loads(done.stdout)
+    assert report["suite"]["dialect"] == DIALECTS[line.split()[2]]
+    assert len(report["cases"]) == 2
+    assert report["counts"]["passed"] == 2 - code
+    for form in FORMS:
+        assert_tells(report, form, desk.type(f"honestone show last --format {form}").stdout)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_suite_prints_its_report_in_every_form(form: str, tmp_path: Path) -> None:
+    """`eval` prints the form itself, with the verdict as exit code, and `show` prints the same again."""
+    desk = Desk("suite", tmp_path)
+    words = (
+        "honestone eval suite.yaml -q --judge 'script:python3 tools/judge.py' --baseline prompts/before.md"
+    )
+    done = desk.type(f"{words} --format {form}")
+    assert done.returncode == 1, done.stderr
+    report = json.loads(desk.type("honestone show last --json").stdout)
+    assert report["regressions"] == ["saturday", "late-child"]
+    assert report["comparison"]["improvements"] == ["not-in-the-handbook"]
+    assert report["counts"]["skipped"] == 1
+    assert_tells(report, form, done.stdout)
+    assert desk.type(f"honestone show last --format {form}").stdout == done.stdout
+
+
+def assert_tells(report: dict[str, Any], form: str, printed: str) -> None:
+    """A form holds every case of the report, and what programs read can be read."""
+    counts, ids = report["counts"], [case["id"] for case in report["cases"]]
+    for id in ids:
+        assert id in printed, form
+    if form == "json":
+        assert json.loads(printed) == report
+    elif form == "junit":
+        suite = ElementTree.fromstring(printed)
+        assert int(suite.attrib["failures"]) == counts["failed"]
+        assert int(suite.attrib["tests"]) == len(ids)
+    elif form == "jsonl":
+        rows = [json.loads(row) for row in printed.splitlines()]
+        assert [row["test_id"] for row in rows] == ids
+    elif form == "csv":
+        rows = list(csv.DictReader(io.StringIO(printed)))
+        assert {(row["case"], row["status"]) for row in rows} == {
+            (case["id"], case["status"]) for case in report["cases"]
+        }
+    elif form == "html":
+        assert printed.startswith("<!doctype html>")
+
+
+def test_a_judge_that_always_agrees_is_found_out(tmp_path: Path) -> None:
+    """With `mock`, which says yes to everything, the case that tests the judge fails."""
+    desk = Desk("suite", tmp_path)
+    report = json.loads(desk.type("honestone eval suite.yaml --judge mock --json -q").stdout)
+    assert {case["id"]: case["status"] for case in report["cases"]}["a-judge-that-agrees"] == "failed"
+
+
+@pytest.mark.parametrize("name", SUITE_EXAMPLES)
+def test_suites_of_the_examples_are_small(name: str) -> None:
+    """They are shipped with the package: no file over 8 kB."""
+    files = [
+        path
+        for path in (examples_folder() / name).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    assert files
+    assert [
+        path.name for path in files if path.stat().st_size > 8000 and ".honestone" not in path.parts
+    ] == []

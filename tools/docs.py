@@ -200,6 +200,8 @@ class Neat:
         text = re.sub(r"sha256:[0-9a-f]{64}", "sha256:...", text)
         text = re.sub(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?", "2026-01-31 09:00", text)
         text = re.sub(r'\b(time|duration_ms|seconds)("?[=:] ?"?)[\d.]+', r"\g<1>\g<2>0", text)
+        text = re.sub(r"(?m)^(  time +)\S.*$", r"\g<1>10 ms", text)
+        text = re.sub(r"(?m)(?<=[\da]) +[\d.]+ m?s(?=  |$)", "  10 ms", text)
         for folder in (self._folder.resolve(), self._folder):
             text = text.replace(str(folder), "~/work")
         return "\n".join(line.rstrip() for line in text.splitlines())

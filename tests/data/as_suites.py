@@ -105,7 +105,9 @@ class Bench:
         rubric = {"rubric": 1, "threshold": 0, "floor": 0, "criteria": list(criteria)}
         suite = {"suite": 1, **head, "rubric": rubric, "cases": list(cases)}
         (self.folder / "suite.json").write_text(json.dumps(suite), "utf-8")
-        self._write("outputs.jsonl", ({**_place("id", at), "output": output} for at, output in outputs.items()))
+        self._write(
+            "outputs.jsonl", ({**_place("id", at), "output": output} for at, output in outputs.items())
+        )
 
     def judge(self, name: str, said: Mapping[Any, Answers]) -> str:
         """Records what a judge said at each place; returns what to pass to `--judge`."""
@@ -122,7 +124,16 @@ class Bench:
     def run(self, *judges: str, options: Sequence[str] = ()) -> Report:
         """The suite through the installed command."""
         named = [word for judge in judges for word in ("--judge", judge)]
-        command = [HONESTONE, "eval", "suite.json", "--target", "record:outputs.jsonl", *named, *options, "--json"]
+        command = [
+            HONESTONE,
+            "eval",
+            "suite.json",
+            "--target",
+            "record:outputs.jsonl",
+            *named,
+            *options,
+            "--json",
+        ]
         ended = subprocess.run(
             command,
             cwd=self.folder,
@@ -161,26 +172,31 @@ def share_equal(pairs: Pairs) -> float:
     return sum(1 for a, b in pairs if a == b) / len(pairs)
 
 
+def _far(a: Any, b: Any, power: int) -> float:
+    return float(abs(a - b) ** power) if power else float(a != b)
+
+
 def kappa(pairs: Pairs, *, power: int = 0) -> float:
     """Cohen's kappa. `power` weighs disagreements on a scale: 1 by their distance, 2 by its square, 0 all alike."""
-    far = (lambda a, b: abs(a - b) ** power) if power else (lambda a, b: a != b)
     firsts, seconds = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    seen = sum(far(a, b) for a, b in pairs) / len(pairs)
-    by_chance = sum(far(a, b) * n * m for a, n in firsts.items() for b, m in seconds.items()) / len(pairs) ** 2
+    seen = sum(_far(a, b, power) for a, b in pairs) / len(pairs)
+    by_chance = (
+        sum(_far(a, b, power) * n * m for a, n in firsts.items() for b, m in seconds.items())
+        / len(pairs) ** 2
+    )
     return 1 - seen / by_chance
 
 
 def alpha(units: Iterable[Sequence[Any]], *, power: int = 0) -> float:
     """Krippendorff's alpha, nominal or, with power 2, interval, over units that may have any number of marks."""
-    far = (lambda a, b: abs(a - b) ** power) if power else (lambda a, b: a != b)
     used = [Counter(unit) for unit in units if len(unit) > 1]
     total: Counter[Any] = sum(used, Counter())
     n = total.total()
     seen = sum(
-        far(a, b) * x * y / (unit.total() - 1)
+        _far(a, b, power) * x * y / (unit.total() - 1)
         for unit in used for a, x in unit.items() for b, y in unit.items()
     )  # fmt: skip
-    by_chance = sum(far(a, b) * x * y for a, x in total.items() for b, y in total.items()) / (n - 1)
+    by_chance = sum(_far(a, b, power) * x * y for a, x in total.items() for b, y in total.items()) / (n - 1)
     return 1 - seen / by_chance
 
 
@@ -188,7 +204,9 @@ def fleiss(units: Sequence[Sequence[Any]]) -> float:
     """Fleiss' kappa over units that all have the same number of marks."""
     per_unit = len(units[0])
     counts = [Counter(unit) for unit in units]
-    seen = sum((sum(n * n for n in c.values()) - per_unit) / (per_unit * (per_unit - 1)) for c in counts) / len(units)
+    seen = sum(
+        (sum(n * n for n in c.values()) - per_unit) / (per_unit * (per_unit - 1)) for c in counts
+    ) / len(units)
     total: Counter[Any] = sum(counts, Counter())
     by_chance = sum((n / total.total()) ** 2 for n in total.values())
     return (seen - by_chance) / (1 - by_chance)

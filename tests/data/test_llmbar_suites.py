@@ -73,7 +73,9 @@ def make(bench: Bench, pairs: Mapping[str, Any], won: Winners) -> list[str]:
             is_first = picks_first(int(row["label"]), swapped)
             # More than half of the votes; a tie meets neither.
             wanted = [51, 100] if is_first else [0, 49]
-            cases.append({"id": id, "input": row["input"], "tags": [row["subset"], order], "expect": {"first": wanted}})
+            cases.append(
+                {"id": id, "input": row["input"], "tags": [row["subset"], order], "expect": {"first": wanted}}
+            )
             outputs[id] = shown(row, swapped)
     bench.suite([FIRST], cases, outputs)
     return [
@@ -150,7 +152,9 @@ def test_the_panel(ran: tuple[str, Report], pairs: dict[str, Any], expected: Any
     for pair in chosen:
         votes = Counter(one for judge in JUDGES for one in picked(report, judge, pair) if one is not None)
         ten["ties"] += votes[1] == votes[2]
-        ten["correct"] += max((1, 2), key=votes.__getitem__) == int(pairs[pair]["label"]) and votes[1] != votes[2]
+        ten["correct"] += (
+            max((1, 2), key=votes.__getitem__) == int(pairs[pair]["label"]) and votes[1] != votes[2]
+        )
     assert wanted["panel_majority_10_both_orders"] == {"n": len(chosen), **ten}
     units = [[p for judge in JUDGES if (p := picked(report, judge, pair)[0]) is not None] for pair in chosen]
     assert abs(alpha(units) - wanted["krippendorff_nominal_5_judges_unswapped"]) < 1e-9
@@ -159,7 +163,9 @@ def test_the_panel(ran: tuple[str, Report], pairs: dict[str, Any], expected: Any
     assert abs(fleiss(complete) - wanted["fleiss_kappa_5_judges_unswapped_complete"]["kappa"]) < 1e-9
 
 
-def test_no_verdict_is_no_vote(ran: tuple[str, Report], calls: list[dict[str, Any]], pairs: dict[str, Any]) -> None:
+def test_no_verdict_is_no_vote(
+    ran: tuple[str, Report], calls: list[dict[str, Any]], pairs: dict[str, Any]
+) -> None:
     """A text without a verdict leaves its judge DEGRADED at that case; the rest decide."""
     strategy, report = ran
     won = winners(calls, strategy)
@@ -206,7 +212,11 @@ def test_orders_as_attempts(
     bench.suite(
         [{"id": "picks-1", "requirement": "The text listed first in the set is the better one"}],
         [
-            {"id": pair, "input": row["input"], "expect": {"picks-1": [100, 100] if row["label"] in (1, "1") else [0, 0]}}
+            {
+                "id": pair,
+                "input": row["input"],
+                "expect": {"picks-1": [100, 100] if row["label"] in (1, "1") else [0, 0]},
+            }
             for pair, row in pairs.items()
         ],
         {(pair, attempt): shown(row, swapped) for pair, row in pairs.items() for attempt, swapped in orders},
@@ -214,7 +224,9 @@ def test_orders_as_attempts(
         attempt_rule="pass^k",
     )
     said = {
-        (pair, attempt): {"picks-1": won[judge, pair, swapped] == 1} for pair in pairs for attempt, swapped in orders
+        (pair, attempt): {"picks-1": won[judge, pair, swapped] == 1}
+        for pair in pairs
+        for attempt, swapped in orders
     }
     report = bench.run(bench.judge("one", said))
     wanted = expected("llmbar")["Vanilla"]["ALL"][judge]

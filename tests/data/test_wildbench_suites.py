@@ -35,7 +35,10 @@ def make(bench: Bench, rows: list[dict[str, str]], judges: tuple[str, ...] = JUD
     return [
         bench.judge(
             judge,
-            {id: {"quality": int(row[judge]) if row[judge] else None} for id, row in zip(ids, rows, strict=True)},
+            {
+                id: {"quality": int(row[judge]) if row[judge] else None}
+                for id, row in zip(ids, rows, strict=True)
+            },
         )
         for judge in judges
     ]

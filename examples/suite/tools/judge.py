@@ -1,4 +1,4 @@
-"""A stand-in for a model that judges: it says yes where half of a question's longer words stand in the output or the diff.
+"""A stand-in for a model that judges: it says yes where half of a question's longer words stand in what it is shown.
 
 One JSON object comes on stdin, one goes to stdout. It is no good judge; it shows what a judge is told and what it says.
 """
@@ -13,12 +13,12 @@ def words(text: str) -> set[str]:
 
 
 request = json.load(sys.stdin)
-seen = (request["output"] or "") + ((request["workspace"] or {}).get("diff") or "")
-found = words(seen)
+shown = request["artifact"].get("text", "") if request["output"] is None else request["output"]
+found = words(shown + ((request["workspace"] or {}).get("diff") or ""))
 
 
 def mark(asked: dict) -> dict:
-    wanted = words(asked["requirement"])
+    wanted = words(asked["requirement"].rpartition(": ")[2])
     share = len(wanted & found) / len(wanted) if wanted else 0
     if "anchors" in asked:
         ends = sorted(float(number) for number in asked["anchors"])

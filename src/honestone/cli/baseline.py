@@ -136,7 +136,8 @@ def load_at_ref(
     assert top is not None
     inside = artifact.resolve().relative_to(Path(top.decode().strip()).resolve()).as_posix()
     with tempfile.TemporaryDirectory(prefix="honestone-baseline-") as temporary:
-        packed = _git(folder, "archive", "--format=tar", ref, "--", f":/{inside}")
+        # From the top: below it git would look for the path within the folder that it is called in.
+        packed = _git(Path(top.decode().strip()), "archive", "--format=tar", ref, "--", f":(literal){inside}")
         if packed is None:
             raise UsageError(
                 f"the git ref `{ref}` has no `{inside}`", hint="name a ref from after it was added"

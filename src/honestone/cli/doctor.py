@@ -48,7 +48,14 @@ def doctor(as_json: bool) -> int:
     always = {
         "judges": ["script:COMMAND", "cmd:COMMAND", "record:FILE", "human", "mock"],
         "workers": ["cmd:COMMAND", "fix", "human"],
-        "targets": ["identity", "cmd:COMMAND"],
+        "targets": [
+            "identity",
+            "cmd:COMMAND",
+            "python:MODULE:FUNCTION",
+            "http://ADDRESS",
+            "record:FILE",
+            "mock",
+        ],
     }
     sandbox = _sandbox()
     if as_json:

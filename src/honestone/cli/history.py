@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,10 @@ def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None 
 def state_of(log: list[Event], *, scorer: Scorer | None = None) -> LoopState:
     """The loop's state from its events alone."""
     started = log[0]
+    if "certifying" in started:
+        from honestone.core.suite_loop import state_from
+
+        return fold(state_from(started, Limits(**started["limits"])), log[1:])
     scorer = scorer or scorer_of(started)
     panel = ((CHECK,) if scorer.rubric.has_checks else ()) + tuple(started["panel"])
     state = LoopState(
@@ -134,7 +138,10 @@ def improvement_report(
     path = store.folder / "reports" / f"{run}.md"
     usage = usage_document(total_spend(log).to_plain(), (here or Spend()).to_plain())
     known = save or path.exists()
-    document = improvement_document(
+    draw: Callable[..., dict[str, Any]] = improvement_document
+    if "certifying" in log[0]:
+        from honestone.report.suite_improvement import suite_improvement_document as draw
+    document = draw(
         state, log, run=run, usage=usage, text_of=lambda digest: text_of(store, digest),
         report=os.path.relpath(path) if known else None, resumed=resumed,
     )  # fmt: skip

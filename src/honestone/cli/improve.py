@@ -55,6 +55,7 @@ from honestone.system.files import printable
 
 if TYPE_CHECKING:
     from honestone.adapters.registry import Wiring
+    from honestone.engine.improve import Shell
     from honestone.engine.panel import Seat
     from honestone.formats.settings import Settings
     from honestone.ports import Completion, Model, Prompt
@@ -63,6 +64,26 @@ if TYPE_CHECKING:
 @click.command("improve", short_help="Improve an artifact until it passes.")
 @click.argument("artifact", type=shared.PATH)
 @click.option("--rubric", "rubric_path", type=shared.PATH, help="The rubric file.")
+@click.option(
+    "--suite",
+    "suite_path",
+    type=shared.PATH,
+    help="A suite instead of a rubric: its train split is shown, val accepts, test certifies.",
+)
+@click.option("--target", default=None, metavar="TARGET", help="With --suite: what does the tasks.")
+@click.option(
+    "--candidates",
+    type=click.IntRange(1, 20),
+    default=None,
+    help="With --suite: proposals a round; the best on train goes on. [1]",
+)
+@click.option(
+    "--min-pass-rate",
+    type=shared.Amount(min=0, max=1),
+    default=None,
+    metavar="0-1",
+    help="With --suite: share of the tasks of val, and of test, that has to pass. [1]",
+)
 @click.option(
     "--worker",
     "worker_name",
@@ -106,6 +127,10 @@ if TYPE_CHECKING:
 def improve(
     artifact: Path,
     rubric_path: Path | None,
+    suite_path: Path | None,
+    target: str | None,
+    candidates: int | None,
+    min_pass_rate: float | None,
     worker_name: str | None,
     holdouts: tuple[str, ...],
     policy: str,
@@ -120,22 +145,49 @@ def improve(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Improve a file or folder one criterion at a time until its rubric's gate is met.
+    """Improve a file or folder one criterion at a time until its rubric's gate is met, or a skill or prompt until the
+    tasks of a suite pass.
 
     Running the same command again goes on where an unfinished run stopped. Exits 0 when PASSED, 1 when not, 3 when
     it could not be judged or confirmed.
     """
+    if suite_path is not None:
+        from honestone.cli.improve_suite import SuiteTask, improve_suite
+
+        return improve_suite(
+            artifact, suite_path, JudgingOptions.take(options),
+            SuiteTask(
+                worker=worker_name, target=target, candidates=candidates or 1, min_pass_rate=min_pass_rate, rounds=rounds,
+                worker_timeout=worker_timeout, max_diff=max_diff, dry_run=dry_run, output=output,
+            ),
+            refused={
+                "--rubric": rubric_path is not None, "--holdout": bool(holdouts), "--self": self_judge,
+                f"--policy {policy}": policy != "keep-best",
+            },
+            form="json" if as_json else form, quiet=quiet,
+        )  # fmt: skip
+    _refuse_without_suite(target=target, candidates=candidates, min_pass_rate=min_pass_rate)
     if rubric_path is None:
         raise UsageError(
-            "improve needs a rubric", hint="honestone improve ARTIFACT --rubric RUBRIC --worker WORKER"
+            "improve needs a rubric, or a suite of tasks",
+            hint="honestone improve ARTIFACT (--rubric RUBRIC | --suite SUITE) --worker WORKER",
         )
     judging = JudgingOptions.take(options)
     with Progress(quiet=quiet) as progress:
-        job = _Job(
+        job = Job(
             artifact, rubric_path, judging, worker_name=worker_name, holdouts=holdouts, policy=policy, rounds=rounds,
             worker_timeout=worker_timeout, max_diff=max_diff, self_judge=self_judge, dry_run=dry_run, output=output, progress=progress,
         )  # fmt: skip
         return job.run("json" if as_json else form)
+
+
+def _refuse_without_suite(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is about the tasks of a suite, but none is named",
+                hint="honestone improve ARTIFACT --suite SUITE --worker WORKER",
+            )
 
 
 def _inside(artifact: Path, excluded: Collection[Path]) -> tuple[str, ...]:
@@ -156,7 +208,7 @@ def retried(model: Model) -> Callable[[Prompt], Awaitable[Completion]]:
     return ask
 
 
-class _Job:
+class Job:
     """One `improve` command: everything is read and checked before the first call."""
 
     def __init__(
@@ -192,7 +244,7 @@ class _Job:
         self._checker = make_checker(rubric, rubric_path, judging, [artifact])
         exclude = never_judged(rubric, rubric_path, self._checker)
         self._loaded = load_artifact(artifact, exclude=exclude, max_bytes=size)
-        self._place = _place(
+        self._place = place_of(
             artifact, exclude, output=output, dry_run=dry_run, size=size,
             max_diff=int(limit(max_diff, self._settings, "max_diff", MAX_DIFF)),
         )  # fmt: skip
@@ -249,22 +301,23 @@ class _Job:
     @property
     def _identity(self) -> str:
         """A run belongs to artifact, contract, worker, holdouts, limits and policy."""
-        return digest_json(
-            {
-                "kind": "improve",
-                "path": self._subject,
-                "contract": self._contract.id,
-                "worker": dict(self._worker.identity),
-                "holdouts": [seat.identity for seat in self._holdouts],
-                "limits": limits_to_plain(self._limits),
-                "policy": self._policy.name,
-                "deliver": printable(self._place.output)
-                if self._place.output
-                else "nowhere"
-                if self._place.dry_run
-                else "in place",
-            }
-        )
+        return digest_json(self._belongs_to())
+
+    def _belongs_to(self) -> dict[str, Any]:
+        return {
+            "kind": "improve",
+            "path": self._subject,
+            "contract": self._contract.id,
+            "worker": dict(self._worker.identity),
+            "holdouts": [seat.identity for seat in self._holdouts],
+            "limits": limits_to_plain(self._limits),
+            "policy": self._policy.name,
+            "deliver": printable(self._place.output)
+            if self._place.output
+            else "nowhere"
+            if self._place.dry_run
+            else "in place",
+        }
 
     def _new_state(self, original: str) -> LoopState:
         panel = ((CHECK,) if self._rubric.has_checks else ()) + tuple(seat.id for seat in self._panel)
@@ -293,21 +346,18 @@ class _Job:
     # -- starting and taking up again
 
     def _start(self, store: Any) -> tuple[str, LoopState, list[Event]]:
-        from honestone.engine.evaluate import packing_notes
         from honestone.engine.versions import version_blobs
 
         version: Version = self._loaded.version
-        packed = self._packed()
-        for note in (*self._loaded.notes, *packing_notes(packed)):
+        for note in self._loaded.notes:
             self._progress.note(note)
+        judged_by = self._judged_by()
         self._progress.note(self._preflight())
         first: Event = {
             "type": events.STARTED, "kind": "improve",
             "artifact": {"path": self._place.named, "digest": version.digest, "is_folder": version.is_folder},
-            "rubric": to_plain(self._rubric), "rubric_path": self._rubric_name, "contract": dict(self._contract.document), "contract_id": self._contract.id,
-            "rule": str(self._judging.rule), "policy": self._policy.name, "worker": self._worker.id,
-            "panel": [seat.id for seat in self._panel], "holdouts": [seat.id for seat in self._holdouts],
-            "limits": limits_to_plain(self._limits), **({"packed": packed} if packed else {}),
+            "contract": dict(self._contract.document), "contract_id": self._contract.id,
+            "policy": self._policy.name, "worker": self._worker.id, "limits": limits_to_plain(self._limits), **judged_by,
         }  # fmt: skip
         store.keep_blobs(version_blobs(version))
         run = store.start_run(
@@ -318,6 +368,19 @@ class _Job:
             first=first,
         )
         return run, self._new_state(version.digest), [first]
+
+    def _judged_by(self) -> dict[str, Any]:
+        """What the first event says of how versions are judged."""
+        from honestone.engine.evaluate import packing_notes
+
+        packed = self._packed()
+        for note in packing_notes(packed):
+            self._progress.note(note)
+        return {
+            "rubric": to_plain(self._rubric), "rubric_path": self._rubric_name, "rule": str(self._judging.rule),
+            "panel": [seat.id for seat in self._panel], "holdouts": [seat.id for seat in self._holdouts],
+            **({"packed": packed} if packed else {}),
+        }  # fmt: skip
 
     def _packed(self) -> dict[str, Any]:
         """What each judge is shown of the original, where that is too big for it."""
@@ -381,8 +444,6 @@ class _Job:
     # -- working
 
     def _work(self, store: Any, run: str, state: LoopState, log: list[Event], form: str) -> int:
-        from honestone.engine.improve import Improvement
-        from honestone.engine.judging import Bench
         from honestone.engine.meter import Meter
 
         resumed = len(log) > 1
@@ -390,14 +451,10 @@ class _Job:
             calls=self._limits.calls, minutes=self._limits.minutes, usd=self._limits.usd, clock=time.monotonic,
             before=total_spend(log), seconds_before=max((e.get("seconds", 0.0) for e in log), default=0.0),
         )  # fmt: skip
-        panel = make_panel(
-            (*self._panel, *self._holdouts), store, meter, self._judging, fallback=self._fallback
-        )
-        bench = Bench(self._rubric, self._checker, panel)
         narrator = Narrator(self._progress, state, log)
-        work = Improvement(
-            run=run, state=state, policy=self._policy, place=self._place, bench=bench, holdouts=self._holdouts,
-            panel=self._panel, worker=self._worker, store=store, meter=meter, observer=narrator,
+        work = self._shell(
+            run=run, state=state, policy=self._policy, place=self._place, worker=self._worker, store=store, meter=meter,
+            observer=narrator,
         )  # fmt: skip
         try:
             stop = run_to_end(work.work, work.close)
@@ -413,6 +470,16 @@ class _Job:
         )
         write(render_improvement(document, form, report=report))
         return code
+
+    def _shell(self, **shell: Any) -> Shell:
+        from honestone.engine.improve import Improvement
+        from honestone.engine.judging import Bench
+
+        panel = make_panel(
+            (*self._panel, *self._holdouts), shell["store"], shell["meter"], self._judging, fallback=self._fallback
+        )  # fmt: skip
+        bench = Bench(self._rubric, self._checker, panel)
+        return Improvement(bench=bench, panel=self._panel, holdouts=self._holdouts, **shell)
 
 
 class Narrator:
@@ -467,7 +534,7 @@ def _panel_names(
         return ()
 
 
-def _place(
+def place_of(
     artifact: Path,
     exclude: frozenset[Path],
     *,
@@ -476,6 +543,7 @@ def _place(
     size: int,
     max_diff: int,
 ) -> Any:
+    """Where it lies, with what is beside it. Raises UsageError for an `--output` that would destroy something."""
     from honestone.engine.improve import Place
 
     if output is not None and output.resolve() == artifact.resolve():

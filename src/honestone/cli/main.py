@@ -98,9 +98,9 @@ def cli() -> None:
     """Say what good looks like. Measure it honestly. Make it better until it is."""
 
 
-def main(args: Sequence[str] | None = None) -> None:
+def main(args: Sequence[str] | None = None, *, command: click.Command = cli, name: str = "honestone") -> None:
     """The entry point: every error that a person can make ends in a line, a hint and an exit code."""
-    code = _run(args)
+    code = _run(args, command, name)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -111,11 +111,9 @@ def main(args: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _run(args: Sequence[str] | None) -> int:
+def _run(args: Sequence[str] | None, command: click.Command, name: str) -> int:
     try:
-        code = cli.main(
-            args=None if args is None else list(args), prog_name="honestone", standalone_mode=False
-        )
+        code = command.main(args=None if args is None else list(args), prog_name=name, standalone_mode=False)
         return code if isinstance(code, int) else 0
     except HonestoneError as error:
         report(error)

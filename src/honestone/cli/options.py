@@ -97,7 +97,7 @@ suite_options = _all(
     click.option("--min-pass-rate", type=Amount(min=0, max=1), default=None, metavar="0-1",
                  help="Share of cases that has to pass. [1]"),
     click.option("--baseline", default=None, metavar="RUN|PATH|GIT-REF",
-                 help="Compare with a run, a saved report, another artifact, or the artifact at a git ref."),
+                 help="Compare with a run, a saved report, another artifact, the artifact at a git ref, or a skill with `without`."),
     click.option("--fail-on", multiple=True, metavar="GATE", help="regression, missing or delta<0. [delta<0]"),
     click.option("--require-improvement", is_flag=True, help="Pass only if the interval's lower end is above 0."),
     click.option("--across-contracts", is_flag=True, help="Compare runs that were judged differently all the same."),

@@ -50,6 +50,11 @@ def rescore(
                 store, info, rubric_path, threshold, floor, combine, "json" if as_json else form
             )
         started = next(store.iter_events(info.id))
+        if "certifying" in started:
+            raise UsageError(
+                f"run {info.id} improved an artifact over a suite, so its scores are pass rates",
+                hint="rescore one of the suite's own runs: `honestone runs` lists them",
+            )
         rubric = from_plain(started["rubric"]) if rubric_path is None else load_rubric(rubric_path)
         rubric = with_bars(rubric, threshold=threshold, floor=floor)
         contract = _new_contract(started, rubric, combine)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from honestone.cli import options as shared
+from honestone.cli.convert import convert_rubric
 from honestone.cli.printing import dump, write
 from honestone.cli.rubric_check import check
 from honestone.cli.rubric_lock import lock
@@ -26,6 +27,7 @@ def rubric() -> None:
 rubric.add_command(new)
 rubric.add_command(check)
 rubric.add_command(lock)
+rubric.add_command(convert_rubric)
 
 
 @rubric.command("show", short_help="Show a rubric as it is understood.")

@@ -268,10 +268,16 @@ def _task_result(case: Mapping[str, Any]) -> TaskResult:
         score=None if passed is None or score is None else round(score / 100, 12),
         details=_details(case),
         duration_ms=case["duration_ms"],
-        error="" if passed is not None else "; ".join(case["reasons"]),
+        error="" if passed is not None else _why_open(case),
         attempts=max(1, len(case["attempts"])),
         passes=sum(1 for attempt in case["attempts"] if attempt["status"] == Status.PASSED),
     )
+
+
+def _why_open(case: Mapping[str, Any]) -> str:
+    """Why a task has no mark: what its run says, and the judges that gave none."""
+    silent = [f"{judge['id']}: {judge['reason']}" for judge in case.get("judges", ()) if judge["reason"]]
+    return "; ".join((*case["reasons"], *silent))
 
 
 def _details(case: Mapping[str, Any]) -> str:

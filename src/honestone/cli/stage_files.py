@@ -381,11 +381,7 @@ def put_in_place(target: Target, after: Version) -> None:
     Raises FileError where that is not possible, and UsageError when somebody edited the skill in between.
     """
     before = target.version
-    if current_digest(target.folder) != candidate_digest(before):
-        raise UsageError(
-            f"`{target.named}` was edited by somebody else in the meantime; nothing was written",
-            hint="run the stage again on the skill as it is now",
-        )
+    require_untouched(target)
     try:
         deliver(target.folder, before, after)
     except BaseException as error:
@@ -396,6 +392,15 @@ def put_in_place(target: Target, after: Version) -> None:
                 hint="the skill is as it was; make the place writable and run the same command again",
             ) from None
         raise
+
+
+def require_untouched(target: Target) -> None:
+    """Raises UsageError when the skill is no longer what it was read as."""
+    if current_digest(target.folder) != candidate_digest(target.version):
+        raise UsageError(
+            f"`{target.named}` was edited by somebody else in the meantime; nothing was written",
+            hint="run the stage again on the skill as it is now",
+        )
 
 
 def _back(target: Target, before: Version, after: Version) -> None:
@@ -517,7 +522,10 @@ def announce(files: StageFiles, target: Target, after: Version, pointer: Mapping
         files.root / _APPLYING,
         {
             "skill": printable(target.folder.resolve()),
-            "pointer": dict(pointer),
+            "pointer": {
+                **pointer,
+                **{key: os.path.abspath(pointer[key]) for key in ("backup_path", "target_path")},
+            },
             "after": {
                 path: None if (entry := after.files.get(path)) is None else digest_of(entry.data)
                 for path in paths
@@ -593,7 +601,7 @@ def state_root(given: Path | None) -> Path:
 __all__ = [
     "Artifact", "StageFiles", "Target", "announce", "applied", "back_up", "candidate_digest", "candidates_of",
     "current_digest", "find_candidate", "new_backup_place", "new_run_id", "now", "original_of", "plan_of", "put_in_place",
-    "read_json", "read_stage", "recover", "refuse_inside", "refuse_strangers", "reserve", "restore", "safe_name",
+    "read_json", "read_stage", "recover", "refuse_inside", "refuse_strangers", "require_untouched", "reserve", "restore", "safe_name",
     "skill_of_artifact", "stamp", "state_root", "target_at", "target_name", "target_profile", "text_at", "write_json",
     "write_stage",
 ]  # fmt: skip

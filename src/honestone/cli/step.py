@@ -23,7 +23,7 @@ from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import StepWorker, Waiting
 from honestone.cli import options as shared
 from honestone.cli.history import improvement_report, state_of
-from honestone.cli.improve import _Job, improve
+from honestone.cli.improve import Job, improve
 from honestone.cli.judge_submit import Wanted, read_reply_file, reply_key, still_asked, take_reply
 from honestone.cli.main import LazyGroup
 from honestone.cli.printing import dump, write
@@ -284,7 +284,7 @@ def _handed_out(folder: Path) -> int | None:
 # ---------------------------------------------------------------------------------------------------------- working
 
 
-class _StepJob(_Job):
+class _StepJob(Job):
     """An `improve` command whose worker is whoever reads its output."""
 
     def __init__(

@@ -40,4 +40,6 @@ async def _watched(
 
 def same_command() -> str:
     """The line that goes on. `--fresh` is left out of it: it would start over."""
-    return shlex.join(["honestone", *(word for word in sys.argv[1:] if word != "--fresh")])
+    module = getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", "")
+    command = ["python", "-m", module] if module == "honestone.evaluate" else ["honestone"]
+    return shlex.join([*command, *(word for word in sys.argv[1:] if word != "--fresh")])

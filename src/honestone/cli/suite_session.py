@@ -264,6 +264,26 @@ class SuiteSession:
         checks = [dict(self._checker.identity(check)) for check in checks_of(case.rubric)]
         return digest_json({**case_document(case, workspace=self._workspace_digest(case)), "checks": checks})
 
+    @property
+    def contract(self) -> Contract:
+        """What its cases share."""
+        return self._contract
+
+    @property
+    def case_contracts(self) -> Mapping[str, str]:
+        return self._contracts
+
+    @property
+    def files(self) -> frozenset[Path]:
+        """The real paths of the suite, of the files it includes, and of its `fixtures/`: no part of any artifact."""
+        fixtures = self.source.base.resolve() / "fixtures"
+        return self._exclude | {path.resolve() for path in fixtures.rglob("*") if path.is_file()}
+
+    def judging_files(self) -> frozenset[Path]:
+        """The real paths of the programs, tests and schemas that its checks are made of."""
+        checks = [check for rubric in self._rubrics().values() for check in checks_of(rubric)]
+        return frozenset(path.resolve() for path in self._checker.judging_files(checks))
+
     def _workspace_digest(self, case: Case) -> str | None:
         """Of the files that a case's workspace copies. Raises FileError with the case's place when they are not there."""
         if case.workspace is None:
@@ -375,19 +395,36 @@ class SuiteSession:
             usd=self.judging.max_usd if self.judging.max_usd is not None else self._settings.limits.get("max_usd"),
             clock=time.monotonic,
         )  # fmt: skip
-        run, log = self._open_run(store, subject, chosen, meter)
-        panel = make_panel(self._seats, store, meter, self.judging)
-        side = _Side(self, store, subject, chosen, meter, run, log, panel)
+        side = self._begin(store, subject, chosen, meter)
         try:
             run_to_end(side.work, side.close)
         except KeyboardInterrupt:
             self.progress.close()
             raise Interrupted(
-                f"interrupted; run {run} goes on with the same command and repeats nothing on record",
+                f"interrupted; run {side.run} goes on with the same command and repeats nothing on record",
                 hint=same_command(),
             ) from None
         self.progress.close()
-        return self._finish(store, run, meter.seconds, completed)
+        return self._finish(store, side.run, meter.seconds, completed)
+
+    async def run_side_within(
+        self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter
+    ) -> dict[str, Any]:
+        """The same for a program that runs many sides, under limits of its own. It calls `close` when it is done."""
+        side = self._begin(store, subject, chosen, meter)
+        await side.work()
+        return self._finish(store, side.run, meter.seconds, None)
+
+    async def close(self) -> None:
+        for seat in self._seats:
+            await seat.judge.close()
+        if self._target is not None:
+            await self._target.close()
+
+    def _begin(self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter) -> _Side:
+        run, log = self._open_run(store, subject, chosen, meter)
+        panel = make_panel(self._seats, store, meter, self.judging)
+        return _Side(self, store, subject, chosen, meter, run, log, panel)
 
     def run_nothing(
         self, store: Any, subject: Subject, chosen: Sequence[Case], why: str, completed: Callable[[dict[str, Any]], dict[str, Any]]
@@ -501,7 +538,7 @@ class _Side:
         self._subject = subject
         self._chosen = chosen
         self._meter = meter
-        self._run = run
+        self.run = run
         self._log = log
         self._panel = panel
         self._judged_by: dict[str, Any] = {}
@@ -523,7 +560,7 @@ class _Side:
 
         session = self._session
         await SuiteRun(
-            run=self._run, cases=self._chosen, judging=self.judging, target=session._target, store=self._store,
+            run=self.run, cases=self._chosen, judging=self.judging, target=session._target, store=self._store,
             meter=self._meter, observer=session.progress, base=session.source.base, cwd=Path.cwd(),
             version=self._subject.version, artifact=self._subject.path, log=self._log,
             isolated=self._subject.is_isolated, skill=self._subject.skill,

@@ -11,6 +11,7 @@ resuming are one path: fold the events, combine the ballots.
     passed-by   case, reason: a case of a suite that was not run
     compared    comparison, baseline, ...: a suite run beside its baseline
     ballot      version, role (panel | holdout), ballot, calls, cached, seconds: one judge's answers
+    candidate   round, candidate, outcome, detail, version, diff: one of several proposals of a round
     proposed    round, focus, outcome, detail, version, diff, calls: what the worker did, read from bytes
     accepted    round, version, reason
     rejected    round, reason
@@ -37,6 +38,7 @@ ATTEMPTED: Final = "attempted"
 PASSED_BY: Final = "passed-by"
 COMPARED: Final = "compared"
 BALLOT: Final = "ballot"
+CANDIDATE: Final = "candidate"
 PROPOSED: Final = "proposed"
 ACCEPTED: Final = "accepted"
 REJECTED: Final = "rejected"

@@ -116,5 +116,7 @@ def _require_plain_data(value: Any, depth: int) -> None:
         raise ValueError("a value is nested too deeply")
     if isinstance(value, float) and not isfinite(value):
         raise ValueError("a value is not a finite number")
+    if isinstance(value, str) and ("\0" in value or any("\ud800" <= sign <= "\udfff" for sign in value)):
+        raise ValueError("a value holds a character that no file can hold")
     for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         _require_plain_data(below, depth + 1)

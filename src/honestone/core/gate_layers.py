@@ -203,7 +203,9 @@ def _regression(evidence: Evidence) -> LayerResult:
     verdict, reason = _figure(evidence.evaluation, "verdict"), _text(_figure(evidence.evaluation, "reason"))
     because = f" ({reason})" if reason else ""
     if verdict == "fail":
-        return _blocking("regression", [f"it fails on real tasks{because or _rates(evidence.evaluation)}"], "")
+        return _blocking(
+            "regression", [f"it fails on real tasks{because or _rates(evidence.evaluation)}"], ""
+        )
     if verdict in ("error", "skipped"):
         return _unknown(f"the evaluation ended as `{verdict}`{because}: nothing was judged")
     if verdict != "pass":
@@ -223,9 +225,7 @@ def _unknown(doubt: str) -> LayerResult:
 
 def _rates(evaluation: Mapping[str, Any]) -> str:
     now, then = _figure(evaluation, "execution_pass_rate"), _figure(evaluation, "baseline_pass_rate")
-    return (
-        f" (pass rate {now:g}, before {then:g})" if _is_number(now) and _is_number(then) else ""
-    )
+    return f" (pass rate {now:g}, before {then:g})" if _is_number(now) and _is_number(then) else ""
 
 
 def _review(evidence: Evidence) -> LayerResult:

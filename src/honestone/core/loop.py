@@ -128,9 +128,24 @@ class Round:
         return self.accepted is None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """How a loop speaks of what steers it and of its witnesses when it says why it stopped."""
+
+    agrees: str = "every bar is met, and every held-out judge agrees"
+    steered: str = "the panel says pass"
+    refused: str = "a held-out judge does not"
+    unseen: str = "it was not shown to a held-out judge"
+    used_up: str = "the held-out judges have been asked {times} times"
+    not_workable: str = "nothing is left that this worker can work on"
+
+
 @dataclass(slots=True, kw_only=True)
 class LoopState:
-    """What the events of a run add up to. Change it only with `apply`."""
+    """What the events of a run add up to. Change it only with `apply`.
+
+    `consultations`: how many versions witnesses may be shown. `candidates`: how many tries a round makes.
+    """
 
     scorer: Scorer
     panel: tuple[str, ...]
@@ -138,6 +153,9 @@ class LoopState:
     limits: Limits
     original: str
     workable: Callable[[Line], bool] = lambda line: True
+    consultations: int = CONSULTATIONS
+    candidates: int = 1
+    words: Words = Words()
     current: str = ""
     best: str = ""
     rounds: list[Round] = field(default_factory=list)
@@ -436,12 +454,12 @@ def _certify(state: LoopState) -> Action | None:
         if not state.needs_witness:
             return Stop(result=Result.PASSED, reason="every bar is met, and code alone decides")
         if state.is_certified(version):
-            return Stop(result=Result.PASSED, reason="every bar is met, and every held-out judge agrees")
+            return Stop(result=Result.PASSED, reason=state.words.agrees)
         unasked = state.unasked(version, "holdout")
         if (
             unasked
             and state.limit is None
-            and (version in state.consulted or len(state.consulted) < CONSULTATIONS)
+            and (version in state.consulted or len(state.consulted) < state.consultations)
         ):
             return Ask(judges=unasked, version=version, role="holdout")
     if state.verdict(state.best).passed and not state.holdouts:
@@ -455,9 +473,9 @@ def _certify(state: LoopState) -> Action | None:
 def _stop(state: LoopState) -> Stop | None:
     found = _stop_reason(state)
     if found is not None and state.verdict(state.best).passed:
-        asked = state.best in state.consulted
-        why = "a held-out judge does not" if asked else "it was not shown to a held-out judge"
-        return Stop(result=Result.UNCONFIRMED, reason=f"the panel says pass, but {why}; {found.reason}")
+        words = state.words
+        why = words.refused if state.certifications(state.best) else words.unseen
+        return Stop(result=Result.UNCONFIRMED, reason=f"{words.steered}, but {why}; {found.reason}")
     return found
 
 
@@ -471,10 +489,8 @@ def _stop_reason(state: LoopState) -> Stop | None:
         )
     if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
         return _rounds_used_up(state)
-    if len(state.consulted) >= CONSULTATIONS and state.verdict(state.best).passed:
-        return Stop(
-            result=Result.UNCONFIRMED, reason=f"the held-out judges have been asked {CONSULTATIONS} times"
-        )
+    if len(state.consulted) >= state.consultations and state.verdict(state.best).passed:
+        return Stop(result=Result.UNCONFIRMED, reason=state.words.used_up.format(times=state.consultations))
     if choose_focus(state.card(state.current), state.rejections, state.workable) is None:
         return _nothing_left(state)
     return None
@@ -496,7 +512,7 @@ def _rounds_used_up(state: LoopState) -> Stop:
 def _nothing_left(state: LoopState) -> Stop:
     card = state.card(state.current)
     if choose_focus(card, {}) is not None:
-        return Stop(result=Result.PLATEAU, reason="nothing is left that this worker can work on")
+        return Stop(result=Result.PLATEAU, reason=state.words.not_workable)
     if card.score is None:
         return Stop(
             result=Result.COULD_NOT_JUDGE, reason="what is missing for the verdict could not be judged"
@@ -507,7 +523,7 @@ def _nothing_left(state: LoopState) -> Stop:
 def _next_proposal(state: LoopState) -> Propose:
     line = choose_focus(state.card(state.current), state.rejections, state.workable)
     assert line is not None, "_stop ends the loop when there is no focus"
-    return Propose(focus=(line.criterion.id,), base=state.current)
+    return Propose(focus=(line.criterion.id,), base=state.current, candidates=state.candidates)
 
 
 def exit_code(result: Result) -> int:

@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import PurePosixPath
 from typing import Any, ClassVar, TypeAlias
 
 from honestone.core import front_matter, markdown_sections
@@ -193,12 +192,17 @@ def _with(version: Version, new: Mapping[str, Entry], without: Sequence[str] = (
     for path in without:
         del files[path]
     for path in new:
-        for folder in PurePosixPath(path).parents:
-            if str(folder) in files:
+        for folder in _folders_of(path):
+            if folder in files:
                 raise PlanError(Refusal.ERROR, f"`{folder}` cannot be both a file and the folder of `{path}`")
     if sum(len(entry.data) for entry in files.values()) > MAX_PLAN_BYTES:
         raise PlanError(Refusal.ERROR, f"the skill would be larger than {MAX_PLAN_BYTES // 1_000_000} MB")
     return Version(dict(sorted(files.items())), is_folder=True)
+
+
+def _folders_of(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
 def _require_inside(path: str) -> None:
@@ -253,7 +257,8 @@ def _markdown_plan(path: str, old: Version, new: Version) -> Plan | None:
         return None
     for plan in _guesses(path, *texts):
         try:
-            if apply_plan(plan, old).files[path] == after:
+            as_data = read_plan(plan_to_plain(plan), target=path)
+            if apply_plan(as_data, old).files[path] == after:
                 return plan
         except PlanError:
             continue

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
-from pathlib import PurePosixPath
 from typing import Final
 
 from honestone.core.artifact import Entry, Version, as_text
@@ -66,7 +65,7 @@ def _risk_of_file(path: str, old: Entry | None, new: Entry | None) -> Risk:
 
 def _is_code(path: str, entry: Entry) -> bool:
     """Executable, a program by its first line, no text, or a kind of file that is not known to be only text."""
-    name = PurePosixPath(path).name.lower()
+    name = path.rpartition("/")[2].lower()
     if entry.executable or entry.data.startswith(b"#!") or as_text(entry.data) is None:
         return True
     return name in _DATA_THAT_RUNS or not (
@@ -84,7 +83,7 @@ def _risk_of_front_matter(path: str, before: str, after: str) -> Risk:
     changed = {key for key in {*was, *now} if was.get(key, "").strip() != now.get(key, "").strip()}
     if any(_POWERS.search(key) for key in changed):
         return Risk.HIGH
-    return Risk.MEDIUM if PurePosixPath(path).name == SKILL_FILE else Risk.LOW
+    return Risk.MEDIUM if path == SKILL_FILE else Risk.LOW
 
 
 def _opens(text: str) -> bool:
@@ -118,13 +117,13 @@ def category_of(old: Version, new: Version) -> Category:
     then references alone, then rules about what not to do, else docs."""
     paths = touched(old, new)
     code = any(_is_code(path, entry) for path in paths for entry in _both(path, old, new))
-    if code or any(PurePosixPath(path).parts[0] == "scripts" for path in paths):
+    if code or any(path.split("/")[0] == "scripts" for path in paths):
         return Category.WORKFLOW
     if _front(old) != _front(new):
         return Category.PROMPT
-    if any(_TEST_FOLDERS & set(PurePosixPath(path).parts[:-1]) for path in paths):
+    if any(_TEST_FOLDERS & set(path.split("/")[:-1]) for path in paths):
         return Category.TESTS
-    if paths and all(PurePosixPath(path).parts[0] in ("references", "reference") for path in paths):
+    if paths and all(path.split("/")[0] in ("references", "reference") for path in paths):
         return Category.REFERENCE
     added = _added_lines(old, new)
     if added and 2 * sum(1 for line in added if _GUARD.search(line)) > len(added):

@@ -163,6 +163,8 @@ class Scorer:
         self._leaves: dict[tuple[object, ...], Line] = {}
         self._means: dict[tuple[object, ...], tuple[Fraction, Fraction, bool]] = {}
         self._numbers: dict[Fraction, Fraction] = {}
+        # Thousands of marks on a scale hold few different numbers. Items are known by identity: the rubric holds them.
+        self._shares: dict[tuple[int, type, Answer], Fraction] = {}
         self._keys = {c.id: tuple((c.id, item.id) for item in c.items) for c, _ in rubric.walk()}
 
     def card(self, ballots: Sequence[Ballot]) -> Scorecard:
@@ -275,7 +277,7 @@ class Scorer:
 
     def _combine(self, criterion: Criterion, item: Item, votes: tuple[tuple[str, Mark], ...]) -> ItemLine:
         answers = [mark.answer for _, mark in votes]
-        shares = [share(item, answer) for answer in answers if not is_na(answer)]
+        shares = [self._share(item, answer) for answer in answers if not is_na(answer)]
         applies = bool(shares) or not answers
         met = self._met(criterion, item, shares) if shares else None
         if met is None:
@@ -287,6 +289,17 @@ class Scorer:
             no = sum(1 for s in shares if (s == ONE if is_bad else s == ZERO))
             unmet = 2 * no >= len(shares)
         return ItemLine(item=item, met=met, applies=applies, unmet=unmet, votes=votes)
+
+    def _share(self, item: Item, answer: Answer) -> Fraction:
+        if item.anchors is None:
+            return share(item, answer)
+        key = (id(item), answer.__class__, answer)
+        known = self._shares.get(key)
+        if known is None:
+            known = share(item, answer)
+            if len(self._shares) < _CACHE_LIMIT:
+                self._shares[key] = known
+        return known
 
     def _met(self, criterion: Criterion, item: Item, shares: list[Fraction]) -> Fraction:
         if (
@@ -307,7 +320,7 @@ class Scorer:
                 if mark is None:
                     break
                 if not is_na(mark.answer):
-                    shares.append(share(line.item, mark.answer))
+                    shares.append(self._share(line.item, mark.answer))
             else:
                 if shares:
                     mean = sum(shares, ZERO) / len(shares)

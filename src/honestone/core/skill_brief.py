@@ -67,14 +67,14 @@ def write_skill_brief(
         "You are improving one agent skill: instructions that an agent is given before it works on a task.",
         "",
         f"Location: {location}",
-        f"Skill: {_one_line(name)}",
+        f"Skill: {one_line(name)}",
         "",
         "Make one edit that lets an agent with this skill do better at its tasks. Teach what is general: the tasks below",
         "are examples, and it is measured on others too.",
     ]
     if count > 1:
         lines += ["", f"This is proposal {number} of {count}. Each has to be a different edit."]
-        lines += [f"- already proposed: {_one_line(other)}" for other in others]
+        lines += [f"- already proposed: {one_line(other)}" for other in others]
     lines += _failures(occasion)
     lines += _sources(occasion.sources)
     lines += [
@@ -92,21 +92,22 @@ def _failures(occasion: Occasion) -> list[str]:
         return []
     lines = ["", "Failed before:"]
     if occasion.failing:
-        lines += ["", "Tasks that an agent fails with the skill as it is:", *_tasks(occasion.failing)]
+        lines += ["", "Tasks that an agent fails with the skill as it is:", *task_lines(occasion.failing)]
     for one in occasion.tried:
         lines += [
             "",
-            f"The edit {_one_line(one.candidate_id)} was put back: {_one_line(one.reason) or 'no reason given'}",
+            f"The edit {one_line(one.candidate_id)} was put back: {one_line(one.reason) or 'no reason given'}",
         ]
         if one.tasks:
-            lines += ["Tasks that failed with it:", *_tasks(one.tasks)]
+            lines += ["Tasks that failed with it:", *task_lines(one.tasks)]
     return lines
 
 
-def _tasks(tasks: Sequence[FailedTask]) -> list[str]:
+def task_lines(tasks: Sequence[FailedTask]) -> list[str]:
+    """Each task with what was asked and what the judge said, behind fences."""
     lines = []
     for task in tasks[:MOST_TASKS]:
-        lines.append(f"- {_one_line(task.task_id)}")
+        lines.append(f"- {one_line(task.task_id)}")
         if task.prompt.strip():
             lines += ["  asked:", *fenced(_cut(task.prompt, MOST_OF_A_DETAIL))]
         if task.details.strip():
@@ -119,7 +120,7 @@ def _tasks(tasks: Sequence[FailedTask]) -> list[str]:
 def _sources(sources: Sequence[Source]) -> list[str]:
     lines = []
     for source in sources:
-        lines += ["", f"Source, {_one_line(source.path)}:", *fenced(_cut(source.text, MOST_OF_A_SOURCE))]
+        lines += ["", f"Source, {one_line(source.path)}:", *fenced(_cut(source.text, MOST_OF_A_SOURCE))]
     return lines
 
 
@@ -146,5 +147,6 @@ def _cut(text: str, most: int) -> str:
     return f"{text[:most]}\n[cut here: {len(text) - most} more characters]"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Other people's words on one line, cut where they are long."""
     return " ".join(without_controls(text).split())[:500]

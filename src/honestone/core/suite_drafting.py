@@ -63,22 +63,26 @@ def draft_suite(skill: str, text: str, *, most: int = MOST) -> SuiteDraft:
     read = read_skill(skill, text)
     by_code = _spread(list(_by_code(read)), most)
     tasks = _sound(by_code)
-    if len(tasks) < FEWEST or (len(tasks) < most and not any(task.rubric for task in tasks)):
-        wanted = max(FEWEST, min(len(tasks) + 1, most))
-        tasks = _filled_up(tasks, _by_judges(read), wanted)
+    if len(tasks) < min(FEWEST, most):
+        tasks = _filled_up(tasks, _by_judges(read), min(FEWEST, most))
     if not tasks:
         raise UsageError(
             f"the skill `{skill}` says too little to draft tasks from",
             hint="write what it does and when to use it, or write the suite by hand (`suite: 1`, `cases:`)",
         )
-    return SuiteDraft(suite=made_suite(skill, tasks), to_check=tuple(_to_check(tasks)))
+    return SuiteDraft(suite=made_suite(skill, tasks), to_check=points_to_check(tasks))
 
 
 def made_suite(skill: str, tasks: Sequence[TaskDraft]) -> Suite:
     return Suite(cases=tuple(task.case() for task in tasks), skill_id=skill, title=skill)
 
 
-def _to_check(tasks: Sequence[TaskDraft]) -> Iterator[str]:
+def points_to_check(tasks: Sequence[TaskDraft]) -> tuple[str, ...]:
+    """What a person should look at before the suite is believed."""
+    return tuple(_points(tasks))
+
+
+def _points(tasks: Sequence[TaskDraft]) -> Iterator[str]:
     yield "put the prompts into the words of somebody who has never seen the skill, with real material to work on"
     if any(task.must for task in tasks):
         yield "are the expected words what a right answer must have, and would any right answer have them?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +40,9 @@ from honestone.system.files import TEMPORARY, deliver, load_artifact, make_copy,
 class Place:
     """Where the artifact lives. `beside` are files in its folder that are no part of it, `exclude` their real paths.
 
-    `output`: deliver there instead; `dry_run`: deliver nowhere.
+    `output`: deliver there instead; `dry_run`: deliver nowhere. `off_limits` are paths in a folder, or folders there, that
+    a worker is not shown and may not make; files in `locked` judge, so it may not change them; without those in `must_hold`
+    the artifact is no longer what it was.
     """
 
     path: Path
@@ -50,10 +53,44 @@ class Place:
     dry_run: bool = False
     max_bytes: int = 10_000_000
     max_diff: int = 2000
+    off_limits: tuple[str, ...] = ()
+    locked: tuple[str, ...] = ()
+    must_hold: tuple[str, ...] = ()
 
 
-class Improvement:
-    """One run of the loop, new or taken up again. `state` is the fold of its events, always."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What one call of a worker came to, read from bytes. `after` is there only where it changed something for good."""
+
+    outcome: Change
+    detail: str | None
+    message: str | None
+    spend: Spend
+    before: Version
+    after: Version | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As an event tells it."""
+        facts: dict[str, Any] = {
+            "outcome": str(self.outcome), "detail": self.detail, "message": self.message, "spend": self.spend.to_plain(),
+        }  # fmt: skip
+        if self.after is not None:
+            size = diff_size(self.before, self.after)
+            facts["version"] = self.after.digest
+            facts["diff"] = {"added": size.added, "removed": size.removed, "files": size.files}
+        return facts
+
+    @property
+    def blobs(self) -> dict[str, bytes] | None:
+        return None if self.after is None else version_blobs(self.after)
+
+
+class Shell(ABC):
+    """One run of a loop, new or taken up again, whatever its versions are looked at with.
+
+    `state` is the fold of its events, always.
+    """
 
     def __init__(
         self,
@@ -62,9 +99,6 @@ class Improvement:
         state: LoopState,
         policy: Policy,
         place: Place,
-        bench: Bench,
-        panel: tuple[Seat, ...],
-        holdouts: tuple[Seat, ...],
         worker: Worker,
         store: Store,
         meter: Meter,
@@ -74,8 +108,6 @@ class Improvement:
         self.state = state
         self._policy = policy
         self._place = place
-        self._bench = bench
-        self._seats = {"panel": panel, "holdout": holdouts}
         self._worker = worker
         self._store = store
         self._meter = meter
@@ -87,7 +119,7 @@ class Improvement:
         self._require_possible()
         self._finish_delivery()
         self._take_what_lies_there()
-        await self._ask_the_failed_again()
+        await self._take_up()
         while True:
             # Here and nowhere else: a kill between accepting and delivering is made good before anything else happens.
             self._deliver()
@@ -101,9 +133,19 @@ class Improvement:
             await self._carry_out(action)
 
     async def close(self) -> None:
-        """Let go of judges and worker."""
-        await self._bench.panel.close()
+        """Let go of whoever works or judges."""
         await self._worker.close()
+
+    @abstractmethod
+    async def _ask(self, action: Ask) -> None:
+        """Have a version looked at, and record what was seen; or record the limit that came first."""
+
+    @abstractmethod
+    def _brief(self, action: Propose, place: Path, candidate: int) -> Brief:
+        """What the worker is told. `place` is the artifact in its copy."""
+
+    async def _take_up(self) -> None:  # noqa: B027
+        """What is made good before a run goes on: nothing, unless a loop says otherwise."""
 
     async def _carry_out(self, action: Action) -> None:
         match action:
@@ -120,7 +162,6 @@ class Improvement:
 
     def _require_possible(self) -> None:
         """What would only fail, or prove nothing, after money was spent."""
-        require_apart(self._seats["panel"], self._seats["holdout"])
         output, is_folder = self._place.output, self._version(self.state.original).is_folder
         if output is not None and output.exists() and output.is_dir() != is_folder:
             raise UsageError(
@@ -153,33 +194,6 @@ class Improvement:
             self._record(events.LIMIT, reason=reason)
         return reason is not None
 
-    # -- looking
-
-    async def _ask(self, action: Ask) -> None:
-        if self._out_of_budget():
-            return
-        artifact = Artifact(self._place.named, self._version(action.version))
-        if CHECK in action.judges:
-            ballot = await self._bench.check(artifact)
-            self._record(
-                events.BALLOT, version=action.version, role=action.role, ballot=ballot_to_plain(ballot)
-            )
-        wanted = [seat for seat in self._seats[action.role] if seat.id in action.judges]
-        if not wanted:
-            return
-        self._observer.progress(len(self.state.rounds), self.state.limits.rounds, f"asking {_names(wanted)}")
-        for consulted in await self._bench.panel.consult(self._bench.question(artifact), wanted):
-            if consulted.refused is None:
-                self._record(
-                    events.BALLOT,
-                    version=action.version,
-                    role=action.role,
-                    ballot=ballot_to_plain(consulted.ballot),
-                    spend=consulted.spend.to_plain(),
-                )
-            elif self.state.limit is None:
-                self._record(events.LIMIT, reason=consulted.refused)
-
     def _version(self, digest: str) -> Version:
         if digest not in self._versions:
             self._versions[digest] = load_version(self._store, digest)
@@ -191,6 +205,11 @@ class Improvement:
         if self._out_of_budget():
             return
         number = len(self.state.rounds) + 1
+        made = await self._try(action, number)
+        self._record(events.PROPOSED, made.blobs, round=number, focus=list(action.focus), **made.facts)
+
+    async def _try(self, action: Propose, number: int, candidate: int = 0) -> Made:
+        """One call of the worker, in a private copy."""
         before = self._version(action.base)
         self._observer.progress(
             number - 1,
@@ -206,7 +225,7 @@ class Improvement:
                 name=self._place.path.name or "artifact",
                 beside=dict(self._place.beside),
             )
-            brief = self._brief(action, copy.place)
+            brief = self._brief(action, copy.place, candidate)
             brief_file = root / "brief.md"
             brief_file.write_text(brief.text, encoding="utf-8")
             rubric = self._never_the_workers()
@@ -221,62 +240,36 @@ class Improvement:
             before,
             after.version,
             ended=done.ended,
-            strays=(*after.strays, *touched),
+            strays=(*after.strays, *touched, *_forbidden(before, after.version, self._place)),
             trouble=after.trouble,
             max_diff=self._place.max_diff,
         )
-        self._record_proposal(number, action, before, after.version, outcome, detail, done)
+        gone = [name for name in self._place.must_hold if after.version and name not in after.version.files]
+        if outcome is Change.CHANGED and gone:
+            outcome, detail = Change.SHRUNK, f"{gone[0]} is gone"
+        return self._made(before, after.version, outcome, detail, done)
 
     def _never_the_workers(self) -> dict[Path, bytes | None]:
         """The rubric, and whatever else judges, as it is on disk: a proposal during which it changes is thrown away."""
         return {path: path.read_bytes() if path.is_file() else None for path in sorted(self._place.exclude)}
 
-    def _brief(self, action: Propose, place: Path) -> Brief:
-        card = self.state.card(action.base)
-        line = card.line(action.focus[0])
-        return Brief(
-            text=write_brief(card, line, location=str(place), title=self.state.rubric.title),
-            focus=action.focus,
-            unmet=unmet_keys(line),
-            fixes=fixes_for(line),
-        )
-
-    def _record_proposal(
-        self,
-        number: int,
-        action: Propose,
-        before: Version,
-        after: Version | None,
-        outcome: Change,
-        detail: str | None,
-        done: WorkDone,
-    ) -> None:
+    def _made(
+        self, before: Version, after: Version | None, outcome: Change, detail: str | None, done: WorkDone
+    ) -> Made:
         spend = Spend(worker_calls=1)
         spend.add(done.usage)
         self._meter.counted(spend)
-        facts: dict[str, Any] = {}
-        blobs = None
-        if outcome is Change.CHANGED and after is not None:
-            size = diff_size(before, after)
-            facts["version"] = after.digest
-            facts["diff"] = {"added": size.added, "removed": size.removed, "files": size.files}
-            blobs = version_blobs(after)
+        if outcome is not Change.CHANGED:
+            after = None
+        if after is not None:
             self._versions[after.digest] = after
         if detail is None and outcome is not Change.CHANGED:
             detail = done.message or None
-        elif done.message and outcome in (Change.CRASHED, Change.DENIED, Change.UNCHANGED, Change.TIMEOUT):
-            detail = f"{detail} ({done.message})" if outcome is not Change.UNCHANGED else detail
-        self._record(
-            events.PROPOSED,
-            blobs,
-            round=number,
-            focus=list(action.focus),
-            outcome=str(outcome),
-            detail=detail,
-            message=done.message or None,
-            spend=spend.to_plain(),
-            **facts,
-        )
+        elif done.message and outcome in (Change.CRASHED, Change.DENIED, Change.TIMEOUT):
+            detail = f"{detail} ({done.message})"
+        return Made(
+            outcome=outcome, detail=detail, message=done.message or None, spend=spend, before=before, after=after
+        )  # fmt: skip
 
     # -- delivering
 
@@ -351,7 +344,65 @@ class Improvement:
         if found != self.state.delivered and found in self.state.kept:
             self._record(events.DELIVERED, version=found)
 
-    async def _ask_the_failed_again(self) -> None:
+    def on_disk(self) -> Version:
+        return current_version(self._place)
+
+
+class Improvement(Shell):
+    """The loop in which judges and checks look at every version."""
+
+    def __init__(
+        self, *, bench: Bench, panel: tuple[Seat, ...], holdouts: tuple[Seat, ...], **shell: Any
+    ) -> None:
+        super().__init__(**shell)
+        self._bench = bench
+        self._seats = {"panel": panel, "holdout": holdouts}
+
+    async def close(self) -> None:
+        await self._bench.panel.close()
+        await super().close()
+
+    def _require_possible(self) -> None:
+        require_apart(self._seats["panel"], self._seats["holdout"])
+        super()._require_possible()
+
+    async def _ask(self, action: Ask) -> None:
+        if self._out_of_budget():
+            return
+        artifact = Artifact(self._place.named, self._version(action.version))
+        if CHECK in action.judges:
+            ballot = await self._bench.check(artifact)
+            self._record(
+                events.BALLOT, version=action.version, role=action.role, ballot=ballot_to_plain(ballot)
+            )
+        wanted = [seat for seat in self._seats[action.role] if seat.id in action.judges]
+        if not wanted:
+            return
+        self._observer.progress(len(self.state.rounds), self.state.limits.rounds, f"asking {_names(wanted)}")
+        for consulted in await self._bench.panel.consult(self._bench.question(artifact), wanted):
+            if consulted.refused is None:
+                self._record(
+                    events.BALLOT,
+                    version=action.version,
+                    role=action.role,
+                    ballot=ballot_to_plain(consulted.ballot),
+                    spend=consulted.spend.to_plain(),
+                )
+            elif self.state.limit is None:
+                self._record(events.LIMIT, reason=consulted.refused)
+
+    def _brief(self, action: Propose, place: Path, candidate: int) -> Brief:
+        card = self.state.card(action.base)
+        line = card.line(action.focus[0])
+        return Brief(
+            text=write_brief(card, line, location=str(place), title=self.state.rubric.title),
+            focus=action.focus,
+            unmet=unmet_keys(line),
+            fixes=fixes_for(line),
+            candidate=candidate,
+        )
+
+    async def _take_up(self) -> None:
         """A crash or a time-out is no reply: what judges owe on the versions that still count is asked for once more
         when a run is taken up again. A refusal is a reply, on record, and costs nothing to read again."""
         for version in dict.fromkeys((self.state.best, self.state.current)):
@@ -374,8 +425,21 @@ class Improvement:
                         spend=consulted.spend.to_plain(),
                     )
 
-    def on_disk(self) -> Version:
-        return current_version(self._place)
+
+def _forbidden(before: Version, after: Version | None, place: Place) -> list[str]:
+    """What a worker made where nothing of the artifact may be, or changed although it judges."""
+    if after is None or not after.is_folder:
+        return []
+    made = [
+        name
+        for name in after.files
+        if any(name == other or name.startswith(f"{other}/") for other in place.off_limits)
+    ]
+    changed = [name for name in place.locked if before.files.get(name) != after.files.get(name)]
+    return [
+        *(f"{name} (not part of the artifact)" for name in made),
+        *(f"{name} (it judges)" for name in changed),
+    ]
 
 
 def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:

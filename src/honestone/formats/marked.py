@@ -8,6 +8,7 @@ marked.at(("criteria", 0, "weight"))              # "rubric.yaml:8:13"
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -109,9 +110,17 @@ def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
     """The text of a file that a person wrote. Raises FileError when it is missing, too large, empty or no text."""
     name = str(path)
     try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            # A pipe without a writer would wait for ever; one with a writer can be read once only, and we read twice.
+            raise FileError(f"`{name}` is a pipe or a device, not a file", hint="write it to a file first")
         with path.open("rb") as file:
             data = file.read(most + 1)
     except FileNotFoundError:
+        if path.is_symlink():
+            raise FileError(
+                f"`{name}` is a link to a file that is not there", hint=f"it leads to `{path.readlink()}`"
+            ) from None
         raise FileError(f"there is no file `{name}`", hint=_near_files(path)) from None
     except IsADirectoryError:
         raise FileError(f"`{name}` is a folder", hint="name a file inside it") from None

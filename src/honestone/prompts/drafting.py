@@ -11,14 +11,16 @@ from honestone.prompts.filling import load_template
 def draft_prompt(about: str, wanted: Sequence[Wanted], problems: Sequence[str] = ()) -> str:
     """`problems` name what was wrong with the first reply when it is asked once more."""
     said = "\n\n".join(_criterion(one) for one in wanted)
-    complaint = ""
-    if problems:
-        listed = "\n".join(f"- {problem}" for problem in problems)
-        complaint = (
-            f"Your last reply could not be used. What was wrong with it:\n{listed}\nReply again, in full.\n\n"
-        )
-    values = {"about": _fenced(about), "criteria": _fenced(said), "complaint": complaint}
+    values = {"about": fenced(about), "criteria": fenced(said), "complaint": complaint(problems)}
     return load_template("draft").fill(values)
+
+
+def complaint(problems: Sequence[str]) -> str:
+    """What was wrong with the last reply, or nothing."""
+    if not problems:
+        return ""
+    listed = "\n".join(f"- {problem}" for problem in problems)
+    return f"Your last reply could not be used. What was wrong with it:\n{listed}\nReply again, in full.\n\n"
 
 
 def _criterion(wanted: Wanted) -> str:
@@ -29,7 +31,7 @@ def _criterion(wanted: Wanted) -> str:
     return "\n".join(lines)
 
 
-def _fenced(text: str) -> str:
+def fenced(text: str) -> str:
     """A fence that the text cannot close."""
     fence = "````"
     while fence in text:

@@ -268,6 +268,8 @@ def certification_lines(doc: Doc, style: Style) -> list[str]:
     held_out = doc.get("certification") or {}
     if not held_out.get("needed") and not held_out.get("judges"):
         return []
+    if held_out.get("split"):
+        return _test_lines(held_out, style)
     lines = [style.paint("Held-out judges", "bold")]
     for one in held_out.get("judges") or ():
         good = one.get("verdict") == "pass"
@@ -281,6 +283,16 @@ def certification_lines(doc: Doc, style: Style) -> list[str]:
     if held_out.get("reason"):
         lines += wrap(line(held_out["reason"]), style.columns, first="  ")
     return lines
+
+
+def _test_lines(held_out: Doc, style: Style) -> list[str]:
+    """What the tasks that nobody was shown said."""
+    from honestone.report.suite_improvement import certification_words
+
+    glyph, look = {True: ("yes", "green"), False: ("no", "red"), None: ("unknown", "yellow")}[held_out["ok"]]
+    told = wrap(certification_words(held_out), style.columns - 4)
+    first = f"  {style.paint(style.glyph(glyph), look)} {told[0]}"
+    return [style.paint("Held-out tasks (test)", "bold"), first, *("    " + more for more in told[1:])]
 
 
 def _footer(doc: Doc, style: Style) -> list[str]:
@@ -297,6 +309,10 @@ def _footer(doc: Doc, style: Style) -> list[str]:
 
 def next_commands(doc: Doc) -> list[str]:
     """What to type after this result."""
+    if doc.get("suite"):
+        from honestone.report.suite_improvement import suite_commands
+
+        return suite_commands(doc)
     improve = improve_command(
         {**(doc.get("final") or {}), "artifact": doc.get("artifact")}, worker=doc.get("worker")
     )

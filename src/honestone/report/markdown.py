@@ -361,6 +361,10 @@ def _certification(doc: Doc) -> list[str]:
         for one in held_out.get("judges") or ()
     ]
     said = {True: "Certified", False: "Not certified", None: "Not asked for"}[held_out.get("ok")]
+    if held_out.get("split"):
+        from honestone.report.suite_improvement import certification_words
+
+        return ["## Certification", f"{said} by the test split: {md(certification_words(held_out))}"]
     return [
         "## Certification",
         said + (f": {md(held_out['reason'])}" if held_out.get("reason") else "."),

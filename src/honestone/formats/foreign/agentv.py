@@ -16,6 +16,7 @@ from honestone.formats.foreign.agentv_dialect import (
     likeness_of_row,
 )  # fmt: skip
 from honestone.formats.foreign.agentv_keys import DEFAULTS, EXAMPLES, KEYS
+from honestone.formats.foreign.agentv_lone import LONE
 from honestone.formats.foreign.agentv_scores import SCORES
 from honestone.formats.foreign.agentv_suite import read_suite_file
 from honestone.formats.foreign.agentv_targets import TARGETS, TargetDescription, read_targets
@@ -65,6 +66,7 @@ READERS: tuple[Reader, ...] = (
         signs=lambda document: max(_signs_of_lines(document), _signs_of_sidecar(document)), read=read_suite_file,
         keys=KEYS["agentv-jsonl"], defaults=DEFAULTS["agentv-jsonl"], example=EXAMPLES["agentv-jsonl"],
     ),
+    LONE,
     TARGETS,
     SCORES,
 )  # fmt: skip

@@ -1,0 +1,216 @@
+"""A `stage run` that can be killed: which stages are done, and the skill as it was, written down before anything is spent.
+
+The loop is the same every time; a stage that is on record is read from its artifact and not run again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from honestone.cli.stage_files import (
+    Artifact,
+    StageFiles,
+    Target,
+    put_in_place,
+    read_json,
+    read_stage,
+    recover,
+    target_at,
+    write_json,
+)
+from honestone.core.artifact import Version, digest_of
+from honestone.core.errors import UsageError
+from honestone.core.plan import FileWrite, PlanError, WriteFiles, plan_to_plain, read_plan
+from honestone.core.stage_artifact import Stage
+from honestone.system.files import printable
+
+_FOLDER = "running"
+
+
+class RunRecord:
+    """The record of one run of a skill that is not finished. `target` is the skill as the run found it."""
+
+    def __init__(self, path: Path, document: dict[str, Any], target: Target, *, goes_on: bool) -> None:
+        self._path = path
+        self._document = document
+        self.target = target
+        self.goes_on = goes_on
+
+    @property
+    def id(self) -> str:
+        return str(self._document["run"])
+
+    @property
+    def steps(self) -> dict[str, str]:
+        steps: dict[str, str] = self._document["steps"]
+        return steps
+
+    def step(
+        self,
+        name: str,
+        stage: Stage,
+        work: Callable[[], Mapping[str, Any]],
+        *,
+        is_final: Callable[[Mapping[str, Any]], bool] = lambda document: True,
+    ) -> Artifact:
+        """The artifact of a stage: of an earlier process where that finished it, else made now. One that is not final is
+        made again by the next process."""
+        known = self.steps.get(name)
+        if known is not None and Path(known).is_file():
+            return read_stage(Path(known), stage)
+        document = work()
+        path = str(document["truth_anchor"])
+        if is_final(document):
+            self.steps[name] = path
+            self._save()
+        return read_stage(Path(path), stage)
+
+    def will_apply(self, after: Version) -> None:
+        """Before a candidate is put in place: what the files will be, so that a kill on the way can be undone."""
+        self._document["applying"] = {
+            path: None if (entry := after.files.get(path)) is None else digest_of(entry.data)
+            for path in sorted({*self.target.version.files, *after.files})
+        }
+        self._save()
+
+    def note(self, name: str, path: str) -> None:
+        self.steps[name] = path
+        self._save()
+
+    def finish(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+    def _save(self) -> None:
+        write_json(self._path, self._document)
+
+
+def open_record(
+    files: StageFiles, target: Target, *, identity: str, run: Callable[[], str], fresh: bool
+) -> RunRecord:
+    """The record of the unfinished run of the same identity, or a new one.
+
+    Where an earlier process was killed while a candidate was in place, the original is put back first, unless that very
+    run goes on with it. Raises UsageError when somebody has edited the skill since.
+    """
+    target = recover(files, target)
+    folder = printable(target.folder.resolve())
+    path = files.root / _FOLDER / f"{digest_of(os.fsencode(target.folder.resolve()))[7:23]}.json"
+    old = _read(path, folder)
+    goes_on = old is not None and old["identity"] == identity and not fresh
+    if old is not None:
+        waits_for_gate = goes_on and _is_applied_and_not_gated(old["steps"])
+        target = _as_it_was(old, target, path, leave=waits_for_gate, accept_edit=fresh)
+        if goes_on:
+            original = _version(old["original"])
+            before = Target(
+                folder=target.folder, named=target.named, left_out=target.left_out,
+                skill=_with_version(target, original),
+            )  # fmt: skip
+            return RunRecord(path, old, before, goes_on=True)
+    document = {
+        "run": run(),
+        "identity": identity,
+        "skill": folder,
+        "base_digest": target.version.digest,
+        "original": _plain(target.version),
+        "applying": None,
+        "steps": {},
+    }
+    record = RunRecord(path, document, target, goes_on=False)
+    record._save()
+    return record
+
+
+def _read(path: Path, folder: str) -> dict[str, Any] | None:
+    if not path.exists():
+        return None
+    document: dict[str, Any] = read_json(path).value
+    fits = (
+        document.get("skill") == folder
+        and isinstance(document.get("identity"), str)
+        and isinstance(document.get("steps"), dict)
+        and isinstance(document.get("original"), dict)
+        and isinstance(document.get("run"), str)
+    )
+    if not fits:
+        raise UsageError(
+            f"`{printable(path)}` is damaged", hint="delete it when the skill is as it should be"
+        )
+    return document
+
+
+def _is_applied_and_not_gated(steps: Mapping[str, str]) -> bool:
+    gated = {name.removeprefix("gate ") for name in steps if name.startswith("gate ")}
+    applied = {name.removeprefix("apply ") for name in steps if name.startswith("apply ")}
+    return bool(applied - gated)
+
+
+def _as_it_was(
+    old: Mapping[str, Any], target: Target, path: Path, *, leave: bool, accept_edit: bool
+) -> Target:
+    """The skill with the original in place again, where a candidate of the unfinished run, or half of one, is there."""
+    original, now = _version(old["original"]), target.version
+    if now.digest == original.digest or _was_kept(old["steps"]):
+        return target
+    applying = old.get("applying")
+    is_ours = isinstance(applying, dict) and all(
+        now.files.get(name) == original.files.get(name) or _digest(now, name) == applying.get(name)
+        for name in {*now.files, *original.files, *applying}
+    )
+    if is_ours:
+        if leave:
+            return target
+        put_in_place(target, original)
+        return target_at(target.folder, named=target.named)
+    if accept_edit:
+        return target
+    raise UsageError(
+        f"`{target.named}` was edited since the run that is not finished; nothing was overwritten",
+        hint="`--fresh` starts from the skill as it is now; the original of that run is kept in "
+        f"{printable(path)}",
+    )
+
+
+def _was_kept(steps: Mapping[str, str]) -> bool:
+    """Whether the run was killed when all was decided, and the candidate is in the skill for good."""
+    for name, path in steps.items():
+        if (
+            name.startswith("gate ")
+            and Path(path).is_file()
+            and read_json(Path(path)).value.get("decision") == "keep"
+        ):
+            return True
+    return False
+
+
+def _digest(version: Version, name: str) -> str | None:
+    entry = version.files.get(name)
+    return None if entry is None else digest_of(entry.data)
+
+
+def _plain(version: Version) -> dict[str, Any]:
+    files = {
+        path: FileWrite(data=entry.data, executable=entry.executable) for path, entry in version.files.items()
+    }
+    return plan_to_plain(WriteFiles(files=files))
+
+
+def _version(plain: object) -> Version:
+    from honestone.core.artifact import Entry
+
+    try:
+        plan = read_plan(plain, target="")
+    except PlanError as error:
+        raise UsageError(f"the record of the unfinished run is damaged: {error.message}") from None
+    assert isinstance(plan, WriteFiles)
+    files = {path: Entry(write.data, bool(write.executable)) for path, write in plan.files.items()}
+    return Version(dict(sorted(files.items())), is_folder=True)
+
+
+def _with_version(target: Target, version: Version) -> Any:
+    from dataclasses import replace
+
+    return replace(target.skill, version=version)

@@ -1,0 +1,22 @@
+"""The prompt that asks a model to draft the tasks of a suite. The skill's text is fenced data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from honestone.core.suite_lint import FEWEST, MOST
+from honestone.prompts.drafting import complaint, fenced
+from honestone.prompts.filling import load_template
+
+MOST_LETTERS: Final = 200_000
+"""A longer skill is not cut in silence: it is not shown to a model at all."""
+
+
+def tasks_prompt(name: str, text: str, problems: Sequence[str] = (), *, most: int = MOST) -> str:
+    """`problems` name what was wrong with the first reply when it is asked once more."""
+    values = {
+        "name": " ".join(name.split()), "skill": fenced(text), "fewest": str(min(FEWEST, most)), "most": str(most),
+        "complaint": complaint(problems),
+    }  # fmt: skip
+    return load_template("tasks").fill(values)
