@@ -195,7 +195,7 @@ def test_a_low_score_is_skipped_without_a_run(
     valid(found)
 
 
-REFUSED = {
+REFUSED: dict[str, dict[str, Any]] = {
     "for a person": {"execution_plan": {"action": "unsupported_manual_refactor"}},
     "changes nothing": {
         "execution_plan": {"action": "update_yaml_frontmatter", "frontmatter_updates": {"name": "kitchen"}}
@@ -405,7 +405,7 @@ GOOD = (
 
 
 def files(folder: Path, notes: list[str] | None = None) -> BaselineFiles:
-    return BaselineFiles(folder, note=[].append if notes is None else notes.append)
+    return BaselineFiles(folder, note=print if notes is None else notes.append)
 
 
 def test_what_was_kept_is_found(tmp_path: Path) -> None:

@@ -278,7 +278,7 @@ def test_what_a_format_cannot_say_is_refused_unless_accepted(plants: Desk) -> No
     assert plain(plants, "out.yaml")[0]["id"] == "a"
 
 
-@pytest.mark.parametrize("form", ["agentv", "agentv-4", "agentv-2", "agentv-seed"])
+@pytest.mark.parametrize("form", ["agentv", "agentv-5", "agentv-4", "agentv-2"])
 def test_convert_to_every_dialect(plants: Desk, form: str) -> None:
     """With losses accepted, each dialect's file is read again with the same cases."""
     done = plants.run(
@@ -312,20 +312,34 @@ def test_rubric_convert_there_and_back(desk: Desk) -> None:
           - {id: fix, requirement: Names the fix, weight: 1}
         """
     )
-    refused = desk.run("rubric", "convert", "rubric.yaml", "--to", "autorubric")
-    assert refused.is_refusal
-    assert "threshold" in refused.err
-    done = desk.run(
-        "rubric", "convert", "rubric.yaml", "--to", "autorubric", "--accept-loss", "--output", "auto.yaml"
-    )
+    done = desk.run("rubric", "convert", "rubric.yaml", "--to", "autorubric", "--output", "auto.yaml")
     assert done.code == 0, done.err
-    back = desk.run("rubric", "convert", "auto.yaml", "--accept-loss")
+    back = desk.run("rubric", "convert", "auto.yaml", "--output", "back.yaml")
     assert back.code == 0, back.err
-    desk.file("back.yaml", back.out)
+    assert "read as autorubric" in back.err
+    assert (desk.folder / "back.yaml").read_text().startswith("rubric: 1\n")
     shown = desk.run("rubric", "show", "back.yaml", "--json").json
-    assert [(one["id"], one["weight"]) for one in shown["criteria"]] == [("cause", 3), ("fix", 1)] or [
-        one["requirement"] for one in shown["criteria"]
-    ] == ["Names the cause", "Names the fix"]
+    asked = [(one["items"][0]["requirement"], one["weight"]) for one in shown["criteria"]]
+    assert asked == [("Names the cause", "3"), ("Names the fix", "1")]
+
+
+def test_rubric_convert_refuses_what_is_lost(ready: Desk) -> None:
+    """A threshold and a checklist have no place in autorubric."""
+    refused = ready.run("rubric", "convert", "rubric.yaml", "--to", "autorubric")
+    assert refused.is_refusal
+    assert "threshold 80" in refused.err
+    done = ready.run("rubric", "convert", "rubric.yaml", "--to", "autorubric", "--accept-loss")
+    assert done.code == 0
+    assert "names the pear" in done.out
+
+
+def test_too_little_left_is_no_file(plants: Desk) -> None:
+    """Keywords have no place in HealthBench: nothing is written, whatever is accepted."""
+    done = plants.run(
+        "suite", "convert", "tasks.yaml", "--to", "healthbench", "--accept-loss", "--output", "out.jsonl"
+    )
+    assert done.is_refusal
+    assert not (plants.folder / "out.jsonl").exists()
 
 
 def test_the_shipped_data_loads_or_is_refused_with_a_place(desk: Desk) -> None:

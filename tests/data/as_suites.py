@@ -124,18 +124,15 @@ class Bench:
     def run(self, *judges: str, options: Sequence[str] = ()) -> Report:
         """The suite through the installed command."""
         named = [word for judge in judges for word in ("--judge", judge)]
-        command = [
-            HONESTONE,
-            "eval",
-            "suite.json",
-            "--target",
-            "record:outputs.jsonl",
-            *named,
-            *options,
-            "--json",
-        ]
+        return self._command("eval", "suite.json", "--target", "record:outputs.jsonl", *named, *options)
+
+    def rescore(self, *options: str) -> Report:
+        """The last run again, from its record."""
+        return self._command("rescore", *options)
+
+    def _command(self, *words: str) -> Report:
         ended = subprocess.run(
-            command,
+            [HONESTONE, *words, "--json"],
             cwd=self.folder,
             env={"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.folder), "LANG": "C.UTF-8"},
             stdin=subprocess.DEVNULL,

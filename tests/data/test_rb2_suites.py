@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from as_suites import Answers, Bench, Report, json_lines, scale
@@ -59,10 +59,6 @@ def _looked(
     }
 
 
-def judged(bench: Bench, folder: Path, name: str, model: str, *options: str) -> Report:
-    return bench.run(*make(bench, json_lines(folder / f"{name}.jsonl.gz"), model), options=options)
-
-
 def figures(means: Sequence[Sequence[float | None]]) -> dict[str, float]:
     """Over the prompts whose responses all have a mean: how often the right one is alone at the top."""
     whole = [[round(mean, 9) for mean in four if mean is not None] for four in means]
@@ -92,14 +88,18 @@ def mean(marks: Sequence[int | None]) -> float | None:
     return statistics.fmean(given) if given else None
 
 
+Ran: TypeAlias = Callable[[str, str], tuple[Bench, Report]]
+
+
 @pytest.fixture(scope="module")
-def reports(shared_data: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Report]:
+def ran(shared_data: Any, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """A set run whole, all prompts and eight looks each; once."""
     folder = shared_data("rb2_ensemble")
 
     @cache
-    def run(name: str, model: str) -> Report:
-        return judged(Bench(tmp_path_factory.mktemp(model)), folder, name, model)
+    def run(name: str, model: str) -> tuple[Bench, Report]:
+        bench = Bench(tmp_path_factory.mktemp(model))
+        return bench, bench.run(*make(bench, json_lines(folder / f"{name}.jsonl.gz"), model))
 
     return run
 
@@ -118,18 +118,20 @@ def check(report: Report, wanted: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("name", "model"), SETS)
-def test_means_of_looks(reports: Any, expected: Any, name: str, model: str) -> None:
+def test_means_of_looks(ran: Ran, expected: Any, name: str, model: str) -> None:
     """One model, one way of asking: right, tied and counted prompts for one to eight looks."""
-    check(reports(name, model), expected("rb2_ensemble")[f"{name}/{model}"])
+    check(ran(name, model)[1], expected("rb2_ensemble")[f"{name}/{model}"])
 
 
-def test_the_median_throws_away_what_looks_bring(shared_data: Any, expected: Any, tmp_path: Path) -> None:
-    """`--combine median` over the same marks: more ties, fewer right."""
-    report = judged(Bench(tmp_path), shared_data("rb2_ensemble"), "base", "gpt-5.4", "--combine", "median")
-    assert figures(combined(report)) == expected("rb2_ensemble")["base/gpt-5.4"]["median_k8"]
+def test_the_median_throws_away_what_looks_bring(ran: Ran, expected: Any) -> None:
+    """The recorded run scored again with the median: more ties, fewer right, and nothing is asked or run."""
+    bench, report = ran("base", "gpt-5.4")
+    again = bench.rescore(report.document["run"], "--combine", "median")
+    assert figures(combined(again)) == expected("rb2_ensemble")["base/gpt-5.4"]["median_k8"]
+    assert (again.document["usage"]["judge_calls"], again.document["usage"]["target_calls"]) == (0, 0)
 
 
-def test_a_panel_of_three_models(reports: Any, expected: Any, shared_data: Any) -> None:
+def test_a_panel_of_three_models(ran: Ran, expected: Any, shared_data: Any) -> None:
     """The mean of the three models' means, and the vote of their winners, over the prompts that all three have.
 
     The reference figures join by the bare id, which 38 prompts share with one of another subset; there the last one
@@ -137,7 +139,7 @@ def test_a_panel_of_three_models(reports: Any, expected: Any, shared_data: Any) 
     """
     by_model = [
         dict(zip(report.cases, combined(report), strict=True))
-        for report in (reports(name, model) for name, model in SETS[:3])
+        for _, report in (ran(name, model) for name, model in SETS[:3])
     ]
     wanted = expected("rb2_ensemble")
     bare = _common([{id.rpartition("/")[2]: four for id, four in one.items()} for one in by_model])

@@ -12,6 +12,7 @@ import click
 
 from honestone.cli import options as shared
 from honestone.cli.printing import write
+from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
     from honestone.core.rubric import Rubric
@@ -65,6 +66,7 @@ def convert_suite(
         *_refused(_when_written(lost, form), form, accepted=accept_loss),
         *_paths_that_move(source, output),
     ]
+    _refuse_unreadable(text, path, form)
     _give(text, output, force)
     _tell(notes, output, quiet)
     return 0
@@ -135,6 +137,24 @@ def _suite_text(suite: Suite, form: str) -> tuple[str, Sequence[Loss]]:
     from honestone.formats.write_agentv import dump_agentv
 
     return dump_agentv(suite, "5" if form == "agentv" else form.removeprefix("agentv-"))  # type: ignore[arg-type]
+
+
+def _refuse_unreadable(text: str, path: Path, form: str) -> None:
+    """With losses accepted so little may be left of a suite that no program reads it: then nothing is written."""
+    from honestone.formats.foreign.base import Document, Reader
+    from honestone.formats.recognise import recognise
+    from honestone.formats.suite_file import read_suite
+
+    beside = path.parent / f"{path.stem}.{'jsonl' if form == 'healthbench' else 'yaml'}"
+    document = Document(path=beside, text=text)
+    try:
+        found = recognise(document)
+        (found.read if isinstance(found, Reader) else read_suite)(document)
+    except UsageError as error:
+        raise UsageError(
+            f"too little of this suite can be said in {form}: {error.message}",
+            hint="choose another format (--to)",
+        ) from None
 
 
 def _rubric_text(rubric: Rubric, form: str) -> tuple[str, Sequence[Loss]]:

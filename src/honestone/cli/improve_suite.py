@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from honestone.cli.improve import Job, place_of, retried
 from honestone.cli.progress import Progress
@@ -14,8 +15,17 @@ from honestone.cli.skill_loading import skill_folder, skill_of
 from honestone.cli.skill_session import not_loaded, results_of
 from honestone.cli.suite_choice import Choice
 from honestone.cli.suite_session import Subject, SuiteOptions, SuiteSession
-from honestone.cli.wiring import EFFORTS, JudgingOptions, limit, make_wiring, max_bytes, settings_here
-from honestone.core.artifact import Version
+from honestone.cli.wiring import (
+    EFFORTS,
+    JudgingOptions,
+    limit,
+    make_panel,
+    make_seats,
+    make_wiring,
+    max_bytes,
+    settings_here,
+)
+from honestone.core.artifact import Artifact, Version
 from honestone.core.contract import Contract
 from honestone.core.errors import UsageError
 from honestone.core.loop import Limits
@@ -36,9 +46,12 @@ from honestone.core.suite_loop import (
 )
 from honestone.engine.improve import Shell
 from honestone.engine.improve_suite import SplitRun, SuiteImprovement
-from honestone.engine.meter import Meter
+from honestone.engine.meter import Meter, Spend
 from honestone.report.suite_documents import suite_document
 from honestone.system.files import load_artifact, printable
+
+if TYPE_CHECKING:
+    from honestone.engine.panel import Seat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +118,9 @@ class SuiteJob(Job):
         self._load(skill_folder(artifact) if self._is_skill else artifact, task)
         self._worker = self._make_worker(task)
         self._panel, self._holdouts, self._fallback = (), (), None
+        # A panel can read the edit of a skill before an agent is run with it; judges found by themselves are not asked.
+        names = judging.judges if self._is_skill and task.candidates > 1 else ()
+        self._edit_seats = make_seats(names, make_wiring(judging, self._settings))
         self._contract = self._make_contract()
         self._limits = self._suite_limits(task.rounds)
 
@@ -168,6 +184,7 @@ class SuiteJob(Job):
         count = int(limit(rounds, self._settings, "rounds", EFFORTS[judging.effort][2]))
         # Every reply may have to be asked for twice.
         calls = 2 * self._most(count, self._session.judge_calls)
+        calls += 2 * count * self._candidates * len(self._edit_seats)
         usd = judging.max_usd
         return Limits(
             rounds=count,
@@ -225,7 +242,12 @@ class SuiteJob(Job):
             folder=self._place.path.name, leave_out=self._left_out(),
         )  # fmt: skip
         kind = "an agent skill (instructions that an agent is given)" if self._is_skill else "a prompt"
-        return SuiteImprovement(runner=runner, train=self._splits.train, kind=kind, **shell)
+        edits = None
+        if self._edit_seats:
+            edits = _Edits(
+                seats=self._edit_seats, store=shell["store"], judging=self._judging, named=self._place.named
+            )  # fmt: skip
+        return SuiteImprovement(runner=runner, train=self._splits.train, kind=kind, edits=edits, **shell)
 
     def _left_out(self) -> tuple[str, ...]:
         """What of the artifact's folder is never installed."""
@@ -290,6 +312,35 @@ class _Sides:
             if info.identity == identity and info.finished is not None:
                 return suite_document(self.store.events(info.id), run=info.id)
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Edits:
+    """The panel of `stage rank`: yes/no questions about an edit, and its score the share of yes."""
+
+    seats: tuple[Seat, ...]
+    store: Any
+    judging: JudgingOptions
+    named: str
+
+    async def score(
+        self, before: Version, after: Version, failed: Sequence[str], meter: Meter
+    ) -> tuple[Fraction | None, Spend]:
+        from honestone.adapters.checks import CheckRunner
+        from honestone.core.edit_rubric import EDIT_RUBRIC, failures_in_words, shown_edit
+        from honestone.core.scorecard import Scorer
+        from honestone.engine.judging import Bench
+
+        left = _left_of(meter)
+        panel = make_panel(self.seats, self.store, left, self.judging)
+        bench = Bench(EDIT_RUBRIC, CheckRunner(Path.cwd()), panel)
+        shown = Artifact(self.named, shown_edit(before, after))
+        judged = await bench.judge(shown, input=failures_in_words(list(failed)))
+        return Scorer(EDIT_RUBRIC, self.judging.rule).card(judged.ballots).score, judged.spend
+
+    async def close(self) -> None:
+        for seat in self.seats:
+            await seat.judge.close()
 
 
 def _left_of(meter: Meter) -> Meter:

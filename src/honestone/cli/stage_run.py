@@ -420,7 +420,7 @@ class _Pipeline:
                 "type": "failure_trace",
                 "run_id": ranked.run_id,
                 "candidate_id": candidate["id"],
-                "candidate_digest": candidate.get("candidate_digest"),
+                **({"candidate_digest": digest} if (digest := candidate.get("candidate_digest")) else {}),
                 "reason": reason,
                 "failed_tasks": self._failed_tasks(found),
                 "failed_dimension": None,

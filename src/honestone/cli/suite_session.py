@@ -348,14 +348,15 @@ class SuiteSession:
         judges = ", ".join(seat.id for seat in self._seats)
         asked = sum(case.attempts for case in chosen if case.rubric.asks_judges and case.skip is None)
         calls = asked * len(self._seats) * sides
+        most = attempts * sides
         runs = (
-            f"up to {attempts * sides} runs of {self.target_name}"
+            f"up to {most} run{'s' if most != 1 else ''} of {self.target_name}"
             if self._target is not None
             else "no target runs"
         )
         said = f"{' x '.join(parts)}: {runs}"
         if self._seats:
-            said += f", {calls} judge calls ({judges}), at most {self._max_calls(calls)} with retries"
+            said += f", {calls} judge call{'s' if calls != 1 else ''} ({judges}), at most {self._max_calls(calls)} with retries"
         self.progress.note(said)
         for note in self.notes:
             self.progress.note(note)

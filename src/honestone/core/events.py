@@ -12,6 +12,7 @@ resuming are one path: fold the events, combine the ballots.
     compared    comparison, baseline, ...: a suite run beside its baseline
     ballot      version, role (panel | holdout), ballot, calls, cached, seconds: one judge's answers
     candidate   round, candidate, outcome, detail, version, diff: one of several proposals of a round
+    ranked      version, score: what a panel made of a candidate's edit before it was run
     proposed    round, focus, outcome, detail, version, diff, calls: what the worker did, read from bytes
     accepted    round, version, reason
     rejected    round, reason
@@ -39,6 +40,7 @@ PASSED_BY: Final = "passed-by"
 COMPARED: Final = "compared"
 BALLOT: Final = "ballot"
 CANDIDATE: Final = "candidate"
+RANKED: Final = "ranked"
 PROPOSED: Final = "proposed"
 ACCEPTED: Final = "accepted"
 REJECTED: Final = "rejected"

@@ -260,11 +260,11 @@ def _reasons_for_a_person(evidence: Evidence) -> Iterator[str]:
     risk = gate_risk(evidence)
     if risk is not Risk.LOW:
         yield f"{risk} risk"
-    categories = dict.fromkeys((ranked.get("category"), str(category_of(evidence.before, evidence.after))))
-    for category in categories:
-        if category not in [str(one) for one in Category]:
-            yield f"its category {_word(category)} is not known"
-        elif category in [str(one) for one in NOT_KEPT_ALONE]:
+    said, shown = ranked.get("category"), category_of(evidence.before, evidence.after)
+    if not isinstance(said, str) or said not in [str(one) for one in Category]:
+        yield f"its category {_word(said)} is not known"
+    for category in dict.fromkeys((str(said), str(shown))):
+        if category in [str(one) for one in NOT_KEPT_ALONE]:
             yield f"it changes {category}"
     if ranked.get("recommendation") == Recommendation.HOLD:
         yield "the ranking holds it back"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import unquote
 
@@ -222,7 +221,9 @@ _NAMED_FILE: Final = re.compile(
 
 def _links(text: str, version: Version) -> Iterator[StructureRemark]:
     """Links between Markdown files and files named in code: outside of blocks of code, which show what may be."""
-    folders = {parent.as_posix() for name in version.files for parent in PurePosixPath(name).parents}
+    folders = {name[:at] or "." for name in version.files for at, sign in enumerate(name) if sign == "/"} | {
+        "."
+    }
     told: set[str] = set()
     for number, line in _prose(text):
         for written in (*_LINK.findall(line), *_NAMED_FILE.findall(line)):
@@ -257,29 +258,28 @@ def _inside(target: str) -> str | None:
     if target.startswith("/"):
         return None
     parts: list[str] = []
-    for part in PurePosixPath(target).parts:
+    for part in target.split("/"):
         if part == ".." and not parts:
             return None
         if part == "..":
             parts.pop()
-        else:
+        elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts) or "."
+
+
+_FOR_PEOPLE: Final = ("readme.md", "license.md", "changelog.md", "contributing.md")
 
 
 def _unused(text: str, files: Mapping[str, str]) -> Iterator[StructureRemark]:
     """Markdown files that neither SKILL.md nor another file of the skill names."""
     for name in files:
-        path = PurePosixPath(name)
-        if (
-            path.suffix != ".md"
-            or name == SKILL_FILE
-            or path.stem.lower() in ("readme", "license", "changelog")
-        ):
+        place, _, own = name.rpartition("/")
+        if not own.endswith(".md") or name == SKILL_FILE or own.lower() in _FOR_PEOPLE:
             continue
         others = [other for at, other in files.items() if at != name]
-        folder = path.parent.name
-        if not any(path.name in other or (folder and f"{folder}/" in other) for other in others):
+        folder = place.rpartition("/")[2]
+        if not any(own in other or (folder and f"{folder}/" in other) for other in others):
             yield StructureRemark(
                 rule="unused-file",
                 line=len(lines_of(text)) or 1,

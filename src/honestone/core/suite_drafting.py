@@ -161,7 +161,7 @@ _BULLET: Final = re.compile(
     r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(.+(?:\n[ \t]{2,}(?![-*+]|\d{1,3}[.)]).+)*)", re.M
 )
 _TABLE_ROW: Final = re.compile(r"^[ \t]*\|(.+)\|[ \t]*$", re.M)
-_TAGGED: Final = re.compile(r"<(anti-example|bad-example|example)\b[^>]*>(.*?)</\1>", re.S | re.I)
+_TAGS: Final = ("anti-example", "bad-example", "example")
 
 
 def read_skill(name: str, text: str) -> SkillText:
@@ -177,8 +177,8 @@ def read_skill(name: str, text: str) -> SkillText:
             prose += _examples(body)
         parts[kind] += _bullets(body)
     examples, bad = list(prose), list(parts["bad"])
-    for tag, inside in _TAGGED.findall(text):
-        if tag.lower() == "example":
+    for tag, inside in tagged(text, _TAGS)[1]:
+        if tag == "example":
             examples += _examples(inside)
         else:
             bad += [line for line in (_one_line(line) for line in inside.split("\n")) if line][:5]
@@ -207,7 +207,29 @@ def _kinds_of_sections(text: str) -> Iterator[tuple[str, str]]:
         if kind is not None:
             end = found[at + 1].start if at + 1 < len(found) else section.end
             body = text[section.start : min(end, section.end)].partition("\n")[2]
-            yield kind, _TAGGED.sub("", body)
+            yield kind, tagged(body, _TAGS)[0]
+
+
+def tagged(text: str, tags: Sequence[str]) -> tuple[str, list[tuple[str, str]]]:
+    """A text without its blocks `<tag ...> ... </tag>`, and the blocks. A tag that is never closed is text. Linear in the text."""
+    opening = re.compile(rf"<({'|'.join(map(re.escape, tags))})\b[^<>]{{0,200}}>", re.I)
+    folded = text.lower() if len(text.lower()) == len(text) else text
+    outside: list[str] = []
+    blocks: list[tuple[str, str]] = []
+    open_ended: set[str] = set()
+    at = 0
+    while (found := opening.search(text, at)) is not None:
+        tag = found[1].lower()
+        end = -1 if tag in open_ended else folded.find(f"</{tag}>", found.end())
+        if end < 0:
+            open_ended.add(tag)
+            outside.append(text[at : found.end()])
+            at = found.end()
+            continue
+        outside.append(text[at : found.start()])
+        blocks.append((tag, text[found.end() : end]))
+        at = end + len(tag) + 3
+    return "".join([*outside, text[at:]]), blocks
 
 
 def _bullets(body: str) -> list[str]:
@@ -232,7 +254,7 @@ def _rows(body: str) -> list[Pair]:
 _ASKED: Final = r"input|user|request|prompt|question|before|q|输入|用户|问|입력|사용자"
 _ANSWERED: Final = r"output|assistant|agent|response|answer|result|after|a|输出|回答|结果|출력|응답"
 _IN_OUT: Final = re.compile(
-    rf"(?is)(?:^|\n)\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]\W{{0,2}}\s*(.+?)\n\W{{0,4}}(?:{_ANSWERED})\W{{0,3}}[:：]\W{{0,2}}\s*(.+?)(?=\n\s*\n|\n\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]|\Z)"
+    rf"(?is)(?:^|\n)\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]\W{{0,2}}\s*(.{1, 2000}?)\n\W{{0,4}}(?:{_ANSWERED})\W{{0,3}}[:：]\W{{0,2}}\s*(.{1, 2000}?)(?=\n\s*\n|\n\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]|\Z)"
 )
 _ARROW: Final = re.compile(r"\s*(?:→|⇒|=>|->|➜)\s*")
 

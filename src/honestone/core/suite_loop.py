@@ -34,7 +34,7 @@ STEERING: Final = (VAL, TRAIN)
 """What looks at every version, in this order: a version that val refuses is not run on train."""
 
 _WORDS = Words(
-    agrees="val passes, and so does test, which was never run before",
+    agrees="val passes, and so does test",
     steered="val passes",
     refused="test does not",
     unseen="test was not run",
@@ -244,7 +244,8 @@ def _is_train(line: Line) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class SuiteLoopState(LoopState):
-    """The loop's state where splits look at versions. `tried` are the candidates of the round that is under way.
+    """The loop's state where splits look at versions. `tried` are the candidates of the round that is under way,
+    `looks_like` what a panel made of edits (0-1) where one was asked.
 
     The best version is the one kept last: every one that is kept was better than the best before it.
     """
@@ -256,12 +257,16 @@ class SuiteLoopState(LoopState):
     consultations: int = 1
     words: Words = _WORDS
     tried: list[Candidate] = field(default_factory=list)
+    looks_like: dict[str, Fraction | None] = field(default_factory=dict)
 
     # `super()` does not reach the base of a slotted dataclass, so it is named.
 
     def apply(self, event: Event) -> None:
         if event["type"] == events.CANDIDATE:
             self.tried.append(candidate_of(event))
+        elif event["type"] == events.RANKED:
+            score = event["score"]
+            self.looks_like[event["version"]] = None if score is None else Fraction(score)
         elif event["type"] == events.PROPOSED:
             self.tried.clear()
         LoopState.apply(self, event)
@@ -301,12 +306,6 @@ class SuiteLoopState(LoopState):
     def certifications(self, version: str) -> dict[str, Verdict]:
         card = self.certification_card(version)
         return {} if card is None else {TEST: judge_gate(card, self.certifier.rubric)}
-
-
-def pick(candidates: Sequence[tuple[str, Line]]) -> str:
-    """The best of several versions by train alone: most tasks that surely pass; of equal ones the first."""
-    version, _ = max(candidates, key=lambda one: one[1].low)
-    return version
 
 
 def paired_interval(before: Line, after: Line) -> tuple[Fraction, Fraction] | None:

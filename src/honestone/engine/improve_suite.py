@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,7 +23,6 @@ from honestone.core.suite_loop import (
     SuiteLoopState,
     ballot_of,
     failed_tasks,
-    pick,
     write_task_brief,
 )
 from honestone.engine.improve import Shell
@@ -58,19 +58,43 @@ class SplitRunner(Protocol):
     async def close(self) -> None: ...
 
 
+class EditPanel(Protocol):
+    """Says how good an edit looks (0-1) without running anything; None when nobody could say."""
+
+    async def score(
+        self, before: Version, after: Version, failed: Sequence[str], meter: Meter
+    ) -> tuple[Fraction | None, Spend]: ...
+
+    async def close(self) -> None: ...
+
+
 class SuiteImprovement(Shell):
-    """The loop in which tasks look at every version. `kind` says in words what is improved."""
+    """The loop in which tasks look at every version. `kind` says in words what is improved.
+
+    Of several candidates `edits` chooses by their edits alone; without it, or where nobody could say, train does.
+    """
 
     state: SuiteLoopState
 
-    def __init__(self, *, runner: SplitRunner, train: Sequence[Case], kind: str, **shell: Any) -> None:
+    def __init__(
+        self,
+        *,
+        runner: SplitRunner,
+        train: Sequence[Case],
+        kind: str,
+        edits: EditPanel | None = None,
+        **shell: Any,
+    ) -> None:
         super().__init__(**shell)
         self._runner = runner
+        self._edits = edits
         self._train = train
         self._kind = kind
 
     async def close(self) -> None:
         await self._runner.close()
+        if self._edits is not None:
+            await self._edits.close()
         await super().close()
 
     # -- looking
@@ -113,7 +137,7 @@ class SuiteImprovement(Shell):
         tried = list(self.state.tried)
         if not tried:
             return
-        chosen = await self._choose(tried)
+        chosen = await self._choose(tried, action.base)
         facts: dict[str, Any] = {
             "outcome": str(chosen.outcome),
             "detail": chosen.detail,
@@ -135,20 +159,46 @@ class SuiteImprovement(Shell):
             made = await self._try(action, number, candidate)
             self._record(events.CANDIDATE, made.blobs, round=number, candidate=candidate + 1, **made.facts)
 
-    async def _choose(self, tried: Sequence[Candidate]) -> Candidate:
-        """The candidate that is run on val: of several that are new, the best on train. Only then is train run for each."""
+    async def _choose(self, tried: Sequence[Candidate], base: str) -> Candidate:
+        """The candidate that is run on val: of several that are new, the one that looks best."""
         new = self._new(tried)
         if not new:
             return next((one for one in tried if one.version is not None), tried[0])
-        if len(new) > 1:
-            for one in new:
-                if self.state.limit is None and TRAIN not in self._seen(one.version):
-                    await self._look(one.version or "", TRAIN, "panel")
-        ranked = [one for one in new if TRAIN in self._seen(one.version)]
-        if not ranked:
+        if len(new) == 1:
             return new[0]
-        best = pick([(one.version or "", self.state.card(one.version or "").line(TRAIN)) for one in ranked])
-        return next(one for one in ranked if one.version == best)
+        ranks = await self._by_edit(new, base) or await self._by_train(new)
+        best = max(ranks.values(), default=None)
+        return next((one for one in new if ranks.get(one.version or "") == best), new[0])
+
+    async def _by_edit(self, new: Sequence[Candidate], base: str) -> dict[str, Fraction]:
+        """What a panel makes of the edits; empty without a panel, and when it could not say of every one."""
+        if self._edits is None:
+            return {}
+        before, failed = self._version(base), failed_tasks(self.state.card(base), self._train)
+        for one in new:
+            version = one.version or ""
+            if version in self.state.looks_like or self._out_of_budget():
+                continue
+            score, spend = await self._edits.score(
+                before, self._version(version), [task.task_id for task in failed], self._meter
+            )
+            self._meter.spent.join(spend)
+            told = None if score is None else str(score)
+            self._record(events.RANKED, version=version, score=told, spend=spend.to_plain())
+        scores = {one.version or "": self.state.looks_like.get(one.version or "") for one in new}
+        known = {version: score for version, score in scores.items() if score is not None}
+        return known if len(known) == len(new) else {}
+
+    async def _by_train(self, new: Sequence[Candidate]) -> dict[str, Fraction]:
+        """How many tasks of train surely pass with each, as far as the limits reach."""
+        for one in new:
+            if self.state.limit is None and TRAIN not in self._seen(one.version):
+                await self._look(one.version or "", TRAIN, "panel")
+        return {
+            one.version or "": self.state.card(one.version or "").line(TRAIN).low
+            for one in new
+            if TRAIN in self._seen(one.version)
+        }
 
     def _new(self, tried: Sequence[Candidate]) -> list[Candidate]:
         """Each version once, and none that was decided already."""
@@ -172,6 +222,9 @@ class SuiteImprovement(Shell):
             "outcome": str(one.outcome),
             "version": one.version,
             "train": [float(line.low), float(line.high)] if line is not None else None,
+            "edit": None
+            if (score := self.state.looks_like.get(one.version or "")) is None
+            else float(score * 10),
         }
 
     def _brief(self, action: Propose, place: Path, candidate: int) -> Brief:
@@ -195,4 +248,4 @@ def _without(spend: Spend, earlier: Spend) -> Spend:
     return new
 
 
-__all__ = ["SplitRun", "SplitRunner", "SuiteImprovement"]
+__all__ = ["EditPanel", "SplitRun", "SplitRunner", "SuiteImprovement"]

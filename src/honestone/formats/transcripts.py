@@ -24,6 +24,7 @@ from honestone.core.suite_drafting import (
     TaskDraft,
     free_id,
     problems_of,
+    tagged,
     telling_words,
 )
 
@@ -235,11 +236,11 @@ def _said(content: Any) -> str:
     return "\n".join(part for part in parts if part)
 
 
-_MACHINERY: Final = re.compile(
-    r"<(system-reminder|environment_context|user_instructions|local-command-stdout|local-command-stderr|local-command-caveat|command-name|"
-    r"command-message|command-args|command-contents|turn_aborted|ide_opened_file|ide_selection|task-notification|INSTRUCTIONS)\b[^>]*>.*?</\1>",
-    re.S,
-)
+_MACHINERY: Final = (
+    "system-reminder", "environment_context", "user_instructions", "local-command-stdout", "local-command-stderr",
+    "local-command-caveat", "command-name", "command-message", "command-args", "command-contents", "turn_aborted", "ide_opened_file",
+    "ide_selection", "task-notification", "INSTRUCTIONS",
+)  # fmt: skip
 _NOBODY: Final = re.compile(
     r"\A\s*(?:# AGENTS\.md instructions|\[Request interrupted|Caveat: The messages below|This session is being continued from|/[\w:-]+\s*\Z)"
 )
@@ -247,7 +248,7 @@ _NOBODY: Final = re.compile(
 
 def without_machinery(text: str) -> str:
     """What the person said, without what a program added to it."""
-    bare = _MACHINERY.sub("", text).strip()
+    bare = tagged(text, _MACHINERY)[0].strip()
     return "" if _NOBODY.match(bare) else bare
 
 

@@ -134,6 +134,8 @@ def usage_parts(usage: Doc | None, *, whole_run: bool = False) -> list[str]:
         usage.get(key) or 0 for key in ("judge_calls", "worker_calls", "cached_calls")
     )
     parts = [count(judged, "judge call")]
+    if whole_run and usage.get("target_calls"):
+        parts.insert(0, count(usage["target_calls"], "target call"))
     if recorded:
         parts.append(count(recorded, "recorded reply", "recorded replies"))
     if worked or whole_run:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from honestone.core.errors import RubricError
+from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
-from honestone.core.verdict import ZERO
 from honestone.formats.foreign.agentv_dialect import GRADER_LISTS, PASS_MARK, Dialect, dialect_of
 from honestone.formats.foreign.agentv_graders import Frame, as_top_level, read_graders
 from honestone.formats.foreign.agentv_rubrics import read_criteria, read_criterion
