@@ -176,10 +176,14 @@ def test_a_plan_for_a_person_is_rejected(ready: Desk) -> None:
         ("data.json", '{"a": 1,}'),
         ("data.json", "NaN"),
         ("data.yaml", "a: [1\n"),
-        ("data.yaml", "a: 1\na: 2\n"),
+        ("data.json", "[" * 100_000),
+        ("data.yaml", "a: &x [1\nb: *x"),
+        ("data.yaml", "a: \x07"),
+        ("data.yaml", "[" * 100_000),
         ("SKILL.md", SKILL.replace("description:", "description: [")),
         ("SKILL.md", SKILL.replace("---\n# Gardener", "# Gardener")),
         ("SKILL.md", SKILL.split("---\n", 2)[2]),
+        ("SKILL.md", "---\n- a list\n---\n# Gardener\n"),
     ],
 )
 def test_what_does_not_compile_or_parse_is_named(path: str, content: str) -> None:
@@ -195,7 +199,8 @@ def test_what_does_not_compile_or_parse_is_named(path: str, content: str) -> Non
     [
         ("tool.py", "x = '\\d'\nassert (1, 'always')\n"),
         ("data.yaml", "# nothing yet\n"),
-        ("data.yaml", "---\na: 1\n---\nb: 2\n"),
+        ("data.yaml", "---\na: !Ref x\n---\nb: 2\n"),
+        ("data.yaml", "[" * 50 + "]" * 50),
         ("data.json", "[1, 2]"),
         ("SKILL.md", SKILL + "more\n"),
         ("notes.md", "---\nnot front matter\n"),

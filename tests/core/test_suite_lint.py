@@ -146,6 +146,13 @@ def test_runs_show_what_needs_no_skill_and_what_nobody_does() -> None:
     assert flaws(found) == [("no-signal", "amber"), ("never-passed", "cedar")]
 
 
+def test_one_failure_is_no_pattern() -> None:
+    """Once may be chance; twice, with nobody passing it, is told."""
+    once = [Shown(case="amber", passed=False)]
+    assert lint_results(suite(*SOUND), once) == []
+    assert flaws(lint_results(suite(*SOUND), once * 2)) == [("never-passed", "amber")]
+
+
 def test_beside_the_skill_names_and_authors_are_looked_at() -> None:
     """Another skill's suite, a prompt that names the skill, one author for both."""
     ours = suite(

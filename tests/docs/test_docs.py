@@ -55,8 +55,12 @@ def test_generated_pages_are_fresh(page: str) -> None:
 
 
 def test_the_pages_that_must_be_run_are_run() -> None:
-    """README, guide and judges have commands, so none of them can lose its test unnoticed."""
-    assert {"README.md", "docs/guide.md", "docs/judges.md", "docs/ci.md"} <= set(PAGES)
+    """README, guides and the page on JSON have commands, so none of them can lose its test unnoticed."""
+    wanted = {
+        "README.md",
+        *(f"docs/{name}.md" for name in ("guide", "judges", "ci", "rubrics", "suites", "reference/json")),
+    }
+    assert wanted <= set(PAGES)
 
 
 def test_make_demo_is_the_command_that_the_readme_shows() -> None:

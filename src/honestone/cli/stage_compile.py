@@ -13,6 +13,7 @@ from honestone.core.risk import touched
 from honestone.core.skill import SKILL_FILE
 
 MAX_CODE = 1_000_000
+MAX_DEPTH = 100
 
 
 def troubles(before: Version, after: Version) -> tuple[str, ...]:
@@ -29,9 +30,8 @@ def _troubles(before: Version, after: Version) -> Iterator[str]:
         if ending == ".py":
             trouble = _python(entry.data, path)
         elif ending in (".json", ".yaml", ".yml"):
-            trouble = (
-                f"{path} is no UTF-8 text" if text is None else _data(text, path, is_json=ending == ".json")
-            )
+            read = _json if ending == ".json" else _yaml
+            trouble = f"{path} is no UTF-8 text" if text is None else read(text, path)
         elif path == SKILL_FILE:
             old = before.files.get(path)
             trouble = _front_matter(text, None if old is None else as_text(old.data))
@@ -57,29 +57,41 @@ def _python(data: bytes, path: str) -> str | None:
     return None
 
 
-def _data(text: str, path: str, *, is_json: bool) -> str | None:
-    """A JSON file is JSON; a YAML file is YAML, or empty."""
-    from honestone.formats.json_nodes import NotJson, json_root
-    from honestone.formats.marked import parse_marked
+def _json(text: str, path: str) -> str | None:
+    import json
+
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is not JSON")
 
     try:
-        if is_json:
-            json_root(text, path)
-        elif text.strip() and not _is_stream(text):
-            parse_marked(text, path)
-    except NotJson as error:
-        return f"{error.error.place or path} does not parse: {error.error.message}"
-    except FileError as error:
-        if error.message == "this file is empty":  # nothing but comments
-            return None
-        return f"{error.place or path} does not parse: {error.message}"
+        json.loads(text, parse_constant=refuse, parse_int=str)
+    except ValueError as error:
+        return f"{path} does not parse: {error}"
+    except RecursionError:
+        return f"{path} does not parse: it is too deeply nested"
     return None
 
 
-def _is_stream(text: str) -> bool:
-    """Several documents in one YAML file are fine as a file, and nothing that we read."""
-    lines = text.splitlines()
-    return any(line.rstrip() == "---" or line.startswith("--- ") for line in lines[1:])
+def _yaml(text: str, path: str) -> str | None:
+    """Whether it is well-formed: any number of documents, tags of any program. Nothing is built from it."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
+
+    depth = 0
+    try:
+        for event in YAML(typ="safe", pure=True).parse(text):
+            depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+            if depth > MAX_DEPTH:  # each level makes the library slower
+                return f"{path}:{event.start_mark.line + 1} does not parse: it is too deeply nested"
+    except MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark is not None else ""
+        return f"{path}{line} does not parse: {error.problem or error.context}"
+    except (YAMLError, ValueError) as error:
+        return f"{path} does not parse: {' '.join(str(error).split())[:200]}"
+    except RecursionError:
+        return f"{path} does not parse: it is too deeply nested"
+    return None
 
 
 def _front_matter(text: str | None, old: str | None) -> str | None:
@@ -92,4 +104,17 @@ def _front_matter(text: str | None, old: str | None) -> str | None:
         if old is not None and split(old).block is not None:
             return f"{SKILL_FILE}:1 its front matter is gone, and with it when the skill is loaded"
         return None
-    return _data("\n" + block, SKILL_FILE, is_json=False)  # so that lines are counted from the opening fence
+    return _front_matter_block(block)
+
+
+def _front_matter_block(block: str) -> str | None:
+    """What agents read of a skill has to be a mapping that every reader understands alike."""
+    from honestone.formats.marked import parse_marked
+
+    if not block.strip():
+        return None
+    try:
+        value = parse_marked("\n" + block, SKILL_FILE).value  # lines are counted from the opening fence
+    except FileError as error:
+        return f"{error.place or SKILL_FILE} does not parse: {error.message}"
+    return None if isinstance(value, dict) else f"{SKILL_FILE}:2 its front matter is no mapping"

@@ -254,7 +254,7 @@ def _rows(body: str) -> list[Pair]:
 _ASKED: Final = r"input|user|request|prompt|question|before|q|输入|用户|问|입력|사용자"
 _ANSWERED: Final = r"output|assistant|agent|response|answer|result|after|a|输出|回答|结果|출력|응답"
 _IN_OUT: Final = re.compile(
-    rf"(?is)(?:^|\n)\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]\W{{0,2}}\s*(.{1, 2000}?)\n\W{{0,4}}(?:{_ANSWERED})\W{{0,3}}[:：]\W{{0,2}}\s*(.{1, 2000}?)(?=\n\s*\n|\n\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]|\Z)"
+    rf"(?is)(?:^|\n)\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]\W{{0,2}}\s*(.{{1,2000}}?)\n\W{{0,4}}(?:{_ANSWERED})\W{{0,3}}[:：]\W{{0,2}}\s*(.{{1,2000}}?)(?=\n\s*\n|\n\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]|\Z)"
 )
 _ARROW: Final = re.compile(r"\s*(?:→|⇒|=>|->|➜)\s*")
 

@@ -338,6 +338,10 @@ class Shown:
     is_bare: bool = False
 
 
+_OFTEN: Final = 2
+"""A single failure may be the answer's own fault."""
+
+
 def lint_results(suite: Suite, shown: Sequence[Shown]) -> list[SuiteRemark]:
     """Tasks that a bare model passes, and tasks that nobody ever passes."""
     by_case: Mapping[str, list[Shown]] = defaultdict(list)
@@ -357,7 +361,7 @@ def lint_results(suite: Suite, shown: Sequence[Shown]) -> list[SuiteRemark]:
                     suggestion="ask for what only the skill knows, or leave the task out",
                 )
             )
-        elif every and not any(one.passed for one in every):
+        elif len(every) >= _OFTEN and not any(one.passed for one in every):
             out.append(
                 SuiteRemark(
                     rule="never-passed",
