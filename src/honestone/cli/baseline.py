@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from honestone.cli.skill_loading import load_skill, skill_of
 from honestone.core.artifact import Version
-from honestone.core.errors import FileError, StoreError, UsageError
-from honestone.report.suite_documents import REPORT, suite_document
+from honestone.core.checks import visible
+from honestone.core.errors import StoreError, UsageError
+from honestone.report.suite_documents import REPORT, report_fault, suite_document
 from honestone.system.files import load_artifact, printable
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 GIT_TIMEOUT = 60
 WITHOUT = "without"
+LAST = ("last", "latest")
+MAX_REPORT_BYTES = 500_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +44,10 @@ def find_baseline(
     """None where `--update-baseline` is about to make the file. Raises UsageError when it is nothing of all that."""
     from honestone.cli.suite_session import Subject
 
+    if not name.strip():
+        raise UsageError(
+            "--baseline is empty", hint="name a run, a saved report, another artifact or a git ref such as HEAD"
+        )
     if name == WITHOUT and not Path(name).exists():
         if not subject.is_isolated:
             raise UsageError(
@@ -46,7 +55,7 @@ def find_baseline(
                 hint="--artifact SKILL_FOLDER",
             )
         return Baseline(name=name, subject=Subject.without_skill(), is_without=True)
-    report = run_or_report(name, store)
+    report = run_or_report(_last_finished(store) if name in LAST else name, store)
     if report is not None:
         return Baseline(name=name, report=report)
     path = Path(name)
@@ -93,18 +102,27 @@ def _other(baseline: Subject, subject: Subject) -> Subject:
     return baseline
 
 
+def _last_finished(store: Any) -> str:
+    """The last suite run that came to its end: one that is being gone on with would be compared with itself."""
+    for info in store.runs():
+        if info.kind == "suite" and info.finished and info.result != "interrupted":
+            return str(info.id)
+    raise UsageError(
+        "no suite run came to its end here, so there is no last one", hint="name an artifact or a git ref"
+    )
+
+
 def run_or_report(name: str, store: Any) -> dict[str, Any] | None:
     """The report of a run in the store or of a saved file; None when the name is neither.
 
     Raises UsageError for a run of another kind and for a file that looks like a report but is none.
     """
-    path = Path(name)
-    if path.is_file() and path.suffix == ".json":
-        return _saved(path)
     try:
-        info = store.find_run(name)
+        info = store.find_run(name) if name else None
     except StoreError:
-        return None
+        info = None
+    if info is None:
+        return _saved(Path(name))
     if info.kind != "suite":
         raise UsageError(
             f"run {info.id} is an {info.kind} run, not a suite's", hint="`honestone runs` lists them"
@@ -113,13 +131,44 @@ def run_or_report(name: str, store: Any) -> dict[str, Any] | None:
 
 
 def _saved(path: Path) -> dict[str, Any] | None:
-    try:
-        document = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+    """A saved report, whatever its file is called. Any other file of ours is refused: it is no artifact by mistake."""
+    data = _beginning_with_a_brace(path)
+    if data is None:
         return None
-    if isinstance(document, dict) and document.get("schema") == REPORT:
-        return document
-    return None
+    try:
+        document = json.loads(data.decode("utf-8-sig"), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        if _OURS.search(data[:4000]):
+            raise UsageError(f"`{path}` was a report, but it is cut off or damaged", hint=_ANEW) from None
+        return None
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("honestone."):
+        return None
+    if schema != REPORT:
+        raise UsageError(f"`{path}` is {visible(schema, 60)}, not a suite's {REPORT}", hint=_ANEW)
+    fault = report_fault(document)
+    if fault is not None:
+        raise UsageError(f"`{path}` is no whole report: {fault}", hint=_ANEW)
+    return dict(document)
+
+
+_ANEW = "`honestone show RUN --json > FILE` saves one"
+_OURS = re.compile(rb'"schema"\s*:\s*"honestone\.')
+
+
+def _beginning_with_a_brace(path: Path) -> bytes | None:
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_REPORT_BYTES:
+            return None
+        with path.open("rb") as file:
+            start = file.read(4096)
+            return start + file.read() if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else None
+    except (OSError, ValueError):
+        return None
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
 
 
 def load_at_ref(
@@ -132,42 +181,63 @@ def load_at_ref(
     folder = artifact if artifact.is_dir() else artifact.parent
     if ref.startswith("-") or _git(folder, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") is None:
         return None
-    top = _git(folder, "rev-parse", "--show-toplevel")
-    assert top is not None
-    inside = artifact.resolve().relative_to(Path(top.decode().strip()).resolve()).as_posix()
+    top = _top(folder)
+    real = artifact.resolve()
+    if not real.is_relative_to(top):
+        raise UsageError(
+            f"`{printable(artifact)}` leads out of the repository, so the git ref `{ref}` cannot hold it",
+            hint="name the artifact itself, not a link to it",
+        )
+    inside = real.relative_to(top).as_posix()
     with tempfile.TemporaryDirectory(prefix="honestone-baseline-") as temporary:
-        # From the top: below it git would look for the path within the folder that it is called in.
-        packed = _git(Path(top.decode().strip()), "archive", "--format=tar", ref, "--", f":(literal){inside}")
-        if packed is None:
+        place = _checked_out(top, ref, inside, Path(temporary).resolve())
+        if not os.path.lexists(place):
             raise UsageError(
                 f"the git ref `{ref}` has no `{inside}`", hint="name a ref from after it was added"
             )
-        _unpack(packed, Path(temporary))
-        place = Path(temporary) / inside
-        if not place.exists():
-            raise FileError(f"the git ref `{ref}` has no `{inside}`")
-        hidden = {place / path.relative_to(artifact.resolve()) for path in exclude if _is_in(path, artifact)}
+        hidden = {place / path.relative_to(real) for path in exclude if _is_in(path, artifact)}
         return load_artifact(place, exclude={path.resolve() for path in hidden}, max_bytes=max_bytes).version
+
+
+def _top(folder: Path) -> Path:
+    said = _git(folder, "rev-parse", "--show-toplevel")
+    if said is None:
+        raise UsageError("git has no working tree here", hint="name another artifact, a run or a saved report")
+    return Path(os.fsdecode(said.removesuffix(b"\n"))).resolve()
+
+
+def _checked_out(top: Path, ref: str, inside: str, into: Path) -> Path:
+    """The files as a checkout of the ref would write them, through an index of our own. (`git archive` leaves out what
+    is marked export-ignore.) Raises UsageError where a part is another repository's."""
+    index = {"GIT_INDEX_FILE": str(into / "index")}
+    listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", ref, "--", inside, literal=True)
+    rows = [row.partition(b"\t") for row in (listed or b"").split(b"\0") if row]
+    foreign = [os.fsdecode(name) for kind, _, name in rows if kind.startswith(b"160000")]
+    if foreign:
+        raise UsageError(
+            f"at `{ref}` the artifact holds the submodule `{visible(foreign[0], 200)}`, whose files are in another history",
+            hint="use a run, a saved report or a copy of the folder as the baseline",
+        )
+    names = b"".join(name + b"\0" for _, _, name in rows)
+    if names and _git(top, "read-tree", ref, env=index) is not None:
+        _git(top, "checkout-index", "-z", "--stdin", f"--prefix={into}/tree/", env=index, stdin=names)
+    return into / "tree" / inside
 
 
 def _is_in(path: Path, folder: Path) -> bool:
     return folder.is_dir() and path.is_relative_to(folder.resolve())
 
 
-def _unpack(packed: bytes, into: Path) -> None:
-    import io
-    import tarfile
-
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(into, filter="data")
-
-
-def _git(folder: Path, *words: str) -> bytes | None:
+def _git(
+    folder: Path, *words: str, env: Mapping[str, str] | None = None, stdin: bytes = b"", literal: bool = False
+) -> bytes | None:
     """What git says, or None when it is not there or refuses."""
+    options = ["--literal-pathspecs"] if literal else []
     try:
         done = subprocess.run(
-            ["git", *words], cwd=folder or ".", capture_output=True, timeout=GIT_TIMEOUT, check=False
-        )
+            ["git", *options, *words], cwd=folder or ".", env={**os.environ, **(env or {})}, input=stdin,
+            capture_output=True, timeout=GIT_TIMEOUT, check=False,
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None

@@ -79,6 +79,8 @@ def trend(runs: tuple[str, ...], form: str, as_json: bool) -> int:
 def _report(store: Any, name: str) -> Mapping[str, Any]:
     found = run_or_report(name, store)
     if found is None:
+        if name and not Path(name).exists():
+            store.find_run(name)  # says whether there is none, or more than one
         what = "a file, but no saved report" if Path(name).exists() else "no run and no saved report"
         raise UsageError(
             f"`{name}` is {what}",

@@ -12,7 +12,9 @@ from honestone.cli.comparing import compare_reports
 from honestone.core.attempts import Status
 from honestone.core.comparison import BASELINE_GATES, Side, compare, judge_comparison
 from honestone.core.numbers import exact
+from honestone.core.skill import Skill
 from honestone.core.skill_evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill
+from honestone.core.skill_structure import check_structure
 from honestone.core.suite import Case
 from honestone.report.suite_documents import comparison_document, suite_document
 
@@ -140,9 +142,20 @@ def _alone(session: SuiteSession, document: dict[str, Any], chosen: Sequence[Cas
     return {
         "execution_pass_rate": document["pass_rate"],
         "mock": session.is_mock,
+        "structure": structure_advice(session.subject.skill),
         "flags": [*document["flags"], *not_loaded(document)],
         "candidate_results": [result.to_plain() for result in results_of(chosen, document)],
     }
+
+
+def structure_advice(skill: Skill | None) -> list[dict[str, Any]]:
+    """What the files of a skill let one doubt: advice, told apart and never part of a score."""
+    if skill is None:
+        return []
+    return [
+        {"rule": one.rule, "line": one.line, "message": one.message, "suggestion": one.suggestion}
+        for one in check_structure(skill.version, folder=skill.name)
+    ]
 
 
 def compared(
@@ -176,6 +189,7 @@ def compared(
         "baseline": {"name": baseline.name, "run": before.run, "usage": dict(before.usage)},
         "baseline_cached": before.is_cached,
         "mock": session.is_mock,
+        "structure": structure_advice(session.subject.skill),
         "flags": [*document["flags"], *_flaky_before(then), *not_loaded(document), *_one_sided(comparison)],
         "candidate_results": [result.to_plain() for result in now],
         "baseline_results": [result.to_plain() for result in then],

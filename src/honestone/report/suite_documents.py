@@ -327,6 +327,45 @@ def sides_of(document: Mapping[str, Any]) -> dict[str, Side]:
     }
 
 
+_KNOWN = (
+    "run", "suite", "artifact", "target", "verdict", "reasons", "pass_rate", "pass_rate_interval", "mean_score", "counts",
+    "contract",
+)  # fmt: skip
+_STATUSES = frozenset(str(status) for status in Status)
+
+
+def report_fault(document: Mapping[str, Any]) -> str | None:
+    """What keeps a saved report from being compared; None when it is whole."""
+    absent = [name for name in _KNOWN if name not in document]
+    if absent:
+        return f"it has no `{absent[0]}`"
+    if not isinstance(document["suite"], Mapping) or not {"path", "title"} <= document["suite"].keys():
+        return "its `suite` is not the name of a suite"
+    rates = [document["pass_rate"], document["mean_score"]]
+    if not all(rate is None or _is_number(rate) for rate in rates) or not isinstance(document["counts"], Mapping):
+        return "its figures are not numbers"
+    cases = document.get("cases")
+    if not isinstance(cases, list):
+        return "its `cases` are not a list"
+    seen: set[str] = set()
+    for case in cases:
+        if not isinstance(case, Mapping) or not isinstance(case.get("id"), str):
+            return "a case in it has no id"
+        if case["id"] in seen:
+            return f"case `{case['id']}` is in it twice"
+        seen.add(case["id"])
+        score = case.get("score", "")
+        if case.get("status") not in _STATUSES or not isinstance(case.get("contract"), str):
+            return f"case `{case['id']}` has no known status or no contract"
+        if not isinstance(case.get("unstable"), bool) or not (score is None or _is_number(score)):
+            return f"case `{case['id']}` has no score"
+    return None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def comparison_document(
     found: Comparison, verdict: Verdict, *, baseline: str | None, candidate: str | None, notes: Sequence[str] = ()
 ) -> dict[str, Any]:  # fmt: skip

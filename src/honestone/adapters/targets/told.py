@@ -17,6 +17,8 @@ from honestone.ports import Output, Usage
 OUTPUT_LIMIT: Final = 16 * 1024 * 1024
 TOO_LONG: Final = f"more than {OUTPUT_LIMIT // 2**20} MiB of output"
 NOT_TEXT: Final = "its output is not UTF-8 text"
+MOST: Final = 10**15
+"""Of anything that is counted: more is a mistake, and sums of such numbers are none any more."""
 WANTED: Final = 'a JSON text, or an object {"output": TEXT, ...}'
 
 
@@ -139,7 +141,7 @@ def _call(call: Any, number: int) -> ToolCall:
 def _count(value: Any, name: str) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
         raise Misread(f"`{name}` is {visible(repr(value), 40)}, not a whole number from 0")
     return value
 
@@ -153,7 +155,7 @@ def _amount(value: Any, name: str) -> float | None:
         )
     except OverflowError:
         number = float("nan")
-    if not isfinite(number) or number < 0:
+    if not isfinite(number) or not 0 <= number <= MOST:
         raise Misread(f"`{name}` is {visible(repr(value), 40)}, not a number from 0")
     return number
 
