@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from honestone.api import Evaluated, evaluate
+    from honestone.api import Evaluated, assert_passes, evaluate
     from honestone.core.artifact import Artifact, Version
     from honestone.core.ballot import Ballot, Mark
     from honestone.core.errors import CouldNotJudge, HonestoneError, RubricError, UsageError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PLACES = {
-    "evaluate": "api", "Evaluated": "api",
+    "evaluate": "api", "Evaluated": "api", "assert_passes": "api",
     "Artifact": "core.artifact", "Version": "core.artifact",
     "Ballot": "core.ballot", "Mark": "core.ballot",
     "HonestoneError": "core.errors", "UsageError": "core.errors", "RubricError": "core.errors", "CouldNotJudge": "core.errors",
@@ -36,7 +36,7 @@ _PLACES = {
 
 __all__ = [
     "Anchors", "Artifact", "Ballot", "Check", "CouldNotJudge", "Criterion", "Evaluated", "HonestoneError", "Item", "Mark",
-    "Outcome", "Rubric", "RubricError", "Rule", "Scorecard", "Scorer", "UsageError", "Verdict", "Version", "evaluate",
+    "Outcome", "Rubric", "RubricError", "Rule", "Scorecard", "Scorer", "UsageError", "Verdict", "Version", "assert_passes", "evaluate",
     "judge_gate", "parse_rubric", "read_rubric",
 ]  # fmt: skip
 
@@ -48,12 +48,17 @@ def __getattr__(name: str) -> Any:
 
 
 def read_rubric(path: Any) -> Rubric:
-    """The rubric in a file. Raises RubricError with the place of what is wrong."""
+    """The rubric in a file, of any format that `honestone rubric show --formats` lists. Raises UsageError (RubricError for
+    our own format) with the place of what is wrong, and for what a foreign file says and ours cannot."""
     from pathlib import Path
 
-    from honestone.formats.rubric_file import read_rubric as read
+    from honestone.formats.recognise import read_any_rubric
+    from honestone.formats.source import ForeignRubric, refuse_losses
 
-    return read(Path(path)).rubric
+    source = read_any_rubric(Path(path))
+    if isinstance(source, ForeignRubric):
+        refuse_losses(source.losses, source.dialect, accepted=False)
+    return source.rubric
 
 
 def parse_rubric(text: str) -> Rubric:

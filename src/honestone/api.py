@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import honestone
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.registry import Wiring, make_judge
 from honestone.adapters.stores.sqlite import SqliteStore
@@ -23,7 +24,6 @@ from honestone.core.verdict import Verdict, judge_gate
 from honestone.engine.judging import Bench
 from honestone.engine.meter import Meter
 from honestone.engine.panel import Panel, Seat
-from honestone.formats.rubric_file import read_rubric
 from honestone.formats.settings import find_settings
 from honestone.ports import Judge, Store
 from honestone.system.files import load_artifact, printable
@@ -65,7 +65,7 @@ def evaluate(
     named. A judge that fails is no error: the verdict is then inconclusive, or the panel smaller.
     """
     base = rubric if isinstance(rubric, Path) else Path(rubric) if isinstance(rubric, str) else None
-    found = read_rubric(base).rubric if base is not None else rubric
+    found = honestone.read_rubric(base) if base is not None else rubric
     assert isinstance(found, Rubric)
     if found.asks_judges and not judges:
         raise CouldNotJudge(
@@ -84,6 +84,32 @@ def evaluate(
             max_calls=max_calls,
         )
     )
+
+
+def assert_passes(
+    output: str | Path,
+    rubric: Rubric | Path | str,
+    *,
+    judge: str | Judge | Sequence[str | Judge] = (),
+    input: str | None = None,
+    reference: str | None = None,
+) -> dict[str, Any]:
+    """The scorecard document of an output (text, or the path of a file or folder) that passes: for tests.
+
+    Raises AssertionError with the reasons when it does not pass, CouldNotJudge when that could not be found out.
+    """
+    judges = [judge] if isinstance(judge, str) or not isinstance(judge, Sequence) else list(judge)
+    document = dict(evaluate(output, rubric, judges=judges, input=input, reference=reference).document)
+    if document["verdict"] == "fail":
+        raise AssertionError("\n".join(["the output does not pass:", *_why(document)]))
+    if document["verdict"] != "pass":
+        raise CouldNotJudge("\n".join(["the output could not be judged:", *_why(document)]))
+    return document
+
+
+def _why(document: Mapping[str, Any]) -> list[str]:
+    failed = [f"{judge['id']}: {judge['reason']}" for judge in document["judges"] if judge.get("reason")]
+    return [f"  {reason}" for reason in (*document["reasons"], *failed)]
 
 
 async def _evaluate(

@@ -81,17 +81,15 @@ class Honestone:
 
         Raises AssertionError with the reasons when it does not, CouldNotBeJudged when that could not be found out.
         """
-        from honestone.api import evaluate
+        from honestone.api import assert_passes
+        from honestone.core.errors import CouldNotJudge
 
-        found = evaluate(
-            output, self._find(rubric), judges=self._panel(judge), input=input, reference=reference
-        )
-        document = dict(found.document)
-        if document["verdict"] == "fail":
-            raise AssertionError("\n".join(["the output does not pass:", *_why(document)]))
-        if document["verdict"] != "pass":
-            raise CouldNotBeJudged("\n".join(["the output could not be judged:", *_why(document)]))
-        return document
+        try:
+            return assert_passes(
+                output, self._find(rubric), judge=self._panel(judge), input=input, reference=reference
+            )
+        except CouldNotJudge as error:
+            raise CouldNotBeJudged(error.message) from None
 
     def _find(self, rubric: str | Path) -> Path:
         path = Path(rubric)
@@ -103,11 +101,6 @@ class Honestone:
         if isinstance(judge, str) or not isinstance(judge, Iterable):
             return [judge]
         return list(judge)
-
-
-def _why(document: dict[str, Any]) -> list[str]:
-    failed = [f"{j['id']}: {j['reason']}" for j in document["judges"] if j.get("reason")]
-    return [f"  {reason}" for reason in (*document["reasons"], *failed)]
 
 
 class SuiteFile(pytest.File):

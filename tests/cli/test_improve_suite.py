@@ -307,9 +307,12 @@ def test_a_worker_and_a_target_are_needed(desk: Desk) -> None:
 # ---------------------------------------------------------------------------------------------------------- kills, limits, reports
 
 
-@pytest.mark.parametrize("after", [3, 9, 15, 17])
-def test_a_kill_repeats_no_finished_task(desk: Desk, after: int) -> None:
-    """kill -9 while an agent works; the same command goes on, and only what was under way is run again."""
+@pytest.mark.parametrize(
+    ("after", "how"),
+    [(3, signal.SIGKILL), (9, signal.SIGTERM), (15, signal.SIGKILL), (17, signal.SIGINT)],
+)
+def test_a_kill_repeats_no_finished_task(desk: Desk, after: int, how: signal.Signals) -> None:
+    """Stopped in any way while an agent works; the same command goes on, and only what was under way is run again."""
     before = skill(desk)
     suite(desk, concurrency=1)
     target = agent(
@@ -328,8 +331,9 @@ if sum(1 for _ in open({str(desk.logs / "agent.log")!r})) == {after} and not pat
         time.sleep(0.05)
     assert target.calls == after
     time.sleep(0.2)
-    process.send_signal(signal.SIGKILL)
+    process.send_signal(how)
     process.communicate(timeout=30)
+    assert process.returncode == (-9 if how is signal.SIGKILL else 130)
     (desk.logs / "go").touch()
     result = desk.run(*words)
     assert (result.code, result.json["result"]) == (0, "PASSED"), result.err

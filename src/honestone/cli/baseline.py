@@ -46,7 +46,8 @@ def find_baseline(
 
     if not name.strip():
         raise UsageError(
-            "--baseline is empty", hint="name a run, a saved report, another artifact or a git ref such as HEAD"
+            "--baseline is empty",
+            hint="name a run, a saved report, another artifact or a git ref such as HEAD",
         )
     if name == WITHOUT and not Path(name).exists():
         if not subject.is_isolated:
@@ -202,7 +203,9 @@ def load_at_ref(
 def _top(folder: Path) -> Path:
     said = _git(folder, "rev-parse", "--show-toplevel")
     if said is None:
-        raise UsageError("git has no working tree here", hint="name another artifact, a run or a saved report")
+        raise UsageError(
+            "git has no working tree here", hint="name another artifact, a run or a saved report"
+        )
     return Path(os.fsdecode(said.removesuffix(b"\n"))).resolve()
 
 
@@ -210,7 +213,8 @@ def _checked_out(top: Path, ref: str, inside: str, into: Path) -> Path:
     """The files as a checkout of the ref would write them, through an index of our own. (`git archive` leaves out what
     is marked export-ignore.) Raises UsageError where a part is another repository's."""
     index = {"GIT_INDEX_FILE": str(into / "index")}
-    listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", ref, "--", inside, literal=True)
+    within = [] if inside == "." else ["--", inside]
+    listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", ref, *within, literal=True)
     rows = [row.partition(b"\t") for row in (listed or b"").split(b"\0") if row]
     foreign = [os.fsdecode(name) for kind, _, name in rows if kind.startswith(b"160000")]
     if foreign:
@@ -219,7 +223,7 @@ def _checked_out(top: Path, ref: str, inside: str, into: Path) -> Path:
             hint="use a run, a saved report or a copy of the folder as the baseline",
         )
     names = b"".join(name + b"\0" for _, _, name in rows)
-    if names and _git(top, "read-tree", ref, env=index) is not None:
+    if names and _git(top, "read-tree", "--no-sparse-checkout", ref, env=index) is not None:
         _git(top, "checkout-index", "-z", "--stdin", f"--prefix={into}/tree/", env=index, stdin=names)
     return into / "tree" / inside
 

@@ -19,7 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("honestone.cli.init:init", "Write starter files to this folder."),
     "doctor": ("honestone.cli.doctor:doctor", "Which judges, workers and targets can run here."),
     "rubric": ("honestone.cli.rubric:rubric", "Write, check, lock, convert and show rubrics."),
-    "suite": ("honestone.cli.suite:suite", "Write, check and convert suites."),
+    "suite": ("honestone.cli.suite:suite", "Write, check, lock and convert suites."),
     "eval": ("honestone.cli.eval:eval_", "Score artifacts against a rubric, or run a suite."),
     "improve": (
         "honestone.cli.improve:improve",

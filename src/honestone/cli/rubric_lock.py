@@ -43,34 +43,40 @@ def lock(
     """
     from honestone.cli.progress import Progress
     from honestone.cli.wiring import JudgingOptions
-    from honestone.formats.lock_file import dump_lock, lock_path
-    from honestone.system.files import write_atomically
 
     judging = JudgingOptions.take(options)
     with Progress(quiet=quiet) as progress:
         contract = _contract(
             path, artifacts, judging, accept_loss=accept_loss, note=progress.note, may_be_absent=only_check
         )
-    place = lock_path(path)
     if only_check:
-        check_lock(path, contract)
-        _tell(place, contract, "holds", as_json=as_json)
+        tell_lock(check_lock(path, contract), contract, "holds", as_json=as_json)
         return 0
-    text = dump_lock(contract).encode()
-    said = "unchanged" if place.exists() and place.read_bytes() == text else "written"
-    if said == "written":
-        write_atomically(place, text)
-    _tell(place, contract, said, as_json=as_json)
+    place, said = write_lock(path, contract)
+    tell_lock(place, contract, said, as_json=as_json)
     return 0
 
 
-def check_lock(rubric_path: Path, contract: Contract) -> None:
-    """Raises ContractMismatch (exit 2) with the difference in words when this is not what RUBRIC.lock holds, and FileError
-    when there is no lock."""
+def write_lock(path: Path, contract: Contract) -> tuple[Path, str]:
+    """Writes the lock beside a rubric or suite. Returns its place, and whether it was `written` or `unchanged`."""
+    from honestone.formats.lock_file import dump_lock, lock_path
+    from honestone.system.files import write_atomically
+
+    place, text = lock_path(path), dump_lock(contract).encode()
+    if place.exists() and place.read_bytes() == text:
+        return place, "unchanged"
+    write_atomically(place, text)
+    return place, "written"
+
+
+def check_lock(rubric_path: Path, contract: Contract) -> Path:
+    """The lock's place, where the contract is what it holds. Raises ContractMismatch (exit 2) with the difference in words
+    when it is not, and FileError when there is no lock."""
     from honestone.formats.lock_file import lock_path, read_lock, require_locked
 
     place = lock_path(rubric_path)
     require_locked(read_lock(place), contract, place)
+    return place
 
 
 def _contract(
@@ -112,7 +118,7 @@ def _contract(
     return contract_for(rubric, seats, checker, judging)
 
 
-def _tell(place: Path, contract: Contract, said: str, *, as_json: bool) -> None:
+def tell_lock(place: Path, contract: Contract, said: str, *, as_json: bool) -> None:
     from honestone.report.draw import clean
 
     if as_json:

@@ -58,15 +58,20 @@ class RunRecord:
     ) -> Artifact:
         """The artifact of a stage: of an earlier process where that finished it, else made now. One that is not final is
         made again by the next process."""
-        known = self.steps.get(name)
-        if known is not None and Path(known).is_file():
-            return read_stage(Path(known), stage)
+        known = self.known(name, stage)
+        if known is not None:
+            return known
         document = work()
         path = str(document["truth_anchor"])
         if is_final(document):
             self.steps[name] = path
             self._save()
         return read_stage(Path(path), stage)
+
+    def known(self, name: str, stage: Stage) -> Artifact | None:
+        """What an earlier process, or this one, has made of a stage."""
+        path = self.steps.get(name)
+        return read_stage(Path(path), stage) if path is not None and Path(path).is_file() else None
 
     def will_apply(self, after: Version) -> None:
         """Before a candidate is put in place: what the files will be, so that a kill on the way can be undone."""

@@ -342,18 +342,11 @@ class _Pipeline:
     ) -> Try:
         """Evaluate, apply and gate one candidate."""
         from honestone.cli.stage_apply import apply
-        from honestone.cli.stage_compile import troubles
-        from honestone.cli.stage_files import plan_of
         from honestone.cli.stage_gate import gate
 
         name, key, inner = candidate["id"], f"{number} {candidate['id']}", self.files.without_output()
-        before = self.record.target.version
-        evaluation = None
         try:
-            after = apply_plan(plan_of(candidate, self.record.target), before)
-            # What does not compile is put back anyway: no agent needs to run for it.
-            if not troubles(before, after):
-                evaluation = self._evaluate(key, ranked, name, inner)
+            evaluation = self._examine(key, ranked, candidate)
         except PlanError as problem:
             told = self._trace(number, ranked, candidate, problem.message, None)
             return Try(
@@ -361,12 +354,13 @@ class _Pipeline:
             )
         figures: Mapping[str, Any] = {} if evaluation is None else evaluation.document
         evaluated = None if evaluation is None else str(evaluation.path)
+        if evaluation is not None:
+            self._spent(evaluation)
         if figures.get("verdict") == SkillVerdict.ERROR:
             return Try(
                 decision=ERROR, reason=f"the evaluation could not be made: {figures.get('reason')}", candidate_id=name,
                 evaluation=evaluated, figures=figures, **paths,
             )  # fmt: skip
-        self.record.will_apply(after)
         executed = self.record.step(f"apply {key}", EXECUTED, lambda: apply(ranked, name, inner))
         receipt = self.record.step(f"gate {key}", GATED, lambda: gate(ranked, executed, evaluation, inner))
         decision, reason = receipt.document["decision"], receipt.document["reason"]
@@ -378,11 +372,29 @@ class _Pipeline:
             receipt=str(receipt.path), traces=traces, figures=figures, **paths,
         )  # fmt: skip
 
+    def _examine(self, key: str, ranked: Artifact, candidate: Mapping[str, Any]) -> Artifact | None:
+        """A candidate's evaluation; None where none is worth it: what does not compile is put back anyway."""
+        from honestone.cli.stage_compile import troubles
+        from honestone.cli.stage_files import plan_of
+
+        if (
+            f"apply {key}" in self.record.steps
+        ):  # an earlier process did; the skill may hold the candidate now
+            return self.record.known(f"evaluate {key}", EVALUATED)
+        before = self.record.target.version
+        after = apply_plan(plan_of(candidate, self.record.target), before)
+        if troubles(before, after):
+            evaluation = None
+        else:
+            evaluation = self._evaluate(key, ranked, candidate["id"], self.files.without_output())
+        self.record.will_apply(after)
+        return evaluation
+
     def _evaluate(self, key: str, ranked: Artifact, name: str, files: StageFiles) -> Artifact:
         from honestone.cli.stage_evaluate import evaluate
 
         options = self.options
-        found = self.record.step(
+        return self.record.step(
             f"evaluate {key}",
             EVALUATED,
             lambda: evaluate(
@@ -392,8 +404,6 @@ class _Pipeline:
             ),
             is_final=lambda document: document["verdict"] != SkillVerdict.ERROR,
         )  # fmt: skip
-        self._spent(found)
-        return found
 
     def _trace(
         self,

@@ -1,4 +1,4 @@
-"""`honestone suite`: write, check and convert suites."""
+"""`honestone suite`: write, check, lock and convert suites."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from honestone.cli.main import LazyGroup
 COMMANDS: dict[str, tuple[str, str]] = {
     "new": ("honestone.cli.suite_new:new", "Draft tasks from a skill or from transcripts."),
     "check": ("honestone.cli.suite_check:check", "Find what is wrong or weak in a suite."),
+    "lock": ("honestone.cli.suite_lock:lock", "Lock cases, rubrics, prompt, judges and bars."),
     "convert": ("honestone.cli.convert:convert_suite", "Write a suite in another format."),
 }
 
 
 @click.group("suite", cls=LazyGroup, commands_table=COMMANDS)
 def suite() -> None:
-    """Write, check and convert suites."""
+    """Write, check, lock and convert suites."""

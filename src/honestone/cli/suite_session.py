@@ -135,6 +135,10 @@ class SuiteSession:
         self._seats = self._make_seats()
         self._contract = self._make_contract()
         self._contracts = {case.id: self._case_contract(case) for case in self.cases}
+        if options.locked:
+            from honestone.cli.rubric_lock import check_lock
+
+            check_lock(path, self.whole_contract)
 
     # ------------------------------------------------------------------------------------------------ what is asked
 
@@ -216,7 +220,12 @@ class SuiteSession:
         with open_store_for(self._settings) as store:
             for info in store.runs():
                 if info.kind == "suite" and info.subject == self._suite_name and info.finished:
-                    document = suite_document(store.events(info.id), run=info.id)
+                    log = store.events(info.id)
+                    if log[0].get(
+                        "side"
+                    ):  # A baseline, or a split that a loop ran: nobody asked for that alone.
+                        continue
+                    document = suite_document(log, run=info.id)
                     return {case["id"]: case["status"] for case in document["cases"]}
         return None
 
@@ -261,8 +270,17 @@ class SuiteSession:
         )  # fmt: skip
 
     def _case_contract(self, case: Case) -> str:
+        return digest_json(self._case_document(case))
+
+    def _case_document(self, case: Case) -> dict[str, Any]:
         checks = [dict(self._checker.identity(check)) for check in checks_of(case.rubric)]
-        return digest_json({**case_document(case, workspace=self._workspace_digest(case)), "checks": checks})
+        return {**case_document(case, workspace=self._workspace_digest(case)), "checks": checks}
+
+    @property
+    def whole_contract(self) -> Contract:
+        """What `suite lock` holds fast: what the cases share and what each of them asks."""
+        cases = [{"id": case.id, **self._case_document(case)} for case in self.cases]
+        return Contract(document={**self._contract.document, "cases": cases})
 
     @property
     def contract(self) -> Contract:
@@ -312,12 +330,40 @@ class SuiteSession:
 
                 return skill_report(self, store, chosen, baseline)
             self.say_what_it_costs(chosen, 2 if baseline is not None and baseline.subject is not None else 1)
-            before = None
-            if baseline is not None:
-                before = baseline.report
-                if baseline.subject is not None:
-                    before = self.run_side(store, baseline.subject, chosen)
+            if baseline is not None and baseline.subject is not None:
+                return self._run_both(store, baseline, baseline.subject, chosen)
+            before = baseline.report if baseline is not None else None
             return self.run_side(store, self.subject, chosen, self._comparing(before, baseline))
+
+    def _run_both(
+        self, store: Any, baseline: Baseline, other: Subject, chosen: Sequence[Case]
+    ) -> dict[str, Any]:
+        """The baseline's run, then this one, under one allowance.
+
+        The baseline's is closed last: killed in between, the same command finds it complete and runs nothing again.
+        """
+        calls = 2 * self.judge_calls(chosen)
+        first = self._meter(calls)
+        run = self._work_side(store, other, chosen, first)
+        before = suite_document(store.events(run), run=run)
+        report = self.run_side(
+            store, self.subject, chosen, self._comparing(before, baseline), meter=self._meter(calls, after=run, store=store)
+        )  # fmt: skip
+        self._finish(store, run, first.seconds, None)
+        return report
+
+    def _meter(self, calls: int, *, after: str | None = None, store: Any = None) -> Meter:
+        """The limits of one command, of which a run before it has used its part. `calls` is what it needs without retries."""
+        meter = Meter(
+            calls=self._max_calls(calls), minutes=limit(self.judging.max_minutes, self._settings, "max_minutes", 24 * 60),
+            usd=self.judging.max_usd if self.judging.max_usd is not None else self._settings.limits.get("max_usd"),
+            clock=time.monotonic,
+        )  # fmt: skip
+        if after is not None:
+            from honestone.engine.suites import spend_of
+
+            meter.before = spend_of(store.events(after))
+        return meter
 
     def _comparing(
         self, before: dict[str, Any] | None, baseline: Baseline | None
@@ -388,14 +434,16 @@ class SuiteSession:
         subject: Subject,
         chosen: Sequence[Case],
         completed: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+        *,
+        meter: Meter | None = None,
     ) -> dict[str, Any]:
         """One run of the cases with one subject, from where an unfinished one stopped. `completed` adds to its report."""
-        calls = sum(case.attempts for case in chosen if case.rubric.asks_judges) * len(self._seats)
-        meter = Meter(
-            calls=self._max_calls(calls), minutes=limit(self.judging.max_minutes, self._settings, "max_minutes", 24 * 60),
-            usd=self.judging.max_usd if self.judging.max_usd is not None else self._settings.limits.get("max_usd"),
-            clock=time.monotonic,
-        )  # fmt: skip
+        meter = meter or self._meter(self.judge_calls(chosen))
+        run = self._work_side(store, subject, chosen, meter)
+        return self._finish(store, run, meter.seconds, completed)
+
+    def _work_side(self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter) -> str:
+        """Every case of one run, which is left open. Raises Interrupted."""
         side = self._begin(store, subject, chosen, meter)
         try:
             run_to_end(side.work, side.close)
@@ -406,7 +454,7 @@ class SuiteSession:
                 hint=same_command(),
             ) from None
         self.progress.close()
-        return self._finish(store, side.run, meter.seconds, completed)
+        return side.run
 
     async def run_side_within(
         self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter
@@ -476,7 +524,7 @@ class SuiteSession:
             from honestone.engine.suites import spend_of
 
             log: list[Event] = store.events(old.id)
-            meter.before = spend_of(log)
+            meter.before.join(spend_of(log))
             done = sum(1 for event in log if event["type"] == events.ATTEMPTED)
             self.progress.note(f"going on with run {old.id}: {done} attempts are judged already")
             return old.id, log

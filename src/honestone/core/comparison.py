@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import comb, lcm
 
 from honestone.core.attempts import Status
-from honestone.core.numbers import ZERO
+from honestone.core.numbers import ZERO, show_points
 from honestone.core.verdict import Outcome, Verdict
 
 RESAMPLES = 2_000
@@ -182,7 +182,7 @@ def judge_comparison(found: Comparison, gates: Sequence[str]) -> Verdict:
     if "missing" in gates and found.missing:
         failed.append(f"in the baseline and not in the candidate: {', '.join(found.missing)}")
     if "delta<0" in gates and found.delta is not None and found.delta < 0:
-        failed.append(f"the pass rate fell by {float(-found.delta) * 100:.1f} points")
+        failed.append(f"the pass rate fell by {show_points(-found.delta)} points")
     if failed:
         return Verdict(Outcome.FAIL, tuple(failed))
     if found.undecided:

@@ -20,6 +20,7 @@ from honestone.core.attempts import (
     target_failed,
 )
 from honestone.core.ballot import ballot_from_plain, ballot_to_plain
+from honestone.core.checks import visible
 from honestone.core.errors import FileError
 from honestone.core.events import Event
 from honestone.core.scorecard import Scorer
@@ -79,10 +80,13 @@ class SuiteRun:
     _attempts: dict[str, list[Attempt]] = field(default_factory=dict)
     _results: dict[str, CaseResult] = field(default_factory=dict)
     _bad: int = 0
+    _worked: int = 0
+    _left: int = 0
 
     async def all(self) -> dict[str, CaseResult]:
         """Every case's result by id, in the order given. Each attempt is on record before the next step."""
         self._take_up(self.log)
+        self._left = sum(case.attempts for case in self.cases if case.skip is None)
         waiting = iter([one for case in self.cases for one in _runs_of(case)])
         self._report()
         workers = [asyncio.create_task(self._work(waiting)) for _ in range(self._at_once())]
@@ -126,7 +130,10 @@ class SuiteRun:
         if refusal is not None:
             self._skip(case, f"the budget is used up: {refusal}")
             return
-        self._finish(case, await self._attempt(case, number, known or _Done()))
+        attempt = await self._attempt(case, number, known or _Done())
+        self._worked += known is None
+        self._left -= 1
+        self._finish(case, attempt)
 
     def _refusal(self, case: Case) -> str | None:
         """Why nothing more may be begun."""
@@ -136,6 +143,7 @@ class SuiteRun:
     def _skip(self, case: Case, reason: str) -> None:
         if case.id not in self._results:
             self._end(case, skipped(reason))
+            self._left -= 0 if case.skip is not None else case.attempts
             self.store.append(self.run, {"type": events.PASSED_BY, "case": case.id, "reason": reason})
             self._report()
 
@@ -177,7 +185,11 @@ class SuiteRun:
             folder=place.path, isolated=self.isolated, skill=self.skill,
         )  # fmt: skip
         self.meter.spent.target_calls += 1
-        output = await target.run(task)
+        try:
+            output = await target.run(task)
+        except Exception as error:  # a full disk, a fault in somebody's target: this case's, not the suite's
+            why = visible(str(error), 200)
+            output = Output(text="", error=f"it could not be run: {type(error).__name__}: {why}".rstrip(": "))
         self.meter.spent.add(output.usage)
         if place.folder is None:
             return output
@@ -233,8 +245,8 @@ class SuiteRun:
             words.append(f"{self._bad} not passing")
         if spent.usd:
             words.append(f"${spent.usd:.2f}")
-        if 0 < done < len(self.cases):
-            left = (self.meter.seconds - self.meter.seconds_before) / done * (len(self.cases) - done)
+        if self._worked and self._left > 0:  # what was on record already took no time
+            left = (self.meter.seconds - self.meter.seconds_before) / self._worked * self._left
             words.append(f"{left / 60:.0f} min left" if left >= 90 else f"{left:.0f} s left")
         self.observer.progress(done, len(self.cases), ", ".join(words))
 
@@ -270,34 +282,46 @@ class _InFolder:
         return self.folder.path if self.folder is not None else None
 
     async def __aenter__(self) -> _InFolder:
+        try:
+            await self._make()
+        except OSError as error:
+            self.wrong = f"the workspace cannot be made: {error.strerror or error}"
+        except BaseException:  # it is being stopped: what is there already is torn down all the same
+            await self._leave()
+            raise
+        return self
+
+    async def _make(self) -> None:
         case = self._case
         if case.workspace is not None:
             try:
                 self.folder = await asyncio.to_thread(make_folder, case.workspace, self._run.base)
-            except (OSError, FileError) as error:
-                said = error.message if isinstance(error, FileError) else error.strerror or error
-                self.wrong = f"the workspace cannot be made: {said}"
-                return self
+            except FileError as error:
+                self.wrong = f"the workspace cannot be made: {error.message}"
+                return
         for line in case.setup:
-            why = await run_command(
-                line, cwd=self.path or self._run.cwd, env=self._env(), timeout=SETUP_TIMEOUT
-            )
+            why = await self._command(line)
             if why is not None:
                 self.wrong = f"setup failed ({line}): {why}"
-                return self
+                return
         if self.folder is not None:
             await asyncio.to_thread(self.folder.start)
-        return self
 
     async def __aexit__(self, *_: object) -> None:
-        for line in self._case.teardown:
-            why = await run_command(
-                line, cwd=self.path or self._run.cwd, env=self._env(), timeout=SETUP_TIMEOUT
-            )
-            if why is not None:
-                self._run.observer.note(f"teardown of case `{self._case.id}` failed ({line}): {why}")
-        if self.folder is not None:
-            await asyncio.to_thread(self.folder.close)
+        await self._leave()
+
+    async def _leave(self) -> None:
+        try:
+            for line in self._case.teardown:
+                why = await self._command(line)
+                if why is not None:
+                    self._run.observer.note(f"teardown of case `{self._case.id}` failed ({line}): {why}")
+        finally:
+            if self.folder is not None:
+                await asyncio.to_thread(self.folder.close)
+
+    async def _command(self, line: str) -> str | None:
+        return await run_command(line, cwd=self.path or self._run.cwd, env=self._env(), timeout=SETUP_TIMEOUT)
 
     def _env(self) -> dict[str, str]:
         return {**self._run.env, "HONESTONE_CASE": self._case.id, "HONESTONE_ATTEMPT": str(self._number)}

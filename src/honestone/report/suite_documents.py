@@ -230,7 +230,8 @@ def _panel_states(ballots: Sequence[Any]) -> list[dict[str, Any]]:
 def _flags(found: SuiteLog) -> list[str]:
     out = []
     if found.started.get("mock"):
-        out.append("mock: nobody did this; it tries the wiring only")
+        what = "did this" if found.started["target"] == "mock" else "looked at this"
+        out.append(f"mock: nobody {what}; it tries the wiring only")
     for case in found.cases:
         if found.results[case.id].is_unstable:
             attempts = found.attempts[case.id]
@@ -342,7 +343,9 @@ def report_fault(document: Mapping[str, Any]) -> str | None:
     if not isinstance(document["suite"], Mapping) or not {"path", "title"} <= document["suite"].keys():
         return "its `suite` is not the name of a suite"
     rates = [document["pass_rate"], document["mean_score"]]
-    if not all(rate is None or _is_number(rate) for rate in rates) or not isinstance(document["counts"], Mapping):
+    if not all(rate is None or _is_number(rate) for rate in rates) or not isinstance(
+        document["counts"], Mapping
+    ):
         return "its figures are not numbers"
     cases = document.get("cases")
     if not isinstance(cases, list):

@@ -1,0 +1,51 @@
+"""`honestone suite lock`: write what a suite asks and who judges it beside it; `--check` and `eval --locked` hold against it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from honestone.cli import options as shared
+from honestone.cli.rubric_lock import check_lock, tell_lock, write_lock
+from honestone.cli.suite_choice import Choice
+
+
+@click.command("lock", short_help="Lock cases, rubrics, prompt, judges and bars.")
+@click.argument("path", type=shared.PATH, metavar="SUITE")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 2 when something changed.")
+@click.option(
+    "--accept-loss",
+    is_flag=True,
+    help="Read another tool's file although something in it has no meaning here.",
+)
+@click.option("--target", default=None, help="What will answer the cases; it is no part of the lock.")
+@shared.judging_options
+@shared.json_option
+@shared.quiet_option
+def lock(
+    path: Path,
+    only_check: bool,
+    accept_loss: bool,
+    target: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
+    from honestone.cli.progress import Progress
+    from honestone.cli.suite_session import SuiteOptions, SuiteSession
+    from honestone.cli.wiring import JudgingOptions
+
+    judging = JudgingOptions.take(options)
+    asked = SuiteOptions(choice=Choice(), target=target or "mock", accept_loss=accept_loss)
+    with Progress(quiet=quiet) as progress:
+        contract = SuiteSession(path, judging, asked, progress).whole_contract
+    if only_check:
+        place = check_lock(path, contract)
+        tell_lock(place, contract, "holds", as_json=as_json)
+        return 0
+    place, said = write_lock(path, contract)
+    tell_lock(place, contract, said, as_json=as_json)
+    return 0

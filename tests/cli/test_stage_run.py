@@ -1,0 +1,320 @@
+"""`stage run`: tries until something is kept, every try from the original bytes, and a kill anywhere loses nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .desk import Desk, Program, Result
+from .skill_desk import Cook, cook, skill, suite
+from .stage_desk import problems, skill_worker
+
+TASKS = ("soup", "stew", "pie", "cake")
+TEACH = "md.write_text(md.read_text() + '* pie = hot pie\\n')\n"
+SPOIL = "md.write_text(md.read_text().replace('* soup = hot soup\\n', f'Ask the cook {n}.\\n'))\n"
+
+
+class Bench:
+    """A skill that knows soup and stew, four orders, a cook and a worker."""
+
+    def __init__(
+        self, desk: Desk, work: str, *, agent: str = "", dishes: tuple[str, ...] = ("soup", "stew")
+    ) -> None:
+        self.desk = desk
+        skill(desk, "kitchen", dishes)
+        suite(desk, TASKS)
+        self.cook: Cook = cook(desk, agent)
+        self.worker: Program = skill_worker(desk, "chef", work)
+        self.original = self.text
+
+    @property
+    def text(self) -> str:
+        return (self.desk.folder / "kitchen/SKILL.md").read_text()
+
+    @property
+    def words(self) -> list[str]:
+        """The whole command."""
+        return [
+            "stage", "run", "kitchen", "--task-suite", "orders/task_suite.yaml", "--worker", self.worker.spec,
+            "--target", self.cook.spec, "--state-root", "st", "--json",
+        ]  # fmt: skip
+
+    def run(self, *more: str) -> tuple[Result, dict[str, Any]]:
+        result = self.desk.run(*self.words, *more)
+        return result, json.loads(result.out) if result.out else {}
+
+    def decisions(self, document: dict[str, Any]) -> list[str]:
+        return [one["decision"] for one in document["tries"]]
+
+    def left(self) -> list[str]:
+        return sorted(path.name for path in (self.desk.folder / "st/running").glob("*"))
+
+
+def test_an_edit_that_helps_is_kept_at_the_first_try(desk: Desk) -> None:
+    """Exit 0; every stage left its file; nothing of an unfinished run is left."""
+    bench = Bench(desk, TEACH)
+    result, document = bench.run()
+    (one,) = document["tries"]
+    assert (
+        result.code == 0 and document["schema"] == "honestone.pipeline/1" and document["decision"] == "keep"
+    )
+    assert bench.text == bench.original + "* pie = hot pie\n" and len(bench.cook.runs) == 8
+    assert (document["baseline_pass_rate"], document["execution_pass_rate"]) == (0.5, 0.75)
+    for name, stage in (("candidates", "proposed"), ("ranking", "ranked"), ("evaluation", "evaluated"),
+                        ("execution", "executed"), ("receipt", "gated")):  # fmt: skip
+        assert json.loads(Path(one[name]).read_text())["stage"] == stage
+    assert bench.left() == [] and json.loads(Path(document["truth_anchor"]).read_text()) == document
+
+
+def test_the_cost_is_said_before_the_first_call(desk: Desk) -> None:
+    """Tasks times attempts times tries and the baseline, and how many proposals."""
+    bench = Bench(desk, TEACH)
+    result, _ = bench.run("--pass-k", "2", "--candidates", "2")
+    first = result.err.splitlines()[0]
+    assert (
+        "up to 4 tasks x 2 attempts x (baseline + 3 tries) = 32 agent runs" in first
+        and "6 proposals" in first
+    )
+
+
+def test_an_edit_that_harms_is_put_back_every_time_and_its_failures_are_told(desk: Desk) -> None:
+    """Exit 1 after three tries; each brief shows all failures so far; the baseline is run once."""
+    bench = Bench(desk, SPOIL)
+    result, document = bench.run()
+    assert result.code == 1 and document["decision"] == "revert" and bench.text == bench.original
+    assert bench.decisions(document) == ["revert"] * 3 and len(bench.cook.runs) == 4 + 3 * 4
+    briefs = bench.worker.lines
+    assert [line.count("One soup, please.") for line in briefs[:2]] == [0, 1] and len(briefs) == 3
+    traces = [json.loads(Path(one["traces"]).read_text()) for one in document["tries"]]
+    assert all(problems("traces", trace) == [] for trace in traces)
+    assert [trace["failed_tasks"][0]["task_id"] for trace in traces] == ["soup"] * 3
+    assert traces[0]["failed_tasks"][0]["passed_before"] is True
+    for trace in traces[:2]:
+        assert trace["candidate_id"] in briefs[2]
+
+
+def test_every_try_starts_from_the_original(desk: Desk) -> None:
+    """Harm first, then help: what is kept holds nothing of the first try."""
+    bench = Bench(desk, f"if n == 0:\n    {SPOIL}else:\n    {TEACH}")
+    result, document = bench.run()
+    assert result.code == 0 and bench.decisions(document) == ["revert", "keep"]
+    assert bench.text == bench.original + "* pie = hot pie\n"
+
+
+def test_retries_bounds_the_tries(desk: Desk) -> None:
+    """`--retries 1` tries once."""
+    bench = Bench(desk, SPOIL)
+    _, document = bench.run("--retries", "1")
+    assert len(document["tries"]) == 1 and bench.worker.calls == 1
+
+
+def test_of_two_candidates_the_second_is_tried_when_the_first_is_put_back(desk: Desk) -> None:
+    """Proposals that are paid for are used before new ones are asked for."""
+    bench = Bench(desk, f"if n == 0:\n    {SPOIL}else:\n    {TEACH}")
+    result, document = bench.run("--candidates", "2")
+    assert result.code == 0 and bench.decisions(document) == ["revert", "keep"] and bench.worker.calls == 2
+
+
+def test_a_worker_that_changes_nothing_costs_no_agent_run(desk: Desk) -> None:
+    """Reject, exit 1, with what the worker did as the reason."""
+    bench = Bench(desk, "print('much better now')\n")
+    result, document = bench.run()
+    assert result.code == 1 and document["decision"] == "reject" and "unchanged" in document["reason"]
+    assert bench.cook.runs == [] and document["candidate_id"] is None
+
+
+def test_code_that_does_not_compile_is_put_back_before_any_agent_runs(desk: Desk) -> None:
+    """The gate's compile layer needs no agent."""
+    bench = Bench(desk, TEACH + "(root / 'tool.py').write_text('def (:')\n")
+    result, document = bench.run("--retries", "1")
+    receipt = json.loads(Path(document["tries"][0]["receipt"]).read_text())
+    assert result.code == 1 and receipt["gate_layers"]["failed_at"] == "compile" and bench.cook.runs == []
+    assert bench.text == bench.original and not (desk.folder / "kitchen/tool.py").exists()
+
+
+def test_a_risky_edit_waits_for_a_person(desk: Desk) -> None:
+    """Exit 3, the skill as it was; `promote` applies it."""
+    bench = Bench(desk, TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n")
+    result, document = bench.run()
+    assert result.code == 3 and document["decision"] == "pending_promote" and bench.text == bench.original
+    assert desk.run("stage", "promote", document["candidate_id"], "--state-root", "st").code == 0
+    assert "Takes all orders" in bench.text
+
+
+def test_a_panel_that_is_against_it_ends_in_reject_without_an_agent_run(desk: Desk) -> None:
+    """The ranking's reasons are told to the next proposal."""
+    bench = Bench(desk, f"md.write_text(md.read_text() + f'{{n}}\\n')\n{TEACH}")
+    judge = desk.judge("critic", "print(json.dumps({'criteria': {c['id']: {'items': "
+                       "{i['id']: {'met': False, 'suggestion': 'TOOVAGUE'} for i in c['items']}} "
+                       "for c in request['criteria']}}))")  # fmt: skip
+    result, document = bench.run("--judge", judge.spec)
+    assert result.code == 1 and document["decision"] == "reject" and bench.cook.runs == []
+    assert len(document["tries"]) == 3 and "TOOVAGUE" in bench.worker.lines[1]
+
+
+def test_a_dead_panel_is_an_error_and_no_try(desk: Desk) -> None:
+    """Nothing was judged: exit 3, no tries counted, no agent run."""
+    bench = Bench(desk, TEACH)
+    judge = desk.judge("dead", "sys.exit('401')")
+    result, document = bench.run("--judge", judge.spec)
+    assert result.code == 3 and document["decision"] == "error" and document["tries"] == []
+    assert bench.cook.runs == [] and bench.text == bench.original
+
+
+def test_an_agent_that_is_down_is_an_error_and_no_try(desk: Desk) -> None:
+    """Exit 3, the skill untouched; the same command later goes on to keep."""
+    bench = Bench(desk, TEACH, agent="if (LOG.parent / 'down').exists(): sys.exit('overloaded')\n")
+    (desk.logs / "down").touch()
+    result, document = bench.run()
+    assert result.code == 3 and document["decision"] == "error" and document["tries"] == []
+    assert bench.text == bench.original
+    (desk.logs / "down").unlink()
+    assert bench.run()[1]["decision"] == "keep"
+
+
+def test_a_suite_that_shows_nothing_is_an_error(desk: Desk) -> None:
+    """A baseline under 20%: exit 3, the candidate is not run."""
+    bench = Bench(desk, TEACH, dishes=())
+    result, document = bench.run()
+    assert result.code == 3 and document["decision"] == "error" and len(bench.cook.runs) == 4
+
+
+def test_mock_runs_nobody_and_keeps_nothing(desk: Desk) -> None:
+    """Wired through to the gate, which parks it."""
+    bench = Bench(desk, TEACH)
+    result, document = bench.run("--mock")
+    assert result.code == 3 and document["decision"] == "pending_promote" and document["mock"] is True
+    assert bench.cook.runs == [] and bench.text == bench.original
+
+
+def test_tasks_of_the_test_split_are_never_told(desk: Desk) -> None:
+    """Not in a brief, not in a traces file."""
+    bench = Bench(desk, SPOIL)
+    cases = [
+        {
+            "id": dish,
+            "input": f"One {dish}, please.",
+            "checks": [{"contains": [f"hot {dish}"]}],
+            "split": split,
+        }
+        for dish, split in (("soup", "train"), ("stew", "train"), ("pie", "test"), ("cake", "test"))
+    ]
+    desk.file("orders/task_suite.yaml", json.dumps({"suite": 1, "cases": cases}))
+    _, document = bench.run()
+    told = "".join(bench.worker.lines) + "".join(Path(one["traces"]).read_text() for one in document["tries"])
+    assert "One soup" in told and "One pie" not in told and "One cake" not in told
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kitchen": "nowhere"}, {"orders/task_suite.yaml": "none.yaml"}, {"--worker": "cmd:no-such-program"},
+        {"--target": "cmd:no-such-program"}, {"st": "kitchen/st"},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused_before_anything_is_spent(desk: Desk, change: dict[str, str]) -> None:
+    """Exit 2 with a hint; neither worker nor agent was called."""
+    bench = Bench(desk, TEACH)
+    words = bench.words
+    for old, new in change.items():
+        at = words.index(old) + (1 if old.startswith("--") else 0)
+        words[at] = new
+    result = desk.run(*words)
+    assert result.is_refusal and bench.worker.calls == 0 and bench.cook.runs == []
+
+
+def test_a_judge_that_cannot_be_is_refused_before_anything_is_spent(desk: Desk) -> None:
+    """Also where no task needs a judge."""
+    bench = Bench(desk, TEACH)
+    result, _ = bench.run("--judge", "cmd:no-such-program")
+    assert result.is_refusal and bench.worker.calls == 0
+
+
+def test_two_runs_on_one_skill_the_second_is_refused(desk: Desk) -> None:
+    """Wherever it keeps its files; `apply`'s own gate is refused meanwhile too; the first goes on."""
+    bench = Bench(desk, "import time\n(root.parent / 'x').exists()\ntime.sleep(3)\n" + TEACH)
+    first = desk.start(*bench.words)
+    for _ in range(200):
+        if bench.worker.calls:
+            break
+        time.sleep(0.05)
+    words = [*bench.words]
+    words[words.index("st")] = "other"
+    second = desk.run(*words)
+    out, _ = first.communicate(timeout=60)
+    assert second.is_refusal and "another process" in second.err and bench.worker.calls == 1
+    assert first.returncode == 0 and json.loads(out)["decision"] == "keep"
+
+
+# ------------------------------------------------------------------------------------------------------------- killed
+
+DRIVER = """\
+import os, signal, sys
+from honestone.cli.main import main
+left, rename = int(sys.argv[1]), os.replace
+def replace(*args, **more):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(*args, **more)
+os.replace = replace
+main(sys.argv[2:])
+"""
+
+
+def killed_at(bench: Bench, at: int, *more: str) -> int:
+    """The command, killed when it is about to put its `at`-th file in place."""
+    driver = bench.desk.file("tools/driver.py", DRIVER)
+    return subprocess.run(
+        [sys.executable, str(driver), str(at), *bench.words, *more],
+        cwd=bench.desk.folder, env=bench.desk.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
+    ).returncode  # fmt: skip
+
+
+TWO_FILES = TEACH + "(root / 'more.md').write_text('* cake = hot cake\\n')\n"
+
+
+@pytest.mark.parametrize("at", [2, 4, 6, 7, 9, 10, 11, 12, 13, 14, 15, 17, 19])
+def test_killed_anywhere_the_same_command_ends_as_if_nothing_had_been(desk: Desk, at: int) -> None:
+    """The worker and each task are paid for once, or once more where the kill came before its answer was written down."""
+    bench = Bench(desk, TWO_FILES)
+    assert killed_at(bench, at) == -signal.SIGKILL
+    assert bench.text in (bench.original, bench.original + "* pie = hot pie\n")
+    result, document = bench.run()
+    assert result.code == 0 and document["decision"] == "keep" and bench.decisions(document) == ["keep"]
+    assert bench.text == bench.original + "* pie = hot pie\n"
+    assert (desk.folder / "kitchen/more.md").read_text() == "* cake = hot cake\n"
+    assert bench.worker.calls <= 2 and len(bench.cook.runs) <= 12 and bench.left() == []
+
+
+@pytest.mark.parametrize("at", [9, 11, 12, 13, 14, 15, 16])
+def test_killed_with_a_bad_candidate_in_place_the_original_comes_back(desk: Desk, at: int) -> None:
+    """Whether the same command goes on or another one starts over."""
+    bench = Bench(desk, SPOIL + "(root / 'more.md').write_text(f'{n}\\n')\n")
+    assert killed_at(bench, at, "--retries", "1") == -signal.SIGKILL
+    if at % 2:
+        result, _ = bench.run("--retries", "1")
+        assert result.code == 1
+    else:
+        result, _ = bench.run("--retries", "2")
+        assert result.code == 1
+    assert bench.text == bench.original and not (desk.folder / "kitchen/more.md").exists()
+
+
+def test_an_edit_after_a_kill_is_not_overwritten(desk: Desk) -> None:
+    """Exit 2 with the way out; `--fresh` starts from the skill as it is now."""
+    bench = Bench(desk, TEACH)
+    assert killed_at(bench, 5) == -signal.SIGKILL
+    (desk.folder / "kitchen/SKILL.md").write_text(bench.original + "mine\n")
+    refused, _ = bench.run()
+    assert refused.is_refusal and "--fresh" in refused.err and bench.text == bench.original + "mine\n"
+    _, document = bench.run("--fresh")
+    assert document["decision"] == "keep" and bench.text == bench.original + "mine\n* pie = hot pie\n"
