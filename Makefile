@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo test test-clis test-pages lint format docs bench bench-panel acceptance clean
+.PHONY: help setup demo test test-clis test-pages lint format docs bench bench-panel bench-suites acceptance clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -52,6 +52,9 @@ bench: $(READY) ## speed, as ratios in one run
 
 bench-panel: $(READY) ## what judged evaluation costs beside the least it can cost
 	$(BIN)/python bench/panel.py
+
+bench-suites: $(READY) ## what running 5,000 cases costs beside the bare loop
+	$(BIN)/python bench/suites.py
 
 acceptance: $(READY) ## the acceptance scripts beside this checkout, where they are there
 	@if [ -d ../shared/acceptance ]; then HONESTONE_BIN=$(CURDIR)/$(BIN) ../shared/acceptance/run $(NAMES); \

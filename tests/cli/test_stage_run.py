@@ -166,6 +166,15 @@ def test_a_dead_panel_is_an_error_and_no_try(desk: Desk) -> None:
     result, document = bench.run("--judge", judge.spec)
     assert result.code == 3 and document["decision"] == "error" and document["tries"] == []
     assert bench.cook.runs == [] and bench.text == bench.original
+    judge.path.write_text(judge.path.read_text().replace("sys.exit('401')", YES))
+    again, document = bench.run("--judge", judge.spec)
+    assert again.code == 0 and document["decision"] == "keep"
+
+
+YES = (
+    "print(json.dumps({'criteria': {c['id']: {'items': {i['id']: {'met': True} for i in c['items']}} "
+    "for c in request['criteria']}}))"
+)
 
 
 def test_an_agent_that_is_down_is_an_error_and_no_try(desk: Desk) -> None:
@@ -176,7 +185,7 @@ def test_an_agent_that_is_down_is_an_error_and_no_try(desk: Desk) -> None:
     assert result.code == 3 and document["decision"] == "error" and document["tries"] == []
     assert bench.text == bench.original
     (desk.logs / "down").unlink()
-    assert bench.run()[1]["decision"] == "keep"
+    assert bench.run()[1]["decision"] == "keep" and bench.worker.calls == 1 and bench.left() == []
 
 
 def test_a_suite_that_shows_nothing_is_an_error(desk: Desk) -> None:
@@ -282,7 +291,7 @@ def killed_at(bench: Bench, at: int, *more: str) -> int:
 TWO_FILES = TEACH + "(root / 'more.md').write_text('* cake = hot cake\\n')\n"
 
 
-@pytest.mark.parametrize("at", [2, 4, 6, 7, 9, 10, 11, 12, 13, 14, 15, 17, 19])
+@pytest.mark.parametrize("at", [1, 2, 4, 6, 7, 9, 10, 11, 12, 13, 14, 15, 17, 19])
 def test_killed_anywhere_the_same_command_ends_as_if_nothing_had_been(desk: Desk, at: int) -> None:
     """The worker and each task are paid for once, or once more where the kill came before its answer was written down."""
     bench = Bench(desk, TWO_FILES)
@@ -293,6 +302,7 @@ def test_killed_anywhere_the_same_command_ends_as_if_nothing_had_been(desk: Desk
     assert bench.text == bench.original + "* pie = hot pie\n"
     assert (desk.folder / "kitchen/more.md").read_text() == "* cake = hot cake\n"
     assert bench.worker.calls <= 2 and len(bench.cook.runs) <= 12 and bench.left() == []
+    assert sorted(path.name for path in (desk.folder / "kitchen").iterdir()) == ["SKILL.md", "more.md"]
 
 
 @pytest.mark.parametrize("at", [9, 11, 12, 13, 14, 15, 16])

@@ -1,4 +1,4 @@
-"""Runs `honestone improve` in forks of one warm process; each may be told to SIGKILL itself at its Nth write.
+"""Runs a `honestone` command in forks of one warm process; each may be told to SIGKILL itself at its Nth write.
 
 One JSON line in ({cwd, args, kill, when}), one out ({status, writes}). Writes are everything that changes the store or
 a file of the person: they are numbered from 1 in each process. Not a test; see test_kill_everywhere.py.
@@ -10,9 +10,9 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import honestone.cli.improve
 import honestone.engine.improve
@@ -22,7 +22,8 @@ from honestone.adapters import registry
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.cli.main import main
 from honestone.core.question import Question
-from honestone.ports import Brief, WorkDone
+from honestone.core.suite import Case
+from honestone.ports import Brief, Output, Task, WorkDone
 from honestone.testing import ScriptedJudge, ScriptedWorker
 
 STORE_WRITES = (
@@ -88,6 +89,25 @@ def change_folder(place: Path, focus: str) -> None:
     (place / "parts" / f"{focus}.md").write_text(f"part {focus}\n")
 
 
+class WordsTarget:
+    """Answers with its input and the artifact's text; an input `break` breaks it."""
+
+    identity: ClassVar[Mapping[str, Any]] = {"kind": "words"}
+
+    def refuse(self, cases: Sequence[Case]) -> None:
+        pass
+
+    async def run(self, task: Task) -> Output:
+        assert task.version is not None
+        log(f"target {task.case} {task.attempt} {task.version.text.strip()}")
+        if task.prompt == "break":
+            return Output(text="", error="it broke")
+        return Output(text=f"{task.prompt} {task.version.text} {task.case} {task.attempt}", diff=None)
+
+    async def close(self) -> None:
+        pass
+
+
 class Point:
     """What an installed plugin's entry point looks like."""
 
@@ -100,9 +120,12 @@ class Point:
 
 
 def entry_points(*, group: str) -> list[Point]:
-    return {"honestone.judges": [Point("words", judge)], "honestone.workers": [Point("words", worker)]}.get(
-        group, []
-    )
+    points = {
+        "honestone.judges": Point("words", judge),
+        "honestone.targets": Point("words", lambda rest: WordsTarget()),
+        "honestone.workers": Point("words", worker),
+    }
+    return [points[group]] if group in points else []
 
 
 # ---------------------------------------------------------------------------------------------------------- killing

@@ -81,7 +81,7 @@ def _report(store: Any, name: str) -> Mapping[str, Any]:
     if found is None:
         if name and not Path(name).exists():
             store.find_run(name)  # says whether there is none, or more than one
-        what = "a file, but no saved report" if Path(name).exists() else "no run and no saved report"
+        what = "a file, but no saved report" if name and Path(name).exists() else "no run and no saved report"
         raise UsageError(
             f"`{name}` is {what}",
             hint="`honestone runs` lists runs; `honestone eval SUITE --json > report.json` saves one",

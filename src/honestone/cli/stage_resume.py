@@ -25,7 +25,7 @@ from honestone.core.artifact import Version, digest_of
 from honestone.core.errors import UsageError
 from honestone.core.plan import FileWrite, PlanError, WriteFiles, plan_to_plain, read_plan
 from honestone.core.stage_artifact import Stage
-from honestone.system.files import printable
+from honestone.system.files import TEMPORARY, printable
 
 _FOLDER = "running"
 
@@ -103,9 +103,11 @@ def open_record(
     target = recover(files, target)
     folder = printable(target.folder.resolve())
     path = files.root / _FOLDER / f"{digest_of(os.fsencode(target.folder.resolve()))[7:23]}.json"
+    _sweep(path)
     old = _read(path, folder)
     goes_on = old is not None and old["identity"] == identity and not fresh
     if old is not None:
+        _sweep(*(target.folder / name for name in {"", *(old.get("applying") or {})}))
         waits_for_gate = goes_on and _is_applied_and_not_gated(old["steps"])
         target = _as_it_was(old, target, path, leave=waits_for_gate, accept_edit=fresh)
         if goes_on:
@@ -139,12 +141,21 @@ def _read(path: Path, folder: str) -> dict[str, Any] | None:
         and isinstance(document.get("steps"), dict)
         and isinstance(document.get("original"), dict)
         and isinstance(document.get("run"), str)
+        and isinstance(document.get("applying"), dict | None)
     )
     if not fits:
         raise UsageError(
             f"`{printable(path)}` is damaged", hint="delete it when the skill is as it should be"
         )
     return document
+
+
+def _sweep(*places: Path) -> None:
+    """Half-written files of ours that a kill left beside these."""
+    for folder in {place if place.is_dir() else place.parent for place in places}:
+        for path in folder.glob(f"{TEMPORARY}*"):
+            if path.is_file() and not path.is_symlink():
+                path.unlink(missing_ok=True)
 
 
 def _is_applied_and_not_gated(steps: Mapping[str, str]) -> bool:

@@ -147,7 +147,10 @@ def run(options: RunOptions, files: StageFiles, progress: Progress) -> dict[str,
         pipeline = _Pipeline(options=options, files=files, progress=progress, record=record)
         end = pipeline.run()
         document = _write(pipeline, end, files)
-        record.finish()
+        if end.decision == ERROR:
+            progress.note("what is done is on record: the same command goes on when that is mended")
+        else:
+            record.finish()
     return document
 
 
@@ -290,13 +293,18 @@ class _Pipeline:
         if not proposed.document["candidates"]:
             self.tries.append(Try(decision=Decision.REJECT, reason=_no_candidate(proposed), **paths))
             return None
-        ranked = self.record.step(f"rank {number}", RANKED, lambda: self._rank(proposed, inner))
+        ranked = self.record.step(
+            f"rank {number}",
+            RANKED,
+            lambda: self._rank(proposed, inner),
+            is_final=lambda found: not _is_dead(found),
+        )
         self._spent(ranked)
         paths["ranking"] = str(ranked.path)
         scored = ranked.document["scored_candidates"]
         self.tried.update(one["candidate_digest"] for one in scored if one.get("candidate_digest"))
         wanted = in_order(scored)
-        if not wanted and all("panel_unavailable" in one["blockers"] for one in scored):
+        if _is_dead(ranked.document):
             why = "no judge could be asked about the candidates: " + ", ".join(
                 map(str, scored[0]["blockers"])
             )
@@ -476,6 +484,11 @@ def in_order(scored: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """What is worth trying: accepted ones first, best score first, then those that a person will decide about."""
     accepted = [one for one in scored if one["recommendation"] == Recommendation.ACCEPT]
     return accepted + [one for one in scored if one["recommendation"] == Recommendation.HOLD]
+
+
+def _is_dead(ranking: Mapping[str, Any]) -> bool:
+    """Whether no judge could be asked about any candidate: nothing was judged."""
+    return all("panel_unavailable" in one["blockers"] for one in ranking["scored_candidates"])
 
 
 def _no_candidate(proposed: Artifact) -> str:

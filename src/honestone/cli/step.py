@@ -42,7 +42,19 @@ if TYPE_CHECKING:
 SCHEMA: Final = "honestone.step/1"
 _SESSION, _HANDED_OUT = "session.json", "handed-out"
 _NOT_HERE: Final = frozenset(
-    {"artifact", "rubric_path", "worker_name", "worker_timeout", "self_judge", "form", "as_json"}
+    {
+        "artifact",
+        "rubric_path",
+        "worker_name",
+        "worker_timeout",
+        "self_judge",
+        "form",
+        "as_json",
+        "suite_path",
+        "target",
+        "candidates",
+        "min_pass_rate",
+    }
 )
 """What `improve` takes and a host agent's loop does not, or takes in another way."""
 

@@ -43,7 +43,8 @@ from honestone.engine.meter import Meter
 from honestone.formats.source import SuiteSource
 from honestone.report.suite_documents import rubric_key, suite_document, suite_verdict
 from honestone.system.files import load_artifact, printable
-from honestone.system.workspace import require_workspace
+from honestone.system.private import sweep
+from honestone.system.workspace import remove, require_workspace
 
 if TYPE_CHECKING:
     from honestone.cli.skill_session import BaselineCache
@@ -323,6 +324,7 @@ class SuiteSession:
     def report(self) -> dict[str, Any]:
         """Runs the cases, the baseline's first where there is one to run, and gives `honestone.report/1`."""
         chosen = self.chosen()
+        sweep(remove)
         with open_store_for(self._settings) as store:
             baseline = self._find_baseline(store)
             if self.subject.is_isolated:
@@ -386,9 +388,11 @@ class SuiteSession:
         runnable = [case for case in chosen if case.skip is None]
         attempts = sum(case.attempts for case in runnable)
         parts = [f"{len(runnable)} case{'s' if len(runnable) != 1 else ''}"]
-        if attempts != len(runnable):
-            each = {case.attempts for case in runnable}
-            parts.append(f"{each.pop()} attempts" if len(each) == 1 else f"{attempts} attempts in all")
+        each = {case.attempts for case in runnable}
+        if len(each) > 1:
+            parts = [f"{attempts} attempts at {parts[0]}"]
+        elif attempts != len(runnable):
+            parts.append(f"{each.pop()} attempts")
         if sides == 2:
             parts.append("2 sides")
         judges = ", ".join(seat.id for seat in self._seats)

@@ -18,7 +18,6 @@ import os
 import shutil
 import stat
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +31,7 @@ from honestone.core.suite import Workspace
 from honestone.system import process
 from honestone.system.calls import how_ended, last_words
 from honestone.system.files import NEVER_PART, printable
+from honestone.system.private import forget, make_private
 
 DIFF_LIMIT: Final = 200_000
 """Characters of a diff. What comes after is counted, not shown."""
@@ -69,7 +69,7 @@ def require_workspace(workspace: Workspace, base: Path) -> None:
 def make_folder(workspace: Workspace, base: Path) -> Folder:
     """A private folder as a case describes it. Raises FileError as `require_workspace` does, OSError when it fails."""
     require_workspace(workspace, base)
-    folder = Folder(Path(os.path.realpath(tempfile.mkdtemp(prefix="honestone-case-"))))
+    folder = Folder(make_private("honestone-case-"))
     try:
         if workspace.git is not None:
             _check_out(workspace.git, workspace.ref, base, folder.path)
@@ -160,6 +160,7 @@ class Folder:
 
     def close(self) -> None:
         remove(self._root)
+        forget(self._root)
 
 
 # -------------------------------------------------------------------------------------------------------- its making

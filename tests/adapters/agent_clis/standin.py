@@ -8,7 +8,8 @@ No model is behind it. A test writes a play: for each turn of the conversation w
         service.seen["calm"]            # the requests, as they came
 
 The turn is the number of tool results in the request, so a request that is sent again gets the same answer. The last
-line of a play is repeated for ever. `LOOK`, `CHANGE` and `RUN` become whatever tool the client offers for it.
+line of a play is repeated for ever. `LOOK`, `CHANGE`, `RUN` and `LEARN` become whatever tool the client offers for it.
+Instead of lines a play may be a function: it gets each request as it was seen, and gives the line.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import struct
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -62,6 +63,14 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Learn:
+    """The model reads a skill: by the client's own tool for it, else the file that the client named."""
+
+    skill: str
+    path: str = ""
+
+
+@dataclass(frozen=True)
 class Fault:
     """Not a reply: a `status` with the protocol's own error, an `html` page, or a `hang` of so many seconds."""
 
@@ -72,7 +81,7 @@ class Fault:
     message: str = ""
 
 
-Line = Say | Look | Change | Run | Fault
+Line = Say | Look | Change | Run | Learn | Fault
 
 
 def edit_play(path: str, old: str, new: str, closing: str = "I have made the change.") -> tuple[Line, ...]:
@@ -101,7 +110,7 @@ class Standin:
     """Serves plays until it is closed. `seen` holds the requests by play."""
 
     seen: dict[str, list[Seen]] = field(default_factory=lambda: defaultdict(list))
-    plays: dict[str, tuple[Line, ...]] = field(default_factory=dict)
+    plays: dict[str, tuple[Line, ...] | Callable[[Seen], Line]] = field(default_factory=dict)
     stray: list[str] = field(default_factory=list)
 
     def __enter__(self) -> Standin:
@@ -124,17 +133,17 @@ class Standin:
         self._server.shutdown()
         self._server.server_close()
 
-    def play(self, name: str, *lines: Line) -> str:
+    def play(self, name: str, *lines: Line | Callable[[Seen], Line]) -> str:
         """The server's root for a client that shall get this play."""
-        self.plays[name] = lines
+        self.plays[name] = lines[0] if callable(lines[0]) else lines  # type: ignore[assignment]
         return f"http://127.0.0.1:{self._server.server_address[1]}/{name}"
 
     def is_open(self) -> bool:
         return self._open.is_set()
 
-    def line(self, name: str, turn: int) -> Line:
-        lines = self.plays[name]
-        return lines[min(turn, len(lines) - 1)]
+    def line(self, name: str, seen: Seen) -> Line:
+        play = self.plays[name]
+        return play(seen) if callable(play) else play[min(seen.results, len(play) - 1)]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -163,10 +172,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.owner.stray.append(f"POST {self.path}")
             return self._send(404, {"error": {"message": "no such address"}})
         tools, results = dialect.tools(body), dialect.results(body)
-        self.owner.seen[name].append(
-            Seen(dialect.name, path, dict(self.headers.items()), body, tools, results)
-        )
-        line = self.owner.line(name, results)
+        seen = Seen(dialect.name, path, dict(self.headers.items()), body, tools, results)
+        self.owner.seen[name].append(seen)
+        line = self.owner.line(name, seen)
         if isinstance(line, Fault):
             return self._fail(dialect, line)
         return self._stream(dialect, line, body, tools)
@@ -271,7 +279,8 @@ class Dialect:
 
 
 def _sed(line: Change) -> str:
-    return f"sed -i {shlex.quote(f's/{line.old}/{line.new}/')} {shlex.quote(line.path)}"
+    new = line.new.replace("\n", "\\n")
+    return f"sed -i {shlex.quote(f's/{line.old}/{new}/')} {shlex.quote(line.path)}"
 
 
 class Responses(Dialect):
@@ -280,6 +289,7 @@ class Responses(Dialect):
         Look: [("exec_command", lambda x: {"cmd": f"cat {shlex.quote(x.path)}"})],
         Change: [("exec_command", lambda x: {"cmd": _sed(x)})],
         Run: [("exec_command", lambda x: {"cmd": x.command})],
+        Learn: [("exec_command", lambda x: {"cmd": f"cat {shlex.quote(x.path)}"})],
     }
 
     def serves(self, path: str) -> bool:
@@ -343,6 +353,7 @@ class Messages(Dialect):
         Look: [("Read", lambda x: {"file_path": x.path})],
         Change: [("Edit", lambda x: {"file_path": x.path, "old_string": x.old, "new_string": x.new})],
         Run: [("Bash", lambda x: {"command": x.command, "description": "run it"})],
+        Learn: [("Skill", lambda x: {"skill": x.skill})],
     }
 
     def serves(self, path: str) -> bool:
@@ -415,6 +426,7 @@ class GenerateContent(Dialect):
             )
         ],
         Run: [("run_shell_command", lambda x: {"command": x.command, "description": "run it"})],
+        Learn: [("activate_skill", lambda x: {"name": x.skill})],
     }
 
     def serves(self, path: str) -> bool:

@@ -39,12 +39,12 @@ def lines(*events: dict[str, Any]) -> str:
     return "".join(json.dumps(event) + "\n" for event in events)
 
 
-def codex_events(*, reads: str = "a.md") -> str:
+def codex_events(*, reads: str = "a.md", printed: str = "x") -> str:
     return lines(
         {"type": "thread.started"},
         {"type": "item.completed", "item": {"type": "reasoning", "text": "hm"}},
         {"type": "item.completed", "item": {"type": "command_execution", "command": f"cat {reads}",
-                                            "aggregated_output": "x", "exit_code": 0, "status": "completed"}},
+                                            "aggregated_output": printed, "exit_code": 0, "status": "completed"}},
         {"type": "item.completed", "item": {"type": "mcp_tool_call", "server": "s", "tool": "search", "arguments": {"q": 1}}},
         {"type": "item.completed", "item": {"type": "agent_message", "text": "done"}},
         {"type": "turn.completed", "usage": {"input_tokens": 10, "output_tokens": 3}},
@@ -87,7 +87,7 @@ CALLS = {
     "gemini": [("read_file", {"file_path": "a.md"})],
 }
 READS = {
-    "codex": {"reads": "/x/skills/helper/SKILL.md"},
+    "codex": {"reads": "/x/skills/helper/SKILL.md", "printed": "knows"},
     "claude": {"skill": "helper"},
     "gemini": {"skill": "helper"},
 }

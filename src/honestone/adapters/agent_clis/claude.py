@@ -57,6 +57,14 @@ _QUIET: Final = {
 }
 
 
+_OWN_SKILLS: Final = {
+    # Without them an agent without the skill would have one of the same name (`code-review`, `verify`, ...), and every
+    # prompt a list of them.
+    "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
+    "CLAUDE_CODE_DISABLE_POLICY_SKILLS": "1",
+}
+
+
 class Claude:
     name = "claude"
     program = "claude"
@@ -114,7 +122,8 @@ class Claude:
         command = command if setup.auth == "key" else _in_our_home(command, room)
         # The list of skills reaches the model as an attachment.
         attachments = "CLAUDE_CODE_DISABLE_ATTACHMENTS"
-        return replace(command, env={k: v for k, v in command.env.items() if k != attachments})
+        env = {name: value for name, value in command.env.items() if name != attachments}
+        return replace(command, env={**env, **_OWN_SKILLS})
 
     def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
         events = list(json_lines(ended.stdout))

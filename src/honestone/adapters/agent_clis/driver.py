@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,6 +23,7 @@ from honestone.core.trace import Trace
 from honestone.ports import CallFailed
 from honestone.system import process
 from honestone.system.files import write_atomically
+from honestone.system.private import forget, make_private
 
 OUTPUT_LIMIT: Final = 32_000_000
 MARK: Final = "HONESTONE_CALL"
@@ -157,7 +157,7 @@ def environment(setup: Setup, room: Room, command: Command) -> dict[str, str]:
 @contextlib.contextmanager
 def private_room() -> Iterator[Room]:
     """A new folder that only this person can read; gone afterwards, with all that was written into it."""
-    root = Path(os.path.realpath(tempfile.mkdtemp(prefix="honestone-call-")))
+    root = make_private("honestone-call-")
     room = Room(root=root)
     try:
         for folder in (room.home, room.work, room.tmp):
@@ -165,6 +165,7 @@ def private_room() -> Iterator[Room]:
         yield room
     finally:
         _remove(root)
+        forget(root)
 
 
 def _remove(root: Path) -> None:

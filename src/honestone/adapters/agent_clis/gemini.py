@@ -90,7 +90,7 @@ class Gemini:
         settings = {
             "model": {"maxSessionTurns": WORKER_TURNS},
             "tools": {"core": [*_TOOLS, "activate_skill"]},
-            "skills": {"enabled": True},
+            "skills": {"enabled": True, "disabled": _own_skills(setup.program, shelf)},
         }
         task = f"Work in the folder {folder}; relative paths start there.\n\n{task}"
         return _command(setup, room, argv, task, key, settings, {})
@@ -175,6 +175,13 @@ def _command(
         pass_names=("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION") if setup.auth == "login" else (),
         notes={"escaped_at_signs": escaped} if escaped else {},
     )
+
+
+def _own_skills(program: str, shelf: Path) -> list[str]:
+    """The skills that it brings, but for one whose name ours has: there is no switch for all of them, and without ours
+    they must not take its place."""
+    brought = Path(program).resolve().parent / "builtin"
+    return sorted(path.parent.name for path in brought.glob("*/SKILL.md") if not (shelf / path.parent.name).exists())
 
 
 def _settings(setup: Setup) -> dict[str, Any]:

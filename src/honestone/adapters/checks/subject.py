@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from honestone.core.checks import OUTPUT_NAME, judged, matching, visible
 from honestone.core.rubric import Check
 from honestone.ports import Finding, Output
 from honestone.system.files import materialise
+from honestone.system.private import forget, make_private
 from honestone.system.sandbox import Sandbox
 
 Told: TypeAlias = tuple[bool | None, str | None]
@@ -143,7 +143,7 @@ class Workspace:
 
     def __init__(self, version: Version) -> None:
         self._version = version
-        self.root = Path(tempfile.mkdtemp(prefix="honestone-check-")).resolve()
+        self.root = make_private("honestone-check-")
         self.work, self.home, self.tmp, self.extra = (self.root / n for n in ("work", "home", "tmp", "extra"))
         self._written: dict[str, tuple[int, ...]] | None = None
 
@@ -166,6 +166,7 @@ class Workspace:
 
     def close(self) -> None:
         _remove(self.root)
+        forget(self.root)
 
 
 def _state_of(root: Path) -> dict[str, tuple[int, ...]]:

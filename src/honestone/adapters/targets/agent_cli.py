@@ -6,6 +6,7 @@ What its events tell becomes the trace: tool calls in order, tokens, and whether
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -123,7 +124,7 @@ def _since(started: float) -> int:
 
 
 def _output(cli: AgentCli, setup: Setup, outcome: Outcome, task: Task, took: int) -> Output:
-    trace = _with_skill(outcome.trace, task)
+    trace = _with_skill(cli, outcome.trace, task)
     if outcome.kind == "timeout":
         return Output(text="", error=f"no output within {setup.timeout:g} s", duration_ms=took, trace=trace)
     if outcome.kind not in ("answer", "empty"):
@@ -134,22 +135,46 @@ def _output(cli: AgentCli, setup: Setup, outcome: Outcome, task: Task, took: int
     return Output(text=outcome.text, duration_ms=took, usage=outcome.usage, trace=trace)
 
 
-def _with_skill(trace: Trace | None, task: Task) -> Trace | None:
+def _with_skill(cli: AgentCli, trace: Trace | None, task: Task) -> Trace | None:
     if task.skill is None:
         return replace(trace or Trace(), skill_loaded=False)
     if trace is None or trace.tool_calls is None:
         return trace
-    name = task.skill.name
-    loaded = f"${name}" in task.prompt or any(_reads(call, name) for call in trace.tool_calls)
+    skill = task.skill
+    loaded = _is_called(cli, skill, task.prompt) or any(_reads(call, skill) for call in trace.tool_calls)
     return replace(trace, skill_loaded=loaded)
 
 
-def _reads(call: ToolCall, skill: str) -> bool:
-    """By the tool for it, or by reading its file."""
+def _is_called(cli: AgentCli, skill: Skill, prompt: str) -> bool:
+    """Of a skill that the task calls by `$NAME` codex puts the text into the prompt itself."""
+    return cli.name == "codex" and re.search(rf"\${re.escape(skill.name)}(?![\w-])", prompt) is not None
+
+
+def _reads(call: ToolCall, skill: Skill) -> bool:
+    """By the tool for it, or by reading its file. A call that failed read nothing."""
+    command, result = call.arguments.get("command"), call.result
+    if isinstance(command, str) and isinstance(result, str):
+        # A shell may be anywhere when it reads: what it printed tells.
+        return SKILL_FILE in command and any(line in result for line in _lines(skill))
     given = [value for value in call.arguments.values() if isinstance(value, str)]
     if call.name in _SKILL_TOOLS:
-        return any(value.rpartition(":")[2] == skill for value in given)
-    return any(f"{skill}/{SKILL_FILE}" in value for value in given)
+        named = any(value.rpartition(":")[2] == skill.name for value in given)
+    else:
+        named = any(f"{skill.name}/{SKILL_FILE}" in value for value in given)
+    return named and not _has_failed(result)
+
+
+def _lines(skill: Skill) -> list[str]:
+    """Those that only who reads the file can know: its front matter is shown to everybody."""
+    body = re.sub(r"\A---\s*\n.*?\n---\s*(\n|\Z)", "", skill.text, flags=re.S)
+    return [line.strip() for line in body.splitlines() if line.strip()]
+
+
+def _has_failed(result: Any) -> bool:
+    """As claude and gemini put it."""
+    return isinstance(result, Mapping) or (
+        isinstance(result, str) and result.startswith(("<tool_use_error>", "Error:"))
+    )
 
 
 def make_cli_target(

@@ -19,6 +19,7 @@ from honestone.core.skill import Skill
 from honestone.ports import Task
 from honestone.system import process
 from honestone.system.files import make_copy, materialise
+from honestone.system.private import end_inhabitants, forget, make_private
 from honestone.system.workspace import remove
 
 SKILLS: Final = ".agents/skills"
@@ -40,7 +41,7 @@ class Room:
 @contextlib.contextmanager
 def room_for(task: Task, *, cwd: Path, pass_env: Sequence[str] = ()) -> Iterator[Room]:
     """The place of one run; what was made for it is gone afterwards."""
-    root = Path(os.path.realpath(tempfile.mkdtemp(prefix="honestone-target-")))
+    root = make_private("honestone-target-")
     try:
         own = root / "own"
         own.mkdir()
@@ -50,7 +51,9 @@ def room_for(task: Task, *, cwd: Path, pass_env: Sequence[str] = ()) -> Iterator
             env = _environment(task, root, artifact, skill, pass_env)
             yield Room(cwd=work, env=env, own=own, artifact=artifact)
     finally:
+        end_inhabitants(root)
         remove(root)
+        forget(root)
 
 
 def _made(folder: Path) -> Path:
@@ -70,7 +73,11 @@ def _environment(
     named = {"HONESTONE_SKILL": skill, "HONESTONE_ARTIFACT": artifact}
     places = {name: str(place) for name, place in named.items() if place is not None}
     if not task.isolated:
-        case = {"HONESTONE_CASE": task.case, "HONESTONE_ATTEMPT": str(task.attempt)}
+        case = {
+            "HONESTONE_CASE": task.case,
+            "HONESTONE_ATTEMPT": str(task.attempt),
+            "HONESTONE_ROOM": str(root),
+        }
         return process.base_environment({**case, **places}, pass_names=pass_env)
     env = process.base_environment(pass_names=pass_env)
     kept = {name: value for name, value in env.items() if name in (*_ISOLATED, *pass_env)}

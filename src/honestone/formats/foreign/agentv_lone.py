@@ -105,6 +105,8 @@ def _of_mapping(top: Taking, frame: Frame) -> list[Criterion]:
 
 
 def _rubric(top: Taking, criteria: list[Criterion], bar: Any, title: str) -> Rubric | None:
+    if not criteria and top.walk.problems:
+        return None  # they say why
     if not criteria:
         lost = top.walk.losses
         top.walk.problem(

@@ -1,0 +1,107 @@
+"""Private folders that outlive nobody: each holds a lock of its maker, and a later run sweeps those whose maker is gone.
+
+A process that is killed with SIGKILL tidies nothing. The lock is the kernel's and ends with its holder, also across
+containers that share a folder for temporary files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+_KINDS: Final = ("honestone-case-", "honestone-target-", "honestone-check-", "honestone-call-")
+_LOCK: Final = ".held"
+
+_held: dict[Path, int] = {}
+
+
+def make_private(prefix: str) -> Path:
+    """A new folder that only this person can read, by its real path. `forget` it once it is removed."""
+    place = Path(os.path.realpath(tempfile.mkdtemp(prefix=prefix)))
+    try:
+        handle = os.open(place / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        os.write(handle, b"1")  # from here on whoever finds it unlocked may take it for left behind
+        _held[place] = handle
+    except OSError:  # no locks here: it will not be swept, which is no reason not to work
+        pass
+    return place
+
+
+def forget(place: Path) -> None:
+    handle = _held.pop(place, None)
+    if handle is not None:
+        os.close(handle)
+
+
+def end_inhabitants(place: Path) -> int:
+    """End every process that was started with this folder in its environment, whatever session it opened; how many.
+
+    A helper that a program sent to the background leaves its group, but not its environment. Linux only.
+    """
+    mark = b"=" + os.fsencode(place)
+    ended = 0
+    for _ in range(3):  # one that is just being forked is seen the next time
+        found = [pid for pid in _numbers() if mark in _environment(pid)]
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                ended += 1
+        if not found:
+            break
+    return ended
+
+
+def _numbers() -> list[int]:
+    return [int(name) for name in _names("/proc") if name.isdecimal() and int(name) != os.getpid()]
+
+
+def _environment(pid: int) -> bytes:
+    """Of a process of this person; nothing of anybody else's."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def sweep(remove: Callable[[Path], None]) -> int:
+    """Remove what killed processes of this person left behind; how many folders that were."""
+    removed = 0
+    for name in _names(tempfile.gettempdir()):
+        place = Path(tempfile.gettempdir(), name)
+        if name.startswith(_KINDS) and os.path.realpath(place) not in map(str, _held) and _is_left(place):
+            end_inhabitants(place)
+            remove(place)
+            removed += not place.exists()
+    return removed
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _is_left(place: Path) -> bool:
+    """Ours, and nobody holds it. A folder without a lock is left alone: it may be just being made."""
+    try:
+        if place.is_symlink() or os.lstat(place).st_uid != os.getuid():
+            return False
+        handle = os.open(place / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.fstat(handle).st_size > 0
+    except OSError:
+        return False
+    finally:
+        os.close(handle)

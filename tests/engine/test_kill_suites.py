@@ -1,0 +1,169 @@
+"""`kill -9` at every write of a suite's run, by number: the same command goes on, runs nothing twice and ends the same."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from honestone.adapters.stores.sqlite import SqliteStore
+
+KILLED = -9
+SUITE = """\
+suite: 1
+artifact: prompt.md
+rubric: [names the apple]
+cases:
+  - {id: good, input: an apple}
+  - {id: bad, input: a pear}
+  - {id: twice, input: two apple, attempts: 2, attempt_rule: pass^k}
+  - {id: broken, input: break}
+  - {id: left-out, input: an apple, skip: not now}
+"""
+ALONE = ["suite.yaml", "--target", "words:t", "--judge", "words:j", "--concurrency", "1", "--json"]
+BOTH = [*ALONE, "--baseline", "old.md"]
+
+
+class Driver:
+    """A warm process that runs the command in forks (kill_driver.py)."""
+
+    def __init__(self) -> None:
+        script = Path(__file__).with_name("kill_driver.py")
+        self._process = subprocess.Popen(
+            [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(self, folder: Path, args: list[str], *, kill: int | None = None, when: str = "after") -> int:
+        assert self._process.stdin and self._process.stdout
+        job = {"cwd": str(folder), "args": ["eval", *args], "kill": kill, "when": when}
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        return int(json.loads(self._process.stdout.readline())["status"])
+
+    def close(self) -> None:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.close()
+        self._process.wait(20)
+        self._process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Driver]:
+    one = Driver()
+    yield one
+    one.close()
+
+
+def prepare(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "suite.yaml").write_text(SUITE)
+    (folder / "prompt.md").write_text("new\n")
+    (folder / "old.md").write_text("old\n")
+
+
+def calls(folder: Path) -> Counter[str]:
+    path = folder / "calls.log"
+    return Counter(path.read_text().split("\n")[:-1]) if path.exists() else Counter()
+
+
+def report(folder: Path) -> dict[str, Any]:
+    """What the command printed, without what differs from run to run: ids, times, and what came from the record."""
+    document: dict[str, Any] = json.loads((folder / "out.json").read_text())
+    return plain(document)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        left_out = {"run", "duration_ms", "usage", "baseline", "candidate"}
+        return {
+            k: plain(v)
+            for k, v in value.items()
+            if k not in left_out or (isinstance(v, dict) and k != "usage")
+        }
+    return [plain(one) for one in value] if isinstance(value, list) else value
+
+
+def on_record(folder: Path) -> Counter[str]:
+    """The outputs that stand in the store, as the calls that made them."""
+    if not (folder / ".honestone" / "store.db").exists():
+        return Counter()
+    store = SqliteStore(folder / ".honestone")
+    found: Counter[str] = Counter()
+    for info in store.runs():
+        log = store.events(info.id)
+        text = "old" if log[0].get("side") == "baseline" else "new"
+        found.update(f"target {e['case']} {e['attempt']} {text}" for e in log if e["type"] == "produced")
+    store.close()
+    return found
+
+
+def is_over(folder: Path) -> bool:
+    """Whether the last run, which is the candidate's, is closed."""
+    if not (folder / ".honestone" / "store.db").exists():
+        return False
+    store = SqliteStore(folder / ".honestone")
+    runs = [info for info in store.runs() if store.events(info.id)[0].get("side") != "baseline"]
+    store.close()
+    return bool(runs) and runs[0].finished is not None
+
+
+@pytest.mark.parametrize(
+    ("args", "when", "runs"),
+    [(ALONE, "before", 5), (ALONE, "after", 5), (BOTH, "after", 10)],
+    ids=["before", "after", "baseline"],
+)
+def test_killed_at_any_one_write(
+    args: list[str], when: str, runs: int, driver: Driver, tmp_path: Path
+) -> None:
+    """At each write in turn: what is on record is not run again, what was in flight once more, and the end is the same."""
+    prepare(tmp_path / "whole")
+    code = driver.run(tmp_path / "whole", args)
+    expected, called = report(tmp_path / "whole"), calls(tmp_path / "whole")
+    writes = int((tmp_path / "whole" / "writes").read_text())
+    statuses = [case["status"] for case in expected["cases"]]
+    assert statuses == ["passed", "failed", "passed", "target-error", "skipped"]
+    assert sum(n for call, n in called.items() if call.startswith("target")) == runs
+    assert writes > 2 * runs
+    troubles = []
+    for number in range(1, writes + 1):
+        folder = tmp_path / str(number)
+        prepare(folder)
+        if driver.run(folder, args, kill=number, when=when) != KILLED:
+            troubles.append(f"write {number}: it was not killed")
+            continue
+        recorded, over, before = on_record(folder), is_over(folder), calls(folder)
+        ended = driver.run(folder, args)
+        again = calls(folder) - before
+        if ended != code or report(folder) != expected:
+            troubles.append(f"write {number}: exit {ended} instead of {code}, or another report")
+        if over:  # a finished run is not gone on with: the command begins a new one
+            continue
+        if twice := [call for call in again if call in recorded]:
+            troubles.append(f"write {number}: run again though on record: {twice}")
+        extra = (before + again) - called
+        if sum(n for call, n in extra.items() if call.startswith("target")) > 1 or sum(extra.values()) > 2:
+            troubles.append(f"write {number}: more than what was in flight: {dict(extra)}")
+    assert not troubles, "\n".join(troubles[:20])
+
+
+def test_killed_after_every_write_once(driver: Driver, tmp_path: Path) -> None:
+    """Every process dies after its fourth write, and still the run gets to its end with nothing run twice but what flew."""
+    prepare(tmp_path / "whole")
+    code = driver.run(tmp_path / "whole", BOTH)
+    folder = tmp_path / "killed"
+    prepare(folder)
+    kills = 0
+    while (ended := driver.run(folder, BOTH, kill=4)) == KILLED and not is_over(folder):
+        kills += 1
+        assert kills < 100, "it does not get any further"
+    if ended == KILLED:
+        return
+    assert (ended, report(folder)) == (code, report(tmp_path / "whole"))
+    assert kills > 3
+    assert sum((calls(folder) - calls(tmp_path / "whole")).values()) <= 2 * kills
