@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import doctest
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,3 +78,38 @@ def test_replies_are_kept_where_the_caller_says(tmp_path: Path) -> None:
         found = honestone.evaluate("word", honestone.parse_rubric(JUDGED), judges=[judge], store=tmp_path)
         assert not found.passed
     assert (first.calls, second.calls) == (1, 0)
+
+
+SUITE = """
+suite: 1
+cases:
+  - {id: good, input: hello, checks: [{contains: hello}]}
+  - {id: bad, input: bye, checks: [{contains: hello}]}
+"""
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_suite_is_run(within: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the command does, with its report as the answer; in a notebook's running loop too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "suite.yaml").write_text(SUITE)
+
+    async def notebook() -> dict[str, Any]:
+        return honestone.run_suite("suite.yaml", target="cmd:cat")
+
+    report = asyncio.run(notebook()) if within else honestone.run_suite("suite.yaml", target="cmd:cat")
+    assert [case["status"] for case in report["cases"]] == ["passed", "failed"]
+    assert (report["verdict"], report["pass_rate"]) == ("fail", 0.5)
+    with pytest.raises(honestone.UsageError):
+        honestone.run_suite("suite.yaml")
+
+
+def test_an_output_is_held_against_a_rubric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It passes, fails with the reason, or could not be judged: three different ends."""
+    monkeypatch.chdir(tmp_path)
+    words, judged = honestone.parse_rubric(WORDS), honestone.parse_rubric(JUDGED)
+    assert honestone.assert_passes("hello", words)["verdict"] == "pass"
+    with pytest.raises(AssertionError, match="threshold"):
+        honestone.assert_passes("nothing", words)
+    with pytest.raises(honestone.CouldNotJudge):
+        honestone.assert_passes("nothing", judged, judge=ScriptedJudge("no JSON at all"))

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from honestone.api import Evaluated, assert_passes, evaluate
+    from honestone.api import Evaluated, assert_passes, evaluate, run_suite
     from honestone.core.artifact import Artifact, Version
     from honestone.core.ballot import Ballot, Mark
     from honestone.core.errors import CouldNotJudge, HonestoneError, RubricError, UsageError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PLACES = {
-    "evaluate": "api", "Evaluated": "api", "assert_passes": "api",
+    "evaluate": "api", "Evaluated": "api", "assert_passes": "api", "run_suite": "api",
     "Artifact": "core.artifact", "Version": "core.artifact",
     "Ballot": "core.ballot", "Mark": "core.ballot",
     "HonestoneError": "core.errors", "UsageError": "core.errors", "RubricError": "core.errors", "CouldNotJudge": "core.errors",
@@ -37,7 +37,7 @@ _PLACES = {
 __all__ = [
     "Anchors", "Artifact", "Ballot", "Check", "CouldNotJudge", "Criterion", "Evaluated", "HonestoneError", "Item", "Mark",
     "Outcome", "Rubric", "RubricError", "Rule", "Scorecard", "Scorer", "UsageError", "Verdict", "Version", "assert_passes", "evaluate",
-    "judge_gate", "parse_rubric", "read_rubric",
+    "judge_gate", "parse_rubric", "read_rubric", "run_suite",
 ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot
 from honestone.core.contract import make_contract
 from honestone.core.errors import CouldNotJudge
+from honestone.core.numbers import exact
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Rule, Scorecard, Scorer
 from honestone.core.verdict import Verdict, judge_gate
@@ -84,6 +85,41 @@ def evaluate(
             max_calls=max_calls,
         )
     )
+
+
+def run_suite(
+    suite: str | Path,
+    *,
+    target: str | None = None,
+    judges: Sequence[str] = (),
+    artifact: str | Path | None = None,
+    baseline: str | None = None,
+    cases: Sequence[str] = (),
+    attempts: int | None = None,
+    min_pass_rate: float | None = None,
+) -> dict[str, Any]:
+    """Run a suite, of any format that is read, as `honestone eval SUITE` does: the same store, the same resuming.
+
+    Returns `honestone.report/1`. Raises UsageError for what is wrong with the call or the file, before anything is spent, and
+    CouldNotJudge when judges are needed and none is named or found. What a target or a judge cannot do is in the report.
+    """
+    from honestone.cli.progress import Progress
+    from honestone.cli.suite_choice import Choice
+    from honestone.cli.suite_session import SuiteOptions, SuiteSession
+    from honestone.cli.wiring import judging_defaults
+
+    options = SuiteOptions(
+        choice=Choice(ids=tuple(cases)), target=target, baseline=baseline, attempts=attempts,
+        artifact=None if artifact is None else Path(artifact),
+        min_pass_rate=None if min_pass_rate is None else exact(min_pass_rate),
+    )  # fmt: skip
+    judging = judging_defaults(judges=tuple(judges))
+
+    def work() -> dict[str, Any]:
+        with Progress(quiet=True) as progress:
+            return SuiteSession(Path(suite), judging, options, progress).report()
+
+    return _outside_a_loop(work)
 
 
 def assert_passes(
@@ -178,10 +214,14 @@ def _seats(judges: list[str | Judge]) -> tuple[Seat, ...]:
 
 
 def _in_a_loop(work: Coroutine[Any, Any, T]) -> T:
+    return _outside_a_loop(lambda: asyncio.run(work))
+
+
+def _outside_a_loop(work: Callable[[], T]) -> T:
     """Run to the end, from a place with a running event loop (a notebook, an async test) or without one."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
+        return work()
     with ThreadPoolExecutor(max_workers=1) as elsewhere:
-        return elsewhere.submit(asyncio.run, work).result()
+        return elsewhere.submit(work).result()

@@ -483,12 +483,13 @@ else:
 
 
 def test_start_over_asks_first_and_begins_anew(desk: Desk) -> None:
-    """s, then s again; anything else keeps the draft."""
+    """s, then y; any other key keeps the draft, so that a sentence typed at it cannot throw it away."""
     talk = Talk(desk, *FLAGS, "--judge", "none").sees("2. voice").types("")
+    for keys in ("\r", "s", "n"):
+        talk.sees("a accept").presses("s")
+        talk.sees("Start over?").presses(keys)
     talk.sees("a accept").presses("s")
-    talk.sees("Start over?").presses("\r")
-    talk.sees("a accept").presses("s")
-    talk.sees("Start over?").presses("s")
+    talk.sees("Start over?").presses("y")
     talk.sees("What will be judged?").presses("\x03")
     assert talk.ends()[0] == 130
 

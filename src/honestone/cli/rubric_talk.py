@@ -356,8 +356,13 @@ class Talk:
         elif choice == "edit":
             await self._edit(draft)
         elif choice == "over":
-            sure = ["Start over? Everything said so far is forgotten.", "", "Enter keeps it, s starts over."]
-            if await self._choose(sure, {"enter": "keep", "n": "keep", "s": "over", "y": "over"}) == "over":
+            # Only y: whoever types a sentence here ("states the price") did not mean it, and loses nothing.
+            sure = [
+                "Start over? Everything said so far is forgotten.",
+                "",
+                "y starts over, any other key keeps it.",
+            ]
+            if await self._choose(sure, {"y": "over"}, other="keep") == "over":
                 self.said.start_over()
         self._save()
 
@@ -553,8 +558,15 @@ class Talk:
         self.said.typing = ("", "")
         return " ".join(text.split())
 
-    async def _choose(self, body: Sequence[str], keys: Mapping[str, str], *, foot: Sequence[str] = ()) -> str:
-        """What one key of these stands for; others mean nothing."""
+    async def _choose(
+        self,
+        body: Sequence[str],
+        keys: Mapping[str, str],
+        *,
+        foot: Sequence[str] = (),
+        other: str | None = None,
+    ) -> str:
+        """What one key of these stands for; others stand for `other`, without it for nothing."""
         scroll = 0
         self._queued.clear()
         while True:
@@ -568,6 +580,9 @@ class Talk:
                 raise PutOff
             if name in ("up", "down"):
                 scroll = max(min(scroll + (1 if name == "down" else -1), len(body)), 0)
+            elif other is not None:
+                self._note = ""
+                return other
 
 
 _HANGUL_KEYS: Final = {**_HANGUL, "ㅁ": "a"}

@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import signal
 import sys
+import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -30,11 +31,14 @@ async def _watched(
 ) -> T:
     task = asyncio.create_task(work())
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    is_main = threading.current_thread() is threading.main_thread()  # only it may handle signals
+    if is_main:
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
     try:
         return await task
     finally:
-        loop.remove_signal_handler(signal.SIGTERM)
+        if is_main:
+            loop.remove_signal_handler(signal.SIGTERM)
         await close()
 
 

@@ -149,6 +149,45 @@ def test_reading_the_skill_is_seen(name: str, tmp_path: Path) -> None:
     assert output.trace.skill_loaded is True
 
 
+@pytest.mark.parametrize(
+    ("command", "printed", "loaded"),
+    [
+        ("cd /x/skills/helper && cat SKILL.md", "---\n---\nknows", True),
+        ("cat /x/skills/helper/SKILL.md", "cat: /x/skills/helper/SKILL.md: No such file or directory", False),
+        ("ls -l /x/skills/helper/SKILL.md", "-rw-r--r-- 1 me me 5 /x/skills/helper/SKILL.md", False),
+        ("cat notes.md", "who knows", False),
+    ],
+)
+def test_a_shell_has_read_the_skill_when_it_printed_it(
+    command: str, printed: str, loaded: bool, tmp_path: Path
+) -> None:
+    """From whatever folder; a command that only names the file has read nothing."""
+    output = run(fake(tmp_path, "codex", codex_events(reads=command, printed=printed)), skill=SKILL)
+    assert output.trace is not None and output.trace.skill_loaded is loaded
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_codex_puts_a_skill_into_the_prompt_by_its_sign(name: str, tmp_path: Path) -> None:
+    """`$helper` in a task is text to the others, and `$helpers` is to all."""
+    for prompt, loaded in (("use $helper here", name == "codex"), ("use $helpers", False)):
+        output = run(fake(tmp_path, name, EVENTS[name]()), prompt, skill=SKILL)
+        assert output.trace is not None and output.trace.skill_loaded is loaded
+
+
+@pytest.mark.parametrize("name", ["claude", "gemini"])
+def test_a_skill_that_could_not_be_opened_was_not_read(name: str, tmp_path: Path) -> None:
+    """The tool was called with its name and refused."""
+    stdout = EVENTS[name](skill="helper")
+    if name == "claude":
+        failure = {"type": "tool_result", "tool_use_id": "2", "content": "<tool_use_error>Unknown skill</tool_use_error>"}  # fmt: skip
+        stdout = lines({"type": "user", "message": {"content": [failure]}}) + stdout
+    else:
+        failed = {"type": "tool_result", "tool_id": "2", "status": "error", "error": {"message": "not found"}}
+        stdout = lines(failed) + stdout
+    output = run(fake(tmp_path, name, stdout), skill=SKILL)
+    assert output.trace is not None and output.trace.skill_loaded is False
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_skill_lies_on_its_own_shelf_in_a_fresh_home(name: str, tmp_path: Path, person: Path) -> None:
     """Nothing of the person's; without a skill there is none; the task is the same, and nothing of it on the command line."""

@@ -181,7 +181,9 @@ def _own_skills(program: str, shelf: Path) -> list[str]:
     """The skills that it brings, but for one whose name ours has: there is no switch for all of them, and without ours
     they must not take its place."""
     brought = Path(program).resolve().parent / "builtin"
-    return sorted(path.parent.name for path in brought.glob("*/SKILL.md") if not (shelf / path.parent.name).exists())
+    return sorted(
+        path.parent.name for path in brought.glob("*/SKILL.md") if not (shelf / path.parent.name).exists()
+    )
 
 
 def _settings(setup: Setup) -> dict[str, Any]:

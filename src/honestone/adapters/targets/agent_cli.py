@@ -27,6 +27,7 @@ from honestone.adapters.agent_clis.setup import cli_of, identity_of, set_up
 from honestone.adapters.targets.model import with_artifact
 from honestone.adapters.targets.room import installed
 from honestone.core.errors import SettingsError
+from honestone.core.front_matter import split
 from honestone.core.skill import SKILL_FILE, Skill
 from honestone.core.suite import Case
 from honestone.core.trace import ToolCall, Trace
@@ -165,9 +166,9 @@ def _reads(call: ToolCall, skill: Skill) -> bool:
 
 
 def _lines(skill: Skill) -> list[str]:
-    """Those that only who reads the file can know: its front matter is shown to everybody."""
-    body = re.sub(r"\A---\s*\n.*?\n---\s*(\n|\Z)", "", skill.text, flags=re.S)
-    return [line.strip() for line in body.splitlines() if line.strip()]
+    """Those that only who reads the file can know: its front matter is shown to everybody, and a rule is in any text."""
+    lines = map(str.strip, split(skill.text).body.splitlines())
+    return [line for line in lines if sum(map(str.isalnum, line)) > 3]
 
 
 def _has_failed(result: Any) -> bool:
