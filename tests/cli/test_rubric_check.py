@@ -269,6 +269,7 @@ def test_a_rubric_that_an_empty_artifact_passes_is_broken(desk: Desk) -> None:
     assert result.code == 1
     assert "broken" in result.out
     assert "an empty artifact passes" in result.out
+    assert "sound" not in result.out
 
 
 def test_a_rubric_that_the_good_answer_fails_is_broken(desk: Desk) -> None:

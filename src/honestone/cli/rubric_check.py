@@ -292,7 +292,7 @@ def _tell(checked: _Checked, *, with_table: bool) -> None:
     if checked.oracle is not None:
         lines += _oracle_lines(checked.oracle)
     lines += [f"note: {note}" for note in checked.notes]
-    lines.append(summary(checked.rubric, len(checked.findings)))
+    lines.append(summary(checked.rubric, len(checked.findings), broken="differs" in checked.told))
     write("".join(f"{clean(line)}\n" for line in lines))
 
 
@@ -353,15 +353,16 @@ def _oracle_lines(oracle: OracleResult) -> list[str]:
     return lines
 
 
-def summary(found: Rubric, findings: int) -> str:
-    """One line: how much is asked, of whom, and every bar."""
+def summary(found: Rubric, findings: int, *, broken: bool = False) -> str:
+    """One line: how much is asked, of whom, and every bar. `broken`: it gave an example another verdict than it must."""
     criteria = sum(1 for _ in found.walk())
     items = list(found.questions())
     checks = sum(1 for _, item in items if item.check is not None)
     what = f"{_count(criteria, 'criterion', 'criteria')}, {_count(len(items), 'item', 'items')} ({checks} answered by code)"
     bars = f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}"
-    verdict = "sound" if not findings else _count(findings, "finding", "findings")
-    return f"{verdict}: {what}; {bars}"
+    said = ["verdicts not as they must be"] if broken else []
+    said += [_count(findings, "finding", "findings")] if findings or broken else ["sound"]
+    return f"{', '.join(said)}: {what}; {bars}"
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -104,6 +104,7 @@ def evaluate(
         "task_suite": printable(task_suite),
         "task_suite_skill_id": suite.suite.skill_id,
         "pass_k": pass_k,
+        "baseline_digest": None if asked.before is None else candidate_digest(asked.before),
         **asked.about,
     }
     if asked.after is None:

@@ -108,8 +108,9 @@ class Tasks:
         if self.path is None:
             return []
         for document in _evaluations(files):
-            if _names_suite(document, self.path) and _names_skill(document, target):
-                return list(failed_in(document.get("baseline_results")))
+            side = _side_of(document, target)
+            if side is not None and _names_suite(document, self.path) and _names_skill(document, target):
+                return list(failed_in(document.get(side)))
         progress.note(
             f"no evaluation of {printable(self.path)} is on record below {printable(files.root)}: "
             "the worker is shown no failed tasks"
@@ -166,5 +167,15 @@ def _names_skill(document: Mapping[str, Any], target: Target) -> bool:
     named = about.get("path") if isinstance(about, dict) else None
     if not isinstance(named, str) or "\0" in named or document.get("mock") is True:
         return False
-    digest = document.get("baseline_digest")
-    return Path(named).resolve() == target.folder.resolve() and digest in (None, target.version.digest)
+    return Path(named).resolve() == target.folder.resolve()
+
+
+def _side_of(document: Mapping[str, Any], target: Target) -> str | None:
+    """The side of an evaluation on which the skill ran as it is now; None where it has changed since.
+
+    Other programs name no digest of the baseline; theirs is taken for the skill as it is.
+    """
+    digest = target.version.digest
+    if document.get("candidate_digest") == digest:
+        return "candidate_results"
+    return "baseline_results" if document.get("baseline_digest", digest) == digest else None

@@ -225,6 +225,7 @@ def evaluation_schema() -> Schema:
         "reason": _MAYBE_TEXT,
         "mock": _YES_NO,
         "candidate_digest": _DIGEST,
+        "baseline_digest": _said(_DIGEST, "Of the skill that the baseline ran; null: it ran without one."),
         "candidate_results": _task_results(),
         "baseline_results": _task_results(),
         "warnings": _list(_TEXT),

@@ -1,0 +1,168 @@
+"""Baselines by name: runs, saved reports, artifacts and git refs, whole and damaged; and what two sides may cost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .desk import Desk
+from .test_suites import case, run, statuses, suite, target
+
+ECHO = "print(open(os.environ['HONESTONE_ARTIFACT']).read())"
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ["-c", "user.email=a@b.c", "-c", "user.name=A", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def commit(desk: Desk) -> None:
+    git(desk.folder, "init", "-q")
+    git(desk.folder, "add", "-A")
+    git(desk.folder, "commit", "-qm", "one")
+
+
+def saved(desk: Desk, name: str = "base.json") -> dict[str, Any]:
+    suite(desk, case("one"), case("two"), head="artifact: prompt.md\n")
+    desk.file("prompt.md", "apple\n")
+    _, report = run(desk, "--target", target(desk, body=ECHO).spec, "--output", name)
+    return report
+
+
+def broken(report: dict[str, Any], how: str) -> str:
+    text = json.dumps(report)
+    first = report["cases"][0]
+    if how == "cut":
+        return text[: len(text) // 2]
+    if how == "not a number":
+        return text.replace('"score": 100', '"score": NaN', 1)
+    changes: dict[str, dict[str, Any]] = {
+        "other": {"schema": "honestone.scorecard/1"}, "newer": {"schema": "honestone.report/2"},
+        "no cases": {"cases": None}, "twice": {"cases": [first, first]},
+        "status": {"cases": [{**first, "status": "great"}]}, "score": {"cases": [{**first, "score": "100"}]},
+    }  # fmt: skip
+    if how == "empty":
+        return json.dumps({"schema": report["schema"]})
+    return json.dumps({**report, **changes[how]})
+
+
+@pytest.mark.parametrize(
+    "how", ["cut", "not a number", "other", "newer", "no cases", "twice", "status", "score", "empty"]
+)
+def test_a_report_that_is_not_whole_is_refused_before_anything_runs(desk: Desk, how: str) -> None:
+    """Neither a traceback, nor an artifact by mistake: as an artifact it would be a baseline that always loses."""
+    report = saved(desk)
+    desk.file("broken.json", broken(report, how))
+    made = target(desk, "later", body=ECHO)
+    result, _ = run(desk, "--target", made.spec, "--baseline", "broken.json")
+    assert result.is_refusal
+    assert "broken.json" in result.err
+    assert made.calls == 0
+    for words in (("compare", "broken.json", "base.json"), ("trend", "broken.json")):
+        assert desk.run(*words).is_refusal
+
+
+def test_a_saved_report_may_have_any_name(desk: Desk) -> None:
+    """`a file with a saved --json report will do`, whatever its ending."""
+    saved(desk, "report.txt")
+    assert desk.run("compare", "report.txt", "report.txt", "--json").json["delta"] == 0
+
+
+def test_an_empty_name_is_no_baseline(desk: Desk) -> None:
+    """As from an unset variable in a CI job: it would be the working directory."""
+    saved(desk)
+    result, _ = run(desk, "--target", target(desk).spec, "--baseline", "")
+    assert result.is_refusal
+    assert "empty" in result.err
+
+
+def test_a_prefix_that_fits_several_runs_is_told_so(desk: Desk) -> None:
+    """Not that there is no such run."""
+    for _ in range(2):
+        saved(desk)
+    result = desk.run("compare", "0", "last")
+    assert result.is_refusal
+    assert "several runs" in result.err
+
+
+def test_the_last_run_is_one_that_came_to_its_end(desk: Desk) -> None:
+    """Killed and started again, a run is not compared with itself."""
+    saved(desk)
+    desk.file("prompt.md", "plum\n")
+    words = ("--target", target(desk, body=ECHO).spec, "--baseline", "last")
+    slow = target(desk, "slow", body="time.sleep(60)")
+    slow.path.rename(desk.folder / "kept.py")
+    process = desk.start("eval", "suite.yaml", "--target", slow.spec.replace("slow.py", "kept.py"))
+    for _ in range(1000):
+        if slow.calls:
+            break
+        try:
+            process.wait(0.02)
+        except subprocess.TimeoutExpired:
+            continue
+    process.kill()
+    process.communicate()
+    result, report = run(desk, *words)
+    assert (result.code, report["regressions"]) == (1, ["one", "two"])
+
+
+def test_a_git_ref_gives_every_file_of_the_artifact(desk: Desk) -> None:
+    """Also those that an archive of the repository would leave out, and with the file's mode."""
+    desk.file("skill/notes.md", "apple\n")
+    desk.file("skill/hidden.md", "apple\n")
+    desk.file(".gitattributes", "hidden.md export-ignore\n")
+    suite(desk, "{id: one, input: x, checks: [{contains: hidden.md}]}", head="artifact: skill\n")
+    commit(desk)
+    desk.file("skill/notes.md", "pear\n")
+    made = target(desk, body="print(os.listdir(os.environ['HONESTONE_ARTIFACT']))")
+    result, report = run(desk, "--target", made.spec, "--baseline", "HEAD")
+    assert result.code == 0, result.err
+    assert (report["baseline_pass_rate"], report["delta"]) == (1, 0)
+
+
+def test_an_artifact_that_leads_out_of_the_repository_has_no_git_ref(desk: Desk, tmp_path: Path) -> None:
+    """A link is told about, not a traceback."""
+    (tmp_path / "elsewhere.md").write_text("apple\n")
+    (desk.folder / "link.md").symlink_to(tmp_path / "elsewhere.md")
+    suite(desk, case("one"))
+    commit(desk)
+    made = target(desk)
+    result, _ = run(desk, "--target", made.spec, "--artifact", "link.md", "--baseline", "HEAD")
+    assert result.is_refusal
+    assert made.calls == 0
+
+
+def test_a_submodule_in_the_artifact_is_told_about(desk: Desk) -> None:
+    """Its files are in another history: without them the baseline would be another artifact."""
+    inner = desk.folder / "skill" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "a.md").write_text("apple\n")
+    git(inner, "init", "-q")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-qm", "inner")
+    desk.file("skill/notes.md", "apple\n")
+    suite(desk, case("one"), head="artifact: skill\n")
+    commit(desk)
+    desk.file("skill/notes.md", "pear\n")
+    result, _ = run(desk, "--target", target(desk).spec, "--baseline", "HEAD")
+    assert result.is_refusal
+    assert "submodule" in result.err
+
+
+def test_two_sides_share_one_allowance(desk: Desk) -> None:
+    """--max-calls is what the command may spend, not what each side may."""
+    desk.file("old.md", "old apple\n")
+    desk.file("new.md", "new apple\n")
+    asked = (f"{{id: c{n}, input: c{n}, rubric: [says apple]}}" for n in range(3))
+    suite(desk, *asked, head="artifact: new.md\n")
+    body = "print(text, open(os.environ['HONESTONE_ARTIFACT']).read())"
+    judge = desk.judge()
+    words = ("--target", target(desk, body=body).spec, "--judge", judge.spec, "--baseline", "old.md")
+    result, report = run(desk, *words, "--max-calls", "4", "--concurrency", "1")
+    assert judge.calls == 4
+    assert list(statuses(report).values()) == ["passed", "skipped", "skipped"]
+    assert (result.code, report["comparison"]["missing"]) == (3, ["c1", "c2"])
