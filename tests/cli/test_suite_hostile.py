@@ -104,12 +104,8 @@ def test_what_a_killed_run_left_is_swept_by_the_next(desk: Desk, tmp_path: Path)
 @pytest.mark.parametrize("price", ["1e308", "1e16"])
 def test_a_price_that_cannot_be_is_no_price(desk: Desk, price: str) -> None:
     """Sums of such numbers have no end; the case is a target-error and the report can be written."""
-    desk.file(
-        "suite.yaml",
-        "suite: 1\ntarget: {use: '%s', output: json}\ncases:\n"
-        % target(desk, body=f'print(\'{{"output": "apple", "usd": {price}}}\')').spec
-        + "".join(f"  - {case(name)}\n" for name in ("one", "two")),
-    )
+    spec = target(desk, body=f'print(\'{{"output": "apple", "usd": {price}}}\')').spec
+    suite(desk, case("one"), case("two"), head=f"target: {{use: '{spec}', output: json}}\n")
     result, report = run(desk)
     assert (result.code, set(statuses(report).values())) == (3, {"target-error"})
     assert "usd" in report["cases"][0]["reasons"][0]

@@ -11,7 +11,9 @@ import pytest
 from honestone.core import events
 from honestone.core.answers import read_program
 from honestone.core.artifact import Artifact, Version
+from honestone.core.attempts import Status
 from honestone.core.ballot import Ballot, Reading, ballot_to_plain
+from honestone.core.comparison import COMPARE_GATES, Side, compare, judge_comparison
 from honestone.core.contract import make_contract
 from honestone.core.errors import RubricError
 from honestone.core.loop import POLICIES, Limits, LoopState, Result, RollBack, decide
@@ -110,6 +112,18 @@ def test_row_6_a_failed_judge_beside_a_good_one() -> None:
     assert (card.score, verdict.outcome, card.low_confidence) == (Fraction(9, 10), Outcome.PASS, True)
 
 
+@pytest.mark.parametrize(
+    "before", ["{as asked} ", "In {C, like, code}: ", '{"criteria": {}} is my form.\n', "```json\n{ }\n```\n"]
+)
+def test_row_7_braces_in_prose_before_the_answer(before: str) -> None:
+    """The last object that answers is read; nothing before it is taken for the reply, and nothing is lost."""
+    of = rubric(yes_no("a"), yes_no("b"))
+    text = before + json.dumps({"criteria": {"a": {"met": True}, "b": {"met": False}}})
+    card, verdict = judge(of, text)
+    assert read(of, text).is_clean
+    assert (card.score, verdict.outcome) == (Fraction(1, 2), Outcome.FAIL)
+
+
 def test_row_8_a_half_mark_on_a_scale_of_10() -> None:
     """7.5 is 0.75; an off-scale neighbour is asked again alone."""
     of = rubric(anchored("a"), anchored("b"))
@@ -119,6 +133,18 @@ def test_row_8_a_half_mark_on_a_scale_of_10() -> None:
         of, {"criteria": {"a": {"items": {"a": {"score": 7.5}}}, "b": {"items": {"b": {"score": 75}}}}}
     )
     assert set(reading.marks) == {("a", "a")} and set(reading.errors) == {("b", "b")}
+
+
+def test_row_9_two_cases_swap_and_one_vanishes() -> None:
+    """The mean is what it was, and the comparison fails all the same, with both named."""
+    good, bad = (
+        Side(status=status, score=Fraction(score))
+        for status, score in ((Status.PASSED, 1), (Status.FAILED, 0))
+    )
+    found = compare({"down": good, "up": bad, "gone": good}, {"down": bad, "up": good})
+    verdict = judge_comparison(found, COMPARE_GATES)
+    assert (found.delta, found.regressions, found.missing) == (0, ("down",), ("gone",))
+    assert verdict.outcome == "fail" and "down" in str(verdict.reasons) and "gone" in str(verdict.reasons)
 
 
 def test_row_10_a_criterion_without_text() -> None:

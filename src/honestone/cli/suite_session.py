@@ -41,7 +41,7 @@ from honestone.core.suite import AttemptRule, Case, case_document, case_to_plain
 from honestone.engine.judging import Bench
 from honestone.engine.meter import Meter
 from honestone.formats.source import SuiteSource
-from honestone.report.suite_documents import rubric_key, suite_document, suite_verdict
+from honestone.report.suite_documents import read_log, rubric_key, suite_document, suite_verdict
 from honestone.system.files import load_artifact, printable
 from honestone.system.private import sweep
 from honestone.system.workspace import remove, require_workspace
@@ -498,7 +498,10 @@ class SuiteSession:
         completed: Callable[[dict[str, Any]], dict[str, Any]] | None,
     ) -> dict[str, Any]:
         if completed is not None:
-            fields = completed(suite_document(store.events(run), run=run))
+            log = store.events(run)
+            fields = completed(suite_document(log, run=run))
+            if fields.get("verdict") == "pass" and read_log(log).is_cut_short:
+                fields = {**fields, "verdict": "inconclusive", "reasons": ["not every case was reached"]}
             store.append(run, {"type": events.COMPARED, "fields": fields})
         verdict = suite_verdict(store.events(run))
         finished = {"type": events.FINISHED, "result": verdict, "reason": "", "seconds": round(seconds, 3)}

@@ -186,7 +186,7 @@ def _length(lines: Iterable[str]) -> int:
 
 
 def _heads(files: Mapping[str, Sequence[str]], characters: int) -> dict[str, list[str]]:
-    total = _size(files)
+    total = _size(files) or 1  # of nothing, any share is nothing
     return {path: _head(lines, max(characters, 0) * _length(lines) // total) for path, lines in files.items()}
 
 

@@ -55,13 +55,10 @@ def _has_inputs(document: Document) -> bool:
 
 
 def _unknown(document: Document) -> UsageError:
-    if not document.is_lines:
-        try:
-            place = document.marked.at(())
-        except FileError as error:
-            return error
-    else:
-        place = f"{document.name}:1:1"
+    try:
+        place = (document.first_row if document.is_lines else document.marked).at(())
+    except FileError as error:
+        return error  # it cannot be read at all: that is what is wrong with it
     like = max(readers(), key=lambda reader: len(document.keys & set(reader.looks_like)), default=None)
     ours = {"a honestone rubric": {"rubric", "title", "threshold", "floor", "criteria"},
             "a honestone suite": {"suite", "title", "cases", "target", "rubric", "artifact"}}  # fmt: skip

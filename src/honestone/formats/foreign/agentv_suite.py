@@ -152,7 +152,12 @@ def _shared(file: _File, top: Taking) -> tuple[Shared, int | None, str]:
         running = running.over(read_options(options))
         concurrency = options.number("max_concurrency", low=1, is_whole=True) or concurrency
         options.close("`evaluate_options`")
-    top.ignore("evaluate_options", "budget_usd", "repeat", "runs")
+    top.ignore("evaluate_options", "budget_usd")
+    top.lose(
+        "repeat",
+        "runs",
+        message="`{key}` at the top of a file is not read: write `evaluate_options: {{repeat: N}}`",
+    )
     file.targets.take(top, "target", "providers")
     if isinstance(top.value.get("targets"), list):
         file.targets.take(top, "targets")

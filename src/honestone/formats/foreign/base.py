@@ -81,13 +81,13 @@ class Document:
     def value(self) -> Any:
         """The whole as plain values: of JSON lines the first row. None when it cannot be read at all."""
         try:
-            return self._first_row.value if self.is_lines else self.marked.value
+            return self.first_row.value if self.is_lines else self.marked.value
         except FileError:
             return None
 
     @property
-    def _first_row(self) -> Marked:
-        """By itself: a damaged line further down is for the reader to tell, and a large file is recognised at once."""
+    def first_row(self) -> Marked:
+        """Of JSON lines, by itself: a damaged line further down is for the reader to tell, and a large file is recognised at once."""
         lines = enumerate(self.text.split("\n"), 1)
         number, line = next((number, line) for number, line in lines if line.strip())
         return _marked_row(line, self.name, number)

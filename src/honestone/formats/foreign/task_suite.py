@@ -351,6 +351,10 @@ def read_skill_spec(document: Document) -> ForeignRubric:
     top = walk.at()
     criteria = _quality(walk, top)
     title = top.text("name", "purpose")
+    top.ignore(
+        "purpose", "inputs", "outputs", "domain_knowledge", "reference_skills", "tasks",
+        why="only `quality_criteria` says how a skill is judged; the rest of a specification says what it is made from",
+    )  # fmt: skip
     top.ignore(*_SPEC_KEYS)
     _note_extra(walk, top, _SPEC_KEYS, "the specification")
     if not criteria and not walk.problems:
