@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from honestone.cli.demo import EXAMPLES, examples_folder
 from honestone.formats.rubric_file import read_rubric, rubric_findings
@@ -292,7 +293,7 @@ def test_only_python_is_run(tools: dict[str, ModuleType], tmp_path: Path) -> Non
 
 # ------------------------------------------------------------------------------------ suites, and files of other tools
 
-SUITE_EXAMPLES = ("suite", "interop")
+SUITE_EXAMPLES = ("suite", "interop", "skill-pipeline")
 FORMS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
 
 
@@ -422,3 +423,104 @@ def test_suites_of_the_examples_are_small(name: str) -> None:
     assert [
         path.name for path in files if path.stat().st_size > 8000 and ".honestone" not in path.parts
     ] == []
+
+
+# ---------------------------------------------------------------------------------------------------- the skill pipeline
+
+AGENT = "--target 'cmd:python3 tools/agent.py'"
+WRITTEN = {
+    "candidate_versions": "candidates", "rankings": "ranking", "evaluations": "evaluation", "executions": "execution",
+    "receipts": "receipt", "traces": "traces",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """The pipeline's folder after all commands of its page, which another test looks at one by one."""
+    desk = Desk("skill-pipeline", tmp_path_factory.mktemp("typed"))
+    for line, code in typed_commands("skill-pipeline"):
+        assert desk.type(line).returncode == code, line
+    return desk
+
+
+def plain(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("kind", list(WRITTEN.values()))
+def test_what_the_stages_wrote_fits_the_schema_that_is_published(kind: str, typed: Desk) -> None:
+    """Every file of a kind, from `stage run` and from the stages by hand, is valid by `honestone stage schema`."""
+    folder = next(name for name, what in WRITTEN.items() if what == kind)
+    files = [*(typed.folder / ".honestone" / "stage" / folder).glob("*.json")]
+    by_hand = typed.folder / f"{'candidates' if kind == 'candidates' else kind}.json"
+    files += [by_hand] if by_hand.exists() else []
+    files = [path for path in files if plain(path).get("stage") != "promoted"]
+    assert len(files) >= 2
+    validator = Draft202012Validator(json.loads(typed.type(f"honestone stage schema {kind}").stdout))
+    for path in files:
+        assert [error.message for error in validator.iter_errors(plain(path))] == [], path.name
+
+
+def test_the_list_of_what_waits_fits_its_schema(typed: Desk) -> None:
+    """After the promotion nothing waits, and the file is still one."""
+    document = plain(typed.folder / ".honestone" / "stage" / "pending_promote.json")
+    Draft202012Validator(json.loads(typed.type("honestone stage schema pending_promote").stdout)).validate(
+        document
+    )
+    assert document["pending"] == []
+
+
+def test_its_runs_end_as_its_page_says(typed: Desk) -> None:
+    """One edit is kept on the second try, one is put back, one waits for a person."""
+    runs = [plain(path) for path in (typed.folder / ".honestone" / "stage" / "pipelines").glob("*.json")]
+    ends = {run["decision"]: [one["decision"] for one in run["tries"]] for run in runs}
+    assert ends == {
+        "keep": ["revert", "keep"],
+        "revert": ["revert", "reject", "reject"],
+        "pending_promote": ["pending_promote"],
+    }
+
+
+def test_what_was_kept_stands_in_the_skill_and_nothing_else(typed: Desk) -> None:
+    """The rule and the wider description are there; the edit that did harm was applied by hand and taken back."""
+    before = (examples_folder() / "skill-pipeline" / "changelog-line" / "SKILL.md").read_text(
+        encoding="utf-8"
+    )
+    after = (typed.folder / "changelog-line" / "SKILL.md").read_text(encoding="utf-8")
+    added = [line for line in after.splitlines() if line not in before.splitlines()]
+    assert len(added) == 2
+    assert "release notes" in added[0]
+    assert "number of its issue" in added[1]
+    assert [line for line in before.splitlines() if line not in after.splitlines()] == [
+        line for line in before.splitlines() if line.startswith("description:")
+    ]
+    assert plain(typed.folder / "execution.json")["result"]["modified"] is True
+    assert plain(typed.folder / "receipt.json")["rollback"]["success"] is True
+
+
+def test_the_agent_does_what_the_skill_says(tmp_path: Path) -> None:
+    """Six tasks: one is passed without a skill, three with the older one, four with this; its page says so."""
+    desk = Desk("skill-pipeline", tmp_path)
+    page = (desk.folder / "README.md").read_text(encoding="utf-8")
+    assert "passes one task of six, with the older version three, with this one four" in page
+    eval_it = f"honestone eval task_suite.yaml --artifact changelog-line {AGENT} --json -q --baseline"
+    passed = {
+        side: [sum(one["passed"] for one in json.loads(desk.type(f"{eval_it} {side}").stdout)[f"{which}_results"])
+               for which in ("baseline", "candidate")]
+        for side in ("without", "older")
+    }  # fmt: skip
+    assert passed == {"without": [1, 4], "older": [3, 4]}
+
+
+def test_the_worker_reads_what_failed(tmp_path: Path) -> None:
+    """With the last evaluation on record the first proposal is the right one: the skill's own failures are shown."""
+    desk = Desk("skill-pipeline", tmp_path)
+    propose = "honestone stage propose changelog-line --task-suite task_suite.yaml --worker 'cmd:python3 tools/worker.py'"
+    blind = json.loads(desk.type(f"{propose} --json").stdout)["candidates"][0]
+    desk.type(
+        f"honestone stage evaluate --standalone --skill-path changelog-line --task-suite task_suite.yaml {AGENT}"
+    )
+    told = json.loads(desk.type(f"{propose} --json").stdout)["candidates"][0]
+    assert blind["diff_summary"]["added_lines"] == 0
+    assert told["proposed_change_summary"].startswith("+- End with the number of its issue")
+    assert told["rationale"] == "Tasks that failed before: number-of-the-issue, asked-in-other-words"

@@ -37,8 +37,9 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def rules_in(text: str) -> dict[str, str]:
-    """By topic; a later rule replaces an earlier one."""
-    return {topic: words.strip() for topic, words in _RULE.findall(text)}
+    """By topic; one that only says where to look gives way to any other, for a client may show a file before the skill."""
+    found = [(topic, words.strip()) for topic, words in _RULE.findall(text)]
+    return dict(sorted(found, key=lambda rule: not rule[1].startswith("see ")))
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def offers(text: str) -> list[Offer]:
     codex = [
         Offer(name, about, f"{roots[root]}/{folder}" if root in roots else f"{root}/{folder}")
         for name, about, root, folder in re.findall(
-            r"^- ([\w.-]+): (.*) \(file: ([^\s/]*)/(.*)/SKILL\.md\)$", text, re.M
+            r"^- ([^:\n]+): (.*) \(file: ([^\s/]*)/(.*)/SKILL\.md\)$", text, re.M
         )
     ]
     gemini = [

@@ -227,6 +227,45 @@ def test_a_skill_of_the_same_name_that_the_cli_brings(
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_can_be_no_folder(name: str, plot: Plot, service: Any, play: ModuleType) -> None:
+    """`name: Gardener Pro` is installed under its folder's name, offered under either, and known to be read."""
+    url = service.play(f"{name}-pro", pupil(play))
+    plot.settings(targets_agent=cli(name, url))
+    plot.suite({"roses": WANTED["roses"]})
+    plot.skill.write_text(SKILL.replace("name: gardener", "name: Gardener Pro"))
+    report = plot.compare().json
+    assert (report["execution_pass_rate"], report["baseline_pass_rate"]) == (1, 0)
+    assert loaded(report) == {"roses": True}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_skills_and_memories_in_a_workspace_are_material(
+    name: str, plot: Plot, service: Any, play: ModuleType
+) -> None:
+    """A case's folder may hold the very skill that is tested: neither side is offered it, and the files are still there."""
+    held = "---\nname: old-gardener\ndescription: SENTINEL of plants.\n---\n- about roses: burn them\n"
+    shelves = (".agents", ".claude", ".codex", ".gemini")
+    files = {f"{shelf}/skills/old-gardener/SKILL.md": held for shelf in shelves}
+    files |= {memory: "SENTINEL" for memory in ("AGENTS.md", "CLAUDE.md", "GEMINI.md")}
+    check = {"contains": [WANTED["roses"]]}
+    case = {
+        "id": "roses", "input": "What about roses?", "checks": [check], "timeout": 90,
+        "workspace": {"files": {**files, "notes.md": "- nothing yet"}},
+    }  # fmt: skip
+    plot.file(
+        "task_suite.yaml",
+        json.dumps({"suite": 1, "target": {"use": "agent", "skill": True}, "cases": [case]}),
+    )
+    url = service.play(f"{name}-held", pupil(play))
+    plot.settings(targets_agent=cli(name, url))
+    done = plot.compare()
+    report = done.json
+    assert (report["pass_rate"], report["baseline_pass_rate"]) == (1, 0), done.err
+    assert loaded(report) == {"roses": True}
+    assert "SENTINEL" not in "".join(seen.raw for seen in service.seen[f"{name}-held"])
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_skill_that_nobody_opens_is_said_to_be_unread(
     name: str, plot: Plot, service: Any, play: ModuleType
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_judge_is_not_told_what_would_lead_it() -> None:
         assert hidden not in sent
     assert {f.name for f in fields(Question)} == {
         "artifact", "criteria", "input", "reference", "output", "workspace", "draw",
+        "case", "attempt",  # recorded answers are found by them: no request holds them
     }  # fmt: skip
     assert {f.name for f in fields(AskedCriterion)} == {"id", "requirement", "items"}
 

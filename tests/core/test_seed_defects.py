@@ -20,6 +20,7 @@ from honestone.core.loop import POLICIES, Limits, LoopState, Result, RollBack, d
 from honestone.core.loop import exit_code as loop_exit_code
 from honestone.core.proposal import Change, classify
 from honestone.core.question import Question, asked_criteria
+from honestone.core.reply import ReplySchema, read_reply
 from honestone.core.rubric import Item, Rubric
 from honestone.core.scorecard import Scorecard, Scorer
 from honestone.core.verdict import EXIT_CODES, Outcome, Verdict, judge_gate
@@ -117,11 +118,11 @@ def test_row_6_a_failed_judge_beside_a_good_one() -> None:
 )
 def test_row_7_braces_in_prose_before_the_answer(before: str) -> None:
     """The last object that answers is read; nothing before it is taken for the reply, and nothing is lost."""
-    of = rubric(yes_no("a"), yes_no("b"))
-    text = before + json.dumps({"criteria": {"a": {"met": True}, "b": {"met": False}}})
-    card, verdict = judge(of, text)
-    assert read(of, text).is_clean
-    assert (card.score, verdict.outcome) == (Fraction(1, 2), Outcome.FAIL)
+    items = {1: yes_no("a").items[0], 2: yes_no("b").items[0]}
+    reply = {"token": "t0", "answers": {"1": {"answer": True}, "2": {"answer": False}}}
+    reading = read_reply(before + json.dumps(reply), ReplySchema(token="t0", items=items))
+    assert {number: mark.answer for number, mark in reading.answers.items()} == {1: True, 2: False}
+    assert reading.problems == ()
 
 
 def test_row_8_a_half_mark_on_a_scale_of_10() -> None:

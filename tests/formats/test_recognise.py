@@ -69,3 +69,28 @@ def test_a_link_to_nothing_says_where_it_leads(tmp_path: Path) -> None:
     with pytest.raises(FileError) as told:
         read_any_rubric(tmp_path / "r.yaml")
     assert "gone.yaml" in (told.value.hint or "") and "did you mean" not in (told.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("suite: 1\ncases:\n\t- id: a\n", 3, "tab"),
+        ("suite: 1\ntitle: 'a\n", 2, "never closed"),
+        ("tests: !!python/name:os.system\n", 1, "tag"),
+        ("suite: 1\ntitle: a\0b\n", 2, "NUL"),
+    ],
+)
+def test_a_slip_in_a_suite_is_told_and_makes_it_no_text(
+    tmp_path: Path, text: str, line: int, says: str
+) -> None:
+    """The line that cannot be read is the error; only a document is said to be one."""
+    (tmp_path / "suite.yaml").write_text(text)
+    with pytest.raises(FileError) as told:
+        read_any_suite(tmp_path / "suite.yaml")
+    assert says in told.value.message and (told.value.place or "").startswith(
+        f"{tmp_path / 'suite.yaml'}:{line}:"
+    )
+    (tmp_path / "page.md").write_text("# A page\n\nIt says: `this`: and\tthat.\n")
+    with pytest.raises(UsageError) as told_of_text:
+        read_any_suite(tmp_path / "page.md")
+    assert "is a text" in told_of_text.value.message

@@ -65,6 +65,7 @@ def apply(ranking: Artifact, candidate_id: str, files: StageFiles) -> dict[str, 
     target = on_disk.skill_of_artifact(ranking)
     on_disk.refuse_inside(files, target)
     target = on_disk.recover(files, target)
+    on_disk.require_base(candidate, target)
     try:
         plan = on_disk.plan_of(candidate, target)
         after = apply_plan(plan, target.version)
@@ -79,7 +80,7 @@ def apply(ranking: Artifact, candidate_id: str, files: StageFiles) -> dict[str, 
     on_disk.announce(files, target, after, pointer)
     on_disk.put_in_place(target, after)
     document = _write(ranking, candidate, files, _result(target, after, plan, pointer))
-    on_disk.applied(files)
+    on_disk.applied(files, target)
     return document
 
 

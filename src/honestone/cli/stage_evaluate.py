@@ -29,12 +29,14 @@ from honestone.cli.stage_files import (
     plan_of,
     read_stage,
     refuse_inside,
+    require_base,
     skill_of_artifact,
     state_root,
     target_at,
     target_profile,
     write_stage,
 )
+from honestone.cli.stage_resume import settled
 from honestone.core.artifact import Version
 from honestone.core.errors import FileError, UsageError
 from honestone.core.numbers import exact
@@ -95,10 +97,10 @@ def evaluate(
     """
     suite = _read_suite(task_suite)
     if standalone:
-        asked = _standalone(skill_path, suite)
+        asked = _standalone(skill_path, suite, files)
     else:
-        asked = _candidate(input, candidate_id, exact(eval_threshold))
-    refuse_inside(files, asked.skill)
+        asked = _candidate(input, candidate_id, exact(eval_threshold), files)
+    refuse_inside(files, asked.skill, cache=baseline_cache_dir)
     _require_places(files)
     common = {
         "task_suite": printable(task_suite),
@@ -134,11 +136,11 @@ def _read_suite(path: Path) -> SuiteSource:
     return read_any_suite(path)
 
 
-def _standalone(skill_path: Path | None, suite: SuiteSource) -> _Asked:
+def _standalone(skill_path: Path | None, suite: SuiteSource, files: StageFiles) -> _Asked:
     """The skill as it is, against no skill at all."""
     if skill_path is None:
         raise UsageError("--standalone needs the skill", hint="--skill-path FOLDER, or its SKILL.md")
-    skill = target_at(skill_path)
+    skill = settled(files, target_at(skill_path))
     skill_id = suite.suite.skill_id or skill.skill.name
     return _Asked(
         lane=STANDALONE, run_id=f"{STANDALONE}-{skill_id}", skill=skill, after=skill.version, before=None,
@@ -146,7 +148,9 @@ def _standalone(skill_path: Path | None, suite: SuiteSource) -> _Asked:
     )  # fmt: skip
 
 
-def _candidate(ranking: Path | None, candidate_id: str | None, threshold: Fraction) -> _Asked:
+def _candidate(
+    ranking: Path | None, candidate_id: str | None, threshold: Fraction, files: StageFiles
+) -> _Asked:
     """The candidate's edit, applied to a copy of the skill that the ranking names."""
     if ranking is None or candidate_id is None:
         raise UsageError(
@@ -157,7 +161,7 @@ def _candidate(ranking: Path | None, candidate_id: str | None, threshold: Fracti
     candidate = find_candidate(artifact, candidate_id)
     at = candidates_of(artifact).index(candidate)
     score = _score_of(artifact, candidate, at)
-    skill = skill_of_artifact(artifact)
+    skill = settled(files, skill_of_artifact(artifact))
     asked = _Asked(
         lane=artifact.lane, run_id=artifact.run_id, skill=skill, after=None, before=None,
         about={
@@ -169,6 +173,7 @@ def _candidate(ranking: Path | None, candidate_id: str | None, threshold: Fracti
         return replace(asked, skip="the candidate has no score, so there is no reason to run it")
     if score < threshold:
         return replace(asked, skip=f"score {float(score):g} is below --eval-threshold {float(threshold):g}")
+    require_base(candidate, skill)
     try:
         after = apply_plan(plan_of(candidate, skill), skill.version)
     except PlanError as error:

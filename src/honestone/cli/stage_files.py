@@ -280,6 +280,17 @@ def plan_of(candidate: Mapping[str, Any], target: Target) -> Plan:
     return plan
 
 
+def require_base(candidate: Mapping[str, Any], target: Target) -> None:
+    """Raises UsageError where the candidate was proposed for other bytes than the skill has now: its plan holds whole
+    files, and what somebody wrote in the meantime would be gone. Other programs name no base."""
+    base, now = candidate.get("base_digest"), candidate_digest(target.version)
+    if isinstance(base, str) and now not in (base, candidate.get("candidate_digest")):
+        raise UsageError(
+            f"`{target.named}` was edited since `{candidate.get('id')}` was proposed; nothing was written",
+            hint="propose again: the candidate knows nothing of the skill as it is now",
+        )
+
+
 def refuse_strangers(plan: Plan, target: Target) -> None:
     """What lies in the folder and is no part of the skill (a suite, its fixtures, a link) is not for a plan to write,
     and a plan cannot bring what would be none. Raises PlanError, Refusal.OUTSIDE."""
@@ -512,14 +523,24 @@ def new_backup_place(files: StageFiles, run_id: str, name: str) -> Path:
 
 # ------------------------------------------------------------------------------------------- kills while applying
 
-_APPLYING = "applying.json"
+_APPLYING = "applying"
+
+
+def note_of(files: StageFiles, target: Target) -> Path:
+    """Where it stands what is being put in place in a skill: one file a skill, as several may share a STATE_ROOT."""
+    return files.folder(_APPLYING) / f"{folder_key(target.folder)}.json"
+
+
+def folder_key(folder: Path) -> str:
+    """A skill's folder in the name of a file."""
+    return digest_of(os.fsencode(folder.resolve()))[7:23]
 
 
 def announce(files: StageFiles, target: Target, after: Version, pointer: Mapping[str, Any]) -> None:
     """Write down what is about to be put in place, so that `recover` can undo it if we are killed on the way."""
     paths = sorted({*target.version.files, *after.files})
     write_json(
-        files.root / _APPLYING,
+        note_of(files, target),
         {
             "skill": printable(target.folder.resolve()),
             "pointer": {
@@ -535,9 +556,9 @@ def announce(files: StageFiles, target: Target, after: Version, pointer: Mapping
     )
 
 
-def applied(files: StageFiles) -> None:
+def applied(files: StageFiles, target: Target) -> None:
     """The execution artifact is written: nothing is left to recover."""
-    (files.root / _APPLYING).unlink(missing_ok=True)
+    note_of(files, target).unlink(missing_ok=True)
 
 
 def recover(files: StageFiles, target: Target) -> Target:
@@ -545,12 +566,10 @@ def recover(files: StageFiles, target: Target) -> Target:
 
     Raises UsageError when somebody edited the skill since: nothing is overwritten then.
     """
-    path = files.root / _APPLYING
+    path = note_of(files, target)
     if not path.exists():
         return target
     noted = read_json(path).value
-    if noted.get("skill") != printable(target.folder.resolve()):
-        return target
     pointer, after = noted.get("pointer"), noted.get("after")
     if not isinstance(pointer, dict) or not isinstance(after, dict):
         raise UsageError(
@@ -568,14 +587,15 @@ def recover(files: StageFiles, target: Target) -> Target:
                     hint=f"the original is kept at {pointer.get('backup_path')}; delete {printable(path)} when all is well",
                 )
         put_in_place(target, original)
-    applied(files)
+    applied(files, target)
     return target_at(target.folder, named=target.named)
 
 
-def refuse_inside(files: StageFiles, target: Target) -> None:
+def refuse_inside(files: StageFiles, target: Target, *, cache: Path | None = None) -> None:
     """Artifacts written into the skill would become part of it. Hidden folders are none."""
     root = target.folder.resolve()
-    for option, path in (("--state-root", files.root), ("--output", files.output)):
+    places = (("--state-root", files.root), ("--output", files.output), ("--baseline-cache-dir", cache))
+    for option, path in places:
         real = None if path is None else Path(os.path.realpath(path))
         if real is None or not real.is_relative_to(root):
             continue
@@ -600,8 +620,8 @@ def state_root(given: Path | None) -> Path:
 
 __all__ = [
     "Artifact", "StageFiles", "Target", "announce", "applied", "back_up", "candidate_digest", "candidates_of",
-    "current_digest", "find_candidate", "new_backup_place", "new_run_id", "now", "original_of", "plan_of", "put_in_place",
-    "read_json", "read_stage", "recover", "refuse_inside", "refuse_strangers", "require_untouched", "reserve", "restore", "safe_name",
+    "current_digest", "find_candidate", "folder_key", "new_backup_place", "new_run_id", "note_of", "now", "original_of", "plan_of", "put_in_place",
+    "read_json", "read_stage", "recover", "refuse_inside", "refuse_strangers", "require_base", "require_untouched", "reserve", "restore", "safe_name",
     "skill_of_artifact", "stamp", "state_root", "target_at", "target_name", "target_profile", "text_at", "write_json",
     "write_stage",
 ]  # fmt: skip

@@ -72,7 +72,8 @@ def receipt_lines(receipt: Mapping[str, Any]) -> list[str]:
     """A receipt for people."""
     marks = {True: "ok", False: "not ok", None: "unknown"}
     layers = [
-        f"  {one['layer']}: {marks[one['passed']]}, {one['details']}"
+        f"  {one['layer']}: {marks[one['passed']]}"
+        + (f", {one['details']}" if one["details"] != "OK" else "")
         for one in receipt["gate_layers"]["layer_results"]
     ]
     return [f"{receipt['decision']}: {receipt['reason']}", *layers]

@@ -139,7 +139,7 @@ def _put_in_place(entry: Mapping[str, Any], target: Target, files: StageFiles) -
     on_disk.require_untouched(target)
     on_disk.announce(files, target, after, pointer)
     on_disk.put_in_place(target, after)
-    on_disk.applied(files)
+    on_disk.applied(files, target)
     return pointer
 
 

@@ -139,8 +139,10 @@ def propose(
     STATE_ROOT. `tried` are digests of versions that were decided already, beside those of the traces.
     """
     from honestone.cli.stage_files import new_run_id, refuse_inside, stamp, target_profile, write_stage
+    from honestone.cli.stage_resume import settled
 
     refuse_inside(files, target)
+    target = settled(files, target)
     tasks = Tasks() if task_suite is None else read_suite_tasks(task_suite)
     occasion = tasks.without_hidden(
         Occasion(
@@ -346,7 +348,7 @@ def _slug(text: str) -> str:
 def _title(before: Version, after: Version) -> str:
     paths, size = touched(before, after), diff_size(before, after)
     named = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
-    return f"Edit {named}: {size.added} lines added, {size.removed} removed"
+    return f"Edit {named}: {size.added} line{'' if size.added == 1 else 's'} added, {size.removed} removed"
 
 
 def _what_changed(before: Version, after: Version) -> str:

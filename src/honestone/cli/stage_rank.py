@@ -26,6 +26,7 @@ from honestone.core.panel_label import (
     notes_about,
     recommendation_of,
 )
+from honestone.core.errors import UsageError
 from honestone.core.plan import PlanError, Refusal, apply_plan
 from honestone.core.risk import NOT_KEPT_ALONE, Category, Risk, category_of, risk_of, worst
 from honestone.core.scorecard import Scorer
@@ -101,10 +102,12 @@ def rank(
 ) -> dict[str, Any]:
     """Rank the candidates of an artifact and write the ranking."""
     from honestone.cli.stage_files import candidates_of, refuse_inside, skill_of_artifact, stamp, write_stage
+    from honestone.cli.stage_resume import settled
 
     names = ("mock",) if mock else tuple(judges)
     target = skill_of_artifact(candidates)
     refuse_inside(files, target)
+    target = settled(files, target)
     edits = [_edit(candidate, target) for candidate in candidates_of(candidates)]
     reviews, usage = _reviews(edits, target, names, progress, judge_timeout, max_calls)
     moment = stamp()
@@ -177,11 +180,13 @@ class _Edit:
 
 
 def _edit(candidate: dict[str, Any], target: Target) -> _Edit:
-    from honestone.cli.stage_files import plan_of
+    from honestone.cli.stage_files import plan_of, require_base
 
     try:
+        require_base(candidate, target)
         after = apply_plan(plan_of(candidate, target), target.version)
-    except PlanError as problem:
+    except UsageError as found:
+        problem = found if isinstance(found, PlanError) else PlanError(Refusal.ERROR, found.message)
         return _Edit(candidate=candidate, before=target.version, after=None, problem=problem)
     return _Edit(candidate=candidate, before=target.version, after=after)
 

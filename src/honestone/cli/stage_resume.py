@@ -14,6 +14,7 @@ from honestone.cli.stage_files import (
     Artifact,
     StageFiles,
     Target,
+    folder_key,
     put_in_place,
     read_json,
     read_stage,
@@ -102,7 +103,7 @@ def open_record(
     """
     target = recover(files, target)
     folder = printable(target.folder.resolve())
-    path = files.root / _FOLDER / f"{digest_of(os.fsencode(target.folder.resolve()))[7:23]}.json"
+    path = _record_path(files, target)
     _sweep(path)
     old = _read(path, folder)
     goes_on = old is not None and old["identity"] == identity and not fresh
@@ -129,6 +130,33 @@ def open_record(
     record = RunRecord(path, document, target, goes_on=False)
     record._save()
     return record
+
+
+def settled(files: StageFiles, target: Target) -> Target:
+    """The skill as it is when no stage is halfway through with it: what a stage measures must not be half a candidate.
+
+    Raises UsageError while another process is at it, and where a killed `stage run` left a candidate in place.
+    """
+    from honestone.cli.stage_files import note_of
+    from honestone.cli.stage_state import only_one
+
+    if note_of(files, target).exists():
+        with only_one(target.folder):
+            target = recover(files, target)
+    path = _record_path(files, target)
+    old = _read(path, printable(target.folder.resolve()))
+    if old is None or target.version.digest == old["base_digest"] or _was_kept(old["steps"]):
+        return target
+    if _is_ours(old, target.version, _version(old["original"])):
+        raise UsageError(
+            f"`{target.named}` holds a candidate of a `stage run` that is not finished",
+            hint="the same `stage run` command goes on with it, and puts the original back where it has to",
+        )
+    return target
+
+
+def _record_path(files: StageFiles, target: Target) -> Path:
+    return files.root / _FOLDER / f"{folder_key(target.folder)}.json"
 
 
 def _read(path: Path, folder: str) -> dict[str, Any] | None:
@@ -171,12 +199,7 @@ def _as_it_was(
     original, now = _version(old["original"]), target.version
     if now.digest == original.digest or _was_kept(old["steps"]):
         return target
-    applying = old.get("applying")
-    is_ours = isinstance(applying, dict) and all(
-        now.files.get(name) == original.files.get(name) or _digest(now, name) == applying.get(name)
-        for name in {*now.files, *original.files, *applying}
-    )
-    if is_ours:
+    if _is_ours(old, now, original):
         if leave:
             return target
         put_in_place(target, original)
@@ -187,6 +210,15 @@ def _as_it_was(
         f"`{target.named}` was edited since the run that is not finished; nothing was overwritten",
         hint="`--fresh` starts from the skill as it is now; the original of that run is kept in "
         f"{printable(path)}",
+    )
+
+
+def _is_ours(old: Mapping[str, Any], now: Version, original: Version) -> bool:
+    """Whether every file is the original's or the candidate's that was being put in place."""
+    applying = old.get("applying")
+    return isinstance(applying, dict) and all(
+        now.files.get(name) == original.files.get(name) or _digest(now, name) == applying.get(name)
+        for name in {*now.files, *original.files, *applying}
     )
 
 

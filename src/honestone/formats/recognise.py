@@ -83,6 +83,8 @@ def read_any_suite(path: Path) -> SuiteSource:
     """
     document = Document.of(path)
     if _is_prose(document):
+        if path.suffix in _WRITTEN_AS_DATA:
+            document.marked.at(())  # raises what keeps it from being read: a slip in a suite makes it no text
         raise UsageError(
             f"`{path}` is a text, not a suite", place=f"{path}:1:1",
             hint=f"say what it shall be judged by: honestone eval {path} --rubric RUBRIC",
@@ -121,6 +123,10 @@ def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
         return source
     what = found.title if isinstance(found, Reader) else "a honestone suite"
     raise UsageError(f"`{path}` is {what}, not a rubric", place=f"{path}:1:1", hint=f"honestone eval {path}")
+
+
+_WRITTEN_AS_DATA: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
+"""Only for the choice between two errors; what a file is, is told by its content."""
 
 
 def _is_nearly_ours(document: Document) -> bool:

@@ -6,8 +6,9 @@ Everything is given as `-c` settings and the person's own config is left unread,
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -113,7 +114,7 @@ class Codex:
             },
         }
         argv = [
-            *_start(setup, skills=skills),
+            *_start(setup, skills=skills, hidden=_skills_in(folder) if skills else []),
             "-s",
             "workspace-write",
             *_without(_NEVER),
@@ -208,13 +209,25 @@ def _failure(trouble: str, usage: Usage) -> Outcome:
     return failed(said, usage=usage, otherwise="rejected")
 
 
-def _start(setup: Setup, *, skills: bool = False) -> list[str]:
+def _skills_in(folder: Path) -> list[Path]:
+    """Skills that lie in the folder it works in: part of the task's material, not of what the agent is given."""
+    shelves = (folder / ".agents" / "skills", folder / ".codex" / "skills")
+    return sorted(
+        Path(at, "SKILL.md") for shelf in shelves for at, _, names in os.walk(shelf) if "SKILL.md" in names
+    )
+
+
+def _start(setup: Setup, *, skills: bool = False, hidden: Sequence[Path] = ()) -> list[str]:
     argv = [setup.program, "exec", "--json", "--color", "never", "--skip-git-repo-check", "--ephemeral"]
     argv += ["--ignore-user-config", "--ignore-rules"]
     argv += _with(
         {
             "project_doc_max_bytes": 0,  # no AGENTS.md of the folder it works in
-            "skills": {"include_instructions": skills, "bundled": {"enabled": False}},
+            "skills": {
+                "include_instructions": skills,
+                "bundled": {"enabled": False},
+                "config": [{"path": str(path), "enabled": False} for path in hidden],
+            },
             "web_search": "disabled",
             "check_for_update_on_startup": False,
             "analytics": {"enabled": False},

@@ -159,10 +159,16 @@ def _reads(call: ToolCall, skill: Skill) -> bool:
         return SKILL_FILE in command and any(line in result for line in _lines(skill))
     given = [value for value in call.arguments.values() if isinstance(value, str)]
     if call.name in _SKILL_TOOLS:
-        named = any(value.rpartition(":")[2] == skill.name for value in given)
+        named = any(value.rpartition(":")[2] in (skill.name, _own_name(skill)) for value in given)
     else:
         named = any(f"{skill.name}/{SKILL_FILE}" in value for value in given)
     return named and not _has_failed(result)
+
+
+def _own_name(skill: Skill) -> str:
+    """What its front matter calls it: gemini goes by that even where it can be no folder's name."""
+    found = re.search(r"^name:[ \t]*[\"']?([^\"'\n#]+)", split(skill.text).block or "", re.M)
+    return found[1].strip() if found else skill.name
 
 
 def _lines(skill: Skill) -> list[str]:
