@@ -524,3 +524,23 @@ def test_the_worker_reads_what_failed(tmp_path: Path) -> None:
     assert blind["diff_summary"]["added_lines"] == 0
     assert told["proposed_change_summary"].startswith("+- End with the number of its issue")
     assert told["rationale"] == "Tasks that failed before: number-of-the-issue, asked-in-other-words"
+
+
+def test_the_worker_is_not_told_of_failures_that_are_mended(tmp_path: Path) -> None:
+    """After an edit was kept, only what the skill fails as it is now is shown."""
+    desk = Desk("skill-pipeline", tmp_path)
+    worker = "--task-suite task_suite.yaml --worker 'cmd:python3 tools/worker.py'"
+    assert desk.type(f"honestone stage run changelog-line {worker} {AGENT}").returncode == 0
+    next_one = json.loads(desk.type(f"honestone stage propose changelog-line {worker} --json").stdout)
+    assert next_one["candidates"][0]["rationale"] == "Tasks that failed before: asked-in-other-words"
+
+
+def test_every_attempt_is_made_where_all_have_to_pass(tmp_path: Path) -> None:
+    """A task suite stops at the first pass; `--attempt-rule pass^k` does not, or it would ask for nothing."""
+    desk = Desk("skill-pipeline", tmp_path)
+    words = f"honestone eval task_suite.yaml --artifact changelog-line {AGENT} --case a-fix --attempts 2 --json -q"
+    made = {
+        rule: len(json.loads(desk.type(f"{words} {rule}").stdout)["cases"][0]["attempts"])
+        for rule in ("", "--attempt-rule 'pass^k'")
+    }
+    assert made == {"": 1, "--attempt-rule 'pass^k'": 2}

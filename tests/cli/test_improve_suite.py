@@ -476,3 +476,38 @@ def test_judged_tasks_pass_too(desk: Desk) -> None:
     result = improve(desk, worker(desk, ADD.format("GENERAL")), agent(desk), "--judge", judge.spec)
     assert (result.code, result.json["result"]) == (0, "PASSED"), result.err
     assert [one["id"] for one in result.json["final"]["judges"]] == [judge.spec]
+
+
+def test_require_improvement_wants_more_than_chance_on_test(desk: Desk) -> None:
+    """One test task of two won may be chance: certified without the flag, not with it; both of two are enough."""
+    skill(desk, (*KNOWN, "fern"))
+    suite(desk)
+    edit = worker(desk, ADD.format("GENERAL"))
+    strict = improve(desk, edit, agent(desk), "--require-improvement", "--dry-run")
+    assert (strict.code, strict.json["result"]) == (3, "UNCONFIRMED")
+    held = strict.json["certification"]
+    assert held["ok"] is False and held["interval"][0] == 0 and "noise" in held["reason"]
+    shown = desk.run("show", strict.json["run"], "--json").json
+    assert shown["certification"] == held
+    assert improve(desk, edit, agent(desk), "--dry-run").json["result"] == "PASSED"
+    skill(desk)
+    assert improve(desk, edit, agent(desk), "--require-improvement").json["result"] == "PASSED"
+
+
+def test_require_improvement_is_about_suites(desk: Desk) -> None:
+    """Without one it would mean nothing."""
+    desk.file("note.md", "x\n")
+    result = desk.run("improve", "note.md", "--require-improvement", "--worker", "cmd:true")
+    assert result.is_refusal and "--require-improvement" in result.err
+
+
+def test_runs_tells_which_side_each_run_of_the_suite_was(desk: Desk) -> None:
+    """Beside the loop's own line, in text and JSON."""
+    skill(desk)
+    suite(desk)
+    run = improve(desk, worker(desk, ADD.format("GENERAL")), agent(desk)).json["run"]
+    rows = desk.run("runs", "--json").json
+    assert {row["side"] for row in rows if row["kind"] == "suite"} == {f"improve {run}"}
+    assert [row["side"] for row in rows if row["kind"] == "improve"] == [None]
+    lines = [line for line in desk.run("runs").out.splitlines() if " suite " in line]
+    assert lines and all(f"(improve {run})" in line for line in lines)

@@ -11,6 +11,7 @@ import pytest
 from honestone.cli.stage_files import (
     StageFiles,
     announce,
+    applied,
     back_up,
     current_digest,
     new_backup_place,
@@ -253,3 +254,27 @@ def test_an_edit_after_a_kill_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="edited since") as caught:
         recover(files, target_at(folder))
     assert (folder / "SKILL.md").read_text() == "my words\n" and "backups" in str(caught.value.hint)
+
+
+def test_a_kill_at_one_skill_is_undone_whatever_another_skill_of_the_same_root_did_since(tmp_path: Path) -> None:
+    """Each skill has its own note of what was being put in place."""
+    folder, files, original = killed(tmp_path / "one")
+    elsewhere, _, _ = two_versions(tmp_path / "two")
+    other = target_at(elsewhere)
+    announce(files, other, other.version, back_up(other, ["SKILL.md"], new_backup_place(files, "r2", "c2")))
+    applied(files, other)
+    assert recover(files, target_at(folder)).version.digest == original == current_digest(folder)
+
+
+def test_an_edit_made_after_the_proposal_is_not_written_over(ready: Desk) -> None:
+    """A candidate holds whole files: applied to a skill that moved on, it would take somebody's words. Exit 2."""
+    old = target_at(ready.folder / "skill").version.digest
+    whole = {"action": "write_files", "files": [{"path": "SKILL.md", "text": SKILL + "candidate\n"}]}
+    ranking(ready, whole, target_path="./skill", base_digest=old)
+    mine = SKILL + "my words\n"
+    (ready.folder / "skill/SKILL.md").write_text(mine)
+    result, artifact = apply(ready)
+    assert result.is_refusal and "edited since" in result.err and "propose again" in result.err
+    assert text(ready) == mine and artifact == {}
+    (ready.folder / "skill/SKILL.md").write_text(SKILL)
+    assert apply(ready)[0].code == 0 and text(ready) == SKILL + "candidate\n"

@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 
 from honestone.cli.baseline_files import BaselineFiles
 from honestone.cli.skill_session import Known
+from honestone.cli.stage_files import StageFiles, announce, back_up, new_backup_place, target_at
+from honestone.cli.stage_state import only_one
+from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError
 from honestone.core.skill_evaluation import TaskResult
 
@@ -490,3 +493,77 @@ def test_a_baseline_that_cannot_be_kept_is_not_lost(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("")
     cache.keep(KEY, Known(results=GOOD))
     assert len(notes) == 1 and "could not be kept" in notes[0]
+
+
+# ------------------------------------------------------------------------------------------- a skill in between
+
+
+def half_applied(desk: Desk) -> str:
+    """As a kill of `stage apply` leaves it; returns the original."""
+    before = target_at(desk.folder / "kitchen")
+    files = StageFiles(root=desk.folder / "state")
+    pointer = back_up(before, ["SKILL.md", "more.md"], new_backup_place(files, "r", "c"))
+    words = (desk.folder / "kitchen/SKILL.md").read_text()
+    spoiled = Entry((words.replace("* soup = hot soup\n", "")).encode(), False)
+    after = Version({"SKILL.md": spoiled, "more.md": Entry(b"more\n", False)}, is_folder=True)
+    announce(files, before, after, pointer)
+    (desk.folder / "kitchen/SKILL.md").write_bytes(spoiled.data)
+    return words
+
+
+def test_a_half_applied_skill_is_mended_before_it_is_measured(kitchen: Desk) -> None:
+    """A killed `apply` left a file of its candidate: the baseline is the original, as if it had not been."""
+    words = half_applied(kitchen)
+    result = stage(kitchen, cook(kitchen))
+    assert result.code == 0 and summary(result)["baseline_pass_rate"] == 0.4
+    assert (kitchen.folder / "kitchen/SKILL.md").read_text() == words
+
+
+def test_propose_and_rank_see_the_mended_skill(kitchen: Desk) -> None:
+    """Their first look is at the original too."""
+    words = half_applied(kitchen)
+    worker = kitchen.worker("chef", "open(path + '/SKILL.md', 'a').write('* pie = hot pie\\n')\n")
+    out = kitchen.run("stage", "propose", "kitchen", "--worker", worker.spec, "--state-root", "state", "--output", "c.json")
+    assert out.code == 0 and (kitchen.folder / "kitchen/SKILL.md").read_text() == words
+    plan = json.loads((kitchen.folder / "c.json").read_text())["candidates"][0]["execution_plan"]
+    assert plan["files"][0]["text"] == words + "* pie = hot pie\n"
+
+
+def test_while_another_process_is_at_it_nothing_is_mended_or_measured(kitchen: Desk) -> None:
+    """The note of a living `apply` is not taken for a dead one's."""
+    half_applied(kitchen)
+    target = cook(kitchen)
+    with only_one(kitchen.folder / "kitchen"):
+        result = stage(kitchen, target)
+    assert result.is_refusal and "another process" in result.err and target.runs == []
+    assert "hot soup" not in (kitchen.folder / "kitchen/SKILL.md").read_text()
+
+
+def test_an_edit_made_after_the_proposal_is_told_before_anything_is_spent(kitchen: Desk) -> None:
+    """Its figures would be about bytes that nobody has any more."""
+    old = target_at(kitchen.folder / "kitchen").version.digest
+    ranking(kitchen, base_digest=old)
+    skill(kitchen, "kitchen", DISHES[:3])
+    target = cook(kitchen)
+    result = stage(kitchen, target)
+    assert result.is_refusal and "edited since" in result.err and target.runs == []
+    skill(kitchen, "kitchen", TWO)
+    assert stage(kitchen, target).code == 0
+
+
+@pytest.mark.parametrize("option", ["--state-root", "--baseline-cache-dir", "--output"])
+def test_nothing_of_the_pipeline_is_written_into_the_skill(kitchen: Desk, option: str) -> None:
+    """It would be installed, and change the digest that everything is known by: exit 2 before a run."""
+    target = cook(kitchen)
+    before = target_at(kitchen.folder / "kitchen").version.digest
+    for args in ([], ["--standalone"]):
+        if args:
+            mode = ["--standalone", "--skill-path", "kitchen"]
+        else:
+            mode = ["--input", "ranking.json", "--candidate-id", "c1"]
+        result = kitchen.run(
+            "stage", "evaluate", *mode, "--task-suite", "orders/task_suite.yaml", "--target", target.spec,
+            option, "kitchen/files",
+        )  # fmt: skip
+        assert result.is_refusal and option in result.err, result.err
+    assert target.runs == [] and target_at(kitchen.folder / "kitchen").version.digest == before

@@ -328,3 +328,52 @@ def test_an_edit_after_a_kill_is_not_overwritten(desk: Desk) -> None:
     assert refused.is_refusal and "--fresh" in refused.err and bench.text == bench.original + "mine\n"
     _, document = bench.run("--fresh")
     assert document["decision"] == "keep" and bench.text == bench.original + "mine\n* pie = hot pie\n"
+
+
+def test_other_stages_do_not_take_a_candidate_in_place_for_the_skill(desk: Desk) -> None:
+    """Killed between apply and gate: `evaluate` and `propose` say so, and the same `stage run` ends it well."""
+    bench = Bench(desk, TEACH)
+    at = next(at for at in range(8, 20) if killed_at(bench, at) and bench.text != bench.original)
+    assert at and "hot pie" in bench.text
+    calls = bench.worker.calls
+    alone = desk.run("stage", "evaluate", "--standalone", "--skill-path", "kitchen", "--task-suite",
+                     "orders/task_suite.yaml", "--target", bench.cook.spec, "--state-root", "st")  # fmt: skip
+    again = desk.run("stage", "propose", "kitchen", "--worker", bench.worker.spec, "--state-root", "st")
+    for result in (alone, again):
+        assert result.is_refusal and "not finished" in result.err
+    assert bench.worker.calls == calls
+    assert bench.run()[1]["decision"] == "keep" and bench.text == bench.original + "* pie = hot pie\n"
+
+
+@pytest.mark.parametrize(
+    ("work", "more"),
+    [(TEACH, ()), (SPOIL, ("--retries", "2")), ("raise SystemExit(3)", ()),
+     (TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n", ())],
+    ids=["keep", "revert", "no candidate", "pending"],
+)  # fmt: skip
+def test_every_file_that_a_run_leaves_fits_its_published_schema(
+    desk: Desk, work: str, more: tuple[str, ...]
+) -> None:
+    """The pipeline's document, each stage's artifact, traces, what waits, promotions and the memory."""
+    bench = Bench(desk, work)
+    _, document = bench.run(*more)
+    if document["decision"] == "pending_promote":
+        desk.run("stage", "promote", document["candidate_id"], "--state-root", "st")
+    desk.run("stage", "learn", "--state-root", "st")
+    root = desk.folder / "st"
+    kinds = {"proposed": "candidates", "ranked": "ranking", "evaluated": "evaluation", "executed": "execution",
+             "gated": "receipt", "promoted": "promotion"}  # fmt: skip
+    seen = []
+    for path in sorted(root.rglob("*.json")):
+        found = json.loads(path.read_text())
+        kind = "memory" if path.name == "memory.json" else "pending_promote" if path.name == "pending_promote.json" else (
+            "pipeline" if path.parent.name == "pipelines" else "traces" if path.parent.name == "traces" else None
+        )  # fmt: skip
+        if kind is None and isinstance(found, dict):
+            kind = kinds.get(found.get("stage"))
+        if kind is not None:
+            seen.append(kind)
+            assert problems(kind, found) == [], path
+    assert "pipeline" in seen and "candidates" in seen
+    if document["decision"] == "pending_promote":
+        assert {"promotion", "pending_promote", "memory"} <= set(seen)

@@ -124,6 +124,24 @@ def test_a_git_ref_gives_every_file_of_the_artifact(desk: Desk) -> None:
     assert (report["baseline_pass_rate"], report["delta"]) == (1, 0)
 
 
+def test_a_pull_request_that_makes_the_prompt_worse_is_stopped(desk: Desk) -> None:
+    """And one that does not touch it is not: the documented workflow runs for both."""
+    suite(desk, case("one"), "{id: two, input: y, checks: [{contains: pear}]}", head="artifact: prompt.md\n")
+    desk.file("prompt.md", "apple\n")
+    made = target(desk, body=ECHO)
+    commit(desk)
+    git(desk.folder, "checkout", "-qb", "change")
+    desk.file("README.md", "new\n")
+    untouched, report = run(desk, "--target", made.spec, "--baseline", "main")
+    assert (untouched.code, report["delta"], report["pass_rate"]) == (0, 0, 0.5)
+    assert made.calls == 2
+    assert any("the same at main" in note for note in report["notes"])
+    assert "the same at main" in untouched.err
+    desk.file("prompt.md", "plum\n")
+    worse, report = run(desk, "--target", made.spec, "--baseline", "main")
+    assert (worse.code, report["regressions"]) == (1, ["one"])
+
+
 def test_an_artifact_that_leads_out_of_the_repository_has_no_git_ref(desk: Desk, tmp_path: Path) -> None:
     """A link is told about, not a traceback."""
     (tmp_path / "elsewhere.md").write_text("apple\n")

@@ -266,6 +266,7 @@ def test_what_lies_in_the_artifact_is_not_obeyed(
         ".agents/skills/evil/SKILL.md": skill,
         "AGENTS.md": "CONTEXT-SENTINEL",
         "CLAUDE.md": "CONTEXT-SENTINEL",
+        "GEMINI.md": "CONTEXT-SENTINEL",
     }.items():
         (copy / path).parent.mkdir(parents=True, exist_ok=True)
         (copy / path).write_text(text)

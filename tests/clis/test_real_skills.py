@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -242,11 +243,11 @@ def test_a_name_that_can_be_no_folder(name: str, plot: Plot, service: Any, play:
 def test_skills_and_memories_in_a_workspace_are_material(
     name: str, plot: Plot, service: Any, play: ModuleType
 ) -> None:
-    """A case's folder may hold the very skill that is tested: neither side is offered it, and the files are still there."""
+    """A case's folder may hold the very skill that is tested: neither side is offered it."""
     held = "---\nname: old-gardener\ndescription: SENTINEL of plants.\n---\n- about roses: burn them\n"
     shelves = (".agents", ".claude", ".codex", ".gemini")
     files = {f"{shelf}/skills/old-gardener/SKILL.md": held for shelf in shelves}
-    files |= {memory: "SENTINEL" for memory in ("AGENTS.md", "CLAUDE.md", "GEMINI.md")}
+    files |= dict.fromkeys(("AGENTS.md", "CLAUDE.md", "GEMINI.md"), "SENTINEL")
     check = {"contains": [WANTED["roses"]]}
     case = {
         "id": "roses", "input": "What about roses?", "checks": [check], "timeout": 90,
@@ -263,6 +264,27 @@ def test_skills_and_memories_in_a_workspace_are_material(
     assert (report["pass_rate"], report["baseline_pass_rate"]) == (1, 0), done.err
     assert loaded(report) == {"roses": True}
     assert "SENTINEL" not in "".join(seen.raw for seen in service.seen[f"{name}-held"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reading_a_file_brings_no_memory_beside_it(
+    name: str, plot: Plot, service: Any, play: ModuleType
+) -> None:
+    """Files of the workspace can be read, and the instructions that lie in the same folder do not come along."""
+
+    def look(seen: Any) -> Any:
+        folder = re.search(r"Work in the folder (\S+);", "\n".join(texts(seen.body)))
+        path = f"{folder[1]}/sub/notes.md" if folder else "sub/notes.md"
+        return play.Say("seen" if "NOTE-7" in seen.raw else "not seen") if seen.results else play.Look(path)
+
+    memories = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".claude/CLAUDE.md", ".claude/rules/all.md")
+    files = {"sub/notes.md": "NOTE-7", **{f"sub/{memory}": "SENTINEL" for memory in memories}}
+    case = {"id": "notes", "input": "Read sub/notes.md", "checks": [{"equals": "seen"}], "timeout": 90, "workspace": {"files": files}}  # fmt: skip
+    plot.file("suite.yaml", json.dumps({"suite": 1, "target": "agent", "cases": [case]}))
+    plot.settings(targets_agent=cli(name, service.play(f"{name}-beside", look)))
+    done = plot.run("eval", "suite.yaml", "--json")
+    assert (done.code, [case["output"] for case in done.json["cases"]]) == (0, ["seen"]), done.err
+    assert "SENTINEL" not in "".join(seen.raw for seen in service.seen[f"{name}-beside"])
 
 
 @pytest.mark.parametrize("name", NAMES)

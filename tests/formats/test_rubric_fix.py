@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rubrics import rubrics
 
@@ -174,6 +174,7 @@ def remarked(text: str) -> str:
     return "\n".join(lines)
 
 
+@settings(deadline=None)
 @given(rubrics())
 def test_fixing_is_idempotent_and_keeps_questions_and_remarks(rubric: Rubric) -> None:
     """Of any rubric: questions, bars and remarks stay, and a second time nothing changes."""

@@ -40,7 +40,7 @@ def problems(name: str, document: Any) -> list[str]:
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_every_schema_is_one_and_refuses_an_empty_object(name: str) -> None:
-    """And the command prints the same."""
+    """And the command prints the same. (The memory is a list: an object is none, empty or not.)"""
     jsonschema.Draft202012Validator.check_schema(stage_schema(name))
     assert problems(name, {}) != []
     result = CliRunner().invoke(schema_command, [name], standalone_mode=False)

@@ -32,10 +32,9 @@ EDITS = {"shorten": shorten, "number": number, "description": description}
 
 def choose(brief: str) -> str:
     """The judge's words say what was missing, and the text of a task what it was about."""
-    failed = brief.partition("Failed before:")[2]
-    if "'(#" in failed:
+    if "'(#" in brief:
         return "number"
-    return "description" if "release notes" in failed else "shorten"
+    return "description" if "release notes" in brief else "shorten"
 
 
 skill = Path(os.environ["HONESTONE_ARTIFACT"]) / "SKILL.md"

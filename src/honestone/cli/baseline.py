@@ -30,12 +30,16 @@ MAX_REPORT_BYTES = 500_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """`report` where it has been run, `subject` where it is still to run. `is_without`: the skill is not there at all."""
+    """`report` where it has been run, `subject` where it is still to run. `is_without`: the skill is not there at all.
+
+    `is_same`: the git ref holds the artifact's very bytes, as in a pull request that does not touch it.
+    """
 
     name: str
     report: dict[str, Any] | None = None
     subject: Subject | None = None
     is_without: bool = False
+    is_same: bool = False
 
 
 def find_baseline(
@@ -88,6 +92,8 @@ def find_baseline(
     if subject.skill is not None:
         then = Subject.of_skill(at, skill_of(found, subject.skill.name), "baseline")
     else:
+        if found.digest == subject.version.digest:
+            return Baseline(name=name, is_same=True)
         then = Subject(path=at, version=found, note="baseline")
     return Baseline(name=name, subject=_other(then, subject))
 

@@ -85,6 +85,11 @@ if TYPE_CHECKING:
     help="With --suite: share of the tasks of val, and of test, that has to pass. [1]",
 )
 @click.option(
+    "--require-improvement",
+    is_flag=True,
+    help="With --suite: certify only if test rose for sure: the lower end of its interval is above 0.",
+)
+@click.option(
     "--worker",
     "worker_name",
     metavar="WORKER",
@@ -131,6 +136,7 @@ def improve(
     target: str | None,
     candidates: int | None,
     min_pass_rate: float | None,
+    require_improvement: bool,
     worker_name: str | None,
     holdouts: tuple[str, ...],
     policy: str,
@@ -159,6 +165,7 @@ def improve(
             SuiteTask(
                 worker=worker_name, target=target, candidates=candidates or 1, min_pass_rate=min_pass_rate, rounds=rounds,
                 worker_timeout=worker_timeout, max_diff=max_diff, dry_run=dry_run, output=output,
+                require_improvement=require_improvement,
             ),
             refused={
                 "--rubric": rubric_path is not None, "--holdout": bool(holdouts), "--self": self_judge,
@@ -166,7 +173,10 @@ def improve(
             },
             form="json" if as_json else form, quiet=quiet,
         )  # fmt: skip
-    _refuse_without_suite(target=target, candidates=candidates, min_pass_rate=min_pass_rate)
+    _refuse_without_suite(
+        target=target, candidates=candidates, min_pass_rate=min_pass_rate,
+        require_improvement=require_improvement or None,
+    )  # fmt: skip
     if rubric_path is None:
         raise UsageError(
             "improve needs a rubric, or a suite of tasks",

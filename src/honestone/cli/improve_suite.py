@@ -62,6 +62,7 @@ class SuiteTask:
     target: str | None = None
     candidates: int = 1
     min_pass_rate: float | None = None
+    require_improvement: bool = False
     rounds: int | None = None
     worker_timeout: float | None = None
     max_diff: int | None = None
@@ -106,6 +107,7 @@ class SuiteJob(Job):
         self._settings = settings_here()
         self._policy = KeepWhatHelps()
         self._candidates = task.candidates
+        self._strict = task.require_improvement
         self._least = ONE if task.min_pass_rate is None else exact(task.min_pass_rate)
         options = SuiteOptions(
             artifact=artifact, target=task.target, choice=Choice(),
@@ -174,6 +176,7 @@ class SuiteJob(Job):
                 "cases": dict(session.case_contracts),
                 "splits": self._splits.ids,
                 "min_pass_rate": str(self._least),
+                **({"require_improvement": True} if self._strict else {}),
             }
         )
 
@@ -224,7 +227,7 @@ class SuiteJob(Job):
     @cached_property
     def _facts(self) -> dict[str, Any]:
         title = self._session.source.suite.title or Path(self._suite_name).name
-        return started_facts(self._splits, title=title, least=self._least, candidates=self._candidates)
+        return started_facts(self._splits, title=title, least=self._least, candidates=self._candidates, strict=self._strict)
 
     def _judged_by(self) -> dict[str, Any]:
         session = self._session

@@ -357,7 +357,7 @@ def found_model() -> str | None:
     return next(iter(ready_judges(settings_here(), limit=1)), None)
 
 
-def make_model(name: str) -> Model | str:
+def make_model(name: str, *, what: str = "a rubric") -> Model | str:
     """The model behind a judge's name, or why it is not there. Raises UsageError for a judge that is no model."""
     from honestone.adapters.judges.absent import AbsentJudge
     from honestone.adapters.judges.prompted import PromptedJudge
@@ -369,8 +369,9 @@ def make_model(name: str) -> Model | str:
         return "it is not there: `honestone doctor` says how to get it"
     if type(judge) is not PromptedJudge or name.startswith("agent:"):
         raise UsageError(
-            f"the judge `{name}` is no model, so it cannot draft a rubric",
-            hint="name a model: codex, gemini, claude, PROVIDER:MODEL, cmd:COMMAND or a name from settings; or `none`",
+            f"the judge `{name}` is no model, so it cannot draft {what}",
+            hint="name a model: codex, gemini, claude, PROVIDER:MODEL, cmd:COMMAND or a name from settings"
+            + ("; or `none`" if what == "a rubric" else "; or leave --judge out"),
         )
     return judge.model
 

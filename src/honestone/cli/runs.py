@@ -21,19 +21,29 @@ from honestone.core.errors import UsageError
 def runs(limit: int, as_json: bool) -> int:
     """List recorded runs, newest first."""
     with open_store_for(settings_here(), readonly=True) as store:
-        found = store.runs(limit=limit)
+        found = [(info, _side_of(store, info)) for info in store.runs(limit=limit)]
     if as_json:
         fields = ("id", "kind", "subject", "contract", "started", "finished", "result")
-        write(dump([{name: getattr(info, name) for name in fields} for info in found]) + "\n")
+        rows = [{**{name: getattr(info, name) for name in fields}, "side": side} for info, side in found]
+        write(dump(rows) + "\n")
         return 0
     from honestone.report.draw import clean
 
-    for info in found:
+    for info, side in found:
         started = info.started[:16].replace("T", " ")
+        which = f" ({side})" if side else ""
         write(
-            f"{info.id}  {started}  {info.kind:<8}{info.result or 'unfinished':<16} {clean(info.subject)}\n"
+            f"{info.id}  {started}  {info.kind:<8}{info.result or 'unfinished':<16} {clean(info.subject + which)}\n"
         )
     return 0
+
+
+def _side_of(store: Any, info: Any) -> str | None:
+    """Which side of something larger a suite's run is: the baseline of a comparison, a split within an `improve`."""
+    if info.kind != "suite":
+        return None
+    first = next(store.iter_events(info.id), {})
+    return first.get("side") or None
 
 
 @click.command("show", short_help="Show a recorded run.")

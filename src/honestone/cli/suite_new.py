@@ -213,7 +213,7 @@ async def _by_model(name: str, skill: Skill, most: int, notes: list[str]) -> Seq
     if len(skill.text) > MOST_LETTERS:
         notes.append(f"{name} was not asked (the skill has more than {MOST_LETTERS} characters), {own}")
         return ()
-    model = make_model(name)
+    model = make_model(name, what="a suite")
     if isinstance(model, str):
         notes.append(f"{name} could not be asked ({model}), {own}")
         return ()

@@ -154,7 +154,9 @@ class SuiteSession:
             if source.dialect.startswith("task-suite"):
                 case = replace(case, attempt_rule=AttemptRule.PASS_AT_K, stops_at_pass=True)
             if options.attempt_rule is not None:
-                case = replace(case, attempt_rule=AttemptRule(options.attempt_rule))
+                rule = AttemptRule(options.attempt_rule)
+                stops = case.stops_at_pass and rule is AttemptRule.PASS_AT_K
+                case = replace(case, attempt_rule=rule, stops_at_pass=stops)
             cases.append(replace(case, rubric=rubric))
         return tuple(cases)
 
@@ -334,6 +336,10 @@ class SuiteSession:
             self.say_what_it_costs(chosen, 2 if baseline is not None and baseline.subject is not None else 1)
             if baseline is not None and baseline.subject is not None:
                 return self._run_both(store, baseline, baseline.subject, chosen)
+            if baseline is not None and baseline.is_same:
+                why = f"{self.subject.path} is the same at {baseline.name}: its run is compared with itself"
+                self.notes = (*self.notes, why)
+                self.progress.note(why)
             before = baseline.report if baseline is not None else None
             return self.run_side(store, self.subject, chosen, self._comparing(before, baseline))
 
@@ -371,16 +377,17 @@ class SuiteSession:
         self, before: dict[str, Any] | None, baseline: Baseline | None
     ) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
         """What a finished run's report is completed with, beside its baseline's."""
-        if before is None or baseline is None:
+        if baseline is None or (before is None and not baseline.is_same):
             return None
 
         def fields(document: dict[str, Any]) -> dict[str, Any]:
+            then = document if before is None else before
             found = compare_reports(
-                before, document, gates=self.options.fail_on or BASELINE_GATES,
+                then, document, gates=self.options.fail_on or BASELINE_GATES,
                 across=self.options.across_contracts, require_improvement=self.options.require_improvement,
             )  # fmt: skip
-            told = compared_fields(found, before, document, min_given=self.options.min_pass_rate is not None)
-            return {**told, "baseline": {"name": baseline.name, "run": before["run"]}}
+            told = compared_fields(found, then, document, min_given=self.options.min_pass_rate is not None)
+            return {**told, "baseline": {"name": baseline.name, "run": then["run"]}}
 
         return fields
 

@@ -24,9 +24,9 @@ from honestone.core.proposal import Change
 from honestone.core.rubric import Criterion, Item, Rubric, from_plain, to_plain
 from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer
 from honestone.core.skill_brief import FailedTask, one_line, task_lines
-from honestone.core.skill_evaluation import TaskResult
+from honestone.core.skill_evaluation import NOISE, TaskResult
 from honestone.core.suite import Case, Split
-from honestone.core.verdict import Verdict, judge_gate
+from honestone.core.verdict import Outcome, Verdict, judge_gate
 
 TRAIN, VAL, TEST = (str(split) for split in (Split.TRAIN, Split.VAL, Split.TEST))
 
@@ -245,12 +245,13 @@ def _is_train(line: Line) -> bool:
 @dataclass(slots=True, kw_only=True)
 class SuiteLoopState(LoopState):
     """The loop's state where splits look at versions. `tried` are the candidates of the round that is under way,
-    `looks_like` what a panel made of edits (0-1) where one was asked.
+    `looks_like` what a panel made of edits (0-1) where one was asked. `strict`: test must have risen by more than chance.
 
     The best version is the one kept last: every one that is kept was better than the best before it.
     """
 
     certifier: Scorer
+    strict: bool = False
     panel: tuple[str, ...] = STEERING
     holdouts: tuple[str, ...] = (TEST,)
     workable: Callable[[Line], bool] = _is_train
@@ -305,7 +306,18 @@ class SuiteLoopState(LoopState):
 
     def certifications(self, version: str) -> dict[str, Verdict]:
         card = self.certification_card(version)
-        return {} if card is None else {TEST: judge_gate(card, self.certifier.rubric)}
+        if card is None:
+            return {}
+        verdict = judge_gate(card, self.certifier.rubric)
+        return {TEST: self._above_chance(card) if self.strict and verdict.passed else verdict}
+
+    def _above_chance(self, card: Scorecard) -> Verdict:
+        """Whether test rose for sure: what `eval --require-improvement` asks of two sides."""
+        before = self.certification_card(self.original)
+        interval = None if before is None else paired_interval(before.line(TEST), card.line(TEST))
+        if interval is None:
+            return Verdict(Outcome.INCONCLUSIVE, ("whether test rose is not known for every task",))
+        return Verdict(Outcome.PASS) if interval[0] > 0 else Verdict(Outcome.FAIL, (NOISE,))
 
 
 def paired_interval(before: Line, after: Line) -> tuple[Fraction, Fraction] | None:
@@ -323,13 +335,16 @@ def paired_interval(before: Line, after: Line) -> tuple[Fraction, Fraction] | No
 # ---------------------------------------------------------------------------------------------------------- the record
 
 
-def started_facts(splits: Splits, *, title: str, least: Fraction, candidates: int) -> dict[str, Any]:
+def started_facts(
+    splits: Splits, *, title: str, least: Fraction, candidates: int, strict: bool = False
+) -> dict[str, Any]:
     """What a run's first event says so that its state can be made again from its events."""
     return {
         "rubric": to_plain(steering_rubric(splits, title=title, least=least)),
         "certifying": to_plain(certifying_rubric(splits, title=title, least=least)),
         "splits": splits.ids,
         "candidates": candidates,
+        "require_improvement": strict,
     }
 
 
@@ -343,6 +358,7 @@ def state_from(started: Mapping[str, Any], limits: Any) -> SuiteLoopState:
     return SuiteLoopState(
         scorer=TaskScorer(from_plain(started["rubric"])), certifier=TaskScorer(from_plain(started["certifying"])),
         limits=limits, original=started["artifact"]["digest"], candidates=started["candidates"],
+        strict=started.get("require_improvement", False),
     )  # fmt: skip
 
 

@@ -45,6 +45,8 @@ _RATE: Final[Schema] = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 _SCORE: Final[Schema] = {"type": ["number", "null"], "minimum": 0, "maximum": 10}
 _DIGEST: Final[Schema] = {"type": ["string", "null"], "pattern": "^sha256:[0-9a-f]{64}$"}
 _ANY: Final[Schema] = {}
+_DELTA: Final[Schema] = {"type": ["number", "null"], "minimum": -1, "maximum": 1}
+_INTERVAL: Final[Schema] = {"type": ["array", "null"], "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
 
 
 def _artifact(stage: str, properties: Schema, *, required: list[str], is_last: bool = False) -> Schema:
@@ -211,7 +213,7 @@ def evaluation_schema() -> Schema:
     figures: Schema = {
         "execution_pass_rate": _RATE,
         "baseline_pass_rate": _RATE,
-        "delta": {"type": ["number", "null"], "minimum": -1, "maximum": 1},
+        "delta": _DELTA,
         "verdict": _one_of("pass", "fail", "skipped", "error"),
     }
     properties: Schema = {
@@ -221,7 +223,7 @@ def evaluation_schema() -> Schema:
         "pass_k": {"type": "integer", "minimum": 1},
         "evaluation": _object(figures, required=["verdict"]),
         **figures,
-        "interval": {"type": ["array", "null"], "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+        "interval": _INTERVAL,
         "reason": _MAYBE_TEXT,
         "mock": _YES_NO,
         "candidate_digest": _DIGEST,
@@ -233,8 +235,12 @@ def evaluation_schema() -> Schema:
     return _artifact("evaluated", properties, required=["task_suite", "pass_k", "evaluation"], is_last=True)
 
 
+def _pointer() -> Schema:
+    return _object({"method": _NAME, "backup_path": _NAME, "target_path": _NAME}, about="The way back.")
+
+
 def execution_schema() -> Schema:
-    pointer = _object({"method": _NAME, "backup_path": _NAME, "target_path": _NAME})
+    pointer = _pointer()
     result = _object(
         {
             "status": _one_of("success", "no_change", "unsupported", "error"),
@@ -308,6 +314,73 @@ def traces_schema() -> Schema:
     return _object(properties, required=["candidate_id", "reason", "failed_tasks"])
 
 
+def promotion_schema() -> Schema:
+    properties: Schema = {
+        "decision": _said(_one_of("keep", "reject"), "`keep`: it was applied."),
+        "reason": _NAME,
+        "decided_by": _said(_NAME, "Always a person."),
+        "candidate_id": _NAME,
+        "candidate_category": _MAYBE_TEXT,
+        "risk_level": _one_of("low", "medium", "high", None),
+        "candidate_digest": _DIGEST,
+        "target": _target(),
+        "source_gate_receipt": _MAYBE_TEXT,
+        "rollback_pointer": {"anyOf": [_pointer(), {"type": "null"}]},
+    }
+    required = ["decision", "reason", "decided_by", "candidate_id", "candidate_digest", "target"]
+    return _artifact("promoted", properties, required=required)
+
+
+def pipeline_schema() -> Schema:
+    figures: Schema = {
+        "execution_pass_rate": _RATE,
+        "baseline_pass_rate": _RATE,
+        "delta": _DELTA,
+        "interval": _INTERVAL,
+    }
+    paths = ("candidates", "ranking", "evaluation", "execution", "receipt", "traces")
+    one_try = _object(
+        {
+            "decision": _one_of("keep", "pending_promote", "revert", "reject"),
+            "reason": _NAME,
+            "candidate_id": _MAYBE_TEXT,
+            **{name: _said(_MAYBE_TEXT, "Its artifact; null: the try did not come so far.") for name in paths},
+            **figures,
+        }
+    )
+    return _object(
+        {
+            "schema": {"const": "honestone.pipeline/1"},
+            "run": _NAME,
+            "created_at": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT"},
+            "skill": _target(),
+            "task_suite": _NAME,
+            "decision": _one_of("keep", "pending_promote", "revert", "reject", "error"),
+            "reason": _NAME,
+            "candidate_id": _MAYBE_TEXT,
+            "evaluation": _MAYBE_TEXT,
+            **figures,
+            "mock": _YES_NO,
+            "tries": _list(one_try, "In order; what could not be judged is none."),
+            "usage": {"type": "object"},
+            "truth_anchor": _said(_NAME, "Where this file lies."),
+        }
+    )
+
+
+def memory_schema() -> Schema:
+    lesson = _object(
+        {
+            "type": _said(_NAME, "The category of the edits."),
+            "succeeded": _YES_NO,
+            "context": {"type": "object"},
+            "timestamp": _TEXT,
+            "hit_count": {"type": "integer", "minimum": 1},
+        }
+    )
+    return _list(lesson, "The most frequent first; advice, by which no stage decides.")
+
+
 SCHEMAS: Final[dict[str, tuple[str, Callable[[], Schema]]]] = {
     "candidates": ("what `stage propose` writes", candidates_schema),
     "ranking": ("what `stage rank` writes", ranking_schema),
@@ -316,6 +389,9 @@ SCHEMAS: Final[dict[str, tuple[str, Callable[[], Schema]]]] = {
     "receipt": ("what `stage gate` writes", receipt_schema),
     "pending_promote": ("edits that wait for a person, in STATE_ROOT", pending_schema),
     "traces": ("why an edit was put back, for the next proposal", traces_schema),
+    "promotion": ("what `stage promote` writes", promotion_schema),
+    "pipeline": ("what `stage run` writes and prints", pipeline_schema),
+    "memory": ("what `stage learn` writes and prints", memory_schema),
 }
 
 

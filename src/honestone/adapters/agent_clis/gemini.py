@@ -135,7 +135,7 @@ class Gemini:
 
 
 def _start(setup: Setup, form: str = "json") -> list[str]:
-    argv = [setup.program, "-o", form, "--skip-trust", "-e", "none"]
+    argv = [setup.program, "-o", form, "-e", "none"]
     return [*argv, "-m", setup.model] if setup.model else argv
 
 
@@ -149,7 +149,13 @@ def _command(
     more: Mapping[str, str],
 ) -> Command:
     own = own_home("GEMINI_CLI_HOME", "") / ".gemini"
-    env = {"GEMINI_CLI_HOME": str(room.home), "GEMINI_CLI_NO_RELAUNCH": "true", **more}
+    # Trusted, it takes the GEMINI.md of every folder that it is let into for instructions; no setting switches that off.
+    env = {
+        "GEMINI_CLI_HOME": str(room.home),
+        "GEMINI_CLI_NO_RELAUNCH": "true",
+        "GEMINI_CLI_TRUST_WORKSPACE": "false",
+        **more,
+    }
     links: dict[Path, Path] = {}
     if setup.auth == "key":
         env["GEMINI_API_KEY"] = key
