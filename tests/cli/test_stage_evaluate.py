@@ -525,8 +525,11 @@ def test_propose_and_rank_see_the_mended_skill(kitchen: Desk) -> None:
     worker = kitchen.worker("chef", "open(path + '/SKILL.md', 'a').write('* pie = hot pie\\n')\n")
     out = kitchen.run("stage", "propose", "kitchen", "--worker", worker.spec, "--state-root", "state", "--output", "c.json")
     assert out.code == 0 and (kitchen.folder / "kitchen/SKILL.md").read_text() == words
-    plan = json.loads((kitchen.folder / "c.json").read_text())["candidates"][0]["execution_plan"]
-    assert plan["files"][0]["text"] == words + "* pie = hot pie\n"
+    half_applied(kitchen)
+    ranked = kitchen.run("stage", "rank", "--input", "c.json", "--state-root", "state", "--output", "r.json")
+    (one,) = json.loads((kitchen.folder / "r.json").read_text())["scored_candidates"]
+    assert ranked.code == 0 and one["recommendation"] == "accept_for_execution"
+    assert (kitchen.folder / "kitchen/SKILL.md").read_text() == words
 
 
 def test_while_another_process_is_at_it_nothing_is_mended_or_measured(kitchen: Desk) -> None:

@@ -334,7 +334,7 @@ def test_a_harmful_edit_is_put_back_and_a_helpful_one_is_kept(
     assert KEY not in sent
 
 
-def test_a_risky_edit_waits_for_a_person(plot: Plot, service: Any, play: ModuleType) -> None:
+def test_codex_a_risky_edit_waits_for_a_person(plot: Plot, service: Any, play: ModuleType) -> None:
     """It asks for tools: exit 3 and the old bytes until `stage promote` approves it, then exactly the edit."""
     plot.settings(
         targets_agent=cli("codex", service.play("codex-risk", pupil(play))),
@@ -348,7 +348,9 @@ def test_a_risky_edit_waits_for_a_person(plot: Plot, service: Any, play: ModuleT
     assert plot.skill.read_text() == SKILL.replace(*RISKY)
 
 
-def test_an_executable_waits_for_a_person_with_its_mode(plot: Plot, service: Any, play: ModuleType) -> None:
+def test_codex_an_executable_waits_for_a_person_with_its_mode(
+    plot: Plot, service: Any, play: ModuleType
+) -> None:
     """A command as worker adds a script; promoted, it can be run; rejected, it never was there."""
     plot.settings(targets_agent=cli("codex", service.play("codex-exec", pupil(play))))
     worker = plot.file(

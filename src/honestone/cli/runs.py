@@ -42,7 +42,7 @@ def _side_of(store: Any, info: Any) -> str | None:
     """Which side of something larger a suite's run is: the baseline of a comparison, a split within an `improve`."""
     if info.kind != "suite":
         return None
-    first = next(store.iter_events(info.id), {})
+    first: dict[str, Any] = next(store.iter_events(info.id), {})
     return first.get("side") or None
 
 
