@@ -21,6 +21,7 @@ from honestone.core.lint.numbers import groups_of, weight_of, weights_sum
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.formats.fields import VERSION
 from honestone.formats.rubric_file import RubricSource, parse_rubric
+from honestone.formats.yaml_lines import scalar
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -203,7 +204,10 @@ class _Fixing:
     def _change(self, path: Steps, span: tuple[int, int], new: str, rule: str, why: str) -> None:
         start, end = span
         old = self.text[start:end]
-        quote = old[0] if old[0] in "'\"" else '"' if self.is_json and rule != "weights-sum" else ""
+        is_text = rule != "weights-sum"
+        # A word like null is only an id in quotes.
+        needs = is_text and (self.is_json or scalar(new) != new)
+        quote = old[0] if old[0] in "'\"" else '"' if needs else ""
         self.edits.append(_Edit(start, end, f"{quote}{new}{quote}"))
         self.changes.append(
             Change(place=self.source.marked.at(path), rule=rule, before=old.strip("'\""), after=new, why=why)
