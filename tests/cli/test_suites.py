@@ -414,3 +414,44 @@ def test_runs_under_two_contracts_are_not_compared(desk: Desk) -> None:
     assert refused.is_refusal
     assert "threshold" in refused.err
     assert desk.run("compare", before, after, "--across-contracts").code == 0
+
+
+def test_a_named_target_bears_no_more_at_a_time_than_its_settings_say(desk: Desk) -> None:
+    """`concurrency` under [targets.NAME] holds whatever --concurrency asks for."""
+    import http.server
+    import threading
+
+    busy, most = 0, 0
+    lock = threading.Lock()
+
+    class Answers(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            nonlocal busy, most
+            self.rfile.read(int(self.headers["content-length"]))
+            with lock:
+                busy, most = busy + 1, max(most, busy + 1)
+            time.sleep(0.2)
+            with lock:
+                busy -= 1
+            body = b'{"output": "apple"}'
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/"
+        desk.file(
+            "honestone.toml", f'[targets.app]\nprovider = "http"\nbase_url = "{url}"\nconcurrency = 2\n'
+        )
+        suite(desk, *(case(f"c{n}") for n in range(6)))
+        result, report = run(desk, "--target", "app", "--concurrency", "6")
+    finally:
+        server.shutdown()
+    assert (result.code, report["counts"]["passed"], most) == (0, 6, 2), result.err

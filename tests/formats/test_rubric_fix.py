@@ -167,7 +167,7 @@ def test_a_merged_weight_is_never_half_changed() -> None:
 
 def test_an_id_made_of_a_word_that_yaml_reads_as_something_else_is_quoted() -> None:
     """`null` out of a text "Null" is the id "null", and the other mends are not lost over it."""
-    text = "rubric: 1\ncriteria:\n  - id: check1\n    requirement: Null\n    weight: 45\n  - id: r2\n    requirement: Names the day\n    weight: 50\n"
+    text = "rubric: 1\ncriteria:\n  - id: check1\n    requirement: 'Null'\n    weight: 45\n  - id: r2\n    requirement: Names the day\n    weight: 50\n"
     fixed = fix_rubric(text, "r")
     assert '  - id: "null"\n' in fixed.text and "  - id: names-the-day\n" in fixed.text
     assert [criterion.id for criterion in parse_rubric(fixed.text, "r").rubric.criteria] == [

@@ -227,7 +227,9 @@ class SuiteJob(Job):
     @cached_property
     def _facts(self) -> dict[str, Any]:
         title = self._session.source.suite.title or Path(self._suite_name).name
-        return started_facts(self._splits, title=title, least=self._least, candidates=self._candidates, strict=self._strict)
+        return started_facts(
+            self._splits, title=title, least=self._least, candidates=self._candidates, strict=self._strict
+        )
 
     def _judged_by(self) -> dict[str, Any]:
         session = self._session

@@ -298,6 +298,8 @@ def refuse_strangers(plan: Plan, target: Target) -> None:
     paths = (*plan.files, *plan.delete) if isinstance(plan, WriteFiles) else (plan.target,)
     for inside in paths:
         place = target.folder / inside
+        if ".." in PurePosixPath(inside).parts:
+            raise PlanError(Refusal.OUTSIDE, f"the plan's path `{printable(inside)}` leaves the skill")
         if Path(os.path.realpath(place)) != root / inside:
             raise PlanError(Refusal.OUTSIDE, f"`{printable(inside)}` leads away from its place by a link")
         if any(inside == out or inside.startswith(f"{out}/") for out in target.left_out) or (
@@ -575,7 +577,11 @@ def recover(files: StageFiles, target: Target) -> Target:
         raise UsageError(
             f"`{printable(path)}` is damaged", hint="delete it when the skill is as it should be"
         )
-    original = original_of(pointer, target)
+    try:
+        original = original_of(pointer, target)
+    except UsageError as error:
+        error.hint = f"{printable(path)} says what was under way; delete it when the skill is as it should be"
+        raise
     if original.digest != target.version.digest:
         for name in after:
             now_there = target.version.files.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -333,13 +334,24 @@ def _write(
             "title": evidence.ranked.get("title"),
             "summary": evidence.ranked.get("proposed_change_summary"),
             "diff": unified_diff(evidence.before, evidence.after),
-            "approve": f"honestone stage promote {name}",
-            "drop": f"honestone stage promote {name} --reject",
+            "approve": _promote(name, files),
+            "drop": f"{_promote(name, files)} --reject",
         }
     return write_stage(
         replace(GATED, next_step=step, next_owner=owner), body, files,
         run_id=run_id, name=f"gate-{run_id}-{name}", lane=ranking.lane,
     )  # fmt: skip
+
+
+def _promote(name: str, files: StageFiles) -> str:
+    """What a person types, from the folder that the gate was run in."""
+    from honestone.cli.stage_files import state_root
+    from honestone.system.files import printable
+
+    words = ["honestone", "stage", "promote", shlex.quote(name)]
+    if files.root != state_root(None):
+        words += ["--state-root", shlex.quote(printable(files.root))]
+    return " ".join(words)
 
 
 def _anchor(artifact: Artifact) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,7 +122,8 @@ def pipeline_lines(document: Mapping[str, Any]) -> list[str]:
         )
     lines.append(f"{document['decision']}: {document['reason']}")
     if document["decision"] == Decision.PENDING:
-        lines.append(f"approve it with: honestone stage promote {document['candidate_id']}")
+        receipt = json.loads(Path(document["tries"][-1]["receipt"]).read_text("utf-8"))
+        lines.append(f"approve it with: {receipt['human_review_request']['approve']}")
     return [*lines, document["truth_anchor"]]
 
 
@@ -287,9 +289,16 @@ class _Pipeline:
     def _round(self, number: int) -> Try | None:
         """One proposal and its candidates, best first. None where all were put back."""
         inner = self.files.without_output()
-        proposed = self.record.step(f"propose {number}", PROPOSED, lambda: self._propose(inner))
+        proposed = self.record.step(
+            f"propose {number}",
+            PROPOSED,
+            lambda: self._propose(inner),
+            is_final=lambda found: found["status"] == "success",
+        )
         self._spent(proposed)
         paths: dict[str, Any] = {"candidates": str(proposed.path)}
+        if proposed.document["status"] != "success":
+            return Try(decision=ERROR, reason=_no_candidate(proposed), **paths)
         if not proposed.document["candidates"]:
             self.tries.append(Try(decision=Decision.REJECT, reason=_no_candidate(proposed), **paths))
             return None

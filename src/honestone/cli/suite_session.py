@@ -391,6 +391,14 @@ class SuiteSession:
 
         return fields
 
+    @property
+    def at_once(self) -> int:
+        """Cases at a time: what was asked for, else the suite's word, else the settings'; never more than the target bears."""
+        asked = self.options.concurrency or self.source.suite.concurrency
+        number = asked or int(self._settings.limits.get("concurrency", 8))
+        bears = (self._settings.targets.get(self.target_name) or {}).get("concurrency")
+        return min(number, int(bears)) if bears else number
+
     def say_what_it_costs(self, chosen: Sequence[Case], sides: int) -> None:
         runnable = [case for case in chosen if case.skip is None]
         attempts = sum(case.attempts for case in runnable)
@@ -627,8 +635,7 @@ class _Side:
             meter=self._meter, observer=session.progress, base=session.source.base, cwd=Path.cwd(),
             version=self._subject.version, artifact=self._subject.path, log=self._log,
             isolated=self._subject.is_isolated, skill=self._subject.skill,
-            concurrency=session.options.concurrency or session.source.suite.concurrency
-            or int(session._settings.limits.get("concurrency", 8)),
+            concurrency=session.at_once,
         ).all()  # fmt: skip
 
     async def close(self) -> None:

@@ -46,7 +46,12 @@ _SCORE: Final[Schema] = {"type": ["number", "null"], "minimum": 0, "maximum": 10
 _DIGEST: Final[Schema] = {"type": ["string", "null"], "pattern": "^sha256:[0-9a-f]{64}$"}
 _ANY: Final[Schema] = {}
 _DELTA: Final[Schema] = {"type": ["number", "null"], "minimum": -1, "maximum": 1}
-_INTERVAL: Final[Schema] = {"type": ["array", "null"], "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+_INTERVAL: Final[Schema] = {
+    "type": ["array", "null"],
+    "items": {"type": "number"},
+    "minItems": 2,
+    "maxItems": 2,
+}
 
 
 def _artifact(stage: str, properties: Schema, *, required: list[str], is_last: bool = False) -> Schema:
@@ -344,7 +349,9 @@ def pipeline_schema() -> Schema:
             "decision": _one_of("keep", "pending_promote", "revert", "reject"),
             "reason": _NAME,
             "candidate_id": _MAYBE_TEXT,
-            **{name: _said(_MAYBE_TEXT, "Its artifact; null: the try did not come so far.") for name in paths},
+            **{
+                name: _said(_MAYBE_TEXT, "Its artifact; null: the try did not come so far.") for name in paths
+            },
             **figures,
         }
     )

@@ -44,7 +44,9 @@ class AgentCliTarget:
     def __init__(self, cli: AgentCli, setup: Setup) -> None:
         self._cli = cli
         self._setup = setup
-        self._identity = identity_of(cli, setup)
+        # Here the program itself is what is measured: after an update of it a baseline from before is another agent's.
+        program = describe_command((os.path.realpath(setup.program),), Path.cwd())["files"]
+        self._identity = {**identity_of(cli, setup), "program": sorted(program.values())}
 
     @property
     def identity(self) -> Mapping[str, Any]:
