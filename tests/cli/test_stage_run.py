@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -377,3 +378,23 @@ def test_every_file_that_a_run_leaves_fits_its_published_schema(
     assert "pipeline" in seen and "candidates" in seen
     if document["decision"] == "pending_promote":
         assert {"promotion", "pending_promote", "memory"} <= set(seen)
+
+
+def test_a_worker_that_cannot_work_is_an_error_and_no_try(desk: Desk) -> None:
+    """Nothing was proposed because nothing ran: exit 3; when it works again the same command ends well."""
+    bench = Bench(desk, f"if n == 0:\n    raise SystemExit('not logged in')\n{TEACH}")
+    result, document = bench.run()
+    assert (result.code, document["decision"], document["tries"]) == (3, "error", [])
+    assert "crashed" in document["reason"] and bench.worker.calls == 1 and bench.cook.runs == []
+    result, document = bench.run()
+    assert result.code == 0 and document["decision"] == "keep" and bench.left() == []
+
+
+def test_the_words_that_approve_can_be_typed_as_they_stand(desk: Desk) -> None:
+    """The state root that was named is named again."""
+    bench = Bench(desk, TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n")
+    words = [word for word in bench.words if word != "--json"]
+    result = desk.run(*words)
+    (told,) = [line for line in result.out.splitlines() if line.startswith("approve it with: honestone ")]
+    assert desk.run(*shlex.split(told.removeprefix("approve it with: honestone "))).code == 0
+    assert "Takes all orders" in bench.text

@@ -6,6 +6,7 @@ What its events tell becomes the trace: tool calls in order, tokens, and whether
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -32,6 +33,7 @@ from honestone.core.skill import SKILL_FILE, Skill
 from honestone.core.suite import Case
 from honestone.core.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Output, Task
+from honestone.system.process import describe_command
 
 _SKILL_TOOLS: Final = ("Skill", "skill", "activate_skill")
 
