@@ -18,7 +18,7 @@ _STACKED_BELOW: Final = 64  # columns; on narrower pages the items stand under t
 def draft_table(draft: Draft, style: Style, columns: int) -> list[str]:
     """Each criterion with its weight, its items or levels, and how its score comes about."""
     names = [line(criterion.id) for criterion in draft.criteria]
-    name_width = min(max((width(name) for name in names), default=4), _WIDEST_NAME)
+    name_width = min(max((width(name) for name in [*names, "Criterion"]), default=4), _WIDEST_NAME)
     if columns < _STACKED_BELOW:
         return [row for entry in enumerate(draft.criteria, 1) for row in _stacked(*entry, style, columns)]
     left = 3 + name_width + 2 + 6 + 2

@@ -136,7 +136,9 @@ class Texts:
             text = self.file(name)
         except FileError as error:
             walk.loss(
-                f"the input file `{name}` cannot be given to the target: {self._why(name, error)}", path
+                f"the input file `{name}` cannot be given to the target: {self._why(name, error)}",
+                path,
+                "put the file where its path says; or --accept-loss names it to the target without its text",
             )
             return f"(file: {name})"
         return f"--- file: {name}\n{text.rstrip()}\n--- end of file: {name}"
@@ -187,7 +189,11 @@ class Texts:
                     f"{walk.marked.at(path)}: the prompt file `{value}` is not there: the judge is asked by the grader's name and the case's goal"
                 )
             else:
-                walk.loss(f"the prompt file `{value}` cannot be read: {self._why(value, error)}", path)
+                walk.loss(
+                    f"the prompt file `{value}` cannot be read: {self._why(value, error)}",
+                    path,
+                    "put the file where its path says; or --accept-loss leaves it out",
+                )
             return None
 
 
