@@ -371,3 +371,31 @@ def test_a_mock_says_that_it_is_one(kitchen: Desk) -> None:
     suite(kitchen, {"soup": {"type": "llm-rubric", "rubric": "Is warm"}})
     _, report = run(kitchen, cook(kitchen), "new", "old", "--judge", "mock")
     assert report["mock"] is True
+
+
+def test_a_target_that_runs_nothing_cannot_have_a_skill(desk: Desk) -> None:
+    """`identity` judges the artifact's own text; a skill answers no task: exit 2 before a line of cost."""
+    suite(desk)
+    skill(desk, "new", DISHES)
+    for args in (
+        ("eval", "orders/task_suite.yaml", "--artifact", "new", "--baseline", "without", "--target", "identity"),
+        ("eval", "orders/task_suite.yaml", "--artifact", "new", "--target", "identity"),
+        ("stage", "evaluate", "--standalone", "--skill-path", "new", "--task-suite", "orders/task_suite.yaml",
+         "--target", "identity", "--state-root", "st"),
+        ("stage", "run", "new", "--task-suite", "orders/task_suite.yaml", "--worker", "cmd:true", "--target", "identity"),
+    ):  # fmt: skip
+        result = desk.run(*args)
+        assert result.is_refusal and "identity" in result.err and "agent runs" not in result.err, result.err
+
+
+def test_recorded_outputs_cannot_tell_two_sides_apart(desk: Desk) -> None:
+    """They are the same with the skill and without it: a delta of 0 would be about nothing. Exit 2."""
+    suite(desk)
+    skill(desk, "new", DISHES)
+    desk.file(
+        "rows.jsonl", "".join(json.dumps({"id": dish, "output": f"hot {dish}"}) + "\n" for dish in DISHES)
+    )
+    words = ("eval", "orders/task_suite.yaml", "--artifact", "new", "--target", "record:rows.jsonl")
+    result = desk.run(*words, "--baseline", "without")
+    assert result.is_refusal and "both sides would be the same" in result.err
+    assert desk.run(*words).code == 0

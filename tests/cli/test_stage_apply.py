@@ -256,7 +256,9 @@ def test_an_edit_after_a_kill_is_not_overwritten(tmp_path: Path) -> None:
     assert (folder / "SKILL.md").read_text() == "my words\n" and "backups" in str(caught.value.hint)
 
 
-def test_a_kill_at_one_skill_is_undone_whatever_another_skill_of_the_same_root_did_since(tmp_path: Path) -> None:
+def test_a_kill_at_one_skill_is_undone_whatever_another_skill_of_the_same_root_did_since(
+    tmp_path: Path,
+) -> None:
     """Each skill has its own note of what was being put in place."""
     folder, files, original = killed(tmp_path / "one")
     elsewhere, _, _ = two_versions(tmp_path / "two")

@@ -523,7 +523,9 @@ def test_propose_and_rank_see_the_mended_skill(kitchen: Desk) -> None:
     """Their first look is at the original too."""
     words = half_applied(kitchen)
     worker = kitchen.worker("chef", "open(path + '/SKILL.md', 'a').write('* pie = hot pie\\n')\n")
-    out = kitchen.run("stage", "propose", "kitchen", "--worker", worker.spec, "--state-root", "state", "--output", "c.json")
+    out = kitchen.run(
+        "stage", "propose", "kitchen", "--worker", worker.spec, "--state-root", "state", "--output", "c.json"
+    )
     assert out.code == 0 and (kitchen.folder / "kitchen/SKILL.md").read_text() == words
     half_applied(kitchen)
     ranked = kitchen.run("stage", "rank", "--input", "c.json", "--state-root", "state", "--output", "r.json")

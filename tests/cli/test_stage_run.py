@@ -371,7 +371,7 @@ def test_every_file_that_a_run_leaves_fits_its_published_schema(
             "pipeline" if path.parent.name == "pipelines" else "traces" if path.parent.name == "traces" else None
         )  # fmt: skip
         if kind is None and isinstance(found, dict):
-            kind = kinds.get(found.get("stage"))
+            kind = kinds.get(str(found.get("stage")))
         if kind is not None:
             seen.append(kind)
             assert problems(kind, found) == [], path

@@ -80,3 +80,35 @@ def test_recorded_artifacts_of_the_original_fit() -> None:
 def test_a_wrong_field_is_refused(name: str, document: dict[str, Any], change: dict[str, Any]) -> None:
     """The document fits, and no longer with the change."""
     assert problems(name, document) == [] and problems(name, {**document, **change}) != []
+
+
+PIPELINE = {
+    "schema": "honestone.pipeline/1", "run": "r", "created_at": "2026-01-01T00:00:00Z", "skill": {"path": "s"}, "task_suite": "t",
+    "decision": "error", "reason": "down", "candidate_id": None, "evaluation": None, "execution_pass_rate": None,
+    "baseline_pass_rate": None, "delta": None, "interval": None, "mock": False, "tries": [], "usage": {}, "truth_anchor": "/x",
+}  # fmt: skip
+PROMOTION = {
+    **HEAD, "stage": "promoted", "decision": "keep", "reason": "approved", "decided_by": "person", "candidate_id": "c",
+    "candidate_digest": "sha256:" + "0" * 64, "target": {"path": "s"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "change"),
+    [
+        ("pipeline", PIPELINE, {"decision": "pass"}), ("pipeline", PIPELINE, {"delta": 50}), ("pipeline", PIPELINE, {"tries": [{}]}),
+        ("promotion", PROMOTION, {"decision": "revert"}), ("promotion", PROMOTION, {"candidate_digest": "0"}),
+    ],
+)  # fmt: skip
+def test_a_wrong_field_of_a_run_or_a_promotion_is_refused(
+    name: str, document: dict[str, Any], change: dict[str, Any]
+) -> None:
+    """The document fits, and no longer with the change."""
+    assert problems(name, document) == [] and problems(name, {**document, **change}) != []
+
+
+@pytest.mark.parametrize("entry", [{"type": "docs"}, "docs", {"type": "docs", "succeeded": 1}])
+def test_what_is_no_lesson_is_no_memory(entry: Any) -> None:
+    """A lesson has its category, its end, when and how often."""
+    fine = {"type": "docs", "succeeded": True, "context": {}, "timestamp": "", "hit_count": 1}
+    assert problems("memory", [fine]) == [] and problems("memory", [fine, entry]) != []

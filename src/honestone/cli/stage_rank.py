@@ -16,6 +16,7 @@ from honestone.cli.stage_options import show_artifact, stage_files, stage_option
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot
 from honestone.core.edit_rubric import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
+from honestone.core.errors import UsageError
 from honestone.core.panel_label import (
     RISK_PENALTY,
     UNJUDGED,
@@ -26,7 +27,6 @@ from honestone.core.panel_label import (
     notes_about,
     recommendation_of,
 )
-from honestone.core.errors import UsageError
 from honestone.core.plan import PlanError, Refusal, apply_plan
 from honestone.core.risk import NOT_KEPT_ALONE, Category, Risk, category_of, risk_of, worst
 from honestone.core.scorecard import Scorer

@@ -5,7 +5,6 @@ The loop is the same every time; a stage that is on record is read from its arti
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

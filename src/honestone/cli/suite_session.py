@@ -209,6 +209,11 @@ class SuiteSession:
             target.refuse(self.chosen())
             for note in getattr(target, "notes", ()):
                 self.progress.note(note)
+        elif self.subject.is_isolated:
+            raise UsageError(
+                "the target `identity` judges the artifact itself, and a skill answers no task",
+                hint="name the agent that does the tasks: claude, codex, gemini, a model (openai:MODEL) or cmd:COMMAND",
+            )
         elif self.subject.version is None:
             raise UsageError(
                 "the target `identity` judges the artifact itself, but none is named", hint="--artifact PATH"
@@ -329,6 +334,8 @@ class SuiteSession:
         sweep(remove)
         with open_store_for(self._settings) as store:
             baseline = self._find_baseline(store)
+            if baseline is not None and baseline.subject is not None:
+                self._require_two_sides()
             if self.subject.is_isolated:
                 from honestone.cli.skill_session import skill_report
 
@@ -446,6 +453,14 @@ class SuiteSession:
         return find_baseline(
             name, store, self.subject, update=self.options.update_baseline, exclude=self._exclude, max_bytes=self._max_bytes
         )  # fmt: skip
+
+    def _require_two_sides(self) -> None:
+        """Raises UsageError where both sides would give the same whatever they are."""
+        if self._target is not None and self._target.identity.get("kind") == "record":
+            raise UsageError(
+                f"the outputs of `{self.target_name}` are recorded: both sides would be the same",
+                hint="name a target that does the tasks, or compare with a run: --baseline RUN",
+            )
 
     def run_side(
         self,

@@ -283,3 +283,10 @@ def test_any_other_cli_by_settings(tmp_path: Path) -> None:
     assert output.text == "done"
     assert output.trace is None
     assert ".agents/skills/helper/SKILL.md" in note(tmp_path)["here"]
+
+
+def test_an_update_of_the_program_is_another_target(tmp_path: Path) -> None:
+    """Its rate from before must not stand beside a newer agent's; the same bytes are the same target."""
+    first = fake(tmp_path, "claude", "{}").identity
+    assert fake(tmp_path, "claude", "{}").identity == first
+    assert fake(tmp_path, "claude", "{}", "# version 2").identity != first
