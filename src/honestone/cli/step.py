@@ -54,6 +54,7 @@ _NOT_HERE: Final = frozenset(
         "target",
         "candidates",
         "min_pass_rate",
+        "require_improvement",
     }
 )
 """What `improve` takes and a host agent's loop does not, or takes in another way."""
