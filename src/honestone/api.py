@@ -104,8 +104,8 @@ def run_suite(
     CouldNotJudge when judges are needed and none is named or found. What a target or a judge cannot do is in the report.
     """
     from honestone.cli.progress import Progress
-    from honestone.cli.suite_choice import Choice
-    from honestone.cli.suite_session import SuiteOptions, SuiteSession
+    from honestone.cli.suites.choice import Choice
+    from honestone.cli.suites.session import SuiteOptions, SuiteSession
     from honestone.cli.wiring import judging_defaults
 
     options = SuiteOptions(

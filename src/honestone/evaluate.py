@@ -15,7 +15,7 @@ from typing import Any
 def main(args: Sequence[str] | None = None) -> None:
     """Ends the process with the exit code of the verdict, or 2 with what is wrong."""
     from honestone.cli.main import main as run
-    from honestone.cli.stage_evaluate import compat_command
+    from honestone.cli.stages.evaluate import compat_command
 
     run(args, command=compat_command, name="python -m honestone.evaluate")
 

@@ -137,8 +137,8 @@ class CaseItem(pytest.Item):
 
     def _run(self) -> dict[str, Any]:
         from honestone.cli.progress import Progress
-        from honestone.cli.suite_choice import Choice
-        from honestone.cli.suite_session import SuiteOptions, SuiteSession
+        from honestone.cli.suites.choice import Choice
+        from honestone.cli.suites.session import SuiteOptions, SuiteSession
         from honestone.cli.wiring import judging_defaults
 
         judges = self.config.getoption("--honestone-judge") or self.config.getini("honestone_judges")

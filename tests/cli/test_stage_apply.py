@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from honestone.cli.stage_files import (
+from honestone.cli.stages.files import (
     StageFiles,
     announce,
     applied,

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.cli.baseline_files import BaselineFiles
-from honestone.cli.skill_session import Known
-from honestone.cli.stage_files import StageFiles, announce, back_up, new_backup_place, target_at
-from honestone.cli.stage_state import only_one
+from honestone.cli.stages.files import StageFiles, announce, back_up, new_backup_place, target_at
+from honestone.cli.stages.state import only_one
+from honestone.cli.suites.baseline_files import BaselineFiles
+from honestone.cli.suites.skill_session import Known
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError
 from honestone.core.skill_evaluation import TaskResult

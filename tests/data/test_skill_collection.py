@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from honestone.cli.stage_evaluate import evaluate_command
-from honestone.cli.suite_check import check
-from honestone.cli.suite_new import new
+from honestone.cli.stages.evaluate import evaluate_command
+from honestone.cli.suites.check import check
+from honestone.cli.suites.new import new
 
 SKILLS = Path(__file__).parents[2] / "../shared/data/skill_md/skills.jsonl.gz"
 FIELDS = {"execution_pass_rate", "baseline_pass_rate", "delta", "verdict", "truth_anchor"}

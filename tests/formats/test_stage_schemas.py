@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from honestone.cli.stage_schema import schema_command
+from honestone.cli.stages.schema import schema_command
 from honestone.formats.stage_schemas import SCHEMAS, stage_schema
 
 jsonschema = pytest.importorskip("jsonschema")

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.baseline import run_or_report
-from honestone.cli.comparing import compare_reports, require_gates
 from honestone.cli.printing import exit_code_of, write
-from honestone.cli.suite_printing import COMPARISON_FORMATS, render_comparison
+from honestone.cli.suites.baseline import run_or_report
+from honestone.cli.suites.comparing import compare_reports, require_gates
+from honestone.cli.suites.printing import COMPARISON_FORMATS, render_comparison
 from honestone.cli.wiring import open_store_for, settings_here
 from honestone.core.comparison import COMPARE_GATES
 from honestone.core.errors import UsageError

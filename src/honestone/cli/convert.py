@@ -223,7 +223,7 @@ def _give(text: str, output: Path | None, force: bool) -> None:
     if output is None:
         write(text)
         return
-    from honestone.cli.suite_new import refuse_overwriting, write_new
+    from honestone.cli.suites.new import refuse_overwriting, write_new
 
     refuse_overwriting(output, force)
     write_new(output, text, force)

@@ -16,8 +16,8 @@ from honestone.cli.printing import MANY, Printer, exit_code_of, overall_outcome
 from honestone.cli.progress import Progress
 from honestone.cli.runs import refuse_other_formats
 from honestone.cli.stopping import run_to_end, same_command
-from honestone.cli.suite_options import take_suite_options
-from honestone.cli.suite_printing import SUITE_FORMATS
+from honestone.cli.suites.options import take_suite_options
+from honestone.cli.suites.printing import SUITE_FORMATS
 from honestone.cli.wiring import (
     JudgingOptions,
     choose_judges,
@@ -179,7 +179,7 @@ class _Eval:
         self._contract = contract_for(self._rubric, self._seats, self._checker, judging)
         self._contract_id = self._contract.id
         if locked:
-            from honestone.cli.rubric_lock import check_lock
+            from honestone.cli.rubrics.lock import check_lock
 
             check_lock(rubric_path, self._contract)
         self._rubric_name = printable(rubric_path)

@@ -7,8 +7,8 @@ from typing import Any
 
 from honestone.cli.printing import dump, exit_code_of
 from honestone.cli.progress import Progress
-from honestone.cli.suite_printing import print_suite
-from honestone.cli.suite_session import SuiteOptions, SuiteSession
+from honestone.cli.suites.printing import print_suite
+from honestone.cli.suites.session import SuiteOptions, SuiteSession
 from honestone.cli.wiring import JudgingOptions
 from honestone.core.errors import UsageError
 from honestone.system.files import write_atomically

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from honestone.cli.improve import Job, place_of, retried
 from honestone.cli.progress import Progress
-from honestone.cli.skill_loading import skill_folder, skill_of
-from honestone.cli.skill_session import not_loaded, results_of
-from honestone.cli.suite_choice import Choice
-from honestone.cli.suite_session import Subject, SuiteOptions, SuiteSession
+from honestone.cli.suites.choice import Choice
+from honestone.cli.suites.session import SuiteOptions, SuiteSession
+from honestone.cli.suites.skill_loading import skill_folder, skill_of
+from honestone.cli.suites.skill_session import not_loaded, results_of
+from honestone.cli.suites.subject import Subject
 from honestone.cli.wiring import (
     EFFORTS,
     JudgingOptions,

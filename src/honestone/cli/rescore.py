@@ -80,7 +80,7 @@ def _rescore_suite(
     form: str,
 ) -> int:
     """A suite's run under other bars or another rule. Its rubrics are its cases' own."""
-    from honestone.cli.suite_printing import print_suite
+    from honestone.cli.suites.printing import print_suite
     from honestone.report.suite_documents import suite_document
 
     if rubric_path is not None:

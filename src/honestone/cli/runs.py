@@ -10,7 +10,7 @@ import click
 
 from honestone.cli import options as shared
 from honestone.cli.printing import FORMATS, Printer, dump, render_improvement, write
-from honestone.cli.suite_printing import SUITE_FORMATS
+from honestone.cli.suites.printing import SUITE_FORMATS
 from honestone.cli.wiring import open_store_for, settings_here
 from honestone.core.errors import UsageError
 
@@ -75,7 +75,7 @@ def show(run: str, form: str, version: str | None, as_json: bool) -> int:
 
 
 def _show_suite(store: Any, run: str, form: str) -> None:
-    from honestone.cli.suite_printing import print_suite
+    from honestone.cli.suites.printing import print_suite
     from honestone.report.suite_documents import suite_document
 
     print_suite(suite_document(store.events(run), run=run), form)

@@ -7,15 +7,15 @@ import click
 from honestone.cli.main import LazyGroup
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "propose": ("honestone.cli.stage_propose:propose_command", "Candidates: real edits by a worker."),
-    "rank": ("honestone.cli.stage_rank:rank_command", "Have a panel score the candidates."),
-    "evaluate": ("honestone.cli.stage_evaluate:evaluate_command", "Run a candidate's edit on real tasks."),
-    "apply": ("honestone.cli.stage_apply:apply_command", "Apply a candidate, with a backup."),
-    "gate": ("honestone.cli.stage_gate:gate_command", "Keep it, park it, or put the original back."),
-    "promote": ("honestone.cli.stage_promote:promote_command", "Approve or drop what was parked."),
-    "run": ("honestone.cli.stage_run:run_command", "All of it, up to three tries."),
-    "learn": ("honestone.cli.stage_learn:learn_command", "What helped so far, per category."),
-    "schema": ("honestone.cli.stage_schema:schema_command", "The JSON Schema of an artifact."),
+    "propose": ("honestone.cli.stages.propose:propose_command", "Candidates: real edits by a worker."),
+    "rank": ("honestone.cli.stages.rank:rank_command", "Have a panel score the candidates."),
+    "evaluate": ("honestone.cli.stages.evaluate:evaluate_command", "Run a candidate's edit on real tasks."),
+    "apply": ("honestone.cli.stages.apply:apply_command", "Apply a candidate, with a backup."),
+    "gate": ("honestone.cli.stages.gate:gate_command", "Keep it, park it, or put the original back."),
+    "promote": ("honestone.cli.stages.promote:promote_command", "Approve or drop what was parked."),
+    "run": ("honestone.cli.stages.run:run_command", "All of it, up to three tries."),
+    "learn": ("honestone.cli.stages.learn:learn_command", "What helped so far, per category."),
+    "schema": ("honestone.cli.stages.schema:schema_command", "The JSON Schema of an artifact."),
 }
 
 

@@ -7,9 +7,9 @@ import click
 from honestone.cli.main import LazyGroup
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "new": ("honestone.cli.suite_new:new", "Draft tasks from a skill or from transcripts."),
-    "check": ("honestone.cli.suite_check:check", "Find what is wrong or weak in a suite."),
-    "lock": ("honestone.cli.suite_lock:lock", "Lock cases, rubrics, prompt, judges and bars."),
+    "new": ("honestone.cli.suites.new:new", "Draft tasks from a skill or from transcripts."),
+    "check": ("honestone.cli.suites.check:check", "Find what is wrong or weak in a suite."),
+    "lock": ("honestone.cli.suites.lock:lock", "Lock cases, rubrics, prompt, judges and bars."),
     "convert": ("honestone.cli.convert:convert_suite", "Write a suite in another format."),
 }
 

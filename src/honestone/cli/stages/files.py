@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from honestone.cli.printing import dump
-from honestone.cli.skill_loading import skill_folder, skill_of
+from honestone.cli.suites.skill_loading import skill_folder, skill_of
 from honestone.core.artifact import Entry, Version, as_text, digest_of
 from honestone.core.errors import FileError, UsageError
 from honestone.core.plan import Plan, PlanError, Refusal, WriteFiles, read_plan

@@ -10,20 +10,17 @@ import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from honestone.cli.skill_loading import load_skill, skill_of
+from honestone.cli.suites.skill_loading import load_skill, skill_of
+from honestone.cli.suites.subject import WITHOUT, Subject
 from honestone.core.artifact import Version
 from honestone.core.checks import visible
 from honestone.core.errors import StoreError, UsageError
 from honestone.report.suite_documents import REPORT, report_fault, suite_document
 from honestone.system.files import load_artifact, printable
 
-if TYPE_CHECKING:
-    from honestone.cli.suite_session import Subject
-
 GIT_TIMEOUT = 60
-WITHOUT = "without"
 LAST = ("last", "latest")
 MAX_REPORT_BYTES = 500_000_000
 
@@ -46,7 +43,6 @@ def find_baseline(
     name: str, store: Any, subject: Subject, *, update: bool, exclude: Collection[Path], max_bytes: int
 ) -> Baseline | None:
     """None where `--update-baseline` is about to make the file. Raises UsageError when it is nothing of all that."""
-    from honestone.cli.suite_session import Subject
 
     if not name.strip():
         raise UsageError(

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from honestone.cli.form import _HANGUL, Page, _run, editor, fitted
-from honestone.cli.rubric_kept import Answers, Kept, draft_from, is_complete, with_bars
-from honestone.cli.rubric_new import NO_MODEL, found_model, proposed_by, rubric_text
+from honestone.cli.rubrics.kept import Answers, Kept, draft_from, is_complete, with_bars
+from honestone.cli.rubrics.new import NO_MODEL, found_model, proposed_by, rubric_text
 from honestone.cli.terminal import Terminal, others_held_back
 from honestone.core.drafting import (
     FEWEST_CRITERIA,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stage_occasion import Tasks, read_sources, read_suite_tasks, read_traces
-from honestone.cli.stage_options import show_artifact, stage_files, stage_options
+from honestone.cli.stages.occasion import Tasks, read_sources, read_suite_tasks, read_traces
+from honestone.cli.stages.options import show_artifact, stage_files, stage_options
 from honestone.core.artifact import Version
 from honestone.core.plan import PlanError, plan_between, plan_to_plain, target_of
 from honestone.core.proposal import Change, classify, diff_size
@@ -22,7 +22,7 @@ from honestone.core.stage_artifact import LANE, PROPOSED
 
 if TYPE_CHECKING:
     from honestone.cli.progress import Progress
-    from honestone.cli.stage_files import StageFiles, Target
+    from honestone.cli.stages.files import StageFiles, Target
     from honestone.ports import WorkDone, Worker
 
 SNIPPET = 400
@@ -102,7 +102,7 @@ def propose_command(
     Proposals that change nothing, leave the skill or repeat an earlier one are reported and are no candidates.
     """
     from honestone.cli.progress import Progress
-    from honestone.cli.stage_files import target_at
+    from honestone.cli.stages.files import target_at
 
     files = stage_files(state_root, output)
     with Progress(quiet=quiet) as progress:
@@ -138,8 +138,8 @@ def propose(
     `failing` are the tasks that the skill fails as it is; None looks for the last evaluation of `task_suite` below
     STATE_ROOT. `tried` are digests of versions that were decided already, beside those of the traces.
     """
-    from honestone.cli.stage_files import new_run_id, refuse_inside, stamp, target_profile, write_stage
-    from honestone.cli.stage_resume import settled
+    from honestone.cli.stages.files import new_run_id, refuse_inside, stamp, target_profile, write_stage
+    from honestone.cli.stages.resume import settled
 
     refuse_inside(files, target)
     target = settled(files, target)
@@ -246,7 +246,7 @@ class _Proposing:
         return self.found
 
     async def _one(self, number: int) -> Proposal:
-        from honestone.cli.stage_files import current_digest
+        from honestone.cli.stages.files import current_digest
         from honestone.core.errors import UsageError
         from honestone.ports import Brief
         from honestone.system.files import make_copy, read_back
@@ -292,7 +292,7 @@ class _Proposing:
         return replace(made, after=after)
 
     def _require_appliable(self, after: Version) -> None:
-        from honestone.cli.stage_files import refuse_strangers
+        from honestone.cli.stages.files import refuse_strangers
         from honestone.core.plan import apply_plan
 
         plan = plan_between(self.target.version, after)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stage_options import show_artifact, stage_files, stage_options
+from honestone.cli.stages.options import show_artifact, stage_files, stage_options
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot
 from honestone.core.edit_rubric import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
@@ -34,8 +34,8 @@ from honestone.core.stage_artifact import PROPOSED, RANKED
 
 if TYPE_CHECKING:
     from honestone.cli.progress import Progress
-    from honestone.cli.stage_files import Artifact as StageArtifact
-    from honestone.cli.stage_files import StageFiles, Target
+    from honestone.cli.stages.files import Artifact as StageArtifact
+    from honestone.cli.stages.files import StageFiles, Target
     from honestone.engine.panel import Panel
 
 
@@ -71,7 +71,7 @@ def rank_command(
     whose plan can be applied gets 7.
     """
     from honestone.cli.progress import Progress
-    from honestone.cli.stage_files import read_stage
+    from honestone.cli.stages.files import read_stage
 
     if mock and judges:
         raise click.UsageError("--mock is a panel of its own: leave --judge out", click.get_current_context())
@@ -101,8 +101,8 @@ def rank(
     max_calls: int | None = None,
 ) -> dict[str, Any]:
     """Rank the candidates of an artifact and write the ranking."""
-    from honestone.cli.stage_files import candidates_of, refuse_inside, skill_of_artifact, stamp, write_stage
-    from honestone.cli.stage_resume import settled
+    from honestone.cli.stages.files import candidates_of, refuse_inside, skill_of_artifact, stamp, write_stage
+    from honestone.cli.stages.resume import settled
 
     names = ("mock",) if mock else tuple(judges)
     target = skill_of_artifact(candidates)
@@ -180,7 +180,7 @@ class _Edit:
 
 
 def _edit(candidate: dict[str, Any], target: Target) -> _Edit:
-    from honestone.cli.stage_files import plan_of, require_base
+    from honestone.cli.stages.files import plan_of, require_base
 
     try:
         require_base(candidate, target)

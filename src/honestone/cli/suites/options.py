@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from honestone.cli.suite_choice import Choice, parse_shard
+from honestone.cli.suites.choice import Choice, parse_shard
 from honestone.core.numbers import exact
 
 if TYPE_CHECKING:
-    from honestone.cli.suite_session import SuiteOptions
+    from honestone.cli.suites.session import SuiteOptions
 
 
 def take_suite_options(
     options: dict[str, Any], *, target: str | None, accept_loss: bool, locked: bool
 ) -> SuiteOptions:
     """Raises UsageError for a shard or a gate that cannot be."""
-    from honestone.cli.comparing import require_gates
-    from honestone.cli.suite_session import SuiteOptions
+    from honestone.cli.suites.comparing import require_gates
+    from honestone.cli.suites.session import SuiteOptions
 
     least = options["min_pass_rate"]
     return SuiteOptions(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from honestone.cli.stage_files import StageFiles, read_json, stamp, write_json
+from honestone.cli.stages.files import StageFiles, read_json, stamp, write_json
 from honestone.core.errors import FileError, UsageError
 from honestone.system.files import printable
 

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.baseline import WITHOUT, Baseline
 from honestone.cli.printing import dump_line, write
 from honestone.cli.progress import Progress
-from honestone.cli.stage_files import (
+from honestone.cli.stages.files import (
     Artifact,
     StageFiles,
     Target,
@@ -36,7 +35,9 @@ from honestone.cli.stage_files import (
     target_profile,
     write_stage,
 )
-from honestone.cli.stage_resume import settled
+from honestone.cli.stages.resume import settled
+from honestone.cli.suites.baseline import Baseline
+from honestone.cli.suites.subject import WITHOUT
 from honestone.core.artifact import Version
 from honestone.core.errors import FileError, UsageError
 from honestone.core.numbers import exact
@@ -235,9 +236,10 @@ def _run(
     baseline_cache_dir: Path | None,
     require_improvement: bool,
 ) -> dict[str, Any]:
-    from honestone.cli.baseline_files import BaselineFiles
-    from honestone.cli.suite_choice import Choice
-    from honestone.cli.suite_session import Subject, SuiteOptions, SuiteSession
+    from honestone.cli.suites.baseline_files import BaselineFiles
+    from honestone.cli.suites.choice import Choice
+    from honestone.cli.suites.session import SuiteOptions, SuiteSession
+    from honestone.cli.suites.subject import Subject
     from honestone.cli.wiring import judging_defaults
 
     assert asked.after is not None
@@ -268,7 +270,7 @@ def _named(asked: _Asked) -> str:
 
 def _installed(version: Version, skill: Target, suite: SuiteSource) -> Skill:
     """What an agent is given of a version: never the files that judge it."""
-    from honestone.cli.skill_loading import skill_of
+    from honestone.cli.suites.skill_loading import skill_of
 
     root = skill.folder.resolve()
     judging = {file.resolve() for file in suite.files}

@@ -15,7 +15,7 @@ from honestone.system.files import printable
 
 if TYPE_CHECKING:
     from honestone.cli.progress import Progress
-    from honestone.cli.stage_files import StageFiles, Target
+    from honestone.cli.stages.files import StageFiles, Target
     from honestone.formats.marked import Marked
 
 _KINDS = {
@@ -41,7 +41,7 @@ def read_sources(paths: Sequence[Path]) -> tuple[Source, ...]:
 
 def read_traces(paths: Sequence[Path]) -> tuple[FailedTry, ...]:
     """Traces files: {candidate_id, reason, failed_tasks: [{task_id, prompt, details}]}. Raises UsageError with places."""
-    from honestone.cli.stage_files import read_json
+    from honestone.cli.stages.files import read_json
 
     return tuple(_trace(read_json(path)) for path in paths)
 
@@ -146,7 +146,7 @@ def failed_in(results: Any, prompts: Mapping[str, str] | None = None) -> list[Fa
 
 def _evaluations(files: StageFiles) -> list[dict[str, Any]]:
     """The evaluations below STATE_ROOT that can be read, newest first."""
-    from honestone.cli.stage_files import read_stage
+    from honestone.cli.stages.files import read_stage
 
     found = []
     for path in files.folder(EVALUATED.folder).glob("*.json"):

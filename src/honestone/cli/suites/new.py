@@ -171,7 +171,7 @@ class _Drafted:
 
 
 def _from_skill(path: Path, form: str, model: str | None, most: int | None) -> _Drafted:
-    from honestone.cli.skill_loading import load_skill
+    from honestone.cli.suites.skill_loading import load_skill
     from honestone.core.suite_drafting import SuiteDraft, draft_suite, made_suite, points_to_check
     from honestone.core.suite_lint import MOST
     from honestone.formats.write_task_suite import dump_task_suite
@@ -202,7 +202,7 @@ async def _by_model(name: str, skill: Skill, most: int, notes: list[str]) -> Seq
 
     A reply is kept before it is read, and the same question asks nobody twice.
     """
-    from honestone.cli.rubric_new import make_model
+    from honestone.cli.rubrics.new import make_model
     from honestone.core.json_text import objects_in
     from honestone.core.suite_drafting import read_model_tasks
     from honestone.core.suite_lint import FEWEST
@@ -267,7 +267,7 @@ def _keep(place: Path, reply: str) -> None:
 def _from_sessions(
     folder: Path, skill_path: Path | None, form: str | None, model: str | None, most: int
 ) -> _Drafted:
-    from honestone.cli.skill_loading import load_skill
+    from honestone.cli.suites.skill_loading import load_skill
     from honestone.formats.transcripts import draft_from_sessions, read_transcripts
     from honestone.system.files import printable
 

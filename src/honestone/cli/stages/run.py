@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stage_options import stage_files, stage_options
+from honestone.cli.stages.options import stage_files, stage_options
 from honestone.core.gate_layers import Decision
 from honestone.core.panel_label import Recommendation
 from honestone.core.plan import PlanError, apply_plan
@@ -20,8 +20,8 @@ from honestone.core.stage_artifact import EVALUATED, EXECUTED, GATED, PROPOSED, 
 
 if TYPE_CHECKING:
     from honestone.cli.progress import Progress
-    from honestone.cli.stage_files import Artifact, StageFiles, Target
-    from honestone.cli.stage_resume import RunRecord
+    from honestone.cli.stages.files import Artifact, StageFiles, Target
+    from honestone.cli.stages.resume import RunRecord
 
 PIPELINE = "honestone.pipeline/1"
 ERROR = "error"
@@ -94,7 +94,7 @@ def run_command(
     """
     from honestone.cli.printing import dump, write
     from honestone.cli.progress import Progress
-    from honestone.cli.stage_evaluate import DEFAULT_TARGET
+    from honestone.cli.stages.evaluate import DEFAULT_TARGET
     from honestone.report.draw import clean
 
     options = RunOptions(target=target or DEFAULT_TARGET, **asked)
@@ -132,9 +132,9 @@ def run(options: RunOptions, files: StageFiles, progress: Progress) -> dict[str,
 
     Raises UsageError before anything is spent, and where another run works on this skill.
     """
-    from honestone.cli.stage_files import new_run_id, refuse_inside, target_at
-    from honestone.cli.stage_resume import open_record
-    from honestone.cli.stage_state import only_one
+    from honestone.cli.stages.files import new_run_id, refuse_inside, target_at
+    from honestone.cli.stages.resume import open_record
+    from honestone.cli.stages.state import only_one
 
     found = target_at(options.skill)
     with only_one(found.folder):
@@ -162,10 +162,11 @@ def run(options: RunOptions, files: StageFiles, progress: Progress) -> dict[str,
 def _look_ahead(options: RunOptions, skill: Target) -> tuple[str, str]:
     """Everything read and checked once, before the first call: what it may cost, and what the run is known by."""
     from honestone.cli.progress import Progress
-    from honestone.cli.stage_occasion import read_sources
-    from honestone.cli.stage_propose import make_stage_worker
-    from honestone.cli.suite_choice import Choice
-    from honestone.cli.suite_session import Subject, SuiteOptions, SuiteSession
+    from honestone.cli.stages.occasion import read_sources
+    from honestone.cli.stages.propose import make_stage_worker
+    from honestone.cli.suites.choice import Choice
+    from honestone.cli.suites.session import SuiteOptions, SuiteSession
+    from honestone.cli.suites.subject import Subject
     from honestone.cli.wiring import judging_defaults
     from honestone.core.contract import digest_json
     from honestone.core.errors import FileError
@@ -338,7 +339,7 @@ class _Pipeline:
         return None
 
     def _propose(self, files: StageFiles) -> dict[str, Any]:
-        from honestone.cli.stage_propose import propose
+        from honestone.cli.stages.propose import propose
 
         options = self.options
         return propose(
@@ -348,7 +349,7 @@ class _Pipeline:
         )  # fmt: skip
 
     def _rank(self, proposed: Artifact, files: StageFiles) -> dict[str, Any]:
-        from honestone.cli.stage_rank import rank
+        from honestone.cli.stages.rank import rank
 
         return rank(
             proposed, files, progress=self.progress, judges=self.options.judges, mock=self.options.mock
@@ -358,8 +359,8 @@ class _Pipeline:
         self, number: int, ranked: Artifact, candidate: Mapping[str, Any], paths: Mapping[str, Any]
     ) -> Try:
         """Evaluate, apply and gate one candidate."""
-        from honestone.cli.stage_apply import apply
-        from honestone.cli.stage_gate import gate
+        from honestone.cli.stages.apply import apply
+        from honestone.cli.stages.gate import gate
 
         name, key, inner = candidate["id"], f"{number} {candidate['id']}", self.files.without_output()
         try:
@@ -391,8 +392,8 @@ class _Pipeline:
 
     def _examine(self, key: str, ranked: Artifact, candidate: Mapping[str, Any]) -> Artifact | None:
         """A candidate's evaluation; None where none is worth it: what does not compile is put back anyway."""
-        from honestone.cli.stage_compile import troubles
-        from honestone.cli.stage_files import plan_of
+        from honestone.cli.stages.compile import troubles
+        from honestone.cli.stages.files import plan_of
 
         if (
             f"apply {key}" in self.record.steps
@@ -408,7 +409,7 @@ class _Pipeline:
         return evaluation
 
     def _evaluate(self, key: str, ranked: Artifact, name: str, files: StageFiles) -> Artifact:
-        from honestone.cli.stage_evaluate import evaluate
+        from honestone.cli.stages.evaluate import evaluate
 
         options = self.options
         return self.record.step(
@@ -431,7 +432,7 @@ class _Pipeline:
         evaluation: Artifact | None,
     ) -> str:
         """What the next proposal is told of a try that was put back; never anything of the test split."""
-        from honestone.cli.stage_files import reserve, safe_name, stamp, write_json
+        from honestone.cli.stages.files import reserve, safe_name, stamp, write_json
         from honestone.system.files import printable
 
         key = f"trace {number} {candidate['id']}"
@@ -463,7 +464,7 @@ class _Pipeline:
 
     def _failed_tasks(self, evaluation: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The tasks that the candidate failed; those that it broke come first."""
-        from honestone.cli.stage_occasion import failed_in, read_suite_tasks
+        from honestone.cli.stages.occasion import failed_in, read_suite_tasks
 
         tasks = read_suite_tasks(self.options.task_suite)
         broken = set(evaluation.get("regressions") or [])
@@ -508,7 +509,7 @@ def _no_candidate(proposed: Artifact) -> str:
 
 
 def _write(pipeline: _Pipeline, end: Try, files: StageFiles) -> dict[str, Any]:
-    from honestone.cli.stage_files import reserve, safe_name, stamp, target_profile, write_json
+    from honestone.cli.stages.files import reserve, safe_name, stamp, target_profile, write_json
     from honestone.system.files import printable
 
     run_id = pipeline.record.id

@@ -16,8 +16,8 @@ from honestone.core.numbers import show_bar, show_points
 from honestone.core.rubric import Rubric
 
 if TYPE_CHECKING:
-    from honestone.cli.rubric_history import History
-    from honestone.cli.rubric_trial import GoldenRow, OracleResult
+    from honestone.cli.rubrics.history import History
+    from honestone.cli.rubrics.trial import GoldenRow, OracleResult
     from honestone.cli.wiring import JudgingOptions
     from honestone.formats.findings import Finding
     from honestone.formats.marked import Marked
@@ -157,7 +157,7 @@ def _read(path: Path) -> _Checked:
 
 def _history(checked: _Checked, wanted: bool | None) -> History | None:
     """What is on record. A store that cannot be read is a note, unless it was asked for."""
-    from honestone.cli.rubric_history import read_history
+    from honestone.cli.rubrics.history import read_history
 
     if wanted is False:
         return None
@@ -176,7 +176,7 @@ def _history(checked: _Checked, wanted: bool | None) -> History | None:
 
 
 def _findings(checked: _Checked) -> list[Finding]:
-    from honestone.cli.rubric_history import history_findings, places
+    from honestone.cli.rubrics.history import history_findings, places
     from honestone.formats.findings import find
 
     found = [*checked.losses, *find(checked.rubric, checked.marked, is_native=checked.is_native)]
@@ -246,7 +246,7 @@ def _try(
 ) -> None:
     """All examples in one go, so that one limit holds for all of them."""
     from honestone.cli.progress import Progress
-    from honestone.cli.rubric_trial import Subject, Trial, empty_like, golden_row, oracle_result
+    from honestone.cli.rubrics.trial import Subject, Trial, empty_like, golden_row, oracle_result
     from honestone.formats.golden_file import read_examples
     from honestone.system.files import printable
 
@@ -306,7 +306,7 @@ def _fix_lines(fixed: Fixed) -> list[str]:
 
 
 def _history_lines(history: History) -> list[str]:
-    from honestone.cli.rubric_history import history_table
+    from honestone.cli.rubrics.history import history_table
 
     head = f"record: {_count(len(history.record), 'artifact', 'artifacts')} in {_count(history.runs, 'run', 'runs')}"
     return (

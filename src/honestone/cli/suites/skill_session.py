@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
-from honestone.cli.baseline import Baseline
-from honestone.cli.comparing import compare_reports
+from honestone.cli.suites.baseline import Baseline
+from honestone.cli.suites.comparing import compare_reports
 from honestone.core.attempts import Status
 from honestone.core.comparison import BASELINE_GATES, Side, compare, judge_comparison
 from honestone.core.numbers import exact
@@ -19,7 +19,7 @@ from honestone.core.suite import Case
 from honestone.report.suite_documents import comparison_document, suite_document
 
 if TYPE_CHECKING:
-    from honestone.cli.suite_session import SuiteSession
+    from honestone.cli.suites.session import SuiteSession
 
 BASELINE_LIFE = timedelta(days=7)
 

@@ -19,7 +19,7 @@ from honestone.cli.printing import dump, write
 from honestone.core.errors import FileError, Interrupted, UsageError
 
 if TYPE_CHECKING:
-    from honestone.cli.rubric_kept import Answers, Kept
+    from honestone.cli.rubrics.kept import Answers, Kept
     from honestone.core.drafting import Draft, Library, Wanted
     from honestone.core.rubric import Criterion
     from honestone.ports import Model
@@ -80,7 +80,7 @@ def new(
             )
         return _write_template(template, output, bars, force=force, as_json=as_json)
     _refuse_overwriting(output, force)
-    from honestone.cli.rubric_kept import Answers, Kept
+    from honestone.cli.rubrics.kept import Answers, Kept
 
     kept = Kept(output)
     said = Answers(about=_one_line(about or ""), threshold=bars[0], floor=bars[1])
@@ -149,7 +149,7 @@ def _write_template(
 def _by_flags(
     said: Answers, kept: Kept, output: Path, judge: str | None, *, yes: bool, force: bool, as_json: bool
 ) -> int:
-    from honestone.cli.rubric_kept import draft_from, is_complete, with_bars
+    from honestone.cli.rubrics.kept import draft_from, is_complete, with_bars
     from honestone.core.drafting import FEWEST_CRITERIA, WHY_TWO, shortage, vague_criterion, weights_problem
 
     missing = []
@@ -208,7 +208,7 @@ async def _with_model(
     said: Answers, judge: str | None, books: Sequence[Library], kept: Kept | None, notes: list[str]
 ) -> Draft:
     """The draft of the model that was named or found; from the words alone, with a note, where there is none."""
-    from honestone.cli.rubric_kept import Answers, draft_from
+    from honestone.cli.rubrics.kept import Answers, draft_from
 
     name = judge or await asyncio.to_thread(found_model)
     if name is None:
@@ -322,7 +322,7 @@ def _one_line(text: str) -> str:
 
 
 def _in_conversation(said: Answers, kept: Kept, output: Path, judge: str | None, *, force: bool) -> int:
-    from honestone.cli.rubric_talk import PutOff, converse
+    from honestone.cli.rubrics.talk import PutOff, converse
     from honestone.cli.terminal import NoTerminal
 
     again = shlex.join(

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.rubric_lock import check_lock, tell_lock, write_lock
-from honestone.cli.suite_choice import Choice
+from honestone.cli.rubrics.lock import check_lock, tell_lock, write_lock
+from honestone.cli.suites.choice import Choice
 
 
 @click.command("lock", short_help="Lock cases, rubrics, prompt, judges and bars.")
@@ -35,7 +35,7 @@ def lock(
 ) -> int:
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
     from honestone.cli.progress import Progress
-    from honestone.cli.suite_session import SuiteOptions, SuiteSession
+    from honestone.cli.suites.session import SuiteOptions, SuiteSession
     from honestone.cli.wiring import JudgingOptions
 
     judging = JudgingOptions.take(options)

@@ -165,7 +165,7 @@ def read(path: Path, *, accept_loss: bool = False) -> Checked:
 
 
 def _look_at_skill(checked: Checked, path: Path) -> None:
-    from honestone.cli.skill_loading import load_skill, skill_folder
+    from honestone.cli.suites.skill_loading import load_skill, skill_folder
 
     folder = skill_folder(path)
     files = {checked.path.resolve(), *(file.resolve() for file in checked.source.files)}
@@ -225,7 +225,7 @@ def _shown(checked: Checked, names: tuple[str, ...]) -> list[Shown]:
 
 
 def _named(name: str) -> dict[str, Any]:
-    from honestone.cli.baseline import run_or_report
+    from honestone.cli.suites.baseline import run_or_report
     from honestone.cli.wiring import open_store_for, settings_here
 
     with open_store_for(settings_here()) as store:
@@ -295,8 +295,9 @@ def _run_bare(
     checked: Checked, judging: Any, target: str | None, *, accept_loss: bool, quiet: bool
 ) -> list[Shown]:
     from honestone.cli.progress import Progress
-    from honestone.cli.suite_choice import Choice
-    from honestone.cli.suite_session import Subject, SuiteOptions, SuiteSession
+    from honestone.cli.suites.choice import Choice
+    from honestone.cli.suites.session import SuiteOptions, SuiteSession
+    from honestone.cli.suites.subject import Subject
 
     options = SuiteOptions(
         subject=Subject.without_skill(), target=target, choice=Choice(), accept_loss=accept_loss, attempts=1

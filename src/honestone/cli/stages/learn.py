@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from honestone.cli.stage_options import stage_files, stage_options
+from honestone.cli.stages.options import stage_files, stage_options
 from honestone.core.gate_layers import Decision
 from honestone.core.memory import Lesson, Outcome, counts, learn, read_lesson
 from honestone.core.stage_artifact import GATED, TRACES_FOLDER
 
 if TYPE_CHECKING:
     from honestone.cli.progress import Progress
-    from honestone.cli.stage_files import StageFiles
+    from honestone.cli.stages.files import StageFiles
 
 _PROMOTED = "promoted"
 
@@ -29,7 +29,7 @@ def learn_command(state_root: Path | None, output: Path | None, as_json: bool, q
     """
     from honestone.cli.printing import dump, write
     from honestone.cli.progress import Progress
-    from honestone.cli.stage_files import write_json
+    from honestone.cli.stages.files import write_json
     from honestone.report.draw import clean
 
     files = stage_files(state_root, output)
@@ -48,7 +48,7 @@ def learn_command(state_root: Path | None, output: Path | None, as_json: bool, q
 
 def learned(files: StageFiles, progress: Progress) -> list[Lesson]:
     """The lessons of all that is below STATE_ROOT; written to its memory where there are any."""
-    from honestone.cli.stage_state import remembered, write_memory
+    from honestone.cli.stages.state import remembered, write_memory
 
     earlier = []
     for one in remembered(files):
@@ -64,7 +64,7 @@ def learned(files: StageFiles, progress: Progress) -> list[Lesson]:
 
 
 def _outcomes(files: StageFiles, progress: Progress) -> Iterator[Outcome]:
-    from honestone.cli.stage_files import read_json
+    from honestone.cli.stages.files import read_json
     from honestone.core.errors import UsageError
 
     failed = _failed_tasks(files)
@@ -105,7 +105,7 @@ def _outcome(receipt: Mapping[str, Any], failed: Mapping[tuple[Any, Any], tuple[
 
 def _failed_tasks(files: StageFiles) -> dict[tuple[Any, Any], tuple[str, ...]]:
     """Which tasks each edit that was put back had failed, by run and candidate."""
-    from honestone.cli.stage_files import read_json
+    from honestone.cli.stages.files import read_json
     from honestone.core.errors import UsageError
 
     found = {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stage_options import show_artifact, stage_files, stage_options
+from honestone.cli.stages.options import show_artifact, stage_files, stage_options
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.core.gate_layers import (
@@ -30,7 +30,7 @@ from honestone.core.risk import touched
 from honestone.core.stage_artifact import EVALUATED, EXECUTED, GATED, RANKED
 
 if TYPE_CHECKING:
-    from honestone.cli.stage_files import Artifact, StageFiles, Target
+    from honestone.cli.stages.files import Artifact, StageFiles, Target
 
 
 @click.command("gate", short_help="Keep it, park it, or put the original back.")
@@ -57,8 +57,8 @@ def gate_command(
     \b
     Exit codes: 0 keep, 1 revert or reject, 3 pending_promote (a person decides: `stage promote`), 2 usage.
     """
-    from honestone.cli.stage_files import read_stage, skill_of_artifact
-    from honestone.cli.stage_state import only_one
+    from honestone.cli.stages.files import read_stage, skill_of_artifact
+    from honestone.cli.stages.state import only_one
 
     ranked = read_stage(ranking, RANKED)
     executed = read_stage(execution, EXECUTED)
@@ -88,9 +88,9 @@ def gate(
     Raises UsageError, with nothing written, where the skill is neither what was applied nor the original: somebody has
     edited it.
     """
-    from honestone.cli import stage_files as on_disk
-    from honestone.cli.stage_compile import troubles
-    from honestone.cli.stage_state import note_state
+    from honestone.cli.stages import files as on_disk
+    from honestone.cli.stages.compile import troubles
+    from honestone.cli.stages.state import note_state
 
     candidate_id = on_disk.text_at(execution.marked, "candidate_id")
     ranked = on_disk.find_candidate(ranking, candidate_id)
@@ -116,7 +116,7 @@ def gate(
     rollback = _roll_back(result.decision, found, target)
     receipt = _write(ranking, execution, evaluation, files, evidence, result, rollback)
     if entry is not None:
-        from honestone.cli.stage_state import park
+        from honestone.cli.stages.state import park
 
         park(files, {**entry, "receipt_path": receipt["truth_anchor"]})
     note_state(files, receipt, target_path=target.named)
@@ -145,7 +145,7 @@ class _Found:
 
 
 def _find_versions(execution: Artifact, ranked: Mapping[str, Any], target: Target) -> _Found:
-    from honestone.cli.stage_files import original_of
+    from honestone.cli.stages.files import original_of
 
     result, now = execution.document.get("result"), target.version
     if not isinstance(result, Mapping) or not isinstance(result.get("modified"), bool):
@@ -208,7 +208,7 @@ def _planned(
     execution: Artifact, ranked: Mapping[str, Any], target: Target, before: Version
 ) -> Version | None:
     """What the plan makes of the original; None where we cannot tell."""
-    from honestone.cli.stage_files import plan_of
+    from honestone.cli.stages.files import plan_of
 
     executed = execution.document.get("candidate")
     candidate = executed if isinstance(executed, Mapping) and "execution_plan" in executed else ranked
@@ -233,7 +233,7 @@ def _body(diff: str) -> list[str]:
 
 
 def _is_vetoed(files: StageFiles, target: Target, after: Version) -> bool:
-    from honestone.cli.stage_state import vetoes
+    from honestone.cli.stages.state import vetoes
     from honestone.system.files import printable
 
     folder = printable(target.folder.resolve())
@@ -246,8 +246,8 @@ def _park(
     files: StageFiles, target: Target, evidence: Evidence, result: GateResult, *, run_id: str, lane: str
 ) -> dict[str, Any]:
     """Keep all that is needed to apply the candidate later, before it is taken out of the skill."""
-    from honestone.cli.stage_files import stamp
-    from honestone.cli.stage_state import park
+    from honestone.cli.stages.files import stamp
+    from honestone.cli.stages.state import park
     from honestone.system.files import printable
 
     plan = plan_between(evidence.before, evidence.after)
@@ -275,7 +275,7 @@ def _park(
 
 
 def _roll_back(decision: Decision, found: _Found, target: Target) -> dict[str, Any]:
-    from honestone.cli.stage_files import put_in_place
+    from honestone.cli.stages.files import put_in_place
 
     if decision is Decision.KEEP:
         return {"attempted": False, "success": False, "reason": "not_needed"}
@@ -305,7 +305,7 @@ def _write(
     result: GateResult,
     rollback: Mapping[str, Any],
 ) -> dict[str, Any]:
-    from honestone.cli.stage_files import write_stage
+    from honestone.cli.stages.files import write_stage
 
     name, run_id = evidence.candidate_id, ranking.run_id
     step, owner = _NEXT[result.decision]
@@ -345,7 +345,7 @@ def _write(
 
 def _promote(name: str, files: StageFiles) -> str:
     """What a person types, from the folder that the gate was run in."""
-    from honestone.cli.stage_files import state_root
+    from honestone.cli.stages.files import state_root
     from honestone.system.files import printable
 
     words = ["honestone", "stage", "promote", shlex.quote(name)]

@@ -9,12 +9,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from honestone.cli.baseline import WITHOUT, Baseline, find_baseline
-from honestone.cli.comparing import compare_reports, compared_fields
 from honestone.cli.progress import Progress
-from honestone.cli.skill_loading import load_skill, looks_like_skill, skill_folder
 from honestone.cli.stopping import run_to_end, same_command
-from honestone.cli.suite_choice import Choice, choose_cases
+from honestone.cli.suites.baseline import Baseline, find_baseline
+from honestone.cli.suites.choice import Choice, choose_cases
+from honestone.cli.suites.comparing import compare_reports, compared_fields
+from honestone.cli.suites.skill_loading import load_skill, looks_like_skill, skill_folder
+from honestone.cli.suites.subject import Subject
 from honestone.cli.wiring import (
     JudgingOptions,
     checks_of,
@@ -29,14 +30,12 @@ from honestone.cli.wiring import (
     with_bars,
 )
 from honestone.core import events
-from honestone.core.artifact import Version
 from honestone.core.comparison import BASELINE_GATES
 from honestone.core.contract import Contract, digest_json, suite_contract
 from honestone.core.errors import FileError, Interrupted, UsageError
 from honestone.core.events import Event
 from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Scorer
-from honestone.core.skill import Skill
 from honestone.core.suite import AttemptRule, Case, case_document, case_to_plain
 from honestone.engine.judging import Bench
 from honestone.engine.meter import Meter
@@ -47,7 +46,7 @@ from honestone.system.private import sweep
 from honestone.system.workspace import remove, require_workspace
 
 if TYPE_CHECKING:
-    from honestone.cli.skill_session import BaselineCache
+    from honestone.cli.suites.skill_session import BaselineCache
     from honestone.ports import Target
 
 
@@ -77,32 +76,6 @@ class SuiteOptions:
     """The baseline itself, where it is at hand, instead of its name."""
     mock: bool = False
     """Nothing is judged: every judge and check says yes, to try the wiring."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """What is run through the suite: an artifact, or nothing where the target alone answers. `note` says which side it is.
-
-    `is_isolated`: the runs get a fresh HOME and folder, with `skill` installed in it, or without any.
-    """
-
-    path: str
-    version: Version | None
-    note: str = ""
-    skill: Skill | None = None
-    is_isolated: bool = False
-
-    @classmethod
-    def of_skill(cls, path: str, skill: Skill, note: str = "") -> Subject:
-        return cls(path=path, version=skill.version, note=note, skill=skill, is_isolated=True)
-
-    @classmethod
-    def without_skill(cls) -> Subject:
-        """The same tasks with no skill at all."""
-        return cls(path=WITHOUT, version=None, note="baseline", is_isolated=True)
-
-    def to_plain(self) -> dict[str, Any] | None:
-        return None if self.version is None else {"path": self.path, "digest": self.version.digest}
 
 
 class SuiteSession:
@@ -137,7 +110,7 @@ class SuiteSession:
         self._contract = self._make_contract()
         self._contracts = {case.id: self._case_contract(case) for case in self.cases}
         if options.locked:
-            from honestone.cli.rubric_lock import check_lock
+            from honestone.cli.rubrics.lock import check_lock
 
             check_lock(path, self.whole_contract)
 
@@ -337,7 +310,7 @@ class SuiteSession:
             if baseline is not None and baseline.subject is not None:
                 self._require_two_sides()
             if self.subject.is_isolated:
-                from honestone.cli.skill_session import skill_report
+                from honestone.cli.suites.skill_session import skill_report
 
                 return skill_report(self, store, chosen, baseline)
             self.say_what_it_costs(chosen, 2 if baseline is not None and baseline.subject is not None else 1)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from honestone.cli.printing import dump
-from honestone.cli.skill_session import BASELINE_LIFE, Known
+from honestone.cli.suites.skill_session import BASELINE_LIFE, Known
 from honestone.core.errors import FileError
 from honestone.core.skill_evaluation import TaskResult, rate
 from honestone.system.files import printable, write_atomically

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from honestone.cli.stage_files import (
+from honestone.cli.stages.files import (
     Artifact,
     StageFiles,
     Target,
@@ -136,8 +136,8 @@ def settled(files: StageFiles, target: Target) -> Target:
 
     Raises UsageError while another process is at it, and where a killed `stage run` left a candidate in place.
     """
-    from honestone.cli.stage_files import note_of
-    from honestone.cli.stage_state import only_one
+    from honestone.cli.stages.files import note_of
+    from honestone.cli.stages.state import only_one
 
     if note_of(files, target).exists():
         with only_one(target.folder):

@@ -1,0 +1,1 @@
+"""Writing, checking and locking rubrics on the command line."""

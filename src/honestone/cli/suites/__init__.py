@@ -1,0 +1,1 @@
+"""Suites on the command line: reading, choosing, running one side or two, comparing."""
