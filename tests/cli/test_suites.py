@@ -401,7 +401,9 @@ def test_comparing_and_a_trend_over_recorded_runs(desk: Desk) -> None:
         (1, []),
         (0.5, ["two"]),
     ]
-    assert desk.run("trend", before, after).code == 0
+    shown = desk.run("trend", before, after)
+    assert shown.code == 0
+    assert "regressions two" in shown.out
 
 
 def test_runs_under_two_contracts_are_not_compared(desk: Desk) -> None:

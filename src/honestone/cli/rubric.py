@@ -1,4 +1,4 @@
-"""`honestone rubric`: check and show rubrics."""
+"""`honestone rubric`: write, check, lock, convert and show rubrics."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from honestone.core.numbers import show_bar
 from honestone.core.rubric import Criterion, as_written
 
 
-@click.group("rubric", short_help="Check and show rubrics.")
+@click.group("rubric", short_help="Write, check, lock, convert and show rubrics.")
 def rubric() -> None:
-    """Check and show rubrics."""
+    """Write, check, lock, convert and show rubrics."""
 
 
 rubric.add_command(new)

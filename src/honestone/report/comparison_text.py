@@ -200,9 +200,17 @@ def trend_text(doc: Doc, style: Style = PLAIN) -> str:
         if one.get("counts"):
             told = style.glyph("between").join(counts_words(_counts(one)))
             lines += [style.paint(more, "dim") for more in wrap(told, style.columns, first="  ")]
+        for name, _, glyph, look in _TURNED:
+            if index and one.get(name):
+                said = f"{style.glyph(glyph)} {name} {', '.join(map(line, one[name]))}"
+                lines += [style.paint(more, look) for more in wrap(said, style.columns, first="  ")]
     if not runs:
         lines.append("no run")
     return style.finish(lines)
+
+
+_TURNED = tuple(row for row in NAMED if row[0] in ("regressions", "improvements"))
+"""What a trend tells of each run beside the one before."""
 
 
 def _rate_bar(run: Doc, cells: int, style: Style) -> str:
@@ -218,7 +226,7 @@ def _change_of(before: Doc | None, after: Doc, minus: str = "−") -> str:
 
 
 def _run_name(run: Doc) -> str:
-    started, title = line(run.get("started") or ""), line(run.get("title") or "")
+    started, title = line(run.get("started") or ""), line(run.get("title") or run.get("suite") or "")
     return "  ".join(part for part in (started[:16], line(run["run"]), title) if part)
 
 
@@ -236,7 +244,7 @@ def trend_markdown(doc: Doc) -> str:
         [
             md(one["run"]),
             md((one.get("started") or "")[:16]),
-            md(one.get("title") or "", 200),
+            md(one.get("title") or one.get("suite") or "", 200),
             rate_words(one.get("pass_rate"), one.get("pass_rate_interval")),
             _change_of(runs[index - 1] if index else None, one),
             points(one.get("mean_score")),
