@@ -46,7 +46,7 @@ RUBRIC = Rubric(
 
 
 class SlowTarget:
-    identity = {"kind": "slow"}
+    identity = {"kind": "slow"}  # noqa: RUF012
 
     def refuse(self, cases: Sequence[Case]) -> None:
         pass
@@ -61,7 +61,7 @@ class SlowTarget:
 
 class SlowJudge:
     id = "slow"
-    identity = {"kind": "slow"}
+    identity = {"kind": "slow"}  # noqa: RUF012
     is_paid = True
     concurrency = AT_ONCE
 
