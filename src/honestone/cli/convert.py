@@ -223,10 +223,10 @@ def _give(text: str, output: Path | None, force: bool) -> None:
     if output is None:
         write(text)
         return
-    from honestone.cli.suites.new import refuse_overwriting, write_new
+    from honestone.cli.new_file import refuse_overwriting, write_new
 
-    refuse_overwriting(output, force)
-    write_new(output, text, force)
+    refuse_overwriting(output, force, example="suite.yaml")
+    write_new(output, text, force, example="suite.yaml")
 
 
 def _tell(notes: Sequence[str], output: Path | None, quiet: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,17 +23,8 @@ from honestone.core.loop import Limits, LoopState, fold
 from honestone.core.proposal import unified_diff
 from honestone.core.rubric import Item, Key, Rubric, from_plain
 from honestone.core.scorecard import Rule, Scorer
-from honestone.engine.meter import Spend, spend_from_plain
+from honestone.engine.meter import Spend, total_spend
 from honestone.engine.versions import load_version
-
-
-def total_spend(log: Iterable[Event]) -> Spend:
-    """What the events of a run say was spent."""
-    total = Spend()
-    for event in log:
-        if "spend" in event:
-            total.join(spend_from_plain(event["spend"]))
-    return total
 
 
 def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None = None) -> Scorer:

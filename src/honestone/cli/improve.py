@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.history import improvement_report, total_spend
+from honestone.cli.history import improvement_report
 from honestone.cli.printing import FORMATS, render_improvement, write
 from honestone.cli.progress import Progress, style_for
 from honestone.cli.stopping import run_to_end, same_command
@@ -454,7 +454,7 @@ class Job:
     # -- working
 
     def _work(self, store: Any, run: str, state: LoopState, log: list[Event], form: str) -> int:
-        from honestone.engine.meter import Meter
+        from honestone.engine.meter import Meter, total_spend
 
         resumed = len(log) > 1
         meter = Meter(

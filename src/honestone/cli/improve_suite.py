@@ -47,7 +47,7 @@ from honestone.core.suite_loop import (
 )
 from honestone.engine.improve import Shell
 from honestone.engine.improve_suite import SplitRun, SuiteImprovement
-from honestone.engine.meter import Meter, Spend
+from honestone.engine.meter import Meter, Spend, total_spend
 from honestone.report.suite_documents import suite_document
 from honestone.system.files import load_artifact, printable
 
@@ -281,8 +281,6 @@ class _Sides:
     leave_out: Sequence[str]
 
     async def run(self, version: Version, split: str, meter: Meter) -> SplitRun:
-        from honestone.engine.suites import spend_of
-
         cases = self.splits.of(split)
         subject = self._subject(version)
         document = self._finished(subject, cases)
@@ -290,7 +288,7 @@ class _Sides:
         left = _left_of(meter)
         if document is None:
             document = await self.session.run_side_within(self.store, subject, cases, left)
-        spend = spend_of(self.store.events(document["run"]))
+        spend = total_spend(self.store.events(document["run"]))
         return SplitRun(
             run=document["run"], results=results_of(cases, document), spend=spend, earlier=left.before if is_new else spend,
             judges=document["judges"], flags=[*document["flags"], *self._not_loaded(document)],

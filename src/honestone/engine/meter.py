@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +50,15 @@ class Spend:
 
 def spend_from_plain(plain: dict[str, Any] | None) -> Spend:
     return Spend(**(plain or {}))
+
+
+def total_spend(log: Iterable[Mapping[str, Any]]) -> Spend:
+    """What the events of a run say was spent."""
+    total = Spend()
+    for event in log:
+        if "spend" in event:
+            total.join(spend_from_plain(event["spend"]))
+    return total
 
 
 @dataclass(slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from honestone.core.skill import Skill
 from honestone.core.suite import Case
 from honestone.core.trace import Trace
 from honestone.engine.judging import Bench
-from honestone.engine.meter import Meter, Spend, spend_from_plain
+from honestone.engine.meter import Meter, Spend
 from honestone.engine.versions import load_version, version_blobs
 from honestone.ports import Observer, Output, Store, Target, Task
 from honestone.system.workspace import Folder, make_folder, run_command
@@ -202,15 +202,13 @@ class SuiteRun:
 
     async def _judge(self, case: Case, number: int, judging: Judging, output: Output | None) -> Attempt:
         artifact = self._subject(output)
-        spend = Spend()
         judged = await judging.bench.judge(
             artifact, input=case.input or None, reference=case.reference, output=output, case=case.id, attempt=number
         )  # fmt: skip
-        spend.join(judged.spend)
         ballots = [ballot_to_plain(ballot) for ballot in judged.ballots]
         self.store.append(
             self.run,
-            {"type": events.ATTEMPTED, "case": case.id, "attempt": number, "ballots": ballots, "spend": spend.to_plain()},
+            {"type": events.ATTEMPTED, "case": case.id, "attempt": number, "ballots": ballots, "spend": judged.spend.to_plain()},
         )  # fmt: skip
         return judge_attempt(number, judging.scorer.card(judged.ballots), case)
 
@@ -356,12 +354,3 @@ def output_from_event(event: Event, store: Store) -> Output:
         trace=None if trace is None else Trace.from_plain(trace),
         files=None if files is None else load_version(store, files),
     )  # fmt: skip
-
-
-def spend_of(log: Sequence[Event]) -> Spend:
-    """What a run's events say was spent."""
-    total = Spend()
-    for event in log:
-        if "spend" in event:
-            total.join(spend_from_plain(event["spend"]))
-    return total

@@ -427,13 +427,17 @@ def _proposals(log: Iterable[Event]) -> list[Event]:
     return [event for event in log if event["type"] == events.PROPOSED]
 
 
-def _spend_on(log: Iterable[Event], version: str) -> dict[str, Any]:
+def spend_in(log: Iterable[Event]) -> dict[str, Any]:
+    """What these events say was spent, name by name."""
     total: dict[str, Any] = {}
     for event in log:
-        if event["type"] == events.BALLOT and event["version"] == version:
-            for name, value in event.get("spend", {}).items():
-                total[name] = total.get(name, 0) + value
+        for name, value in event.get("spend", {}).items():
+            total[name] = total.get(name, 0) + value
     return total
+
+
+def _spend_on(log: Iterable[Event], version: str) -> dict[str, Any]:
+    return spend_in(event for event in log if event["type"] == events.BALLOT and event["version"] == version)
 
 
 def round_document(state: LoopState, entry: Round, event: Event) -> dict[str, Any]:

@@ -31,7 +31,14 @@ from honestone.core.scorecard import Rule, Scorecard, Scorer
 from honestone.core.suite import AttemptRule, Case, case_from_plain
 from honestone.core.suite_result import Rates, judge_suite, rates_of
 from honestone.core.verdict import Verdict
-from honestone.report.documents import Facts, add_notes, judge_states, scorecard_document, usage_document
+from honestone.report.documents import (
+    Facts,
+    add_notes,
+    judge_states,
+    scorecard_document,
+    spend_in,
+    usage_document,
+)
 
 REPORT = "honestone.report/1"
 COMPARISON = "honestone.comparison/1"
@@ -168,7 +175,7 @@ def suite_document(
         if event["type"] == events.ATTEMPTED
         for plain in event["ballots"]
     ]
-    spent = _spent(log)
+    spent = spend_in(log)
     target_calls = spent.get("target_calls", 0)
     usage = {**usage_document(spent), "target_calls": target_calls}
     unstable = [case.id for case in found.cases if found.results[case.id].is_unstable]
@@ -207,14 +214,6 @@ def suite_verdict(log: Sequence[Event]) -> str:
     found = read_log(log)
     told = found.compared["fields"].get("verdict") if found.compared is not None else None
     return told or str(found.verdict.outcome)
-
-
-def _spent(log: Sequence[Event]) -> dict[str, Any]:
-    total: dict[str, Any] = {}
-    for event in log:
-        for name, value in event.get("spend", {}).items():
-            total[name] = total.get(name, 0) + value
-    return total
 
 
 def _panel_states(ballots: Sequence[Any]) -> list[dict[str, Any]]:

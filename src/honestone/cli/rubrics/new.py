@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from honestone.cli import options as shared
+from honestone.cli.new_file import refuse_overwriting, write_new
 from honestone.cli.printing import dump, write
-from honestone.core.errors import FileError, Interrupted, UsageError
+from honestone.core.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from honestone.cli.rubrics.kept import Answers, Kept
@@ -79,7 +80,7 @@ def new(
                 hint=f"leave out --template and say --about {template}, or write it and edit the file",
             )
         return _write_template(template, output, bars, force=force, as_json=as_json)
-    _refuse_overwriting(output, force)
+    refuse_overwriting(output, force, example="rubric.yaml")
     from honestone.cli.rubrics.kept import Answers, Kept
 
     kept = Kept(output)
@@ -134,8 +135,8 @@ def _write_template(
     for key, bar in zip(("threshold", "floor"), bars, strict=True):
         if bar is not None:
             text = re.sub(rf"(?m)^{key}: \S+", f"{key}: {show_bar(bar)}", text, count=1)
-    _refuse_overwriting(output, force)
-    _write_file(output, text, force)
+    refuse_overwriting(output, force, example="rubric.yaml")
+    write_new(output, text, force, example="rubric.yaml")
     if as_json:
         write(dump({"schema": "honestone.rubric-new/1", "template": name, "written": str(output)}) + "\n")
     else:
@@ -195,7 +196,7 @@ def _by_flags(
 
     warnings += [f"{remark.message}. {remark.suggestion}" for remark in lint(draft.rubric())]
     if yes:
-        _write_file(output, rubric_text(draft), force)
+        write_new(output, rubric_text(draft), force, example="rubric.yaml")
         if before is None or not before.says_something:
             kept.drop()
     for text in (*warnings, *notes):
@@ -339,8 +340,8 @@ def _in_conversation(said: Answers, kept: Kept, output: Path, judge: str | None,
         if not kept.path.exists():
             raise Interrupted("nothing was said yet, so nothing was kept", hint=again) from None
         raise Interrupted(f"every answer is kept in {kept.path}; to go on:", hint=again) from None
-    _refuse_overwriting(output, force)
-    _write_file(output, rubric_text(draft), force)
+    refuse_overwriting(output, force, example="rubric.yaml")
+    write_new(output, rubric_text(draft), force, example="rubric.yaml")
     kept.drop()
     _print_result(draft, output, [], as_json=False)
     return 0
@@ -443,35 +444,6 @@ def _refuse_unsound(draft: Draft) -> None:
 
     for problem in draft_problems(draft):
         raise UsageError(problem)
-
-
-def _refuse_overwriting(output: Path, force: bool) -> None:
-    if output.is_dir():
-        raise FileError(f"{str(output)!r} is a folder", hint="name a file: --output rubric.yaml")
-    if not force and (output.exists() or output.is_symlink()):
-        raise FileError(
-            f"{str(output)!r} is there already",
-            hint="--force writes over it, --output FILE writes another one",
-        )
-
-
-def _write_file(output: Path, text: str, force: bool) -> None:
-    from honestone.system.files import write_atomically
-
-    try:
-        if force:
-            write_atomically(output, text.encode())
-            return
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with output.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-    except FileExistsError:
-        _refuse_overwriting(output, force=False)
-    except OSError as error:
-        raise FileError(
-            f"cannot write {str(output)!r}: {error.strerror or error}",
-            hint="name a place that can be written: --output FILE",
-        ) from None
 
 
 def _print_result(draft: Draft, written: Path | None, notes: Sequence[str], *, as_json: bool) -> None:

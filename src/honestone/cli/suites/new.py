@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
+from honestone.cli.new_file import refuse_overwriting, write_new
 from honestone.cli.printing import dump, write
-from honestone.core.errors import FileError, UsageError
+from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
     from honestone.core.skill import Skill
@@ -82,7 +83,7 @@ def new(
         raise click.UsageError(
             "name a skill (--from) or sessions (--from-transcripts)", click.get_current_context()
         )
-    refuse_overwriting(output, force)
+    refuse_overwriting(output, force, example="suite.yaml")
     if transcripts is not None:
         drafted = _from_sessions(transcripts, skill_path, form, model, most or FROM_SESSIONS)
     else:
@@ -90,7 +91,7 @@ def new(
         drafted = _from_skill(skill_path, form or "task-suite", model, most)
     text = drafted.text(output)
     if output is not None:
-        write_new(output, text, force)
+        write_new(output, text, force, example="suite.yaml")
     if as_json:
         write(dump(drafted.to_plain(output)) + "\n")
     elif output is None:
@@ -296,39 +297,6 @@ def _from_sessions(
 
 
 # ---------------------------------------------------------------------------------------------------- writing
-
-
-def refuse_overwriting(output: Path | None, force: bool) -> None:
-    if output is None:
-        return
-    if output.is_dir():
-        raise FileError(f"{str(output)!r} is a folder", hint="name a file: --output suite.yaml")
-    if not force and (output.exists() or output.is_symlink()):
-        raise FileError(
-            f"{str(output)!r} is there already",
-            hint="--force writes over it, --output FILE writes another one",
-        )
-
-
-def write_new(output: Path, text: str, force: bool) -> None:
-    """A file that was not there, or with `force` the old bytes or the new ones at every moment."""
-    from honestone.system.files import write_atomically
-
-    data = text.encode("utf-8", "replace")
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        if force:
-            write_atomically(output, data)
-            return
-        with output.open("xb") as stream:
-            stream.write(data)
-    except FileExistsError:
-        refuse_overwriting(output, force=False)
-    except OSError as error:
-        raise FileError(
-            f"cannot write {str(output)!r}: {error.strerror or error}",
-            hint="name a place that can be written: --output FILE",
-        ) from None
 
 
 def _tell_next(output: Path, skill: Path | None) -> None:

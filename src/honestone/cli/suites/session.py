@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Scorer
 from honestone.core.suite import AttemptRule, Case, case_document, case_to_plain
 from honestone.engine.judging import Bench
-from honestone.engine.meter import Meter
+from honestone.engine.meter import Meter, total_spend
 from honestone.formats.source import SuiteSource
 from honestone.report.suite_documents import read_log, rubric_key, suite_document, suite_verdict
 from honestone.system.files import load_artifact, printable
@@ -93,6 +94,7 @@ class SuiteSession:
         self.progress = progress
         self._settings = settings_here()
         self._max_bytes = max_bytes(judging, self._settings)
+        self._folder_digests: dict[Path, str] = {}
         self.source = read_any_suite(path)
         lost = refuse_losses(self.source.losses, self.source.dialect, accepted=options.accept_loss)
         self.notes = (*self.source.notes, *lost)
@@ -193,8 +195,13 @@ class SuiteSession:
             )
         return target
 
-    def chosen(self) -> tuple[Case, ...]:
+    @cached_property
+    def _chosen(self) -> tuple[Case, ...]:
         return choose_cases(self.cases, self.options.choice, self._last_statuses)
+
+    def chosen(self) -> tuple[Case, ...]:
+        """The cases that are run. Looked up once: `--failed` reads a recorded run for it."""
+        return self._chosen
 
     def _last_statuses(self) -> Mapping[str, str] | None:
         """How the cases of this suite's last run ended."""
@@ -216,8 +223,17 @@ class SuiteSession:
 
     # --------------------------------------------------------------------------------------------------- judging
 
+    @cached_property
+    def _plain_rubrics(self) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Each case's rubric by the case's id: the key that equal rubrics share, and its plain form."""
+        plain = {case.id: to_plain(case.rubric) for case in self.cases}
+        return {id: (rubric_key(rubric), rubric) for id, rubric in plain.items()}
+
+    def rubric_key(self, case: Case) -> str:
+        return self._plain_rubrics[case.id][0]
+
     def _rubrics(self) -> dict[str, Rubric]:
-        return {rubric_key(to_plain(case.rubric)): case.rubric for case in self.cases}
+        return {self.rubric_key(case): case.rubric for case in self.cases}
 
     def _make_checker(self) -> Any:
         from honestone.adapters.checks import CheckRunner
@@ -291,13 +307,18 @@ class SuiteSession:
             require_workspace(case.workspace, self.source.base)
             if case.workspace.copy is None:
                 return None
-            return load_artifact(
-                self.source.base / case.workspace.copy, max_bytes=self._max_bytes
-            ).version.digest
+            return self._folder_digest(self.source.base / case.workspace.copy)
         except FileError as error:
             raise FileError(
                 f"case `{case.id}`: {error.message}", place=self.source.places.get(case.id), hint=error.hint
             ) from None
+
+    def _folder_digest(self, folder: Path) -> str:
+        """Read once, however many cases copy it."""
+        if folder not in self._folder_digests:
+            loaded = load_artifact(folder, max_bytes=self._max_bytes)
+            self._folder_digests[folder] = loaded.version.digest
+        return self._folder_digests[folder]
 
     # --------------------------------------------------------------------------------------------------- running
 
@@ -348,9 +369,7 @@ class SuiteSession:
             clock=time.monotonic,
         )  # fmt: skip
         if after is not None:
-            from honestone.engine.suites import spend_of
-
-            meter.before = spend_of(store.events(after))
+            meter.before = total_spend(store.events(after))
         return meter
 
     def _comparing(
@@ -531,10 +550,8 @@ class SuiteSession:
             store.finish_run(old.id, "interrupted", closing)
             old = None
         if old is not None:
-            from honestone.engine.suites import spend_of
-
             log: list[Event] = store.events(old.id)
-            meter.before.join(spend_of(log))
+            meter.before.join(total_spend(log))
             done = sum(1 for event in log if event["type"] == events.ATTEMPTED)
             self.progress.note(f"going on with run {old.id}: {done} attempts are judged already")
             return old.id, log
@@ -560,8 +577,7 @@ class SuiteSession:
         rubrics = {}
         cases = []
         for case in chosen:
-            plain = to_plain(case.rubric)
-            key = rubric_key(plain)
+            key, plain = self._plain_rubrics[case.id]
             rubrics[key] = plain
             cases.append({**case_to_plain(case), "rubric": key, "contract": self._contracts[case.id]})
         least = self.options.min_pass_rate if self.options.min_pass_rate is not None else Fraction(1)
@@ -605,10 +621,10 @@ class _Side:
     def judging(self, case: Case) -> Any:
         from honestone.engine.suites import Judging
 
-        key = rubric_key(to_plain(case.rubric))
+        session = self._session
+        key = session.rubric_key(case)
         known = self._judged_by.get(key)
         if known is None:
-            session = self._session
             scorer = Scorer(case.rubric, session.judging.rule)
             known = Judging(bench=Bench(case.rubric, session._checker, self._panel), scorer=scorer)
             self._judged_by[key] = known

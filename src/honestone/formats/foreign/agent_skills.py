@@ -15,10 +15,10 @@ from honestone.core.rubric import Check, Criterion, slug
 from honestone.core.suite import Case, Message, Suite, Workspace
 from honestone.formats.foreign.base import (
     Document,
+    EntryWalk,
     ForeignRubric,
     KnownKey,
     Reader,
-    Steps,
     SuiteSource,
     Taking,
     Walk,
@@ -37,29 +37,9 @@ MAX_FILE: Final = 10_000_000
 # ---------------------------------------------------------------------------------------------------- evals.json
 
 
-class _EvalWalk(Walk):
-    """A walk that says of every problem in which eval it is."""
-
-    def problem(self, message: str, path: Steps, hint: str | None = None, *, at_key: bool = False) -> None:
-        super().problem(self._named(message, path), path, hint, at_key=at_key)
-
-    def loss(self, message: str, path: Steps, hint: str | None = None) -> None:
-        super().loss(self._named(message, path), path, hint)
-
-    def _named(self, message: str, path: Steps) -> str:
-        if len(path) < 2 or path[0] != "evals" or not isinstance(path[1], int):
-            return message
-        id = self.marked.raw((*path[:2], "id")) or ""
-        return (
-            f"eval `{id}`: {message}"
-            if id.strip() and id.isprintable()
-            else f"eval number {path[1] + 1}: {message}"
-        )
-
-
 def read_evals(document: Document) -> SuiteSource:
     """Raises SourceErrors with everything that is wrong."""
-    walk = _EvalWalk(document.marked)
+    walk = EntryWalk(document.marked, "evals", "eval")
     walk.notes += DEFAULTS
     top = walk.at()
     skill = top.text("skill_name", required=True)

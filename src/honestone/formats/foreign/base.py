@@ -163,6 +163,31 @@ class Walk:
             self.note(note)
 
 
+class EntryWalk(Walk):
+    """A walk that says of every problem and loss in which entry of a list it is: ``task `a`: ...``."""
+
+    def __init__(self, marked: Marked, key: str, what: str) -> None:
+        super().__init__(marked)
+        self._key, self._what = key, what
+
+    def problem(self, message: str, path: Steps, hint: str | None = None, *, at_key: bool = False) -> None:
+        super().problem(self.named(message, path), path, hint, at_key=at_key)
+
+    def loss(self, message: str, path: Steps, hint: str | None = None) -> None:
+        super().loss(self.named(message, path), path, hint)
+
+    def named(self, message: str, path: Steps) -> str:
+        if len(path) < 2 or path[0] != self._key or not isinstance(path[1], int):
+            return message
+        id = self.marked.raw((*path[:2], "id")) or ""
+        is_a_name = bool(id.strip()) and id.isprintable()
+        return (
+            f"{self._what} `{id}`: {message}"
+            if is_a_name
+            else f"{self._what} number {path[1] + 1}: {message}"
+        )
+
+
 def _line_of(place: str | None) -> tuple[str, int, int]:
     name, _, rest = (place or "::0:0").rpartition(":")
     name, _, line = name.rpartition(":")

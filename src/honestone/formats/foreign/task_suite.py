@@ -15,10 +15,10 @@ from honestone.formats.check_words import check_in_words
 from honestone.formats.fields import near
 from honestone.formats.foreign.base import (
     Document,
+    EntryWalk,
     ForeignRubric,
     KnownKey,
     Reader,
-    Steps,
     SuiteSource,
     Taking,
     Walk,
@@ -45,26 +45,9 @@ _SUITE_KEYS: Final = ("skill_id", "version", "description", "tasks")
 _TASK_KEYS: Final = ("id", "description", "prompt", "judge", "timeout_seconds")
 
 
-class _TaskWalk(Walk):
-    """A walk that says of every problem in which task it is."""
-
-    def problem(self, message: str, path: Steps, hint: str | None = None, *, at_key: bool = False) -> None:
-        super().problem(self.named(message, path), path, hint, at_key=at_key)
-
-    def named(self, message: str, path: Steps) -> str:
-        if len(path) < 2 or path[0] != "tasks" or not isinstance(path[1], int):
-            return message
-        id = self.marked.raw((*path[:2], "id")) or ""
-        return (
-            f"task `{id}`: {message}"
-            if id.strip() and id.isprintable()
-            else f"task number {path[1] + 1}: {message}"
-        )
-
-
 def read_task_suite(document: Document) -> SuiteSource:
     """Raises SourceErrors with everything that is wrong."""
-    walk = _TaskWalk(document.marked)
+    walk = EntryWalk(document.marked, "tasks", "task")
     walk.notes += DEFAULTS
     top = walk.at()
     skill = _filled(top, "skill_id", "name the skill that the suite is for")
@@ -389,7 +372,7 @@ def _quality(walk: Walk, top: Taking) -> list[Criterion]:
 
 def read_spec_with_tasks(document: Document) -> SuiteSource:
     """A specification that has tasks too: each is judged as it says, else by what the specification says about quality."""
-    walk = _TaskWalk(document.marked)
+    walk = EntryWalk(document.marked, "tasks", "task")
     walk.notes += (*DEFAULTS, *SPEC_DEFAULTS)
     top = walk.at()
     skill = _filled(top, "name", "name the skill")
