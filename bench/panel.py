@@ -63,9 +63,7 @@ def text_of(number: int) -> str:
     """A report and an answer to it, about 1.4 kB, the same for the same number."""
     draw = random.Random(number)
     report, answer = (" ".join(draw.choices(WORDS, k=k)) for k in (70, 110))
-    return (
-        f"Report {number}: the night train stopped. {report}.\n\nAnswer: {answer}. Do so and run it again.\n"
-    )
+    return f"Report {number}: the night train stopped. {report}.\n\nAnswer: {answer}. Do so and run it again.\n"
 
 
 # ---------------------------------------------------------------------------------------------------------- the judge
@@ -92,9 +90,13 @@ class JudgeServer:
 
     def stats(self) -> dict[str, Any]:
         return {
-            "calls": self.calls, "most_in_air": self.most_in_air, "bytes_in": self.bytes_in, "in_air": self.in_air,
-            "delivered": sum(self.delivered.values()), "repeated": sum(n - 1 for n in self.delivered.values()),
-        }  # fmt: skip
+            "calls": self.calls,
+            "most_in_air": self.most_in_air,
+            "bytes_in": self.bytes_in,
+            "in_air": self.in_air,
+            "delivered": sum(self.delivered.values()),
+            "repeated": sum(n - 1 for n in self.delivered.values()),
+        }
 
     def answer(self, body: bytes) -> tuple[int, bytes, bytes, bytes | None]:
         """(status, more headers, body, the prompt's digest when a good answer is in it)."""
@@ -125,19 +127,13 @@ class JudgeServer:
     def _filled_in(self, prompt: str) -> str:
         start = prompt.rfind('{"token": "')
         if start < 0:
-            return json.dumps(
-                {"marks": [{"id": name, "met": self.says, "why": "It does."} for name, *_ in CRITERIA]}
-            )
+            return json.dumps({"marks": [{"id": name, "met": self.says, "why": "It does."} for name, *_ in CRITERIA]})
         token = _TOKEN.match(prompt, start)
         assert token is not None
         answers = {}
         for number, words in _ITEM.findall(prompt, prompt.rfind("\nRequirements:")):
             met = self.says and not _CONTROL.match(words)
-            answers[number] = {
-                "evidence": "Do so and run it again.",
-                "answer": met,
-                "suggestion": "" if met else "Do.",
-            }
+            answers[number] = {"evidence": "Do so and run it again.", "answer": met, "suggestion": "" if met else "Do."}
         return json.dumps({"token": token[1], "answers": answers})
 
 
@@ -305,16 +301,7 @@ class Bench:
         return [*command, "--json", "-q"]
 
     def floor(self, folder: Path, in_air: int = 32, *, store: bool = False) -> list[str]:
-        command = [
-            sys.executable,
-            __file__,
-            "--be",
-            "floor",
-            "--url",
-            f"{self.root}/v1",
-            "--folder",
-            str(folder),
-        ]
+        command = [sys.executable, __file__, "--be", "floor", "--url", f"{self.root}/v1", "--folder", str(folder)]
         return [*command, "--in-air", str(in_air), *(["--store"] if store else [])]
 
     def run(self, command: list[str], folder: Path, **settings: object) -> Took:
@@ -326,26 +313,18 @@ class Bench:
         process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.perf_counter() - started
         if process.returncode not in ((0, 1, 3) if "eval" in command else (0,)):
-            raise SystemExit(
-                f"{command[:5]} ended with {process.returncode}: {(folder / 'err').read_text()[-2000:]}"
-            )
+            raise SystemExit(f"{command[:5]} ended with {process.returncode}: {(folder / 'err').read_text()[-2000:]}")
         seen = self.server("stats")
         cpu = used.ru_utime + used.ru_stime
-        return Took(
-            cpu, wall, used.ru_maxrss / 1024, out, seen["calls"], seen["most_in_air"], seen["bytes_in"]
-        )
+        return Took(cpu, wall, used.ru_maxrss / 1024, out, seen["calls"], seen["most_in_air"], seen["bytes_in"])
 
     def once(self, peer: str, count: int, in_air: int = 32, **settings: object) -> Took:
         """A peer's command over so many fresh cases."""
         folder = self.folder(count, in_air)
-        command = (
-            self.ours(folder) if peer == "ours" else self.floor(folder, in_air, store=peer.endswith("store"))
-        )
+        command = self.ours(folder) if peer == "ours" else self.floor(folder, in_air, store=peer.endswith("store"))
         took = self.run(command, folder, **settings)
         if peer == "ours" and not settings.get("faults"):
-            assert all(document["score"] == 100 for document in documents(took)), (
-                "a case was not scored as it should"
-            )
+            assert all(document["score"] == 100 for document in documents(took)), "a case was not scored as it should"
         shutil.rmtree(folder / "cases")
         return took
 
@@ -353,9 +332,14 @@ class Bench:
 def start(command: list[str], folder: Path, out: Path) -> subprocess.Popen[bytes]:
     with open(out, "wb") as stdout, open(folder / "err", "wb") as stderr:
         return subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, preexec_fn=lambda: pin(-1),
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            preexec_fn=lambda: pin(-1),
             env={**os.environ, **CALM, "HONESTONE_HOME": str(folder / ".honestone")},
-        )  # fmt: skip
+        )
 
 
 def pin(which: int) -> None:
@@ -435,12 +419,7 @@ def cost(bench: Bench, count: int, rounds: int) -> None:
     show("peak memory", f"{got['peak']:.0f} MB", "60 MB", good=got["peak"] <= 60)
     show("growth over 10,000 cases", f"{got['growth']:.0f} MB", "20 MB", good=got["growth"] <= 20)
     tokens = got["tokens"] / got["bare tokens"]
-    show(
-        "request, bytes / 4",
-        f"{got['tokens']:.0f}, {tokens:.2f}x",
-        "1.5x the bare prompt",
-        good=tokens <= 1.5,
-    )
+    show("request, bytes / 4", f"{got['tokens']:.0f}, {tokens:.2f}x", "1.5x the bare prompt", good=tokens <= 1.5)
 
 
 def wall(bench: Bench, count: int, rounds: int) -> None:
@@ -482,11 +461,7 @@ def kill(bench: Bench, count: int) -> None:
     bench.server("reset", latency=100)
     process = start(bench.ours(folder), folder, folder / "out.json")
     until = time.monotonic() + 60
-    while (
-        bench.server("stats")["delivered"] < count // 2
-        and process.poll() is None
-        and time.monotonic() < until
-    ):
+    while bench.server("stats")["delivered"] < count // 2 and process.poll() is None and time.monotonic() < until:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -498,12 +473,7 @@ def kill(bench: Bench, count: int) -> None:
     repeated = again.calls - (count - on_record)
     value = f"{on_record} kept, {again.calls} asked"
     show("killed half-way: replies on record asked again", f"{repeated} ({value})", "0", good=repeated == 0)
-    show(
-        "  in the air when killed; rows at the end",
-        f"{in_air}; {rows} of {count}",
-        "all rows",
-        good=rows == count,
-    )
+    show("  in the air when killed; rows at the end", f"{in_air}; {rows} of {count}", "all rows", good=rows == count)
 
 
 def cached(bench: Bench, count: int) -> None:
@@ -521,12 +491,8 @@ QUESTIONS = ("cost", "wall", "concurrency", "faults", "kill", "cached")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--count", type=int, default=500, help="cases of a run; some questions take ten times as many"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=500, help="cases of a run; some questions take ten times as many")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=QUESTIONS, default=QUESTIONS)
     parser.add_argument("--be", choices=("server", "floor"), help=argparse.SUPPRESS)

@@ -82,9 +82,7 @@ def cpu(argv: list[str], cwd: Path) -> tuple[float, float]:
     """CPU seconds and peak MB of one process, its output thrown away."""
     started = time.monotonic()
     with open(os.devnull, "wb") as nowhere:
-        child = subprocess.Popen(
-            argv, cwd=cwd, stdout=nowhere, stderr=nowhere, env={**os.environ, "NO_COLOR": "1"}
-        )
+        child = subprocess.Popen(argv, cwd=cwd, stdout=nowhere, stderr=nowhere, env={**os.environ, "NO_COLOR": "1"})
         _, status, usage = os.wait4(child.pid, 0)
     if os.waitstatus_to_exitcode(status) not in (0, 1):
         raise SystemExit(
@@ -102,9 +100,7 @@ def median_cpu(argv: list[str], cwd: Path, rounds: int) -> float:
 def start_up(honestone: str, work: Path, rounds: int) -> None:
     (work / "a.md").write_text("alpha beta\n")
     (work / "rubric.yaml").write_text(rubric())
-    subprocess.run(
-        [honestone, "eval", "a.md", "--rubric", "rubric.yaml"], cwd=work, capture_output=True, check=False
-    )
+    subprocess.run([honestone, "eval", "a.md", "--rubric", "rubric.yaml"], cwd=work, capture_output=True, check=False)
     bare = median_cpu([sys.executable, "-c", "pass"], work, rounds)
     print(f"bare interpreter                     {bare:.3f} s CPU")
     for name, args in {
@@ -131,21 +127,14 @@ def corpus(honestone: str, work: Path, count: int, rounds: int) -> None:
         shutil.rmtree(work / ".honestone", ignore_errors=True)
         command = [honestone, "eval", "--rubric", "rubric.yaml", "-q"]
         # What both cost on a twentieth is taken off, so that start-up does not count as work on files.
-        loop = (
-            cpu([sys.executable, "-c", bare_code], work)[0] - cpu([sys.executable, "-c", few_code], work)[0]
-        )
+        loop = cpu([sys.executable, "-c", bare_code], work)[0] - cpu([sys.executable, "-c", few_code], work)[0]
         small, small_mb = cpu([*command, *few], work)
         first, first_mb = cpu([*command, *names], work)
         again_small, _ = cpu([*command, *few], work)
         again, _ = cpu([*command, *names], work)
         files = len(names) - len(few)
         rows.append(
-            (
-                (first - small) / loop,
-                (first - small) / files,
-                (again - again_small) / files,
-                first_mb - small_mb,
-            )
+            ((first - small) / loop, (first - small) / files, (again - again_small) / files, first_mb - small_mb)
         )
     ratio, per_file, again_ms, grown = (statistics.median(column) for column in zip(*rows, strict=True))
     print(
@@ -168,29 +157,20 @@ def install(root: Path, work: Path) -> None:
     ours = [
         p
         for p in ours
-        if not p.relative_to(site)
-        .parts[0]
-        .lower()
-        .startswith(("pip", "setuptools", "pkg_resources", "_distutils"))
+        if not p.relative_to(site).parts[0].lower().startswith(("pip", "setuptools", "pkg_resources", "_distutils"))
     ]
     size = sum(path.stat().st_size for path in ours) / 1e6
     print(f"install                              {len(packages)} packages, {size:.1f} MB (goals 15 and 35)")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument(
-        "--install", action="store_true", help="also install into a fresh environment and count"
-    )
+    parser.add_argument("--install", action="store_true", help="also install into a fresh environment and count")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    honestone = shutil.which(
-        "honestone", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    )
+    honestone = shutil.which("honestone", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if honestone is None:
         raise SystemExit("honestone is not installed beside this Python")
     with tempfile.TemporaryDirectory() as folder:

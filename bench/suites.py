@@ -37,9 +37,7 @@ ITEMS = [f"It says word {number}" for number in range(5)]
 RUBRIC = Rubric(
     criteria=(
         Criterion(
-            id="words",
-            requirement="Words",
-            items=tuple(Item(id=f"w{n}", requirement=t) for n, t in enumerate(ITEMS)),
+            id="words", requirement="Words", items=tuple(Item(id=f"w{n}", requirement=t) for n, t in enumerate(ITEMS))
         ),
     )
 )
@@ -104,18 +102,35 @@ async def bare(count: int) -> None:
 async def ours(cases: Sequence[Case], folder: Path) -> tuple[SqliteStore, str]:
     store = SqliteStore(folder)
     first = {
-        "type": events.STARTED, "kind": "suite", "suite": {"path": "s", "title": "", "dialect": "honestone"}, "target": "slow",
-        "artifact": None, "contract": {}, "contract_id": "c", "rule": "mean", "panel": ["slow"], "rubrics": {"r": to_plain(RUBRIC)},
-        "cases": [{**case_to_plain(case), "rubric": "r", "contract": "c"} for case in cases], "min_pass_rate": "1",
-    }  # fmt: skip
+        "type": events.STARTED,
+        "kind": "suite",
+        "suite": {"path": "s", "title": "", "dialect": "honestone"},
+        "target": "slow",
+        "artifact": None,
+        "contract": {},
+        "contract_id": "c",
+        "rule": "mean",
+        "panel": ["slow"],
+        "rubrics": {"r": to_plain(RUBRIC)},
+        "cases": [{**case_to_plain(case), "rubric": "r", "contract": "c"} for case in cases],
+        "min_pass_rate": "1",
+    }
     run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=first)
     meter = Meter(calls=10 * len(cases), minutes=60, usd=None, clock=time.monotonic)
     panel = Panel(seats=(Seat(id="slow", judge=SlowJudge(), draw=0),), store=store, meter=meter)
     judging = Judging(bench=Bench(RUBRIC, CheckRunner(folder), panel), scorer=Scorer(RUBRIC))
     await SuiteRun(
-        run=run, cases=cases, judging=lambda case: judging, target=SlowTarget(), store=store, meter=meter, observer=Silent(),
-        base=folder, cwd=folder, concurrency=AT_ONCE,
-    ).all()  # fmt: skip
+        run=run,
+        cases=cases,
+        judging=lambda case: judging,
+        target=SlowTarget(),
+        store=store,
+        meter=meter,
+        observer=Silent(),
+        base=folder,
+        cwd=folder,
+        concurrency=AT_ONCE,
+    ).all()
     return store, run
 
 
@@ -125,10 +140,7 @@ def peak() -> float:
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 5_000
-    cases = [
-        Case(id=f"case-{n}", rubric=RUBRIC, messages=(Message("user", f"question {n}"),))
-        for n in range(count)
-    ]
+    cases = [Case(id=f"case-{n}", rubric=RUBRIC, messages=(Message("user", f"question {n}"),)) for n in range(count)]
     began = time.perf_counter()
     asyncio.run(bare(count))
     floor = time.perf_counter() - began

@@ -36,9 +36,7 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-TREES = {
-    module_name(path): ast.parse(path.read_text("utf-8"), str(path)) for path in sorted(ROOT.rglob("*.py"))
-}
+TREES = {module_name(path): ast.parse(path.read_text("utf-8"), str(path)) for path in sorted(ROOT.rglob("*.py"))}
 
 
 def imports_of(module: str) -> Iterator[Import]:
@@ -51,14 +49,10 @@ def _walk(module: str, node: ast.AST, *, late: bool, for_types: bool) -> Iterato
             for alias in child.names:
                 yield Import(module, alias.name, child.lineno, late, for_types)
         elif isinstance(child, ast.ImportFrom):
-            assert child.level == 0, (
-                f"{module}:{child.lineno} is a relative import; this package writes them out"
-            )
+            assert child.level == 0, f"{module}:{child.lineno} is a relative import; this package writes them out"
             for alias in child.names:
                 inner = f"{child.module}.{alias.name}"
-                yield Import(
-                    module, inner if inner in TREES else str(child.module), child.lineno, late, for_types
-                )
+                yield Import(module, inner if inner in TREES else str(child.module), child.lineno, late, for_types)
         else:
             types = isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING")
             function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
@@ -99,12 +93,54 @@ TOP = ("cli", "api", "pytest_plugin", "evaluate", "__main__")
 """The faces of the package: each may import everything below."""
 
 NO_CLOCK_FILE_NETWORK_OR_CHANCE = {
-    "asyncio", "builtins", "concurrent", "ctypes", "datetime", "fcntl", "fileinput", "ftplib", "getpass", "glob", "http",
-    "imaplib", "importlib", "io", "linecache", "locale", "logging", "mmap", "multiprocessing", "os", "pathlib", "pickle",
-    "platform", "poplib", "pty", "random", "sched", "secrets", "select", "selectors", "shelve", "shutil", "signal",
-    "smtplib", "socket", "socketserver", "sqlite3", "ssl", "subprocess", "sys", "tempfile", "threading", "time",
-    "urllib.request", "uuid", "webbrowser", "zoneinfo",
-}  # fmt: skip
+    "asyncio",
+    "builtins",
+    "concurrent",
+    "ctypes",
+    "datetime",
+    "fcntl",
+    "fileinput",
+    "ftplib",
+    "getpass",
+    "glob",
+    "http",
+    "imaplib",
+    "importlib",
+    "io",
+    "linecache",
+    "locale",
+    "logging",
+    "mmap",
+    "multiprocessing",
+    "os",
+    "pathlib",
+    "pickle",
+    "platform",
+    "poplib",
+    "pty",
+    "random",
+    "sched",
+    "secrets",
+    "select",
+    "selectors",
+    "shelve",
+    "shutil",
+    "signal",
+    "smtplib",
+    "socket",
+    "socketserver",
+    "sqlite3",
+    "ssl",
+    "subprocess",
+    "sys",
+    "tempfile",
+    "threading",
+    "time",
+    "urllib.request",
+    "uuid",
+    "webbrowser",
+    "zoneinfo",
+}
 
 
 def test_no_arrow_points_upwards() -> None:
@@ -135,17 +171,16 @@ def test_adapters_do_not_know_each_other() -> None:
     crossing = [
         str(one)
         for one in OURS
-        if area(one.source) and area(one.target) and area(one.source) != area(one.target)
+        if area(one.source)
+        and area(one.target)
+        and area(one.source) != area(one.target)
         and (area(one.source), area(one.target)) not in allowed
-    ]  # fmt: skip
+    ]
     upward = [str(one) for one in OURS if area(one.source) and one.target == "honestone.adapters.registry"]
     eager = [
         str(one)
         for one in OURS
-        if one.source == "honestone.adapters.registry"
-        and area(one.target)
-        and not one.late
-        and not one.for_types
+        if one.source == "honestone.adapters.registry" and area(one.target) and not one.late and not one.for_types
     ]
     assert (crossing, upward, eager) == ([], [], [])
 
@@ -154,12 +189,7 @@ def test_nothing_imports_in_a_circle() -> None:
     """Among what is imported when a module is; parents of a package are not counted."""
     graph: dict[str, set[str]] = {module: set() for module in TREES}
     for one in OURS:
-        if (
-            not one.late
-            and not one.for_types
-            and one.target in graph
-            and not one.source.startswith(one.target + ".")
-        ):
+        if not one.late and not one.for_types and one.target in graph and not one.source.startswith(one.target + "."):
             graph[one.source].add(one.target)
     assert _a_circle(graph) is None
 
@@ -230,9 +260,7 @@ def loaded_by(*words: str) -> list[str]:
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         "print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     loaded: list[str] = json.loads(done.stderr.splitlines()[-1])
     return loaded
 
@@ -250,7 +278,5 @@ def test_the_core_loads_none_of_it() -> None:
     """Importing every noun costs no heavy library, so any command may."""
     names = "\n".join(f"import {module}" for module in CORE)
     code = f"import sys, json\n{names}\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert [name for name in json.loads(done.stdout) if name.split(".")[0] in HEAVY] == []

@@ -45,9 +45,15 @@ class Copy:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
         env = {"HOME": str(self._home), "PATH": path, "LANG": "C.UTF-8", "NO_COLOR": "1"}
         return subprocess.run(
-            [str(HONESTONE), *args], cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=120, check=False,
-        )  # fmt: skip
+            [str(HONESTONE), *args],
+            cwd=self.folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
 
     def improve(self) -> dict[str, Any]:
         words = [EXAMPLES[self.name].artifact, "--rubric", "rubric.yaml", "--worker", "fix", "--json"]
@@ -146,9 +152,7 @@ def test_what_its_page_counts_is_so(name: str) -> None:
 def test_the_readme_is_made_true_to_another_program(tmp_path: Path) -> None:
     """With another text to count and another name for the option, the loop writes other numbers and the other name."""
     copy = Copy("readme", tmp_path)
-    (copy.folder / "project/letter.txt").write_text(
-        "one two three four five six seven\n" * 20, encoding="utf-8"
-    )
+    (copy.folder / "project/letter.txt").write_text("one two three four five six seven\n" * 20, encoding="utf-8")
     copy.replace("project/readtime.py", "--speed", "--pace-of-reading")
     copy.replace("project/readtime.py", "args.speed", "args.pace_of_reading")
     document = copy.improve()
@@ -162,9 +166,7 @@ def test_the_readme_is_made_true_to_another_program(tmp_path: Path) -> None:
 def test_another_longest_section_makes_another_loop(tmp_path: Path) -> None:
     """Where the longest section is one that nobody needs, the same fix is accepted and nothing is rolled back."""
     copy = Copy("readme", tmp_path)
-    filler = "\n\n".join(
-        f"On day {day} the weather was fine and somebody counted words." for day in range(30)
-    )
+    filler = "\n\n".join(f"On day {day} the weather was fine and somebody counted words." for day in range(30))
     copy.replace(
         "project/README.md",
         "- Reading PDF files is coming soon, as soon as somebody finds a small library for it\n",
@@ -271,21 +273,13 @@ def test_commands_are_read_with_their_output(tools: dict[str, ModuleType]) -> No
     """Several commands of one block each have the lines up to the next as theirs."""
     page = "text\n\n```sh\n$ python3 a.py\none\ntwo\n$ python3 b.py\n```\n\n$ python3 not-in-a-block.py\n"
     shown = tools["commands"].shown_commands(page)
-    assert [(one.command, one.output) for one in shown] == [
-        ("python3 a.py", "one\ntwo\n"),
-        ("python3 b.py", ""),
-    ]
+    assert [(one.command, one.output) for one in shown] == [("python3 a.py", "one\ntwo\n"), ("python3 b.py", "")]
     assert [page[one.start : one.end] for one in shown] == [one.output for one in shown]
 
 
 def test_only_python_is_run(tools: dict[str, ModuleType], tmp_path: Path) -> None:
     """A page cannot make a fix run another program, or a shell."""
-    for command in (
-        "touch made",
-        "sh -c 'touch made'",
-        "python3 -c 'exit(1)'; touch made",
-        "python3 'unclosed",
-    ):
+    for command in ("touch made", "sh -c 'touch made'", "python3 -c 'exit(1)'; touch made", "python3 'unclosed"):
         worked, _ = tools["commands"].run(command, tmp_path)
         assert not worked, command
     assert list(tmp_path.iterdir()) == []
@@ -309,9 +303,15 @@ class Desk:
 
     def type(self, command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            ["bash", "-c", command], cwd=self.folder, env=self._env, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=120, check=False,
-        )  # fmt: skip
+            ["bash", "-c", command],
+            cwd=self.folder,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
 
 
 def typed_commands(name: str) -> list[tuple[str, int]]:
@@ -324,11 +324,17 @@ def typed_commands(name: str) -> list[tuple[str, int]]:
 
 INTEROP = [(line, code) for line, code in typed_commands("interop") if "--target" in line]
 DIALECTS = {
-    "agentv-rubric-page.yaml": "agentv-seed", "agentv-4.yaml": "agentv-4", "agentv-5.yaml": "agentv-5",
-    "rows.jsonl": "agentv-2", "task_suite.yaml": "task-suite-1.0", "evals.json": "agent-skills",
-    "promptfooconfig.yaml": "promptfoo", "healthbench.jsonl": "healthbench", "pydantic-evals.yaml": "pydantic-evals",
+    "agentv-rubric-page.yaml": "agentv-seed",
+    "agentv-4.yaml": "agentv-4",
+    "agentv-5.yaml": "agentv-5",
+    "rows.jsonl": "agentv-2",
+    "task_suite.yaml": "task-suite-1.0",
+    "evals.json": "agent-skills",
+    "promptfooconfig.yaml": "promptfoo",
+    "healthbench.jsonl": "healthbench",
+    "pydantic-evals.yaml": "pydantic-evals",
     "inspect.jsonl": "inspect",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SUITE_EXAMPLES)
@@ -368,9 +374,7 @@ def test_a_file_of_another_tool_is_reported_in_every_form(line: str, code: int, 
 def test_the_suite_prints_its_report_in_every_form(form: str, tmp_path: Path) -> None:
     """`eval` prints the form itself, with the verdict as exit code, and `show` prints the same again."""
     desk = Desk("suite", tmp_path)
-    words = (
-        "honestone eval suite.yaml -q --judge 'script:python3 tools/judge.py' --baseline prompts/before.md"
-    )
+    words = "honestone eval suite.yaml -q --judge 'script:python3 tools/judge.py' --baseline prompts/before.md"
     done = desk.type(f"{words} --format {form}")
     assert done.returncode == 1, done.stderr
     report = json.loads(desk.type("honestone show last --json").stdout)
@@ -415,23 +419,23 @@ def test_a_judge_that_always_agrees_is_found_out(tmp_path: Path) -> None:
 def test_suites_of_the_examples_are_small(name: str) -> None:
     """They are shipped with the package: no file over 8 kB."""
     files = [
-        path
-        for path in (examples_folder() / name).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        path for path in (examples_folder() / name).rglob("*") if path.is_file() and "__pycache__" not in path.parts
     ]
     assert files
-    assert [
-        path.name for path in files if path.stat().st_size > 8000 and ".honestone" not in path.parts
-    ] == []
+    assert [path.name for path in files if path.stat().st_size > 8000 and ".honestone" not in path.parts] == []
 
 
 # ---------------------------------------------------------------------------------------------------- the skill pipeline
 
 AGENT = "--target 'cmd:python3 tools/agent.py'"
 WRITTEN = {
-    "candidate_versions": "candidates", "rankings": "ranking", "evaluations": "evaluation", "executions": "execution",
-    "receipts": "receipt", "traces": "traces",
-}  # fmt: skip
+    "candidate_versions": "candidates",
+    "rankings": "ranking",
+    "evaluations": "evaluation",
+    "executions": "execution",
+    "receipts": "receipt",
+    "traces": "traces",
+}
 
 
 @pytest.fixture(scope="module")
@@ -464,9 +468,7 @@ def test_what_the_stages_wrote_fits_the_schema_that_is_published(kind: str, type
 def test_the_list_of_what_waits_fits_its_schema(typed: Desk) -> None:
     """After the promotion nothing waits, and the file is still one."""
     document = plain(typed.folder / ".honestone" / "stage" / "pending_promote.json")
-    Draft202012Validator(json.loads(typed.type("honestone stage schema pending_promote").stdout)).validate(
-        document
-    )
+    Draft202012Validator(json.loads(typed.type("honestone stage schema pending_promote").stdout)).validate(document)
     assert document["pending"] == []
 
 
@@ -483,9 +485,7 @@ def test_its_runs_end_as_its_page_says(typed: Desk) -> None:
 
 def test_what_was_kept_stands_in_the_skill_and_nothing_else(typed: Desk) -> None:
     """The rule and the wider description are there; the edit that did harm was applied by hand and taken back."""
-    before = (examples_folder() / "skill-pipeline" / "changelog-line" / "SKILL.md").read_text(
-        encoding="utf-8"
-    )
+    before = (examples_folder() / "skill-pipeline" / "changelog-line" / "SKILL.md").read_text(encoding="utf-8")
     after = (typed.folder / "changelog-line" / "SKILL.md").read_text(encoding="utf-8")
     added = [line for line in after.splitlines() if line not in before.splitlines()]
     assert len(added) == 2
@@ -505,21 +505,23 @@ def test_the_agent_does_what_the_skill_says(tmp_path: Path) -> None:
     assert "passes one task of six, with the older version three, with this one four" in page
     eval_it = f"honestone eval task_suite.yaml --artifact changelog-line {AGENT} --json -q --baseline"
     passed = {
-        side: [sum(one["passed"] for one in json.loads(desk.type(f"{eval_it} {side}").stdout)[f"{which}_results"])
-               for which in ("baseline", "candidate")]
+        side: [
+            sum(one["passed"] for one in json.loads(desk.type(f"{eval_it} {side}").stdout)[f"{which}_results"])
+            for which in ("baseline", "candidate")
+        ]
         for side in ("without", "older")
-    }  # fmt: skip
+    }
     assert passed == {"without": [1, 4], "older": [3, 4]}
 
 
 def test_the_worker_reads_what_failed(tmp_path: Path) -> None:
     """With the last evaluation on record the first proposal is the right one: the skill's own failures are shown."""
     desk = Desk("skill-pipeline", tmp_path)
-    propose = "honestone stage propose changelog-line --task-suite task_suite.yaml --worker 'cmd:python3 tools/worker.py'"
-    blind = json.loads(desk.type(f"{propose} --json").stdout)["candidates"][0]
-    desk.type(
-        f"honestone stage evaluate --standalone --skill-path changelog-line --task-suite task_suite.yaml {AGENT}"
+    propose = (
+        "honestone stage propose changelog-line --task-suite task_suite.yaml --worker 'cmd:python3 tools/worker.py'"
     )
+    blind = json.loads(desk.type(f"{propose} --json").stdout)["candidates"][0]
+    desk.type(f"honestone stage evaluate --standalone --skill-path changelog-line --task-suite task_suite.yaml {AGENT}")
     told = json.loads(desk.type(f"{propose} --json").stdout)["candidates"][0]
     assert blind["diff_summary"]["added_lines"] == 0
     assert told["proposed_change_summary"].startswith("+- End with the number of its issue")

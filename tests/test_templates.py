@@ -21,8 +21,17 @@ from honestone.templates import template_names, template_text
 
 GOOD = Path(__file__).parent / "good_examples"
 WANTED = {
-    "readme", "code-review", "bug-report", "design-doc", "skill", "prompt", "essay", "api-docs", "release-notes", "pull-request",
-}  # fmt: skip
+    "readme",
+    "code-review",
+    "bug-report",
+    "design-doc",
+    "skill",
+    "prompt",
+    "essay",
+    "api-docs",
+    "release-notes",
+    "pull-request",
+}
 FILE_NAMES = {"skill": "SKILL.md", "readme": "README.md"}
 
 
@@ -78,9 +87,7 @@ def test_an_empty_text_fails_whatever_judges_say(name: str, text: str) -> None:
     rubric = rubric_of(name)
     found = answers_of_code(rubric, text, FILE_NAMES.get(name, "text.md"))
     checked = Ballot(
-        judge=CHECK,
-        state=State.AVAILABLE,
-        marks={key: Mark(met) for key, (met, _) in found.items() if met is not None},
+        judge=CHECK, state=State.AVAILABLE, marks={key: Mark(met) for key, (met, _) in found.items() if met is not None}
     )
     best = {
         key: Mark(True if item.anchors is None else int(item.anchors.highest))

@@ -170,15 +170,19 @@ def _run_block(
     for command in commands_of(block):
         script = "honestone demo 2> notes.txt" if is_demo else command.script
         ended = subprocess.run(
-            ["bash", "-c", script], cwd=folder, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, timeout=PATIENCE, check=False,
-        )  # fmt: skip
+            ["bash", "-c", script],
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
+            check=False,
+        )
         code = ended.returncode if ended.returncode >= 0 else 128 - ended.returncode
         output = ended.stdout.decode("utf-8", "replace")
         if code != command.exit:
-            problems.append(
-                f"{name}: `{command.script}` ended with {code}, not {command.exit}:\n{output[-2000:]}"
-            )
+            problems.append(f"{name}: `{command.script}` ended with {code}, not {command.exit}:\n{output[-2000:]}")
         if "Traceback (most recent call last)" in output:
             problems.append(f"{name}: `{command.script}` shows a traceback:\n{output[-2000:]}")
         yield from command.shown
@@ -256,11 +260,7 @@ def model_server() -> Iterator[str]:
                     "object": "chat.completion",
                     "model": request["model"],
                     "choices": [
-                        {
-                            "index": 0,
-                            "finish_reason": "stop",
-                            "message": {"role": "assistant", "content": reply},
-                        }
+                        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": reply}}
                     ],
                     "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
                 }
@@ -358,10 +358,12 @@ def checks_page() -> str:
 def cli_page() -> str:
     """Every command's own help."""
     parts = [
-        GENERATED_NOTE, "# The command", "",
+        GENERATED_NOTE,
+        "# The command",
+        "",
         "Results go to stdout; progress, notes and errors to stderr. Every command has `--help`. `NO_COLOR` is respected.",
         "",
-    ]  # fmt: skip
+    ]
     for words, text in _helps():
         parts += [f"{'#' * (2 if len(words) < 2 else 3)} {' '.join(['honestone', *words])}", ""]
         parts += ["```text", text, "```", ""]
@@ -373,9 +375,7 @@ def _helps() -> Iterator[tuple[list[str], str]]:
 
     from honestone.cli.main import cli
 
-    def walk(
-        command: click.Command, words: list[str], parent: click.Context | None
-    ) -> Iterator[tuple[list[str], str]]:
+    def walk(command: click.Command, words: list[str], parent: click.Context | None) -> Iterator[tuple[list[str], str]]:
         name = words[-1] if words else "honestone"
         settings = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
         # A command keeps the help option of whoever asked it first; a test may have asked it on its own.

@@ -69,9 +69,7 @@ def evaluate(
     found = honestone.read_rubric(base) if base is not None else rubric
     assert isinstance(found, Rubric)
     if found.asks_judges and not judges:
-        raise CouldNotJudge(
-            "this rubric asks judges, but none was named", hint='judges=["cmd:COMMAND"], for example'
-        )
+        raise CouldNotJudge("this rubric asks judges, but none was named", hint='judges=["cmd:COMMAND"], for example')
     return _in_a_loop(
         _evaluate(
             artifact,
@@ -109,10 +107,13 @@ def run_suite(
     from honestone.cli.wiring import judging_defaults
 
     options = SuiteOptions(
-        choice=Choice(ids=tuple(cases)), target=target, baseline=baseline, attempts=attempts,
+        choice=Choice(ids=tuple(cases)),
+        target=target,
+        baseline=baseline,
+        attempts=attempts,
         artifact=None if artifact is None else Path(artifact),
         min_pass_rate=None if min_pass_rate is None else exact(min_pass_rate),
-    )  # fmt: skip
+    )
     judging = judging_defaults(judges=tuple(judges))
 
     def work() -> dict[str, Any]:
@@ -171,27 +172,30 @@ async def _evaluate(
     seats = _seats(judges)
     calls = max_calls if max_calls is not None else 4 * len(seats) + 10
     kept: Store = SqliteStore(store) if store is not None else MemoryStore()
-    panel = Panel(
-        seats=seats, store=kept, meter=Meter(calls=calls, minutes=24 * 60, usd=None, clock=time.monotonic)
-    )
+    panel = Panel(seats=seats, store=kept, meter=Meter(calls=calls, minutes=24 * 60, usd=None, clock=time.monotonic))
     try:
         judged = await Bench(rubric, checker, panel).judge(subject, input=input, reference=reference)
     finally:
         await panel.close()
         kept.close()
     contract = make_contract(
-        rubric, judges=[seat.identity for seat in seats], checks=[dict(checker.identity(check)) for check in checks],
-        rule=str(rule), options={},
-    )  # fmt: skip
+        rubric,
+        judges=[seat.identity for seat in seats],
+        checks=[dict(checker.identity(check)) for check in checks],
+        rule=str(rule),
+        options={},
+    )
     facts = Facts(
-        path=subject.path, digest=subject.version.digest, contract=contract.id, run=None,
-        usage=usage_document(judged.spend.to_plain()), text=subject.version.text,
-    )  # fmt: skip
+        path=subject.path,
+        digest=subject.version.digest,
+        contract=contract.id,
+        run=None,
+        usage=usage_document(judged.spend.to_plain()),
+        text=subject.version.text,
+    )
     card = scorer.card(judged.ballots)
     document = add_notes(scorecard_document(scorer, judged.ballots, facts), judged.ballots)
-    return Evaluated(
-        verdict=judge_gate(card, rubric), scorecard=card, ballots=judged.ballots, document=document
-    )
+    return Evaluated(verdict=judge_gate(card, rubric), scorecard=card, ballots=judged.ballots, document=document)
 
 
 def _subject(artifact: str | Path, rubric: Path | None) -> Artifact:

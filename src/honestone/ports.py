@@ -326,9 +326,7 @@ class Store(Protocol):
     Raises StoreError when it cannot read or write.
     """
 
-    def start_run(
-        self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]
-    ) -> str:
+    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
         """A new run with its first event; returns its id (sortable by time)."""
         ...
 
@@ -391,6 +389,27 @@ class Observer(Protocol):
 
 
 __all__ = [
-    "Answer", "Brief", "CallFailed", "Checker", "Completion", "Finding", "Image", "Judge", "Mark", "Model", "Observer", "Output",
-    "Prompt", "Reading", "Reply", "Request", "RunInfo", "Store", "Target", "Task", "Usage", "WorkDone", "Worker",
-]  # fmt: skip
+    "Answer",
+    "Brief",
+    "CallFailed",
+    "Checker",
+    "Completion",
+    "Finding",
+    "Image",
+    "Judge",
+    "Mark",
+    "Model",
+    "Observer",
+    "Output",
+    "Prompt",
+    "Reading",
+    "Reply",
+    "Request",
+    "RunInfo",
+    "Store",
+    "Target",
+    "Task",
+    "Usage",
+    "WorkDone",
+    "Worker",
+]

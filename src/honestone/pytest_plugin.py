@@ -28,19 +28,12 @@ class CouldNotBeJudged(Exception):
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("honestone")
     group.addoption(
-        "--honestone-target",
-        default=None,
-        help="what answers the cases of suites, instead of their own target",
+        "--honestone-target", default=None, help="what answers the cases of suites, instead of their own target"
     )
-    group.addoption(
-        "--honestone-judge", action="append", default=[], help="who judges suites; repeat for a panel"
-    )
+    group.addoption("--honestone-judge", action="append", default=[], help="who judges suites; repeat for a panel")
     parser.addini("honestone_suites", "suite files to collect as tests (globs)", type="linelist", default=[])
     parser.addini(
-        "honestone_judges",
-        "who judges: suites, and assert_passes without a judge",
-        type="linelist",
-        default=[],
+        "honestone_judges", "who judges: suites, and assert_passes without a judge", type="linelist", default=[]
     )
 
 
@@ -85,9 +78,7 @@ class Honestone:
         from honestone.core.errors import CouldNotJudge
 
         try:
-            return assert_passes(
-                output, self._find(rubric), judge=self._panel(judge), input=input, reference=reference
-            )
+            return assert_passes(output, self._find(rubric), judge=self._panel(judge), input=input, reference=reference)
         except CouldNotJudge as error:
             raise CouldNotBeJudged(error.message) from None
 
@@ -142,12 +133,8 @@ class CaseItem(pytest.Item):
         from honestone.cli.wiring import judging_defaults
 
         judges = self.config.getoption("--honestone-judge") or self.config.getini("honestone_judges")
-        options = SuiteOptions(
-            choice=Choice(ids=(self.name,)), target=self.config.getoption("--honestone-target")
-        )
-        session = SuiteSession(
-            self.path, judging_defaults(judges=tuple(judges)), options, Progress(quiet=True)
-        )
+        options = SuiteOptions(choice=Choice(ids=(self.name,)), target=self.config.getoption("--honestone-target"))
+        session = SuiteSession(self.path, judging_defaults(judges=tuple(judges)), options, Progress(quiet=True))
         document: dict[str, Any] = session.report()["cases"][0]
         return document
 

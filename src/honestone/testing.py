@@ -221,11 +221,7 @@ class ScriptedModel:
 
 
 def fill_in(
-    answer: Answer | Callable[[str], Any] = True,
-    *,
-    evidence: str = "",
-    suggestion: str = "",
-    control: Any = False,
+    answer: Answer | Callable[[str], Any] = True, *, evidence: str = "", suggestion: str = "", control: Any = False
 ) -> Callable[[Prompt], str]:
     """A step for `ScriptedModel`: the reply's skeleton at the end of a judge's prompt, filled in.
 
@@ -238,9 +234,7 @@ def fill_in(
         requirements = _numbered(prompt.text)
         for number, entry in skeleton["answers"].items():
             requirement = requirements[number]
-            is_control = prompt.text.count(requirement.split()[-1]) == 1 and requirement.startswith(
-                "The text contains"
-            )
+            is_control = prompt.text.count(requirement.split()[-1]) == 1 and requirement.startswith("The text contains")
             given = control if is_control else answer(requirement) if callable(answer) else answer
             entry.update(evidence=evidence, answer=given, suggestion=suggestion)
         return json.dumps(skeleton, ensure_ascii=False)
@@ -349,9 +343,7 @@ class MemoryStore:
         self._kept_at: dict[str, str] = {}
         self._blobs: dict[str, bytes] = {}
 
-    def start_run(
-        self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]
-    ) -> str:
+    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
         run = f"{len(self._runs) + 1:026d}"
         info = {"id": run, "kind": kind, "subject": subject, "identity": identity, "contract": contract}
         started = f"run {len(self._runs) + 1}"
@@ -377,11 +369,7 @@ class MemoryStore:
         return [RunInfo(**run.info) for run in reversed(self._runs.values())][:limit]
 
     def find_run(self, name: str) -> RunInfo:
-        found = (
-            self.runs(limit=1)
-            if name == "last"
-            else [r for r in self.runs() if r.id.startswith(name.upper())]
-        )
+        found = self.runs(limit=1) if name == "last" else [r for r in self.runs() if r.id.startswith(name.upper())]
         if len(found) != 1:
             raise StoreError(f"there {'are several runs' if found else 'is no run'} {name!r}")
         return found[0]
@@ -418,9 +406,7 @@ class MemoryStore:
 # ---------------------------------------------------------------------------------------------------------- checks of the ports
 
 
-def sample_question(
-    text: str = "# Setting up\n\n1. Install it.\n2. Start it.\n", *, draw: int = 0
-) -> Question:
+def sample_question(text: str = "# Setting up\n\n1. Install it.\n2. Start it.\n", *, draw: int = 0) -> Question:
     """A question with every kind of item, for tests of judges."""
     anchors = Anchors(levels=((Fraction(0), "hostile"), (Fraction(5), "cool"), (Fraction(10), "kind")))
     rubric = Rubric(
@@ -464,10 +450,7 @@ async def _judge_checks(judge: Judge, question: Question) -> None:
     _require(isinstance(judge.is_paid, bool), "`is_paid` must be True or False")
     request = judge.render(question)
     _require(isinstance(request, Request), "`render` must return a Request")
-    _require(
-        judge.render(question) == request,
-        "`render` must be pure: the same question gave two different requests",
-    )
+    _require(judge.render(question) == request, "`render` must be pure: the same question gave two different requests")
     _check_numbers(request, question)
     if judge.is_paid:
         _check_keys(judge, question, request)
@@ -479,9 +462,7 @@ async def _judge_checks(judge: Judge, question: Question) -> None:
         garbage = Reply(text=text, exit=0 if reply is None else reply.exit)
         reading = _check_reading(judge, question, request, garbage)
         if judge.is_paid:
-            _require(
-                not reading.marks, f"`read` made marks of the reply {text[:40]!r}, which answers nothing"
-            )
+            _require(not reading.marks, f"`read` made marks of the reply {text[:40]!r}, which answers nothing")
     await judge.close()
     await judge.close()
 
@@ -508,10 +489,7 @@ def _check_keys(judge: Judge, question: Question, request: Request) -> None:
     same_items = Question(artifact=other.artifact, criteria=question.criteria)
     _require(judge.render(same_items).body != request.body, "two artifacts must not give the same request")
     again = judge.render(question, ("no answer to the first item",))
-    _require(
-        again.body != request.body,
-        "a request with `problems` must say so, or its reply is taken from the record",
-    )
+    _require(again.body != request.body, "a request with `problems` must say so, or its reply is taken from the record")
 
 
 def _check_numbers(request: Request, question: Question) -> None:
@@ -529,8 +507,7 @@ async def _ask(judge: Judge, request: Request, question: Question) -> Reply | No
         _check_failure(failed)
         return None
     _require(
-        isinstance(reply, Reply),
-        f"`ask` must return a Reply or raise CallFailed, not return {type(reply).__name__}",
+        isinstance(reply, Reply), f"`ask` must return a Reply or raise CallFailed, not return {type(reply).__name__}"
     )
     return reply
 
@@ -560,10 +537,7 @@ def _check_reading(judge: Judge, question: Question, request: Request, reply: Re
     _require(not reading.tampered or not reading.marks, "a tampered reading must hold no marks")
     for key in items:
         told = (key in reading.marks) + (key in reading.errors)
-        _require(
-            told == 1,
-            f"`read` must give {key} either a mark or an error, not {'both' if told else 'neither'}",
-        )
+        _require(told == 1, f"`read` must give {key} either a mark or an error, not {'both' if told else 'neither'}")
     return reading
 
 
@@ -628,15 +602,12 @@ async def _worker_checks(worker: Worker) -> None:
         brief_file.write_text(brief.text)
         done = await _within(worker.propose(brief, place, brief_file))
         _require(
-            isinstance(done, WorkDone),
-            "`propose` must return a WorkDone; it reports failures, it does not raise them",
+            isinstance(done, WorkDone), "`propose` must return a WorkDone; it reports failures, it does not raise them"
         )
         _require(done.ended in ("exited", "timeout", "denied", "crashed"), f"`ended` is {done.ended!r}")
         _check_usage(done.usage)
         strays = [
-            str(path.relative_to(root))
-            for path in root.rglob("*")
-            if path not in (place, place.parent, brief_file)
+            str(path.relative_to(root)) for path in root.rglob("*") if path not in (place, place.parent, brief_file)
         ]
         _require(not strays, f"it left {strays} beside the artifact: every proposal would be out of scope")
         _require(brief_file.read_text() == brief.text, "it changed the brief")
@@ -676,21 +647,12 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
     if survives:
         store.close()
         store = make_store()
+        _require(store.events(run)[: len(log)] == log, "the events must still be there when the store is opened again")
         _require(
-            store.events(run)[: len(log)] == log,
-            "the events must still be there when the store is opened again",
+            store.blob("blob-2") == bytes(range(200)), "content must still be there when the store is opened again"
         )
-        _require(
-            store.blob("blob-2") == bytes(range(200)),
-            "content must still be there when the store is opened again",
-        )
-        _require(
-            store.reply("key") == {"text": "second"},
-            "replies must still be there when the store is opened again",
-        )
-        third = store.start_run(
-            kind="eval", subject="c.md", identity="three", contract="c", first={"type": "started"}
-        )
+        _require(store.reply("key") == {"text": "second"}, "replies must still be there when the store is opened again")
+        third = store.start_run(kind="eval", subject="c.md", identity="three", contract="c", first={"type": "started"})
         _require(third > other > run, "ids must sort by time, also after the store was opened again")
     store.close()
 
@@ -715,8 +677,7 @@ def _check_replies(store: Store) -> None:
     _require(kept is not None and kept["text"].startswith("lone "), "a reply in any text must be kept")
     found = store.replies(["key", "unknown"])
     _require(
-        {k: json.loads(v) for k, v in found.items()} == {"key": {"text": "second"}},
-        "`replies` must find what is there",
+        {k: json.loads(v) for k, v in found.items()} == {"key": {"text": "second"}}, "`replies` must find what is there"
     )
     store.keep_replies({"many-1": {"n": 1}, "many-2": {"n": 2}}, "check")
     _require(store.reply("many-2") == {"n": 2}, "what `keep_replies` kept must be found by `reply`")
@@ -726,9 +687,7 @@ def _check_runs(store: Store, run: str, log: list[Mapping[str, Any]]) -> str:
     newest = store.unfinished("one")
     _require(newest is not None and newest.id == run, "`unfinished` must find the run by its identity")
     _require(store.unfinished("two") is None, "`unfinished` must not find another identity's run")
-    other = store.start_run(
-        kind="improve", subject="b.md", identity="one", contract="c2", first={"type": "started"}
-    )
+    other = store.start_run(kind="improve", subject="b.md", identity="one", contract="c2", first={"type": "started"})
     _require(other > run, "a later run's id must sort after an earlier one's")
     newest = store.unfinished("one")
     _require(newest is not None and newest.id == other, "`unfinished` must find the newest")
@@ -742,10 +701,7 @@ def _check_runs(store: Store, run: str, log: list[Mapping[str, Any]]) -> str:
         (info.id, info.result, info.kind, info.contract) == (other, "PASSED", "improve", "c2"),
         f"`find_run('last')` found {info}",
     )
-    _require(
-        info.finished is not None and store.find_run(run).finished is None,
-        "`finished` must say whether a run is",
-    )
+    _require(info.finished is not None and store.find_run(run).finished is None, "`finished` must say whether a run is")
     _require(store.find_run(run).id == run, "`find_run` must find a run by its id")
     _require(store.find_run(run.lower()).id == run, "`find_run` must not mind how letters are written")
     for name in ("no-such-run", run[:1]):
@@ -770,9 +726,7 @@ async def _within(work: Awaitable[T]) -> T:
     try:
         return await asyncio.wait_for(work, PATIENCE)
     except TimeoutError:
-        raise AssertionError(
-            f"it did not return within {PATIENCE:g} s: an adapter owns its time limits"
-        ) from None
+        raise AssertionError(f"it did not return within {PATIENCE:g} s: an adapter owns its time limits") from None
 
 
 def _check_identity(thing: Any) -> None:
@@ -782,16 +736,12 @@ def _check_identity(thing: Any) -> None:
     except (TypeError, ValueError) as error:
         raise AssertionError(f"`identity` must be plain JSON values: {error}") from None
     _require(
-        json.dumps(dict(thing.identity), sort_keys=True) == text,
-        "`identity` must not change from one look to the next",
+        json.dumps(dict(thing.identity), sort_keys=True) == text, "`identity` must not change from one look to the next"
     )
     for name, value in os.environ.items():
-        secret = len(value) >= 8 and any(
-            word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD")
-        )
+        secret = len(value) >= 8 and any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD"))
         _require(
-            not secret or value not in text,
-            f"`identity` holds the value of ${name}: it goes into files and reports",
+            not secret or value not in text, f"`identity` holds the value of ${name}: it goes into files and reports"
         )
 
 
@@ -804,12 +754,22 @@ def _check_usage(usage: Usage) -> None:
     for name in ("input_tokens", "output_tokens", "cached_tokens", "usd"):
         value = getattr(usage, name)
         _require(
-            value is None or value >= 0,
-            f"`{name}` is {value!r}: it is a number from 0, or None when it is not known",
+            value is None or value >= 0, f"`{name}` is {value!r}: it is a number from 0, or None when it is not known"
         )
 
 
 __all__ = [
-    "MemoryStore", "ScriptedJudge", "ScriptedModel", "ScriptedWorker", "check_judge", "check_model", "check_store",
-    "check_worker", "crash", "fill_in", "reply_json", "sample_question", "unchanged",
-]  # fmt: skip
+    "MemoryStore",
+    "ScriptedJudge",
+    "ScriptedModel",
+    "ScriptedWorker",
+    "check_judge",
+    "check_model",
+    "check_store",
+    "check_worker",
+    "crash",
+    "fill_in",
+    "reply_json",
+    "sample_question",
+    "unchanged",
+]

@@ -73,25 +73,19 @@ def wants(*phrases: str) -> dict[str, Any]:
     return {"type": "contains", "expected": list(phrases)}
 
 
-def suite(
-    desk: Desk, tasks: Sequence[str] | Mapping[str, Any] = DISHES, name: str = "orders/task_suite.yaml"
-) -> Path:
+def suite(desk: Desk, tasks: Sequence[str] | Mapping[str, Any] = DISHES, name: str = "orders/task_suite.yaml") -> Path:
     """A task suite of orders. Tasks by name are judged by `hot NAME`; a mapping gives each its judge."""
     judges = tasks if isinstance(tasks, Mapping) else {dish: wants(f"hot {dish}") for dish in tasks}
     rows = [
         {"id": dish, "prompt": f"One {dish}, please.", "judge": judge, "timeout_seconds": 20}
         for dish, judge in judges.items()
     ]
-    return desk.file(
-        name, json.dumps({"skill_id": "kitchen", "version": "1.0", "tasks": rows}, ensure_ascii=False)
-    )
+    return desk.file(name, json.dumps({"skill_id": "kitchen", "version": "1.0", "tasks": rows}, ensure_ascii=False))
 
 
 def scorer(desk: Desk, score: float | None, name: str = "taster") -> str:
     """A script judge that gives every output the same score."""
-    path = desk.file(
-        f"tools/{name}.py", f"import sys\nsys.stdin.read()\nprint({json.dumps({'score': score})!r})\n"
-    )
+    path = desk.file(f"tools/{name}.py", f"import sys\nsys.stdin.read()\nprint({json.dumps({'score': score})!r})\n")
     return f"script:{PYTHON} {path}"
 
 

@@ -47,15 +47,34 @@ def stage(desk: Desk, verb: str, *args: str, out: str = "out.json") -> tuple[Res
 def ranking(desk: Desk, plan: dict[str, Any], name: str = "r.json", **candidate: Any) -> Path:
     """A ranking as another program may write it, of one candidate `c1`."""
     one = {
-        "id": "c1", "title": "t", "target_path": "./skill/SKILL.md", "category": "docs", "rationale": "", "risk_level": "low",
-        "proposed_change_summary": "", "source_refs": [], "executor_support": True, "execution_plan": plan, "score": 7.0,
-        "recommendation": "accept_for_execution", "blockers": [], **candidate,
-    }  # fmt: skip
+        "id": "c1",
+        "title": "t",
+        "target_path": "./skill/SKILL.md",
+        "category": "docs",
+        "rationale": "",
+        "risk_level": "low",
+        "proposed_change_summary": "",
+        "source_refs": [],
+        "executor_support": True,
+        "execution_plan": plan,
+        "score": 7.0,
+        "recommendation": "accept_for_execution",
+        "blockers": [],
+        **candidate,
+    }
     document = {
-        "schema_version": "1.0", "lane": "generic-skill", "run_id": "run-1", "stage": "ranked", "status": "success",
-        "created_at": "2026-01-01T00:00:00Z", "target": {"path": "./skill"}, "critic_mode": "none", "scored_candidates": [one],
-        "summary": {}, "truth_anchor": "./r.json",
-    }  # fmt: skip
+        "schema_version": "1.0",
+        "lane": "generic-skill",
+        "run_id": "run-1",
+        "stage": "ranked",
+        "status": "success",
+        "created_at": "2026-01-01T00:00:00Z",
+        "target": {"path": "./skill"},
+        "critic_mode": "none",
+        "scored_candidates": [one],
+        "summary": {},
+        "truth_anchor": "./r.json",
+    }
     return desk.file(name, json.dumps(document))
 
 
@@ -78,6 +97,4 @@ def problems(name: str, document: dict[str, Any]) -> list[str]:
 
     from honestone.formats.stage_schemas import stage_schema
 
-    return [
-        error.message for error in jsonschema.Draft202012Validator(stage_schema(name)).iter_errors(document)
-    ]
+    return [error.message for error in jsonschema.Draft202012Validator(stage_schema(name)).iter_errors(document)]

@@ -14,12 +14,29 @@ from .skill_desk import DISHES, artifact, cook, passed, python_m, skill, suite, 
 from .test_stage_evaluate import ranking
 
 FLAGS = (
-    "--input", "--candidate-id", "--standalone", "--task-suite", "--state-root", "--skill-path", "--pass-k",
-    "--baseline-cache-dir", "--eval-threshold", "--mock", "--output", "--target", "--judge",
-)  # fmt: skip
+    "--input",
+    "--candidate-id",
+    "--standalone",
+    "--task-suite",
+    "--state-root",
+    "--skill-path",
+    "--pass-k",
+    "--baseline-cache-dir",
+    "--eval-threshold",
+    "--mock",
+    "--output",
+    "--target",
+    "--judge",
+)
 TABLE = {
-    "execution_pass_rate", "baseline_pass_rate", "delta", "verdict", "candidate_results", "baseline_results", "truth_anchor",
-}  # fmt: skip
+    "execution_pass_rate",
+    "baseline_pass_rate",
+    "delta",
+    "verdict",
+    "candidate_results",
+    "baseline_results",
+    "truth_anchor",
+}
 STANDALONE = ("--standalone", "--task-suite", "orders/task_suite.yaml", "--state-root", "state")
 
 
@@ -37,11 +54,7 @@ def test_standalone_compares_with_no_skill_at_all(kitchen: Desk) -> None:
     result = python_m(kitchen, *STANDALONE, "--skill-path", "kitchen/SKILL.md", "--target", agent.spec)
     found = artifact(result)
     assert (result.code, found["verdict"], found["delta"]) == (0, "pass", 0.8)
-    assert (found["lane"], found["run_id"], found["skill_id"]) == (
-        "standalone",
-        "standalone-kitchen",
-        "kitchen",
-    )
+    assert (found["lane"], found["run_id"], found["skill_id"]) == ("standalone", "standalone-kitchen", "kitchen")
     assert set(found) >= TABLE and found["truth_anchor"].startswith(str(kitchen.folder / "state"))
     assert [one["given"] is None for one in agent.runs].count(True) == 5
     assert found["task_results"] == found["candidate_results"]
@@ -64,10 +77,25 @@ def test_the_pipeline_line_with_every_flag(kitchen: Desk) -> None:
     ranking(kitchen)
     agent = cook(kitchen)
     line = (
-        "--input", "ranking.json", "--candidate-id", "c1", "--task-suite", "orders/task_suite.yaml", "--state-root", "state",
-        "--pass-k", "1", "--baseline-cache-dir", "cache", "--eval-threshold", "6.0", "--output", "result.json",
-        "--target", agent.spec,
-    )  # fmt: skip
+        "--input",
+        "ranking.json",
+        "--candidate-id",
+        "c1",
+        "--task-suite",
+        "orders/task_suite.yaml",
+        "--state-root",
+        "state",
+        "--pass-k",
+        "1",
+        "--baseline-cache-dir",
+        "cache",
+        "--eval-threshold",
+        "6.0",
+        "--output",
+        "result.json",
+        "--target",
+        agent.spec,
+    )
     result = python_m(kitchen, *line)
     told = summary(result)
     assert (result.code, told["execution_pass_rate"], told["baseline_pass_rate"], told["delta"]) == (
@@ -88,14 +116,7 @@ WRONG = {
     "no skill": STANDALONE,
     "no such skill": (*STANDALONE, "--skill-path", "nowhere"),
     "no mode": ("--task-suite", "orders/task_suite.yaml", "--state-root", "state"),
-    "no candidate": (
-        "--input",
-        "ranking.json",
-        "--task-suite",
-        "orders/task_suite.yaml",
-        "--state-root",
-        "state",
-    ),
+    "no candidate": ("--input", "ranking.json", "--task-suite", "orders/task_suite.yaml", "--state-root", "state"),
     "unknown flag": (*STANDALONE, "--skill-path", "kitchen", "--skil"),
     "no attempts": (*STANDALONE, "--skill-path", "kitchen", "--pass-k", "0"),
     "a word for a number": (*STANDALONE, "--skill-path", "kitchen", "--pass-k", "many"),
@@ -161,9 +182,7 @@ def test_help_lists_the_flags(kitchen: Desk) -> None:
     assert "python -m honestone.evaluate" in result.out
 
 
-@pytest.mark.parametrize(
-    "first", ["pass", "import honestone.evaluate", "from honestone.evaluate import main"]
-)
+@pytest.mark.parametrize("first", ["pass", "import honestone.evaluate", "from honestone.evaluate import main"])
 def test_the_function_of_the_package_is_still_one(tmp_path: Path, first: str) -> None:
     """`honestone.evaluate(...)` scores, whether or not the module of that name was imported before."""
     rubric = "rubric: 1\ncriteria: [{id: greets, requirement: Greets, check: {contains: hello}}]"
@@ -175,11 +194,6 @@ rubric = honestone.parse_rubric({rubric!r})
 print(json.dumps([honestone.evaluate("hello you", rubric).passed, evaluate("good bye", rubric).passed]))
 """
     done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
     assert json.loads(done.stdout or "null") == [True, False], done.stderr

@@ -65,9 +65,7 @@ def test_the_first_round_mends_what_is_below_its_floor(document: tuple[Path, dic
 def test_a_change_for_the_worse_is_rolled_back(document: tuple[Path, dict[str, Any]]) -> None:
     """A round whose new version was measured and scored lower, by breaking another criterion, is rejected."""
     _, improved = document
-    worse = [
-        one for one in improved["rounds"] if one["decision"] == "rejected" and one["outcome"] == "changed"
-    ]
+    worse = [one for one in improved["rounds"] if one["decision"] == "rejected" and one["outcome"] == "changed"]
     assert worse
     first = worse[0]
     assert first["score_after"] < first["score_before"]
@@ -247,9 +245,7 @@ def test_no_folder_anywhere_is_an_error_with_a_hint(monkeypatch: pytest.MonkeyPa
 # ----------------------------------------------------------------------------------------------- where examples are
 
 
-def test_the_examples_of_an_installed_package_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_of_an_installed_package_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a wheel they lie inside the package; a package without them says so."""
     package = tmp_path / "lib" / "honestone"
     (package / "cli").mkdir(parents=True)

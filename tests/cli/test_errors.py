@@ -30,10 +30,7 @@ def refuses(desk: Desk, artifact: str | bytes, *words: str, rubric: str = "rubri
     before = snapshot(desk)
     refused(desk.run("eval", "--rubric", rubric, "--judge", judge.spec, "--", artifact), *words)
     refused(
-        desk.run(
-            "improve", "--rubric", rubric, "--judge", judge.spec, "--worker", worker.spec, "--", artifact
-        ),
-        *words,
+        desk.run("improve", "--rubric", rubric, "--judge", judge.spec, "--worker", worker.spec, "--", artifact), *words
     )
     assert judge.calls == 0
     assert worker.calls == 0
@@ -104,10 +101,7 @@ def test_a_file_of_50_mb_is_refused_with_the_limit_and_how_to_raise_it(ready: De
 def test_max_size_raises_and_lowers_the_limit(ready: Desk) -> None:
     """`--max-size` is what the hint promised, in both directions."""
     ready.file("long.md", "apple pear farewell\n" * 60_000)
-    refused(
-        ready.run("eval", "long.md", "--rubric", "rubric.yaml", "--judge", "mock", "--max-size", "1"),
-        "1.2 MB",
-    )
+    refused(ready.run("eval", "long.md", "--rubric", "rubric.yaml", "--judge", "mock", "--max-size", "1"), "1.2 MB")
     allowed = ready.run("eval", "long.md", "--rubric", "rubric.yaml", "--judge", "mock", "--max-size", "2")
     assert allowed.code == 0, allowed.err
 
@@ -136,9 +130,7 @@ def test_a_fifo_is_no_artifact(ready: Desk) -> None:
 def test_a_bad_artifact_among_good_ones_stops_all_before_the_first_call(ready: Desk) -> None:
     """One bad name among many costs no call for the good ones."""
     judge = ready.judge()
-    refused(
-        ready.run("eval", "note.md", "none.md", "--rubric", "rubric.yaml", "--judge", judge.spec), "none.md"
-    )
+    refused(ready.run("eval", "note.md", "none.md", "--rubric", "rubric.yaml", "--judge", judge.spec), "none.md")
     assert judge.calls == 0
 
 
@@ -285,9 +277,7 @@ def test_an_unknown_worker_is_refused(ready: Desk, spec: str, words: tuple[str, 
 def test_improve_without_a_worker_says_how_to_name_one(ready: Desk) -> None:
     """Without `--worker` and without fix commands nobody could edit."""
     judge = ready.judge()
-    refused(
-        ready.run("improve", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec), "--worker cmd:"
-    )
+    refused(ready.run("improve", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec), "--worker cmd:")
     assert judge.calls == 0
 
 
@@ -470,16 +460,7 @@ def test_an_artifact_that_cannot_be_written_keeps_the_best_version_in_the_store(
     (place / "note.md").write_text("An apple.\n")
     judge, worker = ready.judge(), ready.worker("worker", f"put({GOOD.encode()!r})")
     prefix = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(place), str(place), "--"]
-    call = (
-        "improve",
-        "fixed/note.md",
-        "--rubric",
-        "rubric.yaml",
-        "--judge",
-        judge.spec,
-        "--worker",
-        worker.spec,
-    )
+    call = ("improve", "fixed/note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--worker", worker.spec)
     result = ready.run(*call, prefix=prefix)
     assert result.code == 2, result.err
     assert "cannot write" in result.err and "run the same command again" in result.err
@@ -519,9 +500,17 @@ def test_ctrl_c_while_improving_is_130_and_the_same_command_goes_on(ready: Desk,
     """
     worker = ready.worker("worker", body)
     call = (
-        "improve", "note.md", "--rubric", "rubric.yaml", "--threshold", "100",
-        "--judge", judge.spec, "--worker", worker.spec,
-    )  # fmt: skip
+        "improve",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--threshold",
+        "100",
+        "--judge",
+        judge.spec,
+        "--worker",
+        worker.spec,
+    )
     process = ready.start(*call)
     deadline = time.monotonic() + 30
     while worker.calls < 2 and process.poll() is None and time.monotonic() < deadline:
@@ -587,8 +576,13 @@ def test_output_that_cannot_be_written_is_an_error_and_no_verdict(ready: Desk) -
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
             [HONESTONE, "eval", "note.md", "--rubric", "rubric.yaml", "--judge", "mock"],
-            cwd=ready.folder, env=ready.env, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
-        )  # fmt: skip
+            cwd=ready.folder,
+            env=ready.env,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert ended.returncode == 2
     assert "error: No space left on device" in ended.stderr
     assert "hint: " in ended.stderr

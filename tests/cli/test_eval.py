@@ -25,13 +25,9 @@ criteria:
 """
 
 
-def evaluate(
-    desk: Desk, artifact: str, *judges: Program | str, rubric: str = "rubric.yaml", **extra: Any
-) -> Result:
+def evaluate(desk: Desk, artifact: str, *judges: Program | str, rubric: str = "rubric.yaml", **extra: Any) -> Result:
     """`honestone eval --json` with these judges."""
-    named = [
-        word for judge in judges for word in ("--judge", judge if isinstance(judge, str) else judge.spec)
-    ]
+    named = [word for judge in judges for word in ("--judge", judge if isinstance(judge, str) else judge.spec)]
     options = [word for name, value in extra.items() for word in option(name, value)]
     return desk.run("eval", artifact, "--rubric", rubric, *named, "--json", *options)
 
@@ -90,12 +86,9 @@ def test_the_weighted_mean_is_sum_of_products_over_sum_of_weights(desk: Desk) ->
 
 
 @pytest.mark.parametrize(
-    ("score", "threshold", "code"),
-    [(91.65, 90, 0), (69.9999999, 70, 1), (70, 70, 0), (70.0000001, 70.0000002, 1)],
+    ("score", "threshold", "code"), [(91.65, 90, 0), (69.9999999, 70, 1), (70, 70, 0), (70.0000001, 70.0000002, 1)]
 )
-def test_row_12_bars_are_compared_on_exact_decimals(
-    desk: Desk, score: float, threshold: float, code: int
-) -> None:
+def test_row_12_bars_are_compared_on_exact_decimals(desk: Desk, score: float, threshold: float, code: int) -> None:
     """91.65 against 90 is met; 69.9999999 never rounds up into a pass, and is never shown as 70.0."""
     desk.rubric(ANCHORED)
     desk.file("note.md", "x\n")
@@ -201,9 +194,7 @@ def test_max_calls_are_granted_in_the_order_of_the_artifacts(ready: Desk) -> Non
     names = [f"n{number}.md" for number in range(4)]
     for name in names:
         ready.file(name, GOOD + name)
-    result = ready.run(
-        "eval", *names, "--rubric", "rubric.yaml", "--judge", judge.spec, "--max-calls", "2", "--json"
-    )
+    result = ready.run("eval", *names, "--rubric", "rubric.yaml", "--judge", judge.spec, "--max-calls", "2", "--json")
     assert result.code == 3
     assert [card["verdict"] for card in result.json] == ["pass", "pass", "inconclusive", "inconclusive"]
     assert sorted(request["artifact"]["path"] for request in judge.requests) == names[:2]
@@ -214,9 +205,7 @@ def test_what_a_judge_is_sent_has_no_place_for_anything_else(ready: Desk) -> Non
     judge = ready.judge()
     evaluate(ready, "note.md", judge)
     (request,) = judge.requests
-    assert set(request) == {
-        "schema", "artifact", "input", "reference", "output", "criteria", "workspace", "draw",
-    }  # fmt: skip
+    assert set(request) == {"schema", "artifact", "input", "reference", "output", "criteria", "workspace", "draw"}
     assert request["artifact"]["text"] == "# Fruit\n\nAn apple a day.\n"
     assert request["criteria"] == [
         {
@@ -262,7 +251,7 @@ OFF_MENU = {
     "a list": "[true, true, true]",
     "a verdict of its own": '{"verdict": "pass", "score": 1.0}',
     "cut off": '{"criteria": {"words": {"items": {"apple": {"met": true}, "pear": {"met": tr',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", list(OFF_MENU))
@@ -358,9 +347,7 @@ def test_row_17_nothing_said_about_anything_is_not_a_score_of_0(desk: Desk) -> N
         ("os.kill(os.getpid(), 9)", 3, None),
     ],
 )
-def test_an_exit_code_speaks_where_one_question_is_asked(
-    desk: Desk, body: str, code: int, score: float | None
-) -> None:
+def test_an_exit_code_speaks_where_one_question_is_asked(desk: Desk, body: str, code: int, score: float | None) -> None:
     """0 is yes, another without words is no, another with words or a signal is a failed judge."""
     desk.rubric(ONE)
     desk.file("note.md", "x\n")
@@ -480,9 +467,7 @@ def test_row_16_whatever_decides_a_score_changes_the_contract(ready: Desk) -> No
     assert contract("a judge's file") != plain
     ready.rubric(RUBRIC.replace("the pear", "the Pear"))
     contract("the rubric")
-    different = {
-        name: value for name, value in seen.items() if name not in ("the same again", "another artifact")
-    }
+    different = {name: value for name, value in seen.items() if name not in ("the same again", "another artifact")}
     assert len(set(different.values())) == len(different), seen
 
 
@@ -556,9 +541,7 @@ def test_many_artifacts_are_a_line_each(ready: Desk) -> None:
     assert result.code == 1
     lines = result.out.splitlines()
     assert [line.split()[-1] for line in lines[:40]] == names
-    assert [line.split()[0] for line in lines[:40]] == [
-        "fail" if name == "n07.md" else "pass" for name in names
-    ]
+    assert [line.split()[0] for line in lines[:40]] == ["fail" if name == "n07.md" else "pass" for name in names]
     assert "39 of 40 passed" in result.out
     assert result.out.count("n07.md") >= 2
     # Equal bytes under another name were judged already.
@@ -581,9 +564,7 @@ def test_a_folder_is_one_artifact_and_its_rubric_is_no_part_of_it(desk: Desk) ->
     second = evaluate(desk, "skill", judge, rubric="skill/rubric.yaml")
     assert second.json["artifact"]["digest"] == first.json["artifact"]["digest"]
     desk.file("skill/pic.bin", b"\0\2")
-    assert (
-        evaluate(desk, "skill", judge, rubric="skill/rubric.yaml").json["artifact"] != first.json["artifact"]
-    )
+    assert evaluate(desk, "skill", judge, rubric="skill/rubric.yaml").json["artifact"] != first.json["artifact"]
 
 
 def test_a_link_that_the_person_names_is_followed(ready: Desk) -> None:
@@ -594,15 +575,7 @@ def test_a_link_that_the_person_names_is_followed(ready: Desk) -> None:
     assert (result.code, result.json["artifact"]["path"]) == (0, "link.md")
 
 
-NAMES = [
-    "with space.md",
-    "-dash.md",
-    "new\nline.md",
-    "früh☕.md",
-    "quote'\"$(x).md",
-    "[red]x.md",
-    "\x1b[31mred.md",
-]
+NAMES = ["with space.md", "-dash.md", "new\nline.md", "früh☕.md", "quote'\"$(x).md", "[red]x.md", "\x1b[31mred.md"]
 
 
 def test_unusual_file_names_are_judged_like_any_other(ready: Desk) -> None:
@@ -617,10 +590,7 @@ def test_unusual_file_names_are_judged_like_any_other(ready: Desk) -> None:
     assert "\x1b" not in text
     assert "früh☕.md" in text
     assert "\x1b" not in ready.run("runs").out
-    assert (
-        "\x1b"
-        not in ready.run("eval", "--rubric", "rubric.yaml", "--judge", "mock", "--", "\x1b[31mno.md").err
-    )
+    assert "\x1b" not in ready.run("eval", "--rubric", "rubric.yaml", "--judge", "mock", "--", "\x1b[31mno.md").err
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no file names that are not UTF-8")
@@ -646,10 +616,12 @@ def test_a_file_name_that_is_not_utf8_is_judged(ready: Desk) -> None:
 def test_recorded_answers_are_a_judge_that_costs_nothing(ready: Desk) -> None:
     """`record:` finds the row of an artifact by path, counts no call, and abstains where it has no row."""
     rows = [
-        {"artifact": "note.md", "criteria": {"words": {"items": {"apple": {"met": True}, "pear": {"met": True}}},
-                                             "close": {"met": True}}},
+        {
+            "artifact": "note.md",
+            "criteria": {"words": {"items": {"apple": {"met": True}, "pear": {"met": True}}}, "close": {"met": True}},
+        },
         {"artifact": "other.md", "criteria": {"close": {"met": False}}},
-    ]  # fmt: skip
+    ]
     ready.file("answers.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     result = evaluate(ready, "note.md", "record:answers.jsonl")
     assert (result.code, result.json["score"], result.json["usage"]["judge_calls"]) == (0, 100.0, 0)
@@ -684,8 +656,7 @@ def test_a_command_target_makes_the_output_that_is_judged(ready: Desk) -> None:
 def test_a_target_may_use_files_for_prompt_and_output(ready: Desk) -> None:
     """`{PROMPT_FILE}` and `{OUTPUT_FILE}` are paths; braces in the input are not filled in again."""
     spec = target(
-        ready,
-        "given = open(sys.argv[1]).read()\nopen(sys.argv[2], 'w').write('pear ' + given)\nprint('noise')",
+        ready, "given = open(sys.argv[1]).read()\nopen(sys.argv[2], 'w').write('pear ' + given)\nprint('noise')"
     )
     judge = ready.judge()
     evaluate(ready, "note.md", judge, target=f"{spec} {{PROMPT_FILE}} {{OUTPUT_FILE}}", input="{OUTPUT_FILE}")
@@ -720,9 +691,7 @@ def test_a_target_that_writes_no_output_file_has_failed(ready: Desk) -> None:
 def test_an_unknown_target_is_refused(ready: Desk) -> None:
     """A misspelt target is a usage error before anything is spent."""
     judge = ready.judge()
-    result = ready.run(
-        "eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--target", "idnetity"
-    )
+    result = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--target", "idnetity")
     assert result.is_refusal
     assert "did you mean `identity`?" in result.err
     assert judge.calls == 0
@@ -775,9 +744,7 @@ def test_a_key_in_the_environment_reaches_nobody_and_no_disk(ready: Desk) -> Non
     """Judges, checks and targets do not see SOME_API_KEY, and it stands in no file afterwards."""
     ready.extra["SOME_API_KEY"] = SECRET
     check = "check: {command: \"sh -c 'test -z $SOME_API_KEY'\"}"
-    ready.rubric(
-        RUBRIC.replace("requirement: It names the pear}", f"requirement: It names the pear, {check}}}")
-    )
+    ready.rubric(RUBRIC.replace("requirement: It names the pear}", f"requirement: It names the pear, {check}}}"))
     judge = ready.judge(body=PRINT_ENV)
     spec = target(ready, "print(os.environ.get('SOME_API_KEY', 'apple'))")
     result = evaluate(ready, "note.md", judge, target=spec)

@@ -159,7 +159,20 @@ def test_a_korean_keyboard_works_unswitched() -> None:
     assert typed(sheet, "ㅂ") is Wish.LATER
 
 
-@pytest.mark.parametrize("noise", ["\x1b[A\x1b[B", "\x1b[15~", "\x1b]0;yyyy\x07", "\x1bPnnn\x1b\\", "\x1bOP", "\x1by", "\x1b[200~y\nn\ny\x1b[201~", "\x1b[<0;5;5M", "\x00\x1f"])  # fmt: skip
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "\x1b[A\x1b[B",
+        "\x1b[15~",
+        "\x1b]0;yyyy\x07",
+        "\x1bPnnn\x1b\\",
+        "\x1bOP",
+        "\x1by",
+        "\x1b[200~y\nn\ny\x1b[201~",
+        "\x1b[<0;5;5M",
+        "\x00\x1f",
+    ],
+)
 def test_escape_sequences_and_pastes_answer_nothing(noise: str) -> None:
     """Arrows, function keys, mouse reports, titles and pasted text are no answers."""
     sheet = new_sheet(QUESTION)
@@ -184,9 +197,7 @@ def test_keys_do_not_depend_on_how_bytes_arrive(data: bytes, cut: int) -> None:
 
 
 KEYS = st.lists(
-    st.sampled_from(
-        [*"ynsbxew?oq0159.-ㅛ가", "\r", "\x7f", "\x15", "\x1b[C", "\x1b[D", "\x1b[200~a\nb\x1b[201~"]
-    ),
+    st.sampled_from([*"ynsbxew?oq0159.-ㅛ가", "\r", "\x7f", "\x15", "\x1b[C", "\x1b[D", "\x1b[200~a\nb\x1b[201~"]),
     max_size=40,
 )
 
@@ -206,7 +217,18 @@ def test_whatever_is_typed_survives_and_is_read_back(keys: list[str]) -> None:
     assert reading.is_clean
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5), lambda x: st.lists(x, max_size=3) | st.dictionaries(st.sampled_from(["schema", "at", "said", "item", "answer", "typing", "text", "skipped", "evidence"]), x, max_size=5), max_leaves=12)  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda x: (
+        st.lists(x, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["schema", "at", "said", "item", "answer", "typing", "text", "skipped", "evidence"]),
+            x,
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)
 
 
 @given(JSON)
@@ -240,10 +262,7 @@ def test_a_page_shows_position_criterion_item_and_scale() -> None:
     sheet = new_sheet(QUESTION)
     first = "\n".join(page_of(sheet, VIEW, Style(), 80).head + page_of(sheet, VIEW, Style(), 80).body)
     assert (
-        "1 of 3" in first
-        and "note.md" in first
-        and "It says what it must" in first
-        and "It names the apple" in first
+        "1 of 3" in first and "note.md" in first and "It says what it must" in first and "It names the apple" in first
     )
     assert "이름으로" not in first
     typed(sheet, "yy")
@@ -262,9 +281,7 @@ def test_no_colour_and_no_escape_without_colour() -> None:
 def test_what_is_opened_is_the_version_judged_made_harmless() -> None:
     """The pager gets the case and the text with escape sequences made visible."""
     question = Question(
-        artifact=Artifact("note.md", Version.of_text("a\x1b[31mb\n")),
-        criteria=QUESTION.criteria,
-        input="Why?",
+        artifact=Artifact("note.md", Version.of_text("a\x1b[31mb\n")), criteria=QUESTION.criteria, input="Why?"
     )
     text = shown_text(question)
     assert "\x1b" not in text and "\\x1b[31mb" in text and "== input ==" in text and "Why?" in text
@@ -298,9 +315,14 @@ def sit_down(
 ) -> pexpect.spawn[str]:
     """The installed command at a terminal of its own."""
     child = pexpect.spawn(
-        HONESTONE, list(args), cwd=str(desk.folder), env={**desk.env, "TERM": "xterm", **(env or {})}, dimensions=size,
-        encoding="utf-8", timeout=20,
-    )  # fmt: skip
+        HONESTONE,
+        list(args),
+        cwd=str(desk.folder),
+        env={**desk.env, "TERM": "xterm", **(env or {})},
+        dimensions=size,
+        encoding="utf-8",
+        timeout=20,
+    )
     child.delaybeforesend = 0
     return child
 
@@ -352,14 +374,19 @@ def test_a_person_alone_scores_their_file(asked: Desk) -> None:
 def test_stdin_and_stdout_may_be_pipes(asked: Desk) -> None:
     """The form is on the terminal while JSON goes through a pipe."""
     command = f"{HONESTONE} {' '.join(evaluating(asked, '--json'))} < /dev/null | cat > out.json"
-    child = pexpect.spawn("/bin/sh", ["-c", command], cwd=str(asked.folder), env={**asked.env, "TERM": "xterm"}, encoding="utf-8", timeout=20)  # fmt: skip
+    child = pexpect.spawn(
+        "/bin/sh",
+        ["-c", command],
+        cwd=str(asked.folder),
+        env={**asked.env, "TERM": "xterm"},
+        encoding="utf-8",
+        timeout=20,
+    )
     child.expect("1 of 3")
     child.send("nnn\r")
     leave(child)
     document = json.loads((asked.folder / "out.json").read_text())
-    assert document["score"] == 0 and document["judges"] == [
-        {"id": "human", "state": "AVAILABLE", "reason": None}
-    ]
+    assert document["score"] == 0 and document["judges"] == [{"id": "human", "state": "AVAILABLE", "reason": None}]
 
 
 def test_skipped_items_are_abstentions_asked_once(asked: Desk) -> None:
@@ -413,7 +440,14 @@ def test_put_off_interrupted_or_killed_it_goes_on_at_the_same_item(asked: Desk, 
 def test_the_terminal_is_given_back_as_it_was(asked: Desk) -> None:
     """After q the line editing and echo of the terminal are on again."""
     script = f"{HONESTONE} {' '.join(evaluating(asked))}; stty -a"
-    child = pexpect.spawn("/bin/sh", ["-c", script], cwd=str(asked.folder), env={**asked.env, "TERM": "xterm"}, encoding="utf-8", timeout=20)  # fmt: skip
+    child = pexpect.spawn(
+        "/bin/sh",
+        ["-c", script],
+        cwd=str(asked.folder),
+        env={**asked.env, "TERM": "xterm"},
+        encoding="utf-8",
+        timeout=20,
+    )
     child.expect("1 of 3")
     child.send("q")
     _, said = leave(child)
@@ -454,8 +488,7 @@ def test_a_narrow_terminal_holds_korean(asked: Desk) -> None:
 def test_the_pager_shows_what_is_judged(asked: Desk) -> None:
     """o opens the artifact in $PAGER, and the form comes back at the same item; no key reaches the pager's variables."""
     pager = asked.file(
-        "pager.py",
-        "import os, sys\nprint('PAGER GOT', open(sys.argv[1]).read(), os.environ.get('MY_API_KEY'))\n",
+        "pager.py", "import os, sys\nprint('PAGER GOT', open(sys.argv[1]).read(), os.environ.get('MY_API_KEY'))\n"
     )
     env = {"PAGER": f"{sys.executable} {pager}", "MY_API_KEY": "hidden-value"}
     child = sit_down(asked, *evaluating(asked), env=env)
@@ -512,9 +545,7 @@ def test_without_a_terminal_it_says_what_to_do_instead(asked: Desk) -> None:
     assert found.code == 3
     (state,) = found.json["judges"]
     assert (
-        state["state"] == "SKIPPED"
-        and "honestone judge prompt" in state["reason"]
-        and "no terminal" in state["reason"]
+        state["state"] == "SKIPPED" and "honestone judge prompt" in state["reason"] and "no terminal" in state["reason"]
     )
 
 
@@ -538,9 +569,7 @@ criteria:
 
 def _editor(desk: Desk, name: str, body: str) -> str:
     """A scripted $EDITOR: a program that edits the file it is given."""
-    path = desk.file(
-        name, f"import pathlib, sys\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text()\n{body}\n"
-    )
+    path = desk.file(name, f"import pathlib, sys\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text()\n{body}\n")
     return f"{sys.executable} {path}"
 
 

@@ -34,9 +34,7 @@ def improve(
     return desk.run(*call_of(worker, *judges, artifact=artifact, **extra))
 
 
-def call_of(
-    worker: Program | str | None, *judges: Program, artifact: str = "note.md", **extra: Any
-) -> list[str]:
+def call_of(worker: Program | str | None, *judges: Program, artifact: str = "note.md", **extra: Any) -> list[str]:
     words = ["improve", artifact, "--rubric", str(extra.pop("rubric", "rubric.yaml")), "--json"]
     if worker is not None:
         words += ["--worker", worker if isinstance(worker, str) else worker.spec]
@@ -239,9 +237,7 @@ def test_a_worker_that_edits_the_rubric_of_a_folder_is_out_of_scope(desk: Desk) 
     open(path + "/rubric.yaml", "a").write("# easier")
     """
     judge = desk.judge()
-    result = improve(
-        desk, desk.worker("worker", body), judge, artifact="skill", rubric="skill/rubric.yaml", rounds=1
-    )
+    result = improve(desk, desk.worker("worker", body), judge, artifact="skill", rubric="skill/rubric.yaml", rounds=1)
     assert [r["outcome"] for r in result.json["rounds"]] == ["out-of-scope"], result.err
     assert "rubric.yaml" in result.json["rounds"][0]["outcome_detail"]
     assert (desk.folder / "skill/note.md").read_text() == NOTE
@@ -450,33 +446,20 @@ def test_a_folder_is_improved_file_by_file(desk: Desk) -> None:
     """
     result = improve(desk, desk.worker("worker", body), desk.judge(), artifact="skill", rounds=1)
     assert result.json["final"]["score"] == 100.0, result.err
-    found = sorted(
-        p.relative_to(desk.folder / "skill").as_posix() for p in (desk.folder / "skill").rglob("*")
-    )
+    found = sorted(p.relative_to(desk.folder / "skill").as_posix() for p in (desk.folder / "skill").rglob("*"))
     assert found == ["keep.md", "sub", "sub/new.sh"]
     assert os.access(desk.folder / "skill/sub/new.sh", os.X_OK)
     assert (desk.folder / "skill/keep.md").stat().st_mtime_ns == before
 
 
-@pytest.mark.parametrize(
-    "name", [b"with space.md", b"-dash.md", "früh☕.md".encode(), b"caf\xe9.md", b"new\nline.md"]
-)
+@pytest.mark.parametrize("name", [b"with space.md", b"-dash.md", "früh☕.md".encode(), b"caf\xe9.md", b"new\nline.md"])
 def test_files_with_unusual_names_are_improved(ready: Desk, name: bytes) -> None:
     """A name of any bytes goes through copy, worker, judge and delivery."""
     path = os.fsencode(ready.folder) + b"/" + name
     Path(os.fsdecode(path)).write_text(NOTE)
     judge, worker = ready.judge(), ready.worker("worker", ADD_ALL)
     result = ready.run(
-        "improve",
-        "--rubric",
-        "rubric.yaml",
-        "--worker",
-        worker.spec,
-        "--judge",
-        judge.spec,
-        "--json",
-        "--",
-        name,
+        "improve", "--rubric", "rubric.yaml", "--worker", worker.spec, "--judge", judge.spec, "--json", "--", name
     )
     assert result.code == 3, result.err
     assert Path(os.fsdecode(path)).read_text() == WHOLE
@@ -552,9 +535,7 @@ def test_a_file_that_somebody_edited_meanwhile_is_not_overwritten(ready: Desk) -
 def test_a_file_that_somebody_edits_while_the_loop_runs_is_left_as_it_is(ready: Desk) -> None:
     """The loop does not deliver over bytes it does not know; its best version is kept in the store."""
     here = ready.folder / "note.md"
-    worker = ready.worker(
-        "worker", f"open({str(here)!r}, 'w').write('My own words.')\nput({GOOD.encode()!r})"
-    )
+    worker = ready.worker("worker", f"open({str(here)!r}, 'w').write('My own words.')\nput({GOOD.encode()!r})")
     result = improve(ready, worker, ready.judge())
     assert result.code == 2
     assert "changed by somebody else" in result.err
@@ -606,9 +587,7 @@ def test_the_panel_judge_under_another_spelling_is_no_witness(ready: Desk) -> No
 def test_a_fix_command_that_is_not_there_is_a_usage_error(desk: Desk) -> None:
     """Found before anything is tried, as any other command."""
     desk.file("note.md", NOTE)
-    desk.rubric(
-        "rubric: 1\ncriteria: [{id: pear, requirement: pear, check: {contains: pear}, fix: ./nosuch.sh}]\n"
-    )
+    desk.rubric("rubric: 1\ncriteria: [{id: pear, requirement: pear, check: {contains: pear}, fix: ./nosuch.sh}]\n")
     result = desk.run("improve", "note.md", "--rubric", "rubric.yaml")
     assert result.code == 2 and "nosuch.sh" in result.err
 
@@ -616,9 +595,7 @@ def test_a_fix_command_that_is_not_there_is_a_usage_error(desk: Desk) -> None:
 def test_the_best_version_may_not_be_delivered_over_the_rubric(ready: Desk) -> None:
     """`--output` on the rubric would destroy what judges."""
     result = improve(ready, ready.worker("w", ADD_ALL), ready.judge(), output="rubric.yaml")
-    assert (
-        result.code == 2 and "--output" in result.err and (ready.folder / "rubric.yaml").read_text() != NOTE
-    )
+    assert result.code == 2 and "--output" in result.err and (ready.folder / "rubric.yaml").read_text() != NOTE
 
 
 def test_a_run_goes_on_over_its_original_put_back(ready: Desk) -> None:

@@ -12,7 +12,15 @@ import pytest
 
 from .desk import PYTHON, Desk, Program, Result
 
-SPLIT = {"amber": "train", "birch": "train", "cedar": "train", "daisy": "val", "elder": "val", "fern": "test", "ginger": "test"}  # fmt: skip
+SPLIT = {
+    "amber": "train",
+    "birch": "train",
+    "cedar": "train",
+    "daisy": "val",
+    "elder": "val",
+    "fern": "test",
+    "ginger": "test",
+}
 KNOWN = ("amber", "daisy")
 
 _AGENT = """\
@@ -58,24 +66,12 @@ def skill(desk: Desk, known: tuple[str, ...] = KNOWN) -> str:
     return text
 
 
-def improve(
-    desk: Desk, edit: Program, target: Program, *more: str, artifact: str = "skill", **extra: Any
-) -> Result:
+def improve(desk: Desk, edit: Program, target: Program, *more: str, artifact: str = "skill", **extra: Any) -> Result:
     return desk.run(*call(edit, target, *more, artifact=artifact), **extra)
 
 
 def call(edit: Program, target: Program, *more: str, artifact: str = "skill") -> list[str]:
-    words = [
-        "improve",
-        artifact,
-        "--suite",
-        "suite.yaml",
-        "--worker",
-        edit.spec,
-        "--target",
-        target.spec,
-        "--json",
-    ]
+    words = ["improve", artifact, "--suite", "suite.yaml", "--worker", edit.spec, "--target", target.spec, "--json"]
     return [*words, *more]
 
 
@@ -138,15 +134,12 @@ def test_an_edit_that_val_refuses_leaves_the_original(desk: Desk) -> None:
     before = skill(desk)
     suite(desk)
     edit = worker(
-        desk,
-        "n = str(len(open(LOG).readlines())).encode()\nput(read().replace(b'daisy', b'birch cedar' + n))",
+        desk, "n = str(len(open(LOG).readlines())).encode()\nput(read().replace(b'daisy', b'birch cedar' + n))"
     )
     result = improve(desk, edit, agent(desk))
     assert (result.code, text_of(desk)) == (1, before)
     reasons = [entry["reason"] for entry in result.json["rounds"]]
-    assert len(reasons) == 3 and all(
-        "val fell from 1 of 2 to 0 of 2; failing now: daisy" in why for why in reasons
-    )
+    assert len(reasons) == 3 and all("val fell from 1 of 2 to 0 of 2; failing now: daisy" in why for why in reasons)
 
 
 def test_a_prompt_is_improved_over_a_suite(desk: Desk) -> None:
@@ -162,9 +155,7 @@ def test_a_skill_may_be_named_by_its_file(desk: Desk) -> None:
     """A path to SKILL.md means its folder, for the worker too."""
     before = skill(desk)
     suite(desk)
-    edit = desk.worker(
-        "worker", "assert os.path.isdir(path)\npath = path + '/SKILL.md'\n" + ADD.format("GENERAL")
-    )
+    edit = desk.worker("worker", "assert os.path.isdir(path)\npath = path + '/SKILL.md'\n" + ADD.format("GENERAL"))
     result = improve(desk, edit, agent(desk), artifact="skill/SKILL.md")
     assert result.code == 0 and text_of(desk) == before + "GENERAL\n"
 
@@ -174,9 +165,7 @@ def test_a_suite_within_the_skill_is_not_shown_and_not_touched(desk: Desk) -> No
     skill(desk)
     path = suite(desk, "skill/evals/suite.yaml")
     suite_text = path.read_text()
-    edit = worker(
-        desk, "assert not os.path.exists(os.path.dirname(path) + '/evals')\n" + ADD.format("GENERAL")
-    )
+    edit = worker(desk, "assert not os.path.exists(os.path.dirname(path) + '/evals')\n" + ADD.format("GENERAL"))
     target = agent(desk, "assert os.listdir(place) == ['SKILL.md'], os.listdir(place)")
     words = [
         "improve",
@@ -198,25 +187,18 @@ def test_the_best_of_two_candidates(desk: Desk) -> None:
     """One harms, one helps: the helpful one is delivered."""
     before = skill(desk)
     suite(desk)
-    edit = worker(
-        desk, "n = len(open(LOG).readlines())\nput(b'Say nothing.\\n' if n % 2 else read() + b'GENERAL\\n')"
-    )
+    edit = worker(desk, "n = len(open(LOG).readlines())\nput(b'Say nothing.\\n' if n % 2 else read() + b'GENERAL\\n')")
     result = improve(desk, edit, agent(desk), "--candidates", "2")
     assert (result.code, edit.calls) == (0, 2) and text_of(desk) == before + "GENERAL\n"
     (entry,) = result.json["rounds"]
-    assert entry["candidate"] == 2 and [one["outcome"] for one in entry["candidates"]] == [
-        "changed",
-        "changed",
-    ]
+    assert entry["candidate"] == 2 and [one["outcome"] for one in entry["candidates"]] == ["changed", "changed"]
 
 
 def test_judges_choose_between_candidates_before_anything_is_run(desk: Desk) -> None:
     """With --judge the panel reads the edits: the agent is run with the chosen one alone."""
     skill(desk)
     suite(desk)
-    edit = worker(
-        desk, "n = len(open(LOG).readlines())\nput(read() + (b'junk\\n' if n % 2 else b'GENERAL\\n'))"
-    )
+    edit = worker(desk, "n = len(open(LOG).readlines())\nput(read() + (b'junk\\n' if n % 2 else b'GENERAL\\n'))")
     judge = desk.judge(
         "critic",
         "good = 'GENERAL' in text\nprint(json.dumps({'criteria': {c['id']: {'items': {i['id']: {'met': good} for i in c['items']}} for c in request['criteria']}}))",
@@ -233,11 +215,7 @@ def test_a_lower_bar(desk: Desk) -> None:
     skill(desk, ("amber", "birch"))
     suite(desk)
     result = improve(desk, worker(desk, ADD.format("elder fern")), agent(desk), "--min-pass-rate", "0.5")
-    assert (result.code, result.json["result"], result.json["certification"]["pass_rate"]) == (
-        0,
-        "PASSED",
-        0.5,
-    )
+    assert (result.code, result.json["result"], result.json["certification"]["pass_rate"]) == (0, "PASSED", 0.5)
 
 
 def test_an_agent_that_is_down_at_the_start(desk: Desk) -> None:
@@ -296,10 +274,7 @@ def test_a_worker_and_a_target_are_needed(desk: Desk) -> None:
     """Who edits and who does the tasks must be said."""
     skill(desk)
     suite(desk)
-    for words, word in (
-        [["--target", agent(desk).spec], "worker"],
-        [["--worker", "cmd:true"], "which agent"],
-    ):
+    for words, word in ([["--target", agent(desk).spec], "worker"], [["--worker", "cmd:true"], "which agent"]):
         result = desk.run("improve", "skill", "--suite", "suite.yaml", *words)
         assert result.is_refusal and word in result.err
 
@@ -308,8 +283,7 @@ def test_a_worker_and_a_target_are_needed(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "how"),
-    [(3, signal.SIGKILL), (9, signal.SIGTERM), (15, signal.SIGKILL), (17, signal.SIGINT)],
+    ("after", "how"), [(3, signal.SIGKILL), (9, signal.SIGTERM), (15, signal.SIGKILL), (17, signal.SIGINT)]
 )
 def test_a_kill_repeats_no_finished_task(desk: Desk, after: int, how: signal.Signals) -> None:
     """Stopped in any way while an agent works; the same command goes on, and only what was under way is run again."""
@@ -417,14 +391,7 @@ def test_the_report_says_what_to_type_next(desk: Desk) -> None:
     skill(desk)
     suite(desk)
     result = desk.run(
-        "improve",
-        "skill",
-        "--suite",
-        "suite.yaml",
-        "--worker",
-        worker(desk, "pass").spec,
-        "--target",
-        agent(desk).spec,
+        "improve", "skill", "--suite", "suite.yaml", "--worker", worker(desk, "pass").spec, "--target", agent(desk).spec
     )
     assert result.code == 1 and "LOW CONFIDENCE" not in result.out
     assert "honestone improve skill --suite suite.yaml" not in result.out, (
@@ -453,14 +420,10 @@ def test_judge_calls_have_one_limit_for_the_whole_run(desk: Desk) -> None:
     ]
     desk.file("suite.yaml", json.dumps({"suite": 1, "cases": cases}))
     judge = desk.judge()
-    result = improve(
-        desk, worker(desk, ADD.format("GENERAL")), agent(desk), "--judge", judge.spec, "--max-calls", "7"
+    result = improve(desk, worker(desk, ADD.format("GENERAL")), agent(desk), "--judge", judge.spec, "--max-calls", "7")
+    assert (result.code, result.json["result"], result.json["reason"]) == (1, "BUDGET", "--max-calls 7 are used up"), (
+        result.err
     )
-    assert (result.code, result.json["result"], result.json["reason"]) == (
-        1,
-        "BUDGET",
-        "--max-calls 7 are used up",
-    ), result.err
     assert judge.calls == 7 == result.json["usage"]["judge_calls"]
 
 

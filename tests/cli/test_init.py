@@ -41,9 +41,7 @@ def test_in_an_empty_folder_one_can_score_at_once(desk: Desk) -> None:
     """`init` and the command that it names: a verdict, with what is missing, from checks alone."""
     made = desk.run("init")
     assert made.code == 0, made.err
-    command = next(
-        line.strip() for line in made.out.splitlines() if line.strip().startswith("honestone eval")
-    )
+    command = next(line.strip() for line in made.out.splitlines() if line.strip().startswith("honestone eval"))
     assert command == "honestone eval README.md --rubric rubric.yaml"
     result = desk.run(*command.split()[1:], "--json")
     assert result.code == 1, result.err
@@ -60,9 +58,7 @@ def test_the_starter_can_be_met(desk: Desk) -> None:
     assert desk.file("README.md", GOOD_README).is_file()
     good = desk.run("eval", "README.md", "--rubric", "rubric.yaml", "--json")
     assert (good.code, good.json["score"]) == (0, 100)
-    desk.file(
-        "README.md", GOOD_README.replace("```console", "").replace("```", "").replace("LICENSE", "COPYING")
-    )
+    desk.file("README.md", GOOD_README.replace("```console", "").replace("```", "").replace("LICENSE", "COPYING"))
     worse = desk.run("eval", "README.md", "--rubric", "rubric.yaml", "--json")
     unmet = {item["id"] for one in worse.json["criteria"] for item in one["items"] if item["met"] != 1}
     assert unmet == {"shows-an-example", "links-resolve"}
@@ -137,9 +133,7 @@ def test_a_folder_that_is_not_there_is_refused(desk: Desk, where: str) -> None:
     assert [path.name for path in desk.folder.iterdir()] == ["note.md"]
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self").is_dir(), reason="needs a folder that nobody can write, such as /proc"
-)
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that nobody can write, such as /proc")
 def test_a_folder_that_cannot_be_written_is_refused(desk: Desk) -> None:
     """A read-only place ends in a line with the file's name, not in a traceback."""
     result = desk.run("init", "--dir", "/proc/self")
@@ -173,9 +167,7 @@ def test_what_stands_there_as_a_remark_is_right_too(text: str, tmp_path: Path) -
     assert source.rubric.asks_judges
 
 
-@pytest.mark.parametrize(
-    "name", ["# a: b.md", 'say "yes".md', "{x}.md", "two\nlines.md", "übung – 1.md", "'.md"]
-)
+@pytest.mark.parametrize("name", ["# a: b.md", 'say "yes".md', "{x}.md", "two\nlines.md", "übung – 1.md", "'.md"])
 def test_a_document_may_have_any_name(name: str, tmp_path: Path) -> None:
     """Whatever a file is called, the starter for it can be read."""
     path = tmp_path / "rubric.yaml"

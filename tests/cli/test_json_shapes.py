@@ -13,29 +13,70 @@ TEXT_OR_NONE = (str, type(None))
 NUMBER_OR_NONE = (int, float, type(None))
 
 SCORECARD: dict[str, Any] = {
-    "schema": str, "artifact": dict, "verdict": str, "reasons": list, "score": NUMBER_OR_NONE, "interval": list,
-    "threshold": NUMBER, "floor": NUMBER, "low_confidence": bool, "criteria": list, "judges": list, "flags": list,
-    "contract": str, "run": str, "usage": dict,
-}  # fmt: skip
+    "schema": str,
+    "artifact": dict,
+    "verdict": str,
+    "reasons": list,
+    "score": NUMBER_OR_NONE,
+    "interval": list,
+    "threshold": NUMBER,
+    "floor": NUMBER,
+    "low_confidence": bool,
+    "criteria": list,
+    "judges": list,
+    "flags": list,
+    "contract": str,
+    "run": str,
+    "usage": dict,
+}
 CRITERION: dict[str, Any] = {
-    "id": str, "parent": TEXT_OR_NONE, "score": NUMBER_OR_NONE, "interval": list, "weight": NUMBER, "floor": NUMBER,
-    "required": bool, "below_floor": bool, "spread": NUMBER, "by_judge": dict, "items": list,
-}  # fmt: skip
-ITEM: dict[str, Any] = {
-    "id": str, "met": NUMBER_OR_NONE, "votes": dict, "evidence": list, "suggestion": TEXT_OR_NONE,
-}  # fmt: skip
+    "id": str,
+    "parent": TEXT_OR_NONE,
+    "score": NUMBER_OR_NONE,
+    "interval": list,
+    "weight": NUMBER,
+    "floor": NUMBER,
+    "required": bool,
+    "below_floor": bool,
+    "spread": NUMBER,
+    "by_judge": dict,
+    "items": list,
+}
+ITEM: dict[str, Any] = {"id": str, "met": NUMBER_OR_NONE, "votes": dict, "evidence": list, "suggestion": TEXT_OR_NONE}
 USAGE: dict[str, Any] = {
-    "judge_calls": int, "cached_calls": int, "worker_calls": int, "input_tokens": int, "output_tokens": int,
+    "judge_calls": int,
+    "cached_calls": int,
+    "worker_calls": int,
+    "input_tokens": int,
+    "output_tokens": int,
     "usd": NUMBER_OR_NONE,
-}  # fmt: skip
+}
 IMPROVEMENT: dict[str, Any] = {
-    "schema": str, "result": str, "reason": str, "best_round": int, "rounds": list, "baseline": dict, "final": dict,
-    "certification": dict, "report": str, "run": str, "contract": str, "usage": dict, "artifact": dict,
-}  # fmt: skip
+    "schema": str,
+    "result": str,
+    "reason": str,
+    "best_round": int,
+    "rounds": list,
+    "baseline": dict,
+    "final": dict,
+    "certification": dict,
+    "report": str,
+    "run": str,
+    "contract": str,
+    "usage": dict,
+    "artifact": dict,
+}
 ROUND: dict[str, Any] = {
-    "round": int, "focus": list, "outcome": str, "decision": TEXT_OR_NONE, "reason": TEXT_OR_NONE,
-    "score_before": NUMBER_OR_NONE, "score_after": NUMBER_OR_NONE, "criteria": list, "judges": list,
-}  # fmt: skip
+    "round": int,
+    "focus": list,
+    "outcome": str,
+    "decision": TEXT_OR_NONE,
+    "reason": TEXT_OR_NONE,
+    "score_before": NUMBER_OR_NONE,
+    "score_after": NUMBER_OR_NONE,
+    "criteria": list,
+    "judges": list,
+}
 SHA = re.compile(r"sha256:[0-9a-f]{64}")
 ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
@@ -91,9 +132,7 @@ def test_eval_of_one_artifact_is_an_object_with_every_public_field(ready: Desk) 
     """Score known: interval closed, checks vote as `check`, a script judge by its id."""
     ready.rubric(RUBRIC.replace("names the pear}", "names the pear, check: {contains: pear}}"))
     judge = ready.judge()
-    card = strict(
-        ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out
-    )
+    card = strict(ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out)
     is_scorecard(card)
     items = {item["id"]: item for item in card["criteria"][0]["items"]}
     assert items["apple"]["votes"] == {judge.spec: "yes"}
@@ -105,9 +144,7 @@ def test_eval_of_one_artifact_is_an_object_with_every_public_field(ready: Desk) 
 def test_eval_without_a_score_keeps_the_shape(ready: Desk) -> None:
     """Nobody answered: score null, interval 0 to 100, a reason for the judge that failed."""
     judge = ready.judge(body="sys.exit('gone')")
-    card = strict(
-        ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out
-    )
+    card = strict(ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out)
     is_scorecard(card)
     assert card["score"] is None
     assert card["interval"] == [0.0, 100.0]
@@ -141,9 +178,7 @@ def test_a_tree_lists_parents_before_children(ready: Desk) -> None:
         """
     )
     judge = ready.judge()
-    card = strict(
-        ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out
-    )
+    card = strict(ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--json").out)
     is_scorecard(card)
     assert [(line["id"], line["parent"]) for line in card["criteria"]] == [
         ("whole", None),

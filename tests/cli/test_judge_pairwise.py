@@ -41,9 +41,7 @@ def prompts(desk: Desk, name: str = "model") -> list[str]:
 def compare(desk: Desk, *judges: str, **extra: Any) -> Any:
     named = [word for judge in judges for word in ("--judge", judge)]
     options = [word for name, value in extra.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-    return desk.run(
-        "judge", "pairwise", "note.md", "good.md", "--rubric", "rubric.yaml", *named, *options, "--json"
-    )
+    return desk.run("judge", "pairwise", "note.md", "good.md", "--rubric", "rubric.yaml", *named, *options, "--json")
 
 
 def two(ready: Desk) -> Desk:
@@ -84,8 +82,7 @@ def test_a_judge_that_goes_by_the_place_is_seen(ready: Desk) -> None:
     shown = desk.run("judge", "pairwise", "note.md", "good.md", "--rubric", "rubric.yaml", "--judge", judge)
     assert shown.code == 0
     assert (
-        "NEITHER IS BETTER" in shown.out
-        and "contradicts itself: first with A first, first with B first" in shown.out
+        "NEITHER IS BETTER" in shown.out and "contradicts itself: first with A first, first with B first" in shown.out
     )
     assert "the first place won 100.0 of 100" in shown.out and "LOW CONFIDENCE" in shown.out
 
@@ -96,11 +93,7 @@ def test_a_judge_that_fails_is_exit_3_without_a_number(ready: Desk) -> None:
     desk.file("bad.py", "import sys; sys.exit('no model')")
     found = compare(desk, f"cmd:{PYTHON} bad.py")
     assert found.code == 3
-    assert (found.json["preferred"], found.json["preference"], found.json["interval"]) == (
-        None,
-        None,
-        [0.0, 1.0],
-    )
+    assert (found.json["preferred"], found.json["preference"], found.json["interval"]) == (None, None, [0.0, 1.0])
     assert found.json["judges"][0]["state"] == "DEGRADED" and "no model" in found.json["judges"][0]["reason"]
 
 
@@ -181,13 +174,7 @@ def test_too_big_for_the_only_judge_is_refused_before_anything_is_spent(ready: D
     ready.file("note.md", LONG)
     found = evaluate(ready)
     assert found.is_refusal, (found.code, found.err, found.out)
-    for words in (
-        "an estimate",
-        "limit is 1,000",
-        "note.md (44,010 characters)",
-        "max_input_tokens",
-        "--pack head",
-    ):
+    for words in ("an estimate", "limit is 1,000", "note.md (44,010 characters)", "max_input_tokens", "--pack head"):
         assert words in found.err
     assert prompts(ready, "small") == []
 

@@ -176,7 +176,16 @@ def cut_off(prompt: str) -> str:
     return answered(prompt, honest(GOOD))[:-30]
 
 
-@pytest.mark.parametrize(("forge", "why"), [(bad_token, "token"), (yes_to_all, "audit"), (two_replies, "ambiguous"), (prose, "no JSON object"), (cut_off, "cut off")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("forge", "why"),
+    [
+        (bad_token, "token"),
+        (yes_to_all, "audit"),
+        (two_replies, "ambiguous"),
+        (prose, "no JSON object"),
+        (cut_off, "cut off"),
+    ],
+)
 def test_what_is_forged_or_unreadable_is_refused(good: Desk, forge: Callable[[str], str], why: str) -> None:
     """The reason is named, exit 1, and nothing is on record for `eval`."""
     refused = submit(good, forge(prompt_of(good)))
@@ -191,8 +200,7 @@ def test_the_json_prompt_does_not_give_the_control_item_away(good: Desk) -> None
     assert found["prompt"] == prompt_of(good) and found["token"] == skeleton(found["prompt"])["token"]
     numbers: Mapping[str, Any] = found["reply_schema"]["properties"]["answers"]["properties"]
     assert (
-        sorted(numbers) == sorted(lines_of(found["prompt"]))
-        and len({json.dumps(one) for one in numbers.values()}) == 1
+        sorted(numbers) == sorted(lines_of(found["prompt"])) and len({json.dumps(one) for one in numbers.values()}) == 1
     )
     assert "canary" not in json.dumps(found) and "threshold" not in json.dumps(found)
 
@@ -202,8 +210,14 @@ def test_the_reply_may_come_on_stdin_and_as_text(good: Desk) -> None:
     reply = "Sure!\n```json\n" + answered(prompt_of(good), honest(GOOD)) + "\n```\n"
     found = subprocess.run(
         [HONESTONE, "judge", "submit", *ASKED, "--judge", "agent:host"],
-        cwd=good.folder, env=good.env, input=reply, text=True, capture_output=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=good.folder,
+        env=good.env,
+        input=reply,
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
     assert found.returncode == 0 and found.stdout == "agent:host: 3 answers on record, none missing\n"
 
 

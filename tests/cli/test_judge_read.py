@@ -63,9 +63,7 @@ def test_many_replies_keep_their_order_and_a_bad_line_is_an_object_too() -> None
         b"\xff\xfe",
         b'{"text": "\\ud800 7/10"}',
     ]
-    got = read(
-        "--kind", "score", "--jsonl", "--field", "text", stdin=b"\n".join([*lines, b'{"text": "Score: 5"}'])
-    )
+    got = read("--kind", "score", "--jsonl", "--field", "text", stdin=b"\n".join([*lines, b'{"text": "Score: 5"}']))
     assert [reading["answer"] for reading in got] == [3, None, None, None, None, 7, 5]
     assert "line 2 is not JSON" in got[1]["problems"][0] and "'text'" in got[2]["problems"][0]
 
@@ -115,8 +113,7 @@ def test_a_wrong_option_is_refused(args: list[str], said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
-    [(None, "cannot read"), (b"", "no items"), (b"a\nb\na\n", "twice"), (b"\xff", "UTF-8")],
+    ("content", "said"), [(None, "cannot read"), (b"", "no items"), (b"a\nb\na\n", "twice"), (b"\xff", "UTF-8")]
 )
 def test_a_bad_file_of_items_is_named(tmp_path: Path, content: bytes | None, said: str) -> None:
     """The place is the file."""

@@ -199,9 +199,9 @@ def test_golden_ranges_hold_scores_and_criteria(desk: Desk) -> None:
     golden(desk, "good.md: pass\nhalf.md: {fruit: [50, 100]}\n")
     result = desk.run("rubric", "check", "rubric.yaml", "--golden", "gold", "--json")
     assert result.code == 1
-    assert result.json["golden"][1]["differences"] == ["`fruit` is 33.3, expected 50 to 100"] or result.json[
-        "golden"
-    ][1]["differences"] == ["`fruit` is 33.3, expected 50.0 to 100.0"]
+    assert result.json["golden"][1]["differences"] == ["`fruit` is 33.3, expected 50 to 100"] or result.json["golden"][
+        1
+    ]["differences"] == ["`fruit` is 33.3, expected 50.0 to 100.0"]
 
 
 @pytest.mark.parametrize(
@@ -261,9 +261,7 @@ def test_the_oracle_accepts_a_sound_rubric(desk: Desk) -> None:
 
 def test_a_rubric_that_an_empty_artifact_passes_is_broken(desk: Desk) -> None:
     """Only things that should be absent are asked for: exit 1, and it says so."""
-    desk.rubric(
-        "rubric: 1\ncriteria:\n  - {id: done, requirement: Holds no TODO, check: {not-contains: TODO}}\n"
-    )
+    desk.rubric("rubric: 1\ncriteria:\n  - {id: done, requirement: Holds no TODO, check: {not-contains: TODO}}\n")
     desk.file("good.md", GOOD)
     result = desk.run("rubric", "check", "rubric.yaml", "--oracle", "good.md")
     assert result.code == 1

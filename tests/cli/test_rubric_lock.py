@@ -70,14 +70,18 @@ def test_an_unchanged_rubric_is_judged_under_lock(locked: Desk) -> None:
     [
         ("threshold: 80", "threshold: 70", "rubric.threshold: 80 became 70"),
         ("weight: 3", "weight: 2", "rubric.criteria.words.weight: 3 became 2"),
-        ("It names the pear", "It names a pear", "rubric.criteria.words.items.pear.requirement: It names the pear became It names a pear"),
+        (
+            "It names the pear",
+            "It names a pear",
+            "rubric.criteria.words.items.pear.requirement: It names the pear became It names a pear",
+        ),
         (
             "  - id: words",
             "  - id: first\n    requirement: It begins well\n  - id: words",
             'rubric.criteria.first: {"items"',
         ),
     ],
-)  # fmt: skip
+)
 def test_a_changed_rubric_is_refused_in_words(locked: Desk, old: str, new: str, says: str) -> None:
     """Exit 2 with what became what, and the judge is not asked."""
     locked.rubric(RUBRIC.replace(old, new))
@@ -92,9 +96,7 @@ def test_a_changed_rubric_is_refused_in_words(locked: Desk, old: str, new: str, 
 
 def test_only_what_changed_is_told(locked: Desk) -> None:
     """A criterion put in front moves no other: one line."""
-    locked.rubric(
-        RUBRIC.replace("  - id: words", "  - id: first\n    requirement: It begins well\n  - id: words")
-    )
+    locked.rubric(RUBRIC.replace("  - id: words", "  - id: first\n    requirement: It begins well\n  - id: words"))
     said = evaluate(locked, "--locked").err
     assert len([line for line in said.splitlines() if line.startswith("  rubric.criteria")]) == 1
 
@@ -159,9 +161,7 @@ def test_a_judge_that_is_not_here_is_not_locked(desk: Desk) -> None:
 
 def test_a_changed_checking_program_is_refused(desk: Desk) -> None:
     """A script that a check runs is part of what was locked."""
-    desk.rubric(
-        "rubric: 1\ncriteria:\n  - {id: runs, requirement: It runs, check: {command: python3 look.py}}\n"
-    )
+    desk.rubric("rubric: 1\ncriteria:\n  - {id: runs, requirement: It runs, check: {command: python3 look.py}}\n")
     desk.file("look.py", "print(1)\n")
     desk.file("note.md", GOOD)
     assert desk.run("rubric", "lock", "rubric.yaml", "--sandbox", "none").code == 0

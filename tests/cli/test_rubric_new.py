@@ -22,17 +22,17 @@ from honestone.templates import template_names, template_text
 from .desk import HONESTONE, Desk
 
 FIVE = ["Names the cause", "Quotes the message", "Shows the command", "Gives the version", "Links the log"]
-OTHER = [
-    "Holds no insult",
-    "Thanks the reporter",
-    "Names what works",
-    "Asks one question",
-    "Ends with the next step",
-]
+OTHER = ["Holds no insult", "Thanks the reporter", "Names what works", "Asks one question", "Ends with the next step"]
 FLAGS = [
-    "--about", "an answer to a bug report", "--criterion", "facts: what a stranger can check", "--criterion", "voice",
-    *(word for text in FIVE for word in ("--item", f"facts: {text}")), *(word for text in OTHER for word in ("--item", f"voice: {text}")),
-]  # fmt: skip
+    "--about",
+    "an answer to a bug report",
+    "--criterion",
+    "facts: what a stranger can check",
+    "--criterion",
+    "voice",
+    *(word for text in FIVE for word in ("--item", f"facts: {text}")),
+    *(word for text in OTHER for word in ("--item", f"voice: {text}")),
+]
 
 
 def strictly_sound(desk: Desk, name: str = "rubric.yaml") -> bool:
@@ -92,7 +92,7 @@ def test_a_template_with_other_bars(desk: Desk) -> None:
         ([*FLAGS, "--judge", "nobody", "--yes"], "unknown judge"),
         ([*FLAGS, "--output", ".", "--yes"], "is a folder"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_written_is_refused(desk: Desk, args: list[str], words: str) -> None:
     """Exit 2 with what is wrong and what to type, and nothing is written."""
     result = desk.run("rubric", "new", *args)
@@ -118,8 +118,16 @@ def test_a_rubric_by_flags(desk: Desk) -> None:
     """The contract is printed, the file is what was said, with equal weights and the usual bars, and is sound."""
     result = desk.run("rubric", "new", *FLAGS, "--yes")
     assert result.code == 0, result.err
-    for words in ("Evaluation contract", "Max rounds  5", "70 of 100", "60 for every criterion", "score = met / 5 x 100",
-                  "overall >= 70 and every criterion >= 60", "an answer to a bug report", "50%"):  # fmt: skip
+    for words in (
+        "Evaluation contract",
+        "Max rounds  5",
+        "70 of 100",
+        "60 for every criterion",
+        "score = met / 5 x 100",
+        "overall >= 70 and every criterion >= 60",
+        "an answer to a bug report",
+        "50%",
+    ):
         assert words in result.out, words
     found = read_rubric(desk.folder / "rubric.yaml").rubric
     assert [[item.requirement for item in c.items] for c in found.criteria] == [FIVE, OTHER]
@@ -144,9 +152,18 @@ def test_an_agent_looks_first_and_accepts_then(desk: Desk) -> None:
 def test_korean_by_flags_and_anchors(desk: Desk) -> None:
     """Names, items and levels in Korean; columns line up although letters are two wide."""
     result = desk.run(
-        "rubric", "new", "--about", "버그 신고에 대한 답변", "--criterion", "사실: 원인을 적는다, 명령을 보여 준다, 버전을 적는다, 기록을 링크한다, 메시지를 인용한다",
-        "--criterion", "말투", "--anchors", "말투： 모욕이 있다 | 비꼬는 문장이 있다 | 반말이 섞여 있다 | 존댓말만 쓴다 | 존댓말로 고마움을 적는다", "--yes",
-    )  # fmt: skip
+        "rubric",
+        "new",
+        "--about",
+        "버그 신고에 대한 답변",
+        "--criterion",
+        "사실: 원인을 적는다, 명령을 보여 준다, 버전을 적는다, 기록을 링크한다, 메시지를 인용한다",
+        "--criterion",
+        "말투",
+        "--anchors",
+        "말투： 모욕이 있다 | 비꼬는 문장이 있다 | 반말이 섞여 있다 | 존댓말만 쓴다 | 존댓말로 고마움을 적는다",
+        "--yes",
+    )
     assert result.code == 0, result.err
     found = read_rubric(desk.folder / "rubric.yaml").rubric
     assert [c.id for c in found.criteria] == ["사실", "말투"] and len(found.criteria[0].items) == 5
@@ -161,9 +178,7 @@ def test_vague_words_are_told(desk: Desk) -> None:
     """A vague criterion is warned of with a rewording, in English and Korean; the rubric is written all the same."""
     said = [*FLAGS[:2], "--criterion", "good design", "--criterion", "품질", "--judge", "none", "--json"]
     anchors = "a heading | two | three | four | five"
-    result = desk.run(
-        "rubric", "new", *said, "--anchors", f"good design: {anchors}", "--anchors", f"품질: {anchors}"
-    )
+    result = desk.run("rubric", "new", *said, "--anchors", f"good design: {anchors}", "--anchors", f"품질: {anchors}")
     assert result.code == 0 and result.json["notes"] == []  # levels say what is meant
     told = desk.run(
         "rubric",
@@ -179,14 +194,25 @@ def test_vague_words_are_told(desk: Desk) -> None:
         "--json",
     )
     assert told.code == 0, told.err
-    assert any(
-        "`good purpose` is hard to score" in note and "for example" in note for note in told.json["notes"]
-    )
+    assert any("`good purpose` is hard to score" in note and "for example" in note for note in told.json["notes"])
 
 
 def test_templates_help_where_words_are_few(desk: Desk) -> None:
     """A README's `installation` is drafted from the template, checks and all."""
-    result = desk.run("rubric", "new", "--about", "our README", "--criterion", "installation", "--criterion", "finished", "--judge", "none", "--yes", "--json")  # fmt: skip
+    result = desk.run(
+        "rubric",
+        "new",
+        "--about",
+        "our README",
+        "--criterion",
+        "installation",
+        "--criterion",
+        "finished",
+        "--judge",
+        "none",
+        "--yes",
+        "--json",
+    )
     assert result.code == 0, result.err
     first = result.json["criteria"][0]
     assert first["from"] == "the template readme" and any(item["check"] == "regex" for item in first["items"])
@@ -215,10 +241,7 @@ def asked(log: Path) -> list[str]:
 
 
 BARE = ["--about", "an answer", "--criterion", "facts: what can be checked", "--criterion", "voice"]
-DRAFTED = [
-    {"id": "facts", "requirement": "The facts are there", "items": FIVE},
-    {"id": "voice", "items": OTHER},
-]
+DRAFTED = [{"id": "facts", "requirement": "The facts are there", "items": FIVE}, {"id": "voice", "items": OTHER}]
 
 
 def test_a_model_drafts_the_items(desk: Desk) -> None:
@@ -256,15 +279,7 @@ def test_own_items_stay_first_beside_a_models(desk: Desk) -> None:
     """What a person gave is never replaced by what a model drafted."""
     judge, _ = model(desk, DRAFTED)
     result = desk.run(
-        "rubric",
-        "new",
-        *BARE,
-        "--item",
-        "voice: Uses the reporter's words",
-        "--judge",
-        judge,
-        "--yes",
-        "--json",
+        "rubric", "new", *BARE, "--item", "voice: Uses the reporter's words", "--judge", judge, "--yes", "--json"
     )
     assert [item["requirement"] for item in result.json["criteria"][1]["items"]] == [
         "Uses the reporter's words",
@@ -298,9 +313,14 @@ class Talk:
         self, desk: Desk, *args: str, env: dict[str, str] | None = None, size: tuple[int, int] = (40, 100)
     ) -> None:
         self.child = pexpect.spawn(
-            HONESTONE, ["rubric", "new", *args], cwd=str(desk.folder), env={**desk.env, "TERM": "xterm", **(env or {})},
-            dimensions=size, encoding="utf-8", timeout=20,
-        )  # fmt: skip
+            HONESTONE,
+            ["rubric", "new", *args],
+            cwd=str(desk.folder),
+            env={**desk.env, "TERM": "xterm", **(env or {})},
+            dimensions=size,
+            encoding="utf-8",
+            timeout=20,
+        )
         self.child.delaybeforesend = 0
 
     def sees(self, *words: str) -> Talk:
@@ -341,11 +361,7 @@ def test_the_whole_conversation_in_english(desk: Desk) -> None:
     talk.sees("content has 0 of at least 5").types(*FIVE)
     talk.sees("good style has 0 of at least 5").types("a")
     talk.sees("at 0 of 100").types(
-        "no greeting",
-        "a greeting",
-        "a greeting with a name",
-        "a name in every paragraph",
-        "a name and a thank you",
+        "no greeting", "a greeting", "a greeting with a name", "a name in every paragraph", "a name and a thank you"
     )
     talk.sees(
         "step 2 of 3",
@@ -370,9 +386,7 @@ def test_the_whole_conversation_in_english(desk: Desk) -> None:
     found = read_rubric(desk.folder / "rubric.yaml").rubric
     assert [item.requirement for item in found.criteria[0].items] == FIVE
     assert [int(c.weight) for c in found.criteria] == [70, 30]
-    assert (
-        found.criteria[1].items[0].anchors is not None and len(found.criteria[1].items[0].anchors.levels) == 5
-    )
+    assert found.criteria[1].items[0].anchors is not None and len(found.criteria[1].items[0].anchors.levels) == 5
     assert os.listdir(desk.folder) == ["rubric.yaml"]
 
 
@@ -389,9 +403,7 @@ def test_the_conversation_in_korean(desk: Desk) -> None:
     talk.sees("1. 사실").types("깔끔한 문장")
     talk.sees("2. 깔끔한 문장").types("")
     talk.sees("`깔끔한`", "주석으로 남은 코드").types("문장마다 마침표가 있다")
-    talk.sees("깔끔한 문장 has 1 of at least 5").types(
-        "반말이 없다", "느낌표가 없다", "첫 줄에 이름을 적는다"
-    )
+    talk.sees("깔끔한 문장 has 1 of at least 5").types("반말이 없다", "느낌표가 없다", "첫 줄에 이름을 적는다")
     talk.presses("마지막 줄에 서명이 있답\x7f다\r")
     talk.sees("step 2 of 3", "a accept").presses("ㅁ")
     talk.sees("overall score").types("")
@@ -431,9 +443,7 @@ def test_ctrl_c_keeps_every_answer_and_it_goes_on(desk: Desk) -> None:
     assert code == 130 and "rubric.yaml.draft" in said and "honestone rubric new" in said
     assert "Traceback" not in said and not (desk.folder / "rubric.yaml").exists()
     talk = Talk(desk, "--judge", "none")
-    talk.sees("unfinished rubric", "our newsletter", "1. length: has at most 300 words", "2. dates").presses(
-        "\r"
-    )
+    talk.sees("unfinished rubric", "our newsletter", "1. length: has at most 300 words", "2. dates").presses("\r")
     talk.sees("> sour").presses("ces\r")
     talk.sees("3. sources").types("")
     talk.sees("length has 0 of at least 5").presses("\x04")  # Ctrl-D leaves as well
@@ -462,7 +472,9 @@ def test_a_draft_accepted_is_not_asked_about_again(desk: Desk) -> None:
 
 def test_the_draft_in_an_editor(desk: Desk) -> None:
     """What the editor leaves is the draft; a file that is no rubric is told with its line and can be edited again."""
-    editor = desk.file("edit.py", """
+    editor = desk.file(
+        "edit.py",
+        """
 import pathlib, sys
 path = pathlib.Path(sys.argv[1])
 text = path.read_text()
@@ -470,7 +482,8 @@ if "Names the cause" in text:
     path.write_text(text.replace("Names the cause", "Names both causes").replace("weight: 50", "wieght: 50", 1))
 else:
     path.write_text(text.replace("wieght", "weight"))
-""")  # fmt: skip
+""",
+    )
     talk = Talk(desk, *FLAGS, "--judge", "none", env={"EDITOR": f"{sys.executable} {editor}"})
     talk.sees("2. voice").types("")
     talk.sees("a accept").presses("e")
@@ -575,7 +588,18 @@ def test_a_small_terminal_shows_the_whole_draft(desk: Desk) -> None:
 
 # -------------------------------------------------------------------------------------------------------- what is kept
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda x: st.lists(x, max_size=3) | st.dictionaries(st.sampled_from(["about", "wanted", "name", "items", "draft", "rubric", "typing", "floor", "replies"]), x, max_size=6), max_leaves=12)  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda x: (
+        st.lists(x, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["about", "wanted", "name", "items", "draft", "rubric", "typing", "floor", "replies"]),
+            x,
+            max_size=6,
+        )
+    ),
+    max_leaves=12,
+)
 
 
 @given(JSON)

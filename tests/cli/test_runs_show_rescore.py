@@ -112,23 +112,11 @@ def test_junit_tells_a_failure_from_an_error(ready: Desk) -> None:
     body = 'answer = reply()\nanswer["criteria"]["words"]["items"]["apple"]["met"] = None\nprint(json.dumps(answer))'
     ready.file("other.md", "A pear, and my farewell.\n")
     judge = ready.judge(body=body)
-    call = (
-        "eval",
-        "note.md",
-        "other.md",
-        "--rubric",
-        "rubric.yaml",
-        "--judge",
-        judge.spec,
-        "--format",
-        "junit",
-    )
+    call = ("eval", "note.md", "other.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--format", "junit")
     result = ready.run(*call)
     root = ET.fromstring(result.out)
     found = {
-        (suite.get("name"), case.get("name")): [
-            child.tag for child in case if child.tag in ("failure", "error")
-        ]
+        (suite.get("name"), case.get("name")): [child.tag for child in case if child.tag in ("failure", "error")]
         for suite in root.iter("testsuite")
         for case in suite.iter("testcase")
     }
@@ -231,9 +219,7 @@ def test_rescoring_exits_with_the_verdict_it_finds(
 
 def test_rescoring_with_another_rule(desk: Desk) -> None:
     """Votes of 90, 80 and 10 are 60 by mean and, from the record, 80 by median and 10 by min."""
-    desk.rubric(
-        "rubric: 1\nfloor: 0\ncriteria:\n  - {id: tone, requirement: Calm, anchors: {0: hostile, 100: calm}}\n"
-    )
+    desk.rubric("rubric: 1\nfloor: 0\ncriteria:\n  - {id: tone, requirement: Calm, anchors: {0: hostile, 100: calm}}\n")
     desk.file("note.md", "x\n")
     words = []
     for score in (90, 80, 10):
@@ -251,9 +237,7 @@ def test_rescoring_with_another_rule(desk: Desk) -> None:
 
 def test_a_reworded_item_is_a_new_item_that_nobody_answered(ready: Desk) -> None:
     """An item given as a string gets a new id by rewording: it stays open, so the verdict is inconclusive."""
-    text = (
-        "rubric: 1\nfloor: 0\nthreshold: 80\ncriteria:\n  - id: words\n    requirement: Words\n    items:\n"
-    )
+    text = "rubric: 1\nfloor: 0\nthreshold: 80\ncriteria:\n  - id: words\n    requirement: Words\n    items:\n"
     ready.rubric(text + "      - It names the apple\n      - It names the day\n")
     judge, first = judged(ready, "--json")
     assert first.json["score"] == 100.0
@@ -269,8 +253,7 @@ def test_an_answer_on_another_scale_is_no_answer(ready: Desk) -> None:
     """When a yes/no question becomes a scale, its old answer means nothing."""
     judged(ready)
     ready.rubric(
-        RUBRIC.replace("It ends with a farewell", "It ends with a farewell\n    anchors: {0: no, 10: yes}"),
-        "new.yaml",
+        RUBRIC.replace("It ends with a farewell", "It ends with a farewell\n    anchors: {0: no, 10: yes}"), "new.yaml"
     )
     result = rescored(ready, "--rubric", "new.yaml")
     assert (result.code, result.json["interval"]) == (1, [37.5, 62.5])
@@ -285,9 +268,7 @@ def test_an_answer_on_another_scale_is_no_answer(ready: Desk) -> None:
         ("requirement: It names the pear}", "requirement: It names the pear, check: {contains: a}}"),
     ],
 )
-def test_an_answer_to_another_question_under_the_same_id_does_not_count(
-    ready: Desk, old: str, new: str
-) -> None:
+def test_an_answer_to_another_question_under_the_same_id_does_not_count(ready: Desk, old: str, new: str) -> None:
     """Reworded under its old id, or given to a check: nobody has answered that, so the interval opens."""
     judge, _ = judged(ready)
     ready.rubric(RUBRIC.replace(old, new), "new.yaml")

@@ -20,8 +20,17 @@ TWO, FOUR = DISHES[:2], DISHES[:4]
 
 def run(desk: Desk, target: Cook, after: str, before: str, *more: str) -> tuple[Result, dict[str, Any]]:
     result = desk.run(
-        "eval", "orders/task_suite.yaml", "--artifact", after, "--baseline", before, "--target", target.spec, "--json", *more
-    )  # fmt: skip
+        "eval",
+        "orders/task_suite.yaml",
+        "--artifact",
+        after,
+        "--baseline",
+        before,
+        "--target",
+        target.spec,
+        "--json",
+        *more,
+    )
     return result, (json.loads(result.out) if result.out else {})
 
 
@@ -92,11 +101,7 @@ def test_a_suite_that_the_baseline_hardly_passes_is_broken(kitchen: Desk) -> Non
     result, report = run(kitchen, agent, "new", "none")
     assert (result.code, report["verdict"], len(agent.runs)) == (3, "error", 5)
     assert "fix the suite first" in report["reasons"][0]
-    assert (report["baseline_pass_rate"], report["execution_pass_rate"], report["candidate_results"]) == (
-        0,
-        None,
-        [],
-    )
+    assert (report["baseline_pass_rate"], report["execution_pass_rate"], report["candidate_results"]) == (0, None, [])
     assert run(kitchen, agent, "new", "one")[1]["delta"] == pytest.approx(0.6)
 
 
@@ -104,12 +109,7 @@ def test_without_a_skill_zero_is_a_fine_baseline(kitchen: Desk) -> None:
     """A skill that every task needs: 0 without it, and that is the best case. 0 on both sides is none."""
     agent = cook(kitchen)
     result, report = run(kitchen, agent, "new", "without")
-    assert (result.code, report["verdict"], report["baseline_pass_rate"], report["delta"]) == (
-        0,
-        "pass",
-        0,
-        0.8,
-    )
+    assert (result.code, report["verdict"], report["baseline_pass_rate"], report["delta"]) == (0, "pass", 0, 0.8)
     assert [one["given"] for one in agent.runs].count(None) == 5
     skill(kitchen, "none", ["lasagne"])
     result, report = run(kitchen, agent, "none", "without")
@@ -130,8 +130,16 @@ def test_an_agent_sees_its_skill_and_nothing_of_the_user(kitchen: Desk) -> None:
     kitchen.extra["MY_API_KEY"] = "sk-secret"
     agent = cook(kitchen)
     result = kitchen.run(
-        "eval", "new/task_suite.yaml", "--artifact", "new/SKILL.md", "--baseline", "old", "--target", agent.spec, "--json"
-    )  # fmt: skip
+        "eval",
+        "new/task_suite.yaml",
+        "--artifact",
+        "new/SKILL.md",
+        "--baseline",
+        "old",
+        "--target",
+        agent.spec,
+        "--json",
+    )
     assert (result.code, result.json["execution_pass_rate"]) == (0, 1)
     runs = agent.runs
     assert len({one["cwd"] for one in runs}) == len({one["home"] for one in runs}) == 10
@@ -342,8 +350,19 @@ def test_killed_it_goes_on_and_runs_no_task_twice(kitchen: Desk) -> None:
             time.sleep(60)
         """
     agent = cook(kitchen, body)
-    words = ["eval", "orders/task_suite.yaml", "--artifact", "new", "--baseline", "old", "--target", agent.spec,
-             "--json", "--concurrency", "1"]  # fmt: skip
+    words = [
+        "eval",
+        "orders/task_suite.yaml",
+        "--artifact",
+        "new",
+        "--baseline",
+        "old",
+        "--target",
+        agent.spec,
+        "--json",
+        "--concurrency",
+        "1",
+    ]
     process = kitchen.start(*words)
     until = time.monotonic() + 40
     while agent.count("cake") < 2 and time.monotonic() < until:
@@ -380,10 +399,31 @@ def test_a_target_that_runs_nothing_cannot_have_a_skill(desk: Desk) -> None:
     for args in (
         ("eval", "orders/task_suite.yaml", "--artifact", "new", "--baseline", "without", "--target", "identity"),
         ("eval", "orders/task_suite.yaml", "--artifact", "new", "--target", "identity"),
-        ("stage", "evaluate", "--standalone", "--skill-path", "new", "--task-suite", "orders/task_suite.yaml",
-         "--target", "identity", "--state-root", "st"),
-        ("stage", "run", "new", "--task-suite", "orders/task_suite.yaml", "--worker", "cmd:true", "--target", "identity"),
-    ):  # fmt: skip
+        (
+            "stage",
+            "evaluate",
+            "--standalone",
+            "--skill-path",
+            "new",
+            "--task-suite",
+            "orders/task_suite.yaml",
+            "--target",
+            "identity",
+            "--state-root",
+            "st",
+        ),
+        (
+            "stage",
+            "run",
+            "new",
+            "--task-suite",
+            "orders/task_suite.yaml",
+            "--worker",
+            "cmd:true",
+            "--target",
+            "identity",
+        ),
+    ):
         result = desk.run(*args)
         assert result.is_refusal and "identity" in result.err and "agent runs" not in result.err, result.err
 
@@ -392,9 +432,7 @@ def test_recorded_outputs_cannot_tell_two_sides_apart(desk: Desk) -> None:
     """They are the same with the skill and without it: a delta of 0 would be about nothing. Exit 2."""
     suite(desk)
     skill(desk, "new", DISHES)
-    desk.file(
-        "rows.jsonl", "".join(json.dumps({"id": dish, "output": f"hot {dish}"}) + "\n" for dish in DISHES)
-    )
+    desk.file("rows.jsonl", "".join(json.dumps({"id": dish, "output": f"hot {dish}"}) + "\n" for dish in DISHES))
     words = ("eval", "orders/task_suite.yaml", "--artifact", "new", "--target", "record:rows.jsonl")
     result = desk.run(*words, "--baseline", "without")
     assert result.is_refusal and "both sides would be the same" in result.err

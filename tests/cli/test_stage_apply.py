@@ -47,15 +47,9 @@ def test_the_plan_is_carried_out_with_diff_backup_and_pointer(ready: Desk) -> No
     result, document = apply(ready)
     done = document["result"]
     assert result.code == 0 and problems("execution", document) == [] and done["status"] == "success"
-    assert (
-        text(ready) == SKILL + "\n## More\n\n- about ferns: moist\n"
-        and "+- about ferns: moist" in done["diff"]
-    )
+    assert text(ready) == SKILL + "\n## More\n\n- about ferns: moist\n" and "+- about ferns: moist" in done["diff"]
     pointer = done["rollback_pointer"]
-    assert (
-        pointer["method"] == "restore_backup_file"
-        and (ready.folder / pointer["backup_path"]).read_text() == SKILL
-    )
+    assert pointer["method"] == "restore_backup_file" and (ready.folder / pointer["backup_path"]).read_text() == SKILL
     assert done["candidate_digest"] == current_digest(ready.folder / "skill") == document["candidate_digest"]
     assert done["diff_summary"]["added_lines"] == 4 and done["risk_level"] == "low"
 
@@ -63,10 +57,7 @@ def test_the_plan_is_carried_out_with_diff_backup_and_pointer(ready: Desk) -> No
 def test_files_and_modes_are_written_and_the_whole_is_backed_up(ready: Desk) -> None:
     """A plan of several files keeps modes; the backup is a folder with all of the original."""
     ready.file("skill/old.md", "old\n")
-    files = [
-        {"path": "scripts/a.sh", "text": "echo\n", "mode": "0755"},
-        {"path": "SKILL.md", "text": SKILL + "x\n"},
-    ]
+    files = [{"path": "scripts/a.sh", "text": "echo\n", "mode": "0755"}, {"path": "SKILL.md", "text": SKILL + "x\n"}]
     ranking(ready, {"action": "write_files", "files": files, "delete": ["old.md"]}, target_path="./skill")
     result, document = apply(ready)
     script, pointer = ready.folder / "skill/scripts/a.sh", document["result"]["rollback_pointer"]
@@ -80,31 +71,21 @@ def test_files_and_modes_are_written_and_the_whole_is_backed_up(ready: Desk) -> 
     [
         ({"action": "unsupported_manual_refactor", "notes": "n"}, "unsupported"),
         (append("x", heading="## Rules"), "no_change"),
-        (
-            {"action": "replace_markdown_section", "section_heading": "## None", "content_lines": ["x"]},
-            "error",
-        ),
+        ({"action": "replace_markdown_section", "section_heading": "## None", "content_lines": ["x"]}, "error"),
     ],
 )
-def test_what_cannot_be_applied_is_told_and_changes_nothing(
-    ready: Desk, plan: dict[str, object], status: str
-) -> None:
+def test_what_cannot_be_applied_is_told_and_changes_nothing(ready: Desk, plan: dict[str, object], status: str) -> None:
     """Exit 1, the reason in the artifact, no backup, no pointer."""
     ranking(ready, plan)
     result, document = apply(ready)
     done = document["result"]
-    assert result.code == 1 and (done["status"], done["modified"], done["rollback_pointer"]) == (
-        status,
-        False,
-        None,
-    )
+    assert result.code == 1 and (done["status"], done["modified"], done["rollback_pointer"]) == (status, False, None)
     assert problems("execution", document) == [] and done["error"] and text(ready) == SKILL
     assert not (ready.folder / "st/executions/backups").exists()
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["./other.md", "./skill/../other.md", "skill/link.md", "skill/folder/other.md", "skill/evals.json"],
+    "path", ["./other.md", "./skill/../other.md", "skill/link.md", "skill/folder/other.md", "skill/evals.json"]
 )
 def test_nothing_outside_the_skill_is_ever_written(ready: Desk, path: str) -> None:
     """By path, by a link to a file or a folder, or a suite that lies in it: exit 2, nothing written."""
@@ -112,17 +93,14 @@ def test_nothing_outside_the_skill_is_ever_written(ready: Desk, path: str) -> No
     (ready.folder / "skill/link.md").symlink_to(other)
     (ready.folder / "skill/folder").symlink_to(ready.folder)
     ready.file(
-        "skill/evals.json",
-        '{"suite": 1, "cases": [{"id": "a", "input": "b", "checks": [{"contains": ["c"]}]}]}',
+        "skill/evals.json", '{"suite": 1, "cases": [{"id": "a", "input": "b", "checks": [{"contains": ["c"]}]}]}'
     )
     ranking(ready, append("x"), target_path=path)
     result, document = apply(ready)
     assert result.is_refusal and document == {} and other.read_text() == "# Mine\n" and text(ready) == SKILL
     inside = path.removeprefix("skill/")
     if inside != path:
-        ranking(
-            ready, {"action": "write_files", "files": [{"path": inside, "text": "x"}]}, target_path="skill"
-        )
+        ranking(ready, {"action": "write_files", "files": [{"path": inside, "text": "x"}]}, target_path="skill")
         result, document = apply(ready)
         assert result.is_refusal and document == {} and other.read_text() == "# Mine\n"
 
@@ -143,9 +121,7 @@ def test_a_second_run_keeps_the_first_ones_artifact_and_backup(ready: Desk) -> N
     ranking(ready, append("x"))
     for heading in ("## More", "## Even more"):
         ranking(ready, append("x", heading=heading))
-        result = ready.run(
-            "stage", "apply", "--input", "r.json", "--candidate-id", "c1", "--state-root", "st"
-        )
+        result = ready.run("stage", "apply", "--input", "r.json", "--candidate-id", "c1", "--state-root", "st")
         assert result.code == 0
     assert len(list((ready.folder / "st/executions").glob("*.json"))) == 2
     kept = list((ready.folder / "st/executions/backups").rglob("*SKILL.md"))
@@ -160,9 +136,7 @@ def two_versions(tmp_path: Path) -> tuple[Path, StageFiles, Version]:
     (folder / "sub").mkdir(parents=True)
     (folder / "SKILL.md").write_text(SKILL)
     (folder / "sub/old.md").write_text("old\n")
-    after = Version(
-        {"SKILL.md": Entry(b"# New\n"), "new/run.sh": Entry(b"echo\n", executable=True)}, is_folder=True
-    )
+    after = Version({"SKILL.md": Entry(b"# New\n"), "new/run.sh": Entry(b"echo\n", executable=True)}, is_folder=True)
     return folder, StageFiles(root=tmp_path / "st"), after
 
 
@@ -193,11 +167,13 @@ def test_restore_never_goes_over_somebodys_edit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "pointer",
     [
-        {}, {"method": "x", "backup_path": "b", "target_path": "skill"}, {"method": "restore_backup_file", "backup_path": "b", "target_path": "/etc/passwd"},
+        {},
+        {"method": "x", "backup_path": "b", "target_path": "skill"},
+        {"method": "restore_backup_file", "backup_path": "b", "target_path": "/etc/passwd"},
         {"method": "restore_backup_folder", "backup_path": ".", "target_path": "skill", "changed": ["../x"]},
         {"method": "restore_backup_file", "backup_path": "missing", "target_path": "skill/SKILL.md"},
     ],
-)  # fmt: skip
+)
 def test_a_pointer_that_leads_elsewhere_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pointer: dict[str, object]
 ) -> None:
@@ -209,9 +185,7 @@ def test_a_pointer_that_leads_elsewhere_is_refused(
     assert (folder / "SKILL.md").read_text() == SKILL
 
 
-def test_a_write_that_fails_halfway_leaves_the_skill_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_fails_halfway_leaves_the_skill_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first file is written, the second cannot be: all is put back."""
     from honestone.system import files as system
 
@@ -256,9 +230,7 @@ def test_an_edit_after_a_kill_is_not_overwritten(tmp_path: Path) -> None:
     assert (folder / "SKILL.md").read_text() == "my words\n" and "backups" in str(caught.value.hint)
 
 
-def test_a_kill_at_one_skill_is_undone_whatever_another_skill_of_the_same_root_did_since(
-    tmp_path: Path,
-) -> None:
+def test_a_kill_at_one_skill_is_undone_whatever_another_skill_of_the_same_root_did_since(tmp_path: Path) -> None:
     """Each skill has its own note of what was being put in place."""
     folder, files, original = killed(tmp_path / "one")
     elsewhere, _, _ = two_versions(tmp_path / "two")

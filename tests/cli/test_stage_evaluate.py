@@ -36,30 +36,51 @@ def teaches(*dishes: str) -> dict[str, Any]:
 def ranking(desk: Desk, plan: dict[str, Any] | None = None, **candidate: Any) -> Path:
     """What a discriminator hands over: a decoy that would pass nothing more, and `c1`."""
     one = {
-        "id": "c1", "title": "more dishes", "target_path": "kitchen/SKILL.md", "category": "docs", "rationale": "", "risk_level": "low",
-        "proposed_change_summary": "", "source_refs": [], "executor_support": True, "score": 7.5, "blockers": [],
-        "recommendation": "accept_for_execution", "execution_plan": plan or teaches("pie", "cake"), **candidate,
-    }  # fmt: skip
-    decoy = {
-        **one,
-        "id": "c0",
-        "score": 9,
-        "execution_plan": teaches("lasagne"),
+        "id": "c1",
+        "title": "more dishes",
         "target_path": "kitchen/SKILL.md",
+        "category": "docs",
+        "rationale": "",
+        "risk_level": "low",
+        "proposed_change_summary": "",
+        "source_refs": [],
+        "executor_support": True,
+        "score": 7.5,
+        "blockers": [],
+        "recommendation": "accept_for_execution",
+        "execution_plan": plan or teaches("pie", "cake"),
+        **candidate,
     }
+    decoy = {**one, "id": "c0", "score": 9, "execution_plan": teaches("lasagne"), "target_path": "kitchen/SKILL.md"}
     document = {
-        "schema_version": "1.0", "lane": "generic-skill", "run_id": "run-1", "stage": "ranked", "status": "success",
-        "created_at": "2026-11-20T20:19:20Z", "target": {"path": "kitchen"}, "scored_candidates": [decoy, one],
-    }  # fmt: skip
+        "schema_version": "1.0",
+        "lane": "generic-skill",
+        "run_id": "run-1",
+        "stage": "ranked",
+        "status": "success",
+        "created_at": "2026-11-20T20:19:20Z",
+        "target": {"path": "kitchen"},
+        "scored_candidates": [decoy, one],
+    }
     return desk.file("ranking.json", json.dumps(document))
 
 
 def stage(desk: Desk, target: Cook | None, *more: str | Path, candidate: str = "c1") -> Result:
     agent = () if target is None else ("--target", target.spec)
     return desk.run(
-        "stage", "evaluate", "--input", "ranking.json", "--candidate-id", candidate, "--task-suite",
-        "orders/task_suite.yaml", "--state-root", "state", *agent, *more,
-    )  # fmt: skip
+        "stage",
+        "evaluate",
+        "--input",
+        "ranking.json",
+        "--candidate-id",
+        candidate,
+        "--task-suite",
+        "orders/task_suite.yaml",
+        "--state-root",
+        "state",
+        *agent,
+        *more,
+    )
 
 
 @pytest.fixture
@@ -82,13 +103,7 @@ def test_the_candidates_own_edit_is_what_runs(kitchen: Desk) -> None:
     told = summary(result)
     assert (result.code, told["verdict"]) == (0, "pass")
     assert (told["execution_pass_rate"], told["baseline_pass_rate"], told["delta"]) == (0.8, 0.4, 0.4)
-    assert set(told) == {
-        "execution_pass_rate",
-        "baseline_pass_rate",
-        "delta",
-        "verdict",
-        "truth_anchor",
-    }
+    assert set(told) == {"execution_pass_rate", "baseline_pass_rate", "delta", "verdict", "truth_anchor"}
     assert [("pie" in one["lessons"], one["given"] is None) for one in agent.runs].count((True, False)) == 5
     assert len(agent.runs) == 10
     assert (kitchen.folder / "kitchen/SKILL.md").read_bytes() == before
@@ -110,13 +125,8 @@ def test_the_artifact_says_where_it_comes_from_and_can_be_checked(kitchen: Desk)
         "task_suite_skill_id",
         "pass_k",
     )
-    assert [found[name] for name in links] == [
-        "1.0", "generic-skill", "run-1", "evaluated", "c1", 7.5, "kitchen", 2,
-    ]  # fmt: skip
-    assert (found["source_ranking_artifact"], found["task_suite"]) == (
-        "ranking.json",
-        "orders/task_suite.yaml",
-    )
+    assert [found[name] for name in links] == ["1.0", "generic-skill", "run-1", "evaluated", "c1", 7.5, "kitchen", 2]
+    assert (found["source_ranking_artifact"], found["task_suite"]) == ("ranking.json", "orders/task_suite.yaml")
     for name in ("execution_pass_rate", "baseline_pass_rate", "delta", "verdict"):
         assert found["evaluation"][name] == found[name]
     assert found["interval"] == found["evaluation"]["interval"] and found["reason"] is None
@@ -127,9 +137,7 @@ def test_the_artifact_says_where_it_comes_from_and_can_be_checked(kitchen: Desk)
     assert found["usage"]["target_calls"] == (4 + 2) + (2 + 3 * 2)
     for side in ("candidate", "baseline"):
         report = kitchen.run("show", found["runs"][side], "--json").json
-        assert {case["id"]: case["status"] == "passed" for case in report["cases"]} == passed(
-            found, f"{side}_results"
-        )
+        assert {case["id"]: case["status"] == "passed" for case in report["cases"]} == passed(found, f"{side}_results")
     valid(found)
 
 
@@ -156,8 +164,7 @@ def test_a_second_run_never_overwrites_the_first(kitchen: Desk) -> None:
 def test_a_worse_edit_fails_and_names_what_it_lost(kitchen: Desk) -> None:
     """Exit 1 with the reason in the summary."""
     ranking(
-        kitchen,
-        {"action": "replace_markdown_section", "section_heading": "## Dishes", "content_lines": ["Guess."]},
+        kitchen, {"action": "replace_markdown_section", "section_heading": "## Dishes", "content_lines": ["Guess."]}
     )
     result = stage(kitchen, cook(kitchen))
     assert (result.code, summary(result)["verdict"]) == (1, "fail")
@@ -400,9 +407,7 @@ def test_a_file_is_good_for_seven_days_and_no_error_when_it_is_not(kitchen: Desk
 
 KEY = "sha256:abc"
 GOOD = (
-    TaskResult(
-        task_id="a", passed=True, score=1.0, details="met", duration_ms=5, error="", attempts=2, passes=1
-    ),
+    TaskResult(task_id="a", passed=True, score=1.0, details="met", duration_ms=5, error="", attempts=2, passes=1),
     TaskResult(task_id="b", passed=False, score=0.25),
 )
 
@@ -463,9 +468,7 @@ def test_a_damaged_file_is_as_if_it_were_not_there(tmp_path: Path, how: str) -> 
 
 
 @given(data=st.data())
-def test_any_bytes_in_a_file_are_survived(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_bytes_in_a_file_are_survived(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever another program wrote there."""
     folder = tmp_path_factory.mktemp("cache")
     cache = files(folder)
@@ -567,8 +570,15 @@ def test_nothing_of_the_pipeline_is_written_into_the_skill(kitchen: Desk, option
         else:
             mode = ["--input", "ranking.json", "--candidate-id", "c1"]
         result = kitchen.run(
-            "stage", "evaluate", *mode, "--task-suite", "orders/task_suite.yaml", "--target", target.spec,
-            option, "kitchen/files",
-        )  # fmt: skip
+            "stage",
+            "evaluate",
+            *mode,
+            "--task-suite",
+            "orders/task_suite.yaml",
+            "--target",
+            target.spec,
+            option,
+            "kitchen/files",
+        )
         assert result.is_refusal and option in result.err, result.err
     assert target.runs == [] and target_at(kitchen.folder / "kitchen").version.digest == before

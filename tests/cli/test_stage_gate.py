@@ -32,10 +32,20 @@ def evaluated(desk: Desk, verdict: str = "pass", name: str = "e.json", **more: A
     now, then = {"pass": (0.75, 0.5), "fail": (0.25, 0.5)}.get(verdict, (None, None))
     inside = {"execution_pass_rate": now, "baseline_pass_rate": then, "delta": None, "verdict": verdict}
     document = {
-        "schema_version": "1.0", "lane": "generic-skill", "run_id": "run-1", "stage": "evaluated", "status": "success",
-        "created_at": "2026-01-01T00:00:00Z", "candidate_id": "c1", "evaluation": inside, "candidate_results": [],
-        "baseline_results": [], "warnings": [], "truth_anchor": "./e.json", **more,
-    }  # fmt: skip
+        "schema_version": "1.0",
+        "lane": "generic-skill",
+        "run_id": "run-1",
+        "stage": "evaluated",
+        "status": "success",
+        "created_at": "2026-01-01T00:00:00Z",
+        "candidate_id": "c1",
+        "evaluation": inside,
+        "candidate_results": [],
+        "baseline_results": [],
+        "warnings": [],
+        "truth_anchor": "./e.json",
+        **more,
+    }
     return desk.file(name, json.dumps(document))
 
 
@@ -61,8 +71,16 @@ def test_a_harmless_edit_that_passed_is_kept(ready: Desk) -> None:
         assert state["decision"] == "keep" and state["receipt_path"] == receipt["truth_anchor"]
 
 
-@pytest.mark.parametrize("plan", [FERNS, {"action": "write_files", "files": [
-    {"path": "SKILL.md", "text": SKILL + "x\n"}, {"path": "more.md", "text": "m\n"}]}])  # fmt: skip
+@pytest.mark.parametrize(
+    "plan",
+    [
+        FERNS,
+        {
+            "action": "write_files",
+            "files": [{"path": "SKILL.md", "text": SKILL + "x\n"}, {"path": "more.md", "text": "m\n"}],
+        },
+    ],
+)
 def test_a_failed_evaluation_puts_every_byte_back(ready: Desk, plan: dict[str, Any]) -> None:
     """Exit 1; of an edit of one file and of several alike."""
     applied(ready, plan)
@@ -152,11 +170,7 @@ def test_an_execution_of_another_program_is_known_by_its_diff(ready: Desk, is_ed
         (ready.folder / "skill/SKILL.md").write_text(text(ready) + "mine\n")
     now = text(ready)
     result, _ = gate(ready)
-    assert (
-        (result.is_refusal and text(ready) == now)
-        if is_edited
-        else (result.code == 1 and text(ready) == SKILL)
-    )
+    assert (result.is_refusal and text(ready) == now) if is_edited else (result.code == 1 and text(ready) == SKILL)
 
 
 def test_a_plan_for_a_person_is_rejected(ready: Desk) -> None:
@@ -206,9 +220,7 @@ def test_what_does_not_compile_or_parse_is_named(path: str, content: str) -> Non
         ("notes.md", "---\nnot front matter\n"),
     ],
 )
-def test_what_compiles_and_parses_is_let_through(
-    path: str, content: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_compiles_and_parses_is_let_through(path: str, content: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Also what only warns, and without a word."""
     before = Version({"SKILL.md": Entry(SKILL.encode())}, is_folder=True)
     after = Version({**before.files, path: Entry(content.encode())}, is_folder=True)
@@ -225,14 +237,23 @@ def test_only_what_changed_is_compiled() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"candidate_id": "nobody"}, {"result": {}}, {"result": {"modified": True}}, {"stage": "ranked"},
-        {"result": {"modified": True, "rollback_pointer": {"method": "restore_backup_file",
-         "backup_path": "r.json", "target_path": "../elsewhere"}}},
+        {"candidate_id": "nobody"},
+        {"result": {}},
+        {"result": {"modified": True}},
+        {"stage": "ranked"},
+        {
+            "result": {
+                "modified": True,
+                "rollback_pointer": {
+                    "method": "restore_backup_file",
+                    "backup_path": "r.json",
+                    "target_path": "../elsewhere",
+                },
+            }
+        },
     ],
-)  # fmt: skip
-def test_artifacts_that_make_no_sense_are_refused_with_their_place(
-    ready: Desk, change: dict[str, Any]
-) -> None:
+)
+def test_artifacts_that_make_no_sense_are_refused_with_their_place(ready: Desk, change: dict[str, Any]) -> None:
     """Exit 2 and nothing written; a pointer that leads out of the skill too."""
     document = applied(ready)
     evaluated(ready)

@@ -23,10 +23,16 @@ def ready(desk: Desk) -> Desk:
 
 def receipt(desk: Desk, name: str, decision: str, category: str, **more: Any) -> None:
     document = {
-        "schema_version": "1.0", "run_id": "r", "stage": more.pop("stage", "gated"), "decision": decision,
-        "reason": f"why {name}", "candidate_id": name, "candidate_category": category,
-        "created_at": "2026-01-01T00:00:00Z", "gate_layers": {"failed_at": more.get("failed_at")},
-    }  # fmt: skip
+        "schema_version": "1.0",
+        "run_id": "r",
+        "stage": more.pop("stage", "gated"),
+        "decision": decision,
+        "reason": f"why {name}",
+        "candidate_id": name,
+        "candidate_category": category,
+        "created_at": "2026-01-01T00:00:00Z",
+        "gate_layers": {"failed_at": more.get("failed_at")},
+    }
     desk.file(f"st/receipts/{name}-{document['stage']}.json", json.dumps(document))
 
 

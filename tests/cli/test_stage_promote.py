@@ -42,10 +42,7 @@ def promote(desk: Desk, *args: str) -> Result:
 
 
 def waiting(desk: Desk) -> list[str]:
-    return [
-        one["candidate_id"]
-        for one in json.loads((desk.folder / "st/pending_promote.json").read_text())["pending"]
-    ]
+    return [one["candidate_id"] for one in json.loads((desk.folder / "st/pending_promote.json").read_text())["pending"]]
 
 
 def text(desk: Desk) -> str:

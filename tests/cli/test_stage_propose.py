@@ -37,14 +37,19 @@ def suite(*tasks: str, **splits: str) -> str:
 
 
 def evaluation(desk: Desk, suite_name: str, *failed: str) -> None:
-    rows = [
-        {"task_id": task, "passed": False, "score": 0.0, "details": f"said nothing of {task}"}
-        for task in failed
-    ]
+    rows = [{"task_id": task, "passed": False, "score": 0.0, "details": f"said nothing of {task}"} for task in failed]
     document = {
-        "schema_version": "1.0", "lane": "l", "run_id": "r", "stage": "evaluated", "status": "success", "created_at": "2026-01-01T00:00:00Z",
-        "task_suite": suite_name, "target": {"path": "skill"}, "baseline_results": rows, "truth_anchor": "x",
-    }  # fmt: skip
+        "schema_version": "1.0",
+        "lane": "l",
+        "run_id": "r",
+        "stage": "evaluated",
+        "status": "success",
+        "created_at": "2026-01-01T00:00:00Z",
+        "task_suite": suite_name,
+        "target": {"path": "skill"},
+        "baseline_results": rows,
+        "truth_anchor": "x",
+    }
     desk.file("st/evaluations/e.json", json.dumps(document))
 
 
@@ -55,10 +60,7 @@ def test_a_candidate_is_the_edit_that_the_worker_made(ready: Desk) -> None:
     assert result.code == 0 and document["candidate_count"] == 1 and problems("candidates", document) == []
     assert (one["category"], one["risk_level"], one["target_path"]) == ("docs", "low", "skill/SKILL.md")
     plan = one["execution_plan"]
-    assert (
-        plan["action"] == "replace_markdown_section"
-        and plan["content_lines"][-1] == "- about ferns: keep moist"
-    )
+    assert plan["action"] == "replace_markdown_section" and plan["content_lines"][-1] == "- about ferns: keep moist"
     assert (ready.folder / "skill/SKILL.md").read_text() == SKILL
     assert document["truth_anchor"] == str((ready.folder / "out.json").resolve())
 
@@ -106,11 +108,7 @@ def test_without_an_evaluation_on_record_it_says_so(ready: Desk) -> None:
     """A suite whose tasks nobody ran shows the worker nothing, and a note tells it."""
     ready.file("suite.yaml", suite("rose"))
     result, _, worker = propose(ready, ADD_RULE, "--task-suite", "suite.yaml")
-    assert (
-        result.code == 0
-        and "no evaluation of suite.yaml" in result.err
-        and "rose?" not in eval(worker.lines[0])
-    )
+    assert result.code == 0 and "no evaluation of suite.yaml" in result.err and "rose?" not in eval(worker.lines[0])
 
 
 def test_several_candidates_are_different_edits_and_repeats_are_none(ready: Desk) -> None:
@@ -132,17 +130,18 @@ def test_several_candidates_are_different_edits_and_repeats_are_none(ready: Desk
         ("print('done!')\n", "unchanged"),
         ("(root.parent / 'beside.md').write_text('x')\n" + ADD_RULE, "out-of-scope"),
         ("md.write_text('# Gardener\\n\\n... rest unchanged\\n')\n", "placeholder"),
-        ("(root / 'evals.yaml').write_text('suite: 1\\ncases: [{id: a, input: b, checks: [{contains: [c]}]}]\\n')\n", "out-of-scope"),
+        (
+            "(root / 'evals.yaml').write_text('suite: 1\\ncases: [{id: a, input: b, checks: [{contains: [c]}]}]\\n')\n",
+            "out-of-scope",
+        ),
         ("md.unlink()\n(root / 'other.md').write_text('x')\n", "out-of-scope"),
         ("(root / '.note').write_text('mine')\n", "unchanged"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_edit_of_the_skill_is_no_candidate(ready: Desk, body: str, outcome: str) -> None:
     """Talking, leaving the copy, placeholders, suites, a skill without SKILL.md: reported, with the reason."""
     result, document, _ = propose(ready, body)
-    assert document["candidates"] == [] and [one["outcome"] for one in document["rejected_proposals"]] == [
-        outcome
-    ]
+    assert document["candidates"] == [] and [one["outcome"] for one in document["rejected_proposals"]] == [outcome]
     assert result.code == 0 and document["rejected_proposals"][0]["detail"]
 
 
@@ -160,8 +159,7 @@ def test_code_and_modes_survive_as_a_plan_of_files(ready: Desk) -> None:
     """A new executable is high risk and keeps its mode."""
     result, document, _ = propose(
         ready,
-        ADD_RULE
-        + "s = root / 'scripts'; s.mkdir(); s = s / 'a.sh'; s.write_text('#!/bin/sh\\n'); s.chmod(0o755)\n",
+        ADD_RULE + "s = root / 'scripts'; s.mkdir(); s = s / 'a.sh'; s.write_text('#!/bin/sh\\n'); s.chmod(0o755)\n",
     )
     (one,) = document["candidates"]
     files = {file["path"]: file["mode"] for file in one["execution_plan"]["files"]}
@@ -189,9 +187,7 @@ def test_an_artifact_is_never_overwritten(ready: Desk) -> None:
     """Two runs leave two files, each naming itself."""
     worker = skill_worker(ready, "w", ADD_RULE)
     for _ in range(2):
-        result = ready.run(
-            "stage", "propose", "skill", "--worker", worker.spec, "--state-root", "st", "--json"
-        )
+        result = ready.run("stage", "propose", "skill", "--worker", worker.spec, "--state-root", "st", "--json")
         assert result.json["truth_anchor"].endswith(".json")
     found = list((ready.folder / "st/candidate_versions").glob("*.json"))
     assert len(found) == 2 and {json.loads(path.read_text())["truth_anchor"] for path in found} == {
@@ -202,10 +198,14 @@ def test_an_artifact_is_never_overwritten(ready: Desk) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        ["nowhere"], ["skill", "--trace", "notes.md"], ["skill", "--source", "missing.md"], ["skill", "--trace", "bad.json"],
-        ["skill", "--task-suite", "notes.md"], ["skill", "--state-root", "skill/st"],
+        ["nowhere"],
+        ["skill", "--trace", "notes.md"],
+        ["skill", "--source", "missing.md"],
+        ["skill", "--trace", "bad.json"],
+        ["skill", "--task-suite", "notes.md"],
+        ["skill", "--state-root", "skill/st"],
     ],
-)  # fmt: skip
+)
 def test_mistakes_end_before_the_worker_is_asked(ready: Desk, args: list[str]) -> None:
     """No skill, no such source, no traces file, no suite, files inside the skill: exit 2 and no call."""
     ready.file("notes.md", "words\n")

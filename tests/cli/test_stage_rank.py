@@ -41,10 +41,13 @@ def only(document: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("says", "score", "label", "recommendation"),
     [
-        ((ALL, ALL), 10.0, "CONSENSUS", "accept_for_execution"), ((ALL, NONE), 5.0, "SPLIT", "hold"), ((NONE, NONE), 0.0, "CONSENSUS", "reject"),
-        ((HALF,), 5.0, "CONSENSUS", "reject"), ((ALL, ALL, NONE), 6.666666667, "DISPUTED", "hold"),
+        ((ALL, ALL), 10.0, "CONSENSUS", "accept_for_execution"),
+        ((ALL, NONE), 5.0, "SPLIT", "hold"),
+        ((NONE, NONE), 0.0, "CONSENSUS", "reject"),
+        ((HALF,), 5.0, "CONSENSUS", "reject"),
+        ((ALL, ALL, NONE), 6.666666667, "DISPUTED", "hold"),
     ],
-)  # fmt: skip
+)
 def test_the_share_of_yes_is_the_score(
     ready: Desk, says: tuple[str, ...], score: float, label: str, recommendation: str
 ) -> None:
@@ -52,11 +55,7 @@ def test_the_share_of_yes_is_the_score(
     result, document = rank(ready, *(judge(ready, f"j{n}", one) for n, one in enumerate(says)))
     one = only(document)
     assert result.code == 0 and problems("ranking", document) == []
-    assert (one["score"], one["panel"]["cognitive_label"], one["recommendation"]) == (
-        score,
-        label,
-        recommendation,
-    )
+    assert (one["score"], one["panel"]["cognitive_label"], one["recommendation"]) == (score, label, recommendation)
     assert document["summary"][recommendation] == 1 and len(one["panel"]["panel_reviews"]) == len(says)
 
 
@@ -94,18 +93,18 @@ def test_without_judges_what_can_be_applied_gets_seven(desk: Desk) -> None:
     """Risk stands beside the score and in the recommendation; what cannot be applied has no score."""
     put_skill(desk)
     risky = {"action": "write_files", "files": [{"path": "a.py", "text": "x = 1\n"}]}
-    candidates(
-        desk, {"action": "unsupported_manual_refactor"}, risky, append("x"), append("x", heading="## Rules")
-    )
+    candidates(desk, {"action": "unsupported_manual_refactor"}, risky, append("x"), append("x", heading="## Rules"))
     result, document = rank(desk)
     rows = {
-        one["id"]: (one["score"], one["recommendation"], one["risk_penalty"])
-        for one in document["scored_candidates"]
+        one["id"]: (one["score"], one["recommendation"], one["risk_penalty"]) for one in document["scored_candidates"]
     }
     assert result.code == 0 and document["critic_mode"] == "none"
     assert rows == {
-        "c3": (7.0, "accept_for_execution", 0.0), "c2": (7.0, "hold", 3.0), "c1": (None, "reject", 0.0), "c4": (None, "reject", 0.0),
-    }  # fmt: skip
+        "c3": (7.0, "accept_for_execution", 0.0),
+        "c2": (7.0, "hold", 3.0),
+        "c1": (None, "reject", 0.0),
+        "c4": (None, "reject", 0.0),
+    }
     assert next(iter(rows)) == "c3" and all(one["panel"] is None for one in document["scored_candidates"])
     blockers = {one["id"]: one["blockers"] for one in document["scored_candidates"]}
     assert (
@@ -118,9 +117,7 @@ def test_without_judges_what_can_be_applied_gets_seven(desk: Desk) -> None:
 def test_what_is_said_of_the_risk_never_makes_it_smaller(desk: Desk) -> None:
     """An edit of code that calls itself low is high; one of text that calls itself medium is medium."""
     put_skill(desk)
-    candidates(
-        desk, {"action": "write_files", "files": [{"path": "a.py", "text": "x = 1\n"}]}, risk_level="low"
-    )
+    candidates(desk, {"action": "write_files", "files": [{"path": "a.py", "text": "x = 1\n"}]}, risk_level="low")
     assert only(rank(desk)[1])["risk_level"] == "high"
     candidates(desk, append("x"), risk_level="medium")
     assert only(rank(desk)[1])["risk_level"] == "medium"
@@ -142,9 +139,7 @@ def test_best_first_and_what_nobody_judged_last(desk: Desk) -> None:
     """The order is by score."""
     put_skill(desk)
     candidates(desk, append("bad one"), {"action": "by_hand"}, append("good one"))
-    liking = desk.judge(
-        "j", "text = str(artifact)\ndef met(criterion, item): return 'good one' in text\n" + SAY
-    )
+    liking = desk.judge("j", "text = str(artifact)\ndef met(criterion, item): return 'good one' in text\n" + SAY)
     _, document = rank(desk, liking)
     assert [one["id"] for one in document["scored_candidates"]] == ["c3", "c1", "c2"]
 

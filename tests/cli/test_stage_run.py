@@ -25,9 +25,7 @@ SPOIL = "md.write_text(md.read_text().replace('* soup = hot soup\\n', f'Ask the 
 class Bench:
     """A skill that knows soup and stew, four orders, a cook and a worker."""
 
-    def __init__(
-        self, desk: Desk, work: str, *, agent: str = "", dishes: tuple[str, ...] = ("soup", "stew")
-    ) -> None:
+    def __init__(self, desk: Desk, work: str, *, agent: str = "", dishes: tuple[str, ...] = ("soup", "stew")) -> None:
         self.desk = desk
         skill(desk, "kitchen", dishes)
         suite(desk, TASKS)
@@ -43,9 +41,19 @@ class Bench:
     def words(self) -> list[str]:
         """The whole command."""
         return [
-            "stage", "run", "kitchen", "--task-suite", "orders/task_suite.yaml", "--worker", self.worker.spec,
-            "--target", self.cook.spec, "--state-root", "st", "--json",
-        ]  # fmt: skip
+            "stage",
+            "run",
+            "kitchen",
+            "--task-suite",
+            "orders/task_suite.yaml",
+            "--worker",
+            self.worker.spec,
+            "--target",
+            self.cook.spec,
+            "--state-root",
+            "st",
+            "--json",
+        ]
 
     def run(self, *more: str) -> tuple[Result, dict[str, Any]]:
         result = self.desk.run(*self.words, *more)
@@ -63,13 +71,16 @@ def test_an_edit_that_helps_is_kept_at_the_first_try(desk: Desk) -> None:
     bench = Bench(desk, TEACH)
     result, document = bench.run()
     (one,) = document["tries"]
-    assert (
-        result.code == 0 and document["schema"] == "honestone.pipeline/1" and document["decision"] == "keep"
-    )
+    assert result.code == 0 and document["schema"] == "honestone.pipeline/1" and document["decision"] == "keep"
     assert bench.text == bench.original + "* pie = hot pie\n" and len(bench.cook.runs) == 8
     assert (document["baseline_pass_rate"], document["execution_pass_rate"]) == (0.5, 0.75)
-    for name, stage in (("candidates", "proposed"), ("ranking", "ranked"), ("evaluation", "evaluated"),
-                        ("execution", "executed"), ("receipt", "gated")):  # fmt: skip
+    for name, stage in (
+        ("candidates", "proposed"),
+        ("ranking", "ranked"),
+        ("evaluation", "evaluated"),
+        ("execution", "executed"),
+        ("receipt", "gated"),
+    ):
         assert json.loads(Path(one[name]).read_text())["stage"] == stage
     assert bench.left() == [] and json.loads(Path(document["truth_anchor"]).read_text()) == document
 
@@ -79,10 +90,7 @@ def test_the_cost_is_said_before_the_first_call(desk: Desk) -> None:
     bench = Bench(desk, TEACH)
     result, _ = bench.run("--pass-k", "2", "--candidates", "2")
     first = result.err.splitlines()[0]
-    assert (
-        "up to 4 tasks x 2 attempts x (baseline + 3 tries) = 32 agent runs" in first
-        and "6 proposals" in first
-    )
+    assert "up to 4 tasks x 2 attempts x (baseline + 3 tries) = 32 agent runs" in first and "6 proposals" in first
 
 
 def test_an_edit_that_harms_is_put_back_every_time_and_its_failures_are_told(desk: Desk) -> None:
@@ -152,9 +160,12 @@ def test_a_risky_edit_waits_for_a_person(desk: Desk) -> None:
 def test_a_panel_that_is_against_it_ends_in_reject_without_an_agent_run(desk: Desk) -> None:
     """The ranking's reasons are told to the next proposal."""
     bench = Bench(desk, f"md.write_text(md.read_text() + f'{{n}}\\n')\n{TEACH}")
-    judge = desk.judge("critic", "print(json.dumps({'criteria': {c['id']: {'items': "
-                       "{i['id']: {'met': False, 'suggestion': 'TOOVAGUE'} for i in c['items']}} "
-                       "for c in request['criteria']}}))")  # fmt: skip
+    judge = desk.judge(
+        "critic",
+        "print(json.dumps({'criteria': {c['id']: {'items': "
+        "{i['id']: {'met': False, 'suggestion': 'TOOVAGUE'} for i in c['items']}} "
+        "for c in request['criteria']}}))",
+    )
     result, document = bench.run("--judge", judge.spec)
     assert result.code == 1 and document["decision"] == "reject" and bench.cook.runs == []
     assert len(document["tries"]) == 3 and "TOOVAGUE" in bench.worker.lines[1]
@@ -208,12 +219,7 @@ def test_tasks_of_the_test_split_are_never_told(desk: Desk) -> None:
     """Not in a brief, not in a traces file."""
     bench = Bench(desk, SPOIL)
     cases = [
-        {
-            "id": dish,
-            "input": f"One {dish}, please.",
-            "checks": [{"contains": [f"hot {dish}"]}],
-            "split": split,
-        }
+        {"id": dish, "input": f"One {dish}, please.", "checks": [{"contains": [f"hot {dish}"]}], "split": split}
         for dish, split in (("soup", "train"), ("stew", "train"), ("pie", "test"), ("cake", "test"))
     ]
     desk.file("orders/task_suite.yaml", json.dumps({"suite": 1, "cases": cases}))
@@ -225,10 +231,13 @@ def test_tasks_of_the_test_split_are_never_told(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"kitchen": "nowhere"}, {"orders/task_suite.yaml": "none.yaml"}, {"--worker": "cmd:no-such-program"},
-        {"--target": "cmd:no-such-program"}, {"st": "kitchen/st"},
+        {"kitchen": "nowhere"},
+        {"orders/task_suite.yaml": "none.yaml"},
+        {"--worker": "cmd:no-such-program"},
+        {"--target": "cmd:no-such-program"},
+        {"st": "kitchen/st"},
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_done_is_refused_before_anything_is_spent(desk: Desk, change: dict[str, str]) -> None:
     """Exit 2 with a hint; neither worker nor agent was called."""
     bench = Bench(desk, TEACH)
@@ -285,8 +294,13 @@ def killed_at(bench: Bench, at: int, *more: str) -> int:
     driver = bench.desk.file("tools/driver.py", DRIVER)
     return subprocess.run(
         [sys.executable, str(driver), str(at), *bench.words, *more],
-        cwd=bench.desk.folder, env=bench.desk.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
-    ).returncode  # fmt: skip
+        cwd=bench.desk.folder,
+        env=bench.desk.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    ).returncode
 
 
 TWO_FILES = TEACH + "(root / 'more.md').write_text('* cake = hot cake\\n')\n"
@@ -337,8 +351,19 @@ def test_other_stages_do_not_take_a_candidate_in_place_for_the_skill(desk: Desk)
     at = next(at for at in range(8, 20) if killed_at(bench, at) and bench.text != bench.original)
     assert at and "hot pie" in bench.text
     calls = bench.worker.calls
-    alone = desk.run("stage", "evaluate", "--standalone", "--skill-path", "kitchen", "--task-suite",
-                     "orders/task_suite.yaml", "--target", bench.cook.spec, "--state-root", "st")  # fmt: skip
+    alone = desk.run(
+        "stage",
+        "evaluate",
+        "--standalone",
+        "--skill-path",
+        "kitchen",
+        "--task-suite",
+        "orders/task_suite.yaml",
+        "--target",
+        bench.cook.spec,
+        "--state-root",
+        "st",
+    )
     again = desk.run("stage", "propose", "kitchen", "--worker", bench.worker.spec, "--state-root", "st")
     for result in (alone, again):
         assert result.is_refusal and "not finished" in result.err
@@ -348,13 +373,15 @@ def test_other_stages_do_not_take_a_candidate_in_place_for_the_skill(desk: Desk)
 
 @pytest.mark.parametrize(
     ("work", "more"),
-    [(TEACH, ()), (SPOIL, ("--retries", "2")), ("raise SystemExit(3)", ()),
-     (TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n", ())],
+    [
+        (TEACH, ()),
+        (SPOIL, ("--retries", "2")),
+        ("raise SystemExit(3)", ()),
+        (TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n", ()),
+    ],
     ids=["keep", "revert", "no candidate", "pending"],
-)  # fmt: skip
-def test_every_file_that_a_run_leaves_fits_its_published_schema(
-    desk: Desk, work: str, more: tuple[str, ...]
-) -> None:
+)
+def test_every_file_that_a_run_leaves_fits_its_published_schema(desk: Desk, work: str, more: tuple[str, ...]) -> None:
     """The pipeline's document, each stage's artifact, traces, what waits, promotions and the memory."""
     bench = Bench(desk, work)
     _, document = bench.run(*more)
@@ -362,14 +389,24 @@ def test_every_file_that_a_run_leaves_fits_its_published_schema(
         desk.run("stage", "promote", document["candidate_id"], "--state-root", "st")
     desk.run("stage", "learn", "--state-root", "st")
     root = desk.folder / "st"
-    kinds = {"proposed": "candidates", "ranked": "ranking", "evaluated": "evaluation", "executed": "execution",
-             "gated": "receipt", "promoted": "promotion"}  # fmt: skip
+    kinds = {
+        "proposed": "candidates",
+        "ranked": "ranking",
+        "evaluated": "evaluation",
+        "executed": "execution",
+        "gated": "receipt",
+        "promoted": "promotion",
+    }
     seen = []
     for path in sorted(root.rglob("*.json")):
         found = json.loads(path.read_text())
-        kind = "memory" if path.name == "memory.json" else "pending_promote" if path.name == "pending_promote.json" else (
-            "pipeline" if path.parent.name == "pipelines" else "traces" if path.parent.name == "traces" else None
-        )  # fmt: skip
+        kind = (
+            "memory"
+            if path.name == "memory.json"
+            else "pending_promote"
+            if path.name == "pending_promote.json"
+            else ("pipeline" if path.parent.name == "pipelines" else "traces" if path.parent.name == "traces" else None)
+        )
         if kind is None and isinstance(found, dict):
             kind = kinds.get(str(found.get("stage")))
         if kind is not None:

@@ -75,8 +75,7 @@ def test_a_host_agent_improves_a_file_to_passed(ready: Desk, judge: Program, wit
 def test_it_is_the_run_that_improve_would_make(ready: Desk, judge: Program, witness: Program) -> None:
     """The same edits by a command worker give the same rounds, scores and decisions."""
     worker = ready.worker(
-        "adds",
-        "put(read() + (b'And a pear.\\n' if 'Criterion: words' in brief else b'This is my farewell.\\n'))",
+        "adds", "put(read() + (b'And a pear.\\n' if 'Criterion: words' in brief else b'This is my farewell.\\n'))"
     )
     judges = ("--judge", judge.spec, "--holdout", witness.spec)
     ordinary = ready.run(
@@ -88,17 +87,7 @@ def test_it_is_the_run_that_improve_would_make(ready: Desk, judge: Program, witn
         append(action(found), text)
         found = ready.run("step", "submit")
     stepped = action(found, "done")
-    keys = (
-        "round",
-        "focus",
-        "decision",
-        "reason",
-        "outcome",
-        "before",
-        "after",
-        "score_before",
-        "score_after",
-    )
+    keys = ("round", "focus", "decision", "reason", "outcome", "before", "after", "score_before", "score_after")
     shown = [[{k: e[k] for k in keys if k in e} for e in run["rounds"]] for run in (ordinary, stepped)]
     assert [entry["decision"] for entry in shown[0]] == ["accepted", "accepted"]
     assert shown[0] == shown[1] and ordinary["final"]["contract"] == stepped["final"]["contract"]
@@ -215,9 +204,7 @@ def test_a_round_is_handed_in_once(ready: Desk, judge: Program) -> None:
 
 def test_killed_in_the_middle_of_a_submission_it_goes_on(ready: Desk) -> None:
     """kill -9 while the judge looks at the edit: `submit` again goes on, and nothing that was answered is asked twice."""
-    judge = ready.judge(
-        "slow", "time.sleep(30 if os.path.exists('sleep') else 0)\nprint(json.dumps(reply()))"
-    )
+    judge = ready.judge("slow", "time.sleep(30 if os.path.exists('sleep') else 0)\nprint(json.dumps(reply()))")
     witness = ready.judge("witness")
     step = action(begin(ready, "--judge", judge.spec, "--holdout", witness.spec))
     append(step, "This is my farewell. And a pear.\n")
@@ -241,9 +228,7 @@ def test_killed_between_the_record_and_the_answer_the_edit_is_kept(ready: Desk, 
     append(step, "This is my farewell.\n")
     (ready.store / "step" / step["run"] / "session.json").unlink()
     again = action(begin(ready, "--judge", judge.spec))
-    assert again["location"] == step["location"] and Path(again["location"]).read_text().endswith(
-        "farewell.\n"
-    )
+    assert again["location"] == step["location"] and Path(again["location"]).read_text().endswith("farewell.\n")
 
 
 # ------------------------------------------------------------------------------------------- host agents that judge
@@ -261,9 +246,7 @@ def test_a_host_agent_works_and_others_judge(ready: Desk) -> None:
     # The baseline is the file itself, so `judge submit` will do as well.
     ready.file("reply.txt", reply_to(step, NOTE))
     assert (
-        ready.run(
-            "judge", "submit", "note.md", "--rubric", "rubric.yaml", "--judge", "a", "--reply", "reply.txt"
-        ).code
+        ready.run("judge", "submit", "note.md", "--rubric", "rubric.yaml", "--judge", "a", "--reply", "reply.txt").code
         == 0
     )
     step = action(ready.run("step", "next"))
@@ -299,8 +282,7 @@ def test_a_partial_reply_is_asked_once_more_and_a_forged_one_refused(ready: Desk
     again = action(ready.run("step", "submit", "--reply", "forged.txt"), "judge")
     assert "refused" in again["problems"][0] and again["prompt"] == step["prompt"]
     ready.file(
-        "partial.txt",
-        answered(step["prompt"], lambda text: None if text.endswith("pear") else honest(NOTE)(text)),
+        "partial.txt", answered(step["prompt"], lambda text: None if text.endswith("pear") else honest(NOTE)(text))
     )
     second = action(ready.run("step", "submit", "--reply", "partial.txt"), "judge")
     assert second["token"] != step["token"] and "item" in second["problems"][0]
@@ -356,7 +338,5 @@ def test_the_other_commands_work_from_another_folder(ready: Desk, judge: Program
 
 def test_improve_with_the_worker_step_says_how_to_start(ready: Desk, judge: Program) -> None:
     """`--worker step` on `improve` is a usage error that names `honestone step next`."""
-    found = ready.run(
-        "improve", "note.md", "--rubric", "rubric.yaml", "--worker", "step", "--judge", judge.spec
-    )
+    found = ready.run("improve", "note.md", "--rubric", "rubric.yaml", "--worker", "step", "--judge", judge.spec)
     assert found.code == 2 and "honestone step next" in found.err and "Traceback" not in found.err

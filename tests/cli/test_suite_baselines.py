@@ -41,10 +41,13 @@ def broken(report: dict[str, Any], how: str) -> str:
     if how == "not a number":
         return text.replace('"score": 100', '"score": NaN', 1)
     changes: dict[str, dict[str, Any]] = {
-        "other": {"schema": "honestone.scorecard/1"}, "newer": {"schema": "honestone.report/2"},
-        "no cases": {"cases": None}, "twice": {"cases": [first, first]},
-        "status": {"cases": [{**first, "status": "great"}]}, "score": {"cases": [{**first, "score": "100"}]},
-    }  # fmt: skip
+        "other": {"schema": "honestone.scorecard/1"},
+        "newer": {"schema": "honestone.report/2"},
+        "no cases": {"cases": None},
+        "twice": {"cases": [first, first]},
+        "status": {"cases": [{**first, "status": "great"}]},
+        "score": {"cases": [{**first, "score": "100"}]},
+    }
     if how == "empty":
         return json.dumps({"schema": report["schema"]})
     return json.dumps({**report, **changes[how]})

@@ -14,12 +14,9 @@ TOPICS = ("amber", "birch", "cedar", "daisy", "elder", "fern")
 
 def tasks(*more: str) -> str:
     rows = [
-        f"  - {{id: {t}, prompt: 'What about {t}?', judge: {{type: contains, expected: [ans-{t}]}}}}\n"
-        for t in TOPICS
+        f"  - {{id: {t}, prompt: 'What about {t}?', judge: {{type: contains, expected: [ans-{t}]}}}}\n" for t in TOPICS
     ]
-    return (
-        'skill_id: plants\nversion: "1.0"\ntasks:\n' + "".join(rows) + "".join(f"  - {one}\n" for one in more)
-    )
+    return 'skill_id: plants\nversion: "1.0"\ntasks:\n' + "".join(rows) + "".join(f"  - {one}\n" for one in more)
 
 
 BAD = "{id: weak, prompt: 'What about it?', judge: {type: contains, expected: [is]}}"
@@ -34,7 +31,7 @@ description: Answers questions about plants. Use when a plant is asked about.
 - Never answer about animals
 
 ## Rules
-""" + "".join(f"- about {topic}: ans-{topic}\n" for topic in TOPICS)  # fmt: skip
+""" + "".join(f"- about {topic}: ans-{topic}\n" for topic in TOPICS)
 
 
 @pytest.fixture
@@ -120,16 +117,10 @@ def test_runs_on_record_show_tasks_without_signal(plants: Desk) -> None:
     )
     assert ran.code == 0, ran.err
     found = plants.run("suite", "check", "tasks.yaml", "--json").json["findings"]
-    assert {(one["rule"], one["case"]) for one in found} == {
-        ("no-signal", "birch"),
-        ("never-passed", "elder"),
-    }
+    assert {(one["rule"], one["case"]) for one in found} == {("no-signal", "birch"), ("never-passed", "elder")}
     plants.file("report.json", ran.out)
     named = plants.run("suite", "check", "tasks.yaml", "--with-run", "report.json", "--json").json["findings"]
-    assert {(one["rule"], one["case"]) for one in named} == {
-        ("no-signal", "birch"),
-        ("never-passed", "elder"),
-    }
+    assert {(one["rule"], one["case"]) for one in named} == {("no-signal", "birch"), ("never-passed", "elder")}
     plants.file("tasks.yaml", tasks().replace("ans-elder", "ans-alder"))
     left = plants.run("suite", "check", "tasks.yaml", "--json").json["findings"]
     assert [one["case"] for one in left] == ["birch"]
@@ -223,8 +214,14 @@ def test_new_from_transcripts(plants: Desk) -> None:
     for n in range(6):
         rows = [
             {"type": "user", "message": {"role": "user", "content": f"Explain plant number {n} to me"}},
-            {"type": "assistant", "message": {"role": "assistant", "content": f"Plant {n} is a tree that grows slowly in the dark woods of the north."}},
-        ]  # fmt: skip
+            {
+                "type": "assistant",
+                "message": {
+                    "role": "assistant",
+                    "content": f"Plant {n} is a tree that grows slowly in the dark woods of the north.",
+                },
+            },
+        ]
         plants.file(f"logs/s{n}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     done = plants.run("suite", "new", "--from-transcripts", "logs", "--output", "own.yaml", "--json")
     assert done.code == 0, done.err
@@ -270,9 +267,7 @@ def test_what_a_format_cannot_say_is_refused_unless_accepted(plants: Desk) -> No
     assert refused.is_refusal
     assert "the reference" in refused.err
     assert not (plants.folder / "out.yaml").exists()
-    done = plants.run(
-        "suite", "convert", "own.yaml", "--to", "task-suite", "--output", "out.yaml", "--accept-loss"
-    )
+    done = plants.run("suite", "convert", "own.yaml", "--to", "task-suite", "--output", "out.yaml", "--accept-loss")
     assert done.code == 0
     assert "lost: " in done.err
     assert plain(plants, "out.yaml")[0]["id"] == "a"
@@ -291,8 +286,7 @@ def test_convert_to_every_dialect(plants: Desk, form: str) -> None:
 def test_convert_warns_when_paths_mean_another_folder(plants: Desk) -> None:
     """A workspace that is copied from beside the suite."""
     plants.file(
-        "own.yaml",
-        "suite: 1\ncases:\n  - {id: a, input: x, workspace: {copy: plants}, checks: [{contains: y}]}\n",
+        "own.yaml", "suite: 1\ncases:\n  - {id: a, input: x, workspace: {copy: plants}, checks: [{contains: y}]}\n"
     )
     moved = plants.run("suite", "convert", "own.yaml", "--output", "other/own.yaml")
     assert moved.code == 0, moved.err
@@ -335,9 +329,7 @@ def test_rubric_convert_refuses_what_is_lost(ready: Desk) -> None:
 
 def test_too_little_left_is_no_file(plants: Desk) -> None:
     """Keywords have no place in HealthBench: nothing is written, whatever is accepted."""
-    done = plants.run(
-        "suite", "convert", "tasks.yaml", "--to", "healthbench", "--accept-loss", "--output", "out.jsonl"
-    )
+    done = plants.run("suite", "convert", "tasks.yaml", "--to", "healthbench", "--accept-loss", "--output", "out.jsonl")
     assert done.is_refusal
     assert not (plants.folder / "out.jsonl").exists()
 

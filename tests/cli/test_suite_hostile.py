@@ -114,11 +114,7 @@ def test_a_price_that_cannot_be_is_no_price(desk: Desk, price: str) -> None:
 def test_teardown_runs_when_the_run_is_stopped_in_setup(desk: Desk) -> None:
     """`teardown` is always: what set-up began may hold a port or a container."""
     begun, torn = desk.logs / "begun", desk.logs / "torn"
-    suite(
-        desk,
-        case("one"),
-        head=f"setup: sh -c 'echo x > {begun}; sleep 60'\nteardown: sh -c 'echo x > {torn}'\n",
-    )
+    suite(desk, case("one"), head=f"setup: sh -c 'echo x > {begun}; sleep 60'\nteardown: sh -c 'echo x > {torn}'\n")
     process = desk.start("eval", "suite.yaml", "--target", target(desk).spec)
     until = time.monotonic() + 30
     while not begun.exists() and time.monotonic() < until:

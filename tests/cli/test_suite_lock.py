@@ -13,11 +13,13 @@ CASE = "{id: one, input: one apple, rubric: [says apple], checks: [{contains: ap
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("says apple", "says pear", "pear"), ("input: one apple", "input: another apple", "another"),
-        ("{contains: apple}", "{contains: one}", "one"), ("cases:", "threshold: 10\ncases:", "threshold"),
+        ("says apple", "says pear", "pear"),
+        ("input: one apple", "input: another apple", "another"),
+        ("{contains: apple}", "{contains: one}", "one"),
+        ("cases:", "threshold: 10\ncases:", "threshold"),
         ("{id: one", "{id: zwei", "zwei"),
     ],
-)  # fmt: skip
+)
 def test_a_locked_suite_refuses_what_changed(desk: Desk, old: str, new: str, said: str) -> None:
     """Exit 2 before the target runs, and what differs in words."""
     path = suite(desk, CASE)

@@ -53,11 +53,7 @@ def test_a_failing_case_fails_the_run_without_a_flag(desk: Desk) -> None:
     """Exit 1, and the report says which and why."""
     suite(desk, case("good"), case("bad", wanted="pear"))
     result, report = run(desk, "--target", target(desk).spec)
-    assert (result.code, statuses(report), report["pass_rate"]) == (
-        1,
-        {"good": "passed", "bad": "failed"},
-        0.5,
-    )
+    assert (result.code, statuses(report), report["pass_rate"]) == (1, {"good": "passed", "bad": "failed"}, 0.5)
     assert report["verdict"] == "fail"
     assert any("contains" in reason for reason in report["cases"][1]["reasons"])
     shown = desk.run("show", "--json")
@@ -119,11 +115,11 @@ def test_equal_outputs_cost_no_second_judging(desk: Desk) -> None:
     for _ in range(2):
         result, report = run(desk, "--target", made.spec, "--judge", judge.spec)
     assert (result.code, made.calls, judge.calls) == (0, 2, 1)
-    assert (
-        report["usage"]["judge_calls"],
-        report["usage"]["cached_calls"],
-        report["usage"]["target_calls"],
-    ) == (0, 1, 1)
+    assert (report["usage"]["judge_calls"], report["usage"]["cached_calls"], report["usage"]["target_calls"]) == (
+        0,
+        1,
+        1,
+    )
 
 
 def test_the_judge_never_sees_what_made_the_output(desk: Desk) -> None:
@@ -150,9 +146,7 @@ def test_nothing_to_answer_the_cases_is_told(desk: Desk) -> None:
 @pytest.mark.parametrize("after", [0, 1, 2, 4])
 def test_killed_at_any_case_and_gone_on_with(desk: Desk, after: int) -> None:
     """What is judged is not run again, what was in flight once more, and the end is an undisturbed run's."""
-    cases = [
-        f"{{id: c{n}, input: c{n} {'apple' if n != 3 else 'pear'}, rubric: [says apple]}}" for n in range(5)
-    ]
+    cases = [f"{{id: c{n}, input: c{n} {'apple' if n != 3 else 'pear'}, rubric: [says apple]}}" for n in range(5)]
     suite(desk, *cases)
     made, judge = target(desk, body="time.sleep(.4); print(text)"), desk.judge()
     words = ("--target", made.spec, "--judge", judge.spec, "--concurrency", "1")
@@ -165,13 +159,7 @@ def test_killed_at_any_case_and_gone_on_with(desk: Desk, after: int) -> None:
     begun = made.calls
     result, report = run(desk, *words)
     assert result.code == 1
-    assert statuses(report) == {
-        "c0": "passed",
-        "c1": "passed",
-        "c2": "passed",
-        "c3": "failed",
-        "c4": "passed",
-    }
+    assert statuses(report) == {"c0": "passed", "c1": "passed", "c2": "passed", "c3": "failed", "c4": "passed"}
     assert made.calls <= 5 + 1
     assert made.calls >= 5
     assert max(made.lines.count(line) for line in made.lines) <= 2
@@ -238,8 +226,10 @@ def test_attempts_are_told_and_a_flipping_case_is_named(desk: Desk) -> None:
     (found,) = report["cases"]
     assert result.code == 0
     assert [(a["attempt"], a["status"], a["output"].strip()) for a in found["attempts"]] == [
-        (1, "failed", "plum"), (2, "passed", "apple"), (3, "failed", "plum"),
-    ]  # fmt: skip
+        (1, "failed", "plum"),
+        (2, "passed", "apple"),
+        (3, "failed", "plum"),
+    ]
     assert (found["unstable"], report["unstable"], found["shown_attempt"]) == (True, ["flips"], 2)
 
 
@@ -274,9 +264,7 @@ def test_a_budget_skips_the_rest_and_cannot_pass(desk: Desk) -> None:
     """Cases not reached are skipped with the reason and their target is not run."""
     suite(desk, *(f"{{id: c{n}, input: c{n} apple, rubric: [says apple]}}" for n in range(4)))
     made, judge = target(desk), desk.judge()
-    result, report = run(
-        desk, "--target", made.spec, "--judge", judge.spec, "--max-calls", "2", "--concurrency", "1"
-    )
+    result, report = run(desk, "--target", made.spec, "--judge", judge.spec, "--max-calls", "2", "--concurrency", "1")
     assert (result.code, report["verdict"]) == (3, "inconclusive")
     assert list(statuses(report).values()) == ["passed", "passed", "skipped", "skipped"]
     assert (made.calls, judge.calls) == (2, 2)
@@ -286,15 +274,16 @@ def test_a_budget_skips_the_rest_and_cannot_pass(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("words", "chosen"),
     [
-        (("--case", "c1"), ["c1"]), (("--tag", "odd"), ["c1", "c3"]), (("--shard", "2/2"), ["c1", "c3"]),
-        (("--split", "val"), ["c0"]), (("--tag", "odd", "--case", "c3"), ["c3"]),
+        (("--case", "c1"), ["c1"]),
+        (("--tag", "odd"), ["c1", "c3"]),
+        (("--shard", "2/2"), ["c1", "c3"]),
+        (("--split", "val"), ["c0"]),
+        (("--tag", "odd", "--case", "c3"), ["c3"]),
     ],
-)  # fmt: skip
+)
 def test_choosing_cases(desk: Desk, words: tuple[str, ...], chosen: list[str]) -> None:
     """By id, tag, split and shard, together too; only those are run and reported."""
-    kinds = [
-        f", tags: [{'odd' if n % 2 else 'even'}], split: {'val' if n == 0 else 'test'}" for n in range(4)
-    ]
+    kinds = [f", tags: [{'odd' if n % 2 else 'even'}], split: {'val' if n == 0 else 'test'}" for n in range(4)]
     suite(desk, *(case(f"c{n}", kind) for n, kind in enumerate(kinds)))
     made = target(desk)
     _, report = run(desk, "--target", made.spec, *words)
@@ -353,19 +342,12 @@ def test_a_saved_report_is_a_baseline_and_can_be_brought_up_to_date(desk: Desk) 
         target(desk, "good"),
         target(desk, "bad", body="print('one apple' if text.startswith('one') else 'x')"),
     )
-    first = desk.run(
-        "eval", "suite.yaml", "--target", good.spec, "--baseline", "base.json", "--update-baseline"
-    )
+    first = desk.run("eval", "suite.yaml", "--target", good.spec, "--baseline", "base.json", "--update-baseline")
     assert first.code == 0, first.err
     saved = json.loads((desk.folder / "base.json").read_text())
     assert saved["schema"] == "honestone.report/1"
     result, report = run(desk, "--target", bad.spec, "--baseline", "base.json")
-    assert (result.code, report["delta"], report["regressions"], report["verdict"]) == (
-        1,
-        -0.5,
-        ["two"],
-        "fail",
-    )
+    assert (result.code, report["delta"], report["regressions"], report["verdict"]) == (1, -0.5, ["two"], "fail")
     assert json.loads((desk.folder / "base.json").read_text()) == saved
     refused, _ = run(desk, "--target", good.spec, "--update-baseline")
     assert refused.is_refusal
@@ -397,10 +379,7 @@ def test_comparing_and_a_trend_over_recorded_runs(desk: Desk) -> None:
         assert shown.code == 1
         assert "two" in shown.out
     trend = desk.run("trend", before, after, "--json").json
-    assert [(entry["pass_rate"], entry["regressions"]) for entry in trend["runs"]] == [
-        (1, []),
-        (0.5, ["two"]),
-    ]
+    assert [(entry["pass_rate"], entry["regressions"]) for entry in trend["runs"]] == [(1, []), (0.5, ["two"])]
     shown = desk.run("trend", before, after)
     assert shown.code == 0
     assert "regressions two" in shown.out
@@ -449,9 +428,7 @@ def test_a_named_target_bears_no_more_at_a_time_than_its_settings_say(desk: Desk
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         url = f"http://127.0.0.1:{server.server_port}/"
-        desk.file(
-            "honestone.toml", f'[targets.app]\nprovider = "http"\nbase_url = "{url}"\nconcurrency = 2\n'
-        )
+        desk.file("honestone.toml", f'[targets.app]\nprovider = "http"\nbase_url = "{url}"\nconcurrency = 2\n')
         suite(desk, *(case(f"c{n}") for n in range(6)))
         result, report = run(desk, "--target", "app", "--concurrency", "6")
     finally:

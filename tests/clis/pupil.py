@@ -63,8 +63,7 @@ def offers(text: str) -> list[Offer]:
     gemini = [
         Offer(*found)
         for found in re.findall(
-            r"<name>(.*?)</name>\s*<description>(.*?)</description>\s*<location>(.*?)/SKILL\.md</location>",
-            text,
+            r"<name>(.*?)</name>\s*<description>(.*?)</description>\s*<location>(.*?)/SKILL\.md</location>", text
         )
     ]
     listed = re.search(r"available for use with the Skill tool:\n\n(.*?)</system-reminder>", text, re.S)
@@ -140,9 +139,7 @@ def parted(text: str) -> tuple[str, str]:
 def reply_to(prompt: str) -> str:
     inside, outside = parted(prompt)
     rules = rules_in(inside)
-    return (
-        "\n".join(rules.get(topic, IGNORANT) for topic in _QUESTION.findall(outside)) or "You asked nothing."
-    )
+    return "\n".join(rules.get(topic, IGNORANT) for topic in _QUESTION.findall(outside)) or "You asked nothing."
 
 
 @contextmanager
@@ -159,11 +156,13 @@ def reader() -> Iterator[Reader]:
             message = {"role": "assistant", "content": reply_to(prompt)}
             self._send(
                 {
-                    "id": "c1", "object": "chat.completion", "model": body["model"],
+                    "id": "c1",
+                    "object": "chat.completion",
+                    "model": body["model"],
                     "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
                     "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
                 }
-            )  # fmt: skip
+            )
 
         def _send(self, value: Any) -> None:
             data = json.dumps(value).encode()

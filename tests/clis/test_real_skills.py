@@ -74,10 +74,15 @@ class Plot:
 
     def suite(self, wanted: dict[str, str], **more: Any) -> None:
         tasks = [
-            {"id": topic, "prompt": f"What about {topic}?", "judge": {"type": "contains", "expected": [words]},
-             "timeout_seconds": 90, **more}
+            {
+                "id": topic,
+                "prompt": f"What about {topic}?",
+                "judge": {"type": "contains", "expected": [words]},
+                "timeout_seconds": 90,
+                **more,
+            }
             for topic, words in wanted.items()
-        ]  # fmt: skip
+        ]
         self.file("task_suite.yaml", json.dumps({"skill_id": "gardener", "version": "1.0", "tasks": tasks}))
 
     def settings(self, **tables: dict[str, str]) -> None:
@@ -103,25 +108,38 @@ class Plot:
 
     def compare(self, *more: str) -> Done:
         return self.run(
-            "eval", "task_suite.yaml", "--artifact", "skills/gardener", "--baseline", "without",
-            "--target", "agent", "--json", *more,
-        )  # fmt: skip
+            "eval",
+            "task_suite.yaml",
+            "--artifact",
+            "skills/gardener",
+            "--baseline",
+            "without",
+            "--target",
+            "agent",
+            "--json",
+            *more,
+        )
 
     def improve(self, *more: str) -> Done:
         return self.run(
-            "stage", "run", "skills/gardener", "--task-suite", "task_suite.yaml", "--target", "agent", "--retries", "1",
-            "--state-root", "state", "--json", *more,
-        )  # fmt: skip
+            "stage",
+            "run",
+            "skills/gardener",
+            "--task-suite",
+            "task_suite.yaml",
+            "--target",
+            "agent",
+            "--retries",
+            "1",
+            "--state-root",
+            "state",
+            "--json",
+            *more,
+        )
 
 
 def cli(name: str, url: str) -> dict[str, str]:
-    return {
-        "provider": name,
-        "model": MODELS[name],
-        "base_url": url,
-        "auth": "key",
-        "api_key_env": "MY_KEY",
-    }
+    return {"provider": name, "model": MODELS[name], "base_url": url, "auth": "key", "api_key_env": "MY_KEY"}
 
 
 @pytest.fixture
@@ -149,9 +167,7 @@ def only_taught(requests: list[Any]) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_with_and_without_the_skill(
-    name: str, plot: Plot, service: Any, play: ModuleType, person: Path
-) -> None:
+def test_with_and_without_the_skill(name: str, plot: Plot, service: Any, play: ModuleType, person: Path) -> None:
     """What the skill teaches is what the rates show; nothing of the person's own, and no key, reaches model or record."""
     sentinels(person, plot.folder)
     plot.file("skills/gardener/references/ferns.md", "- about ferns: keep moist\n")
@@ -189,7 +205,14 @@ def sentinels(home: Path, project: Path) -> None:
             folder = place / shelf / f"own-{n}"
             folder.mkdir(parents=True)
             (folder / "SKILL.md").write_text(skill.format(n=n))
-        for memory in ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md"):  # fmt: skip
+        for memory in (
+            "AGENTS.md",
+            "CLAUDE.md",
+            "GEMINI.md",
+            ".claude/CLAUDE.md",
+            ".codex/AGENTS.md",
+            ".gemini/GEMINI.md",
+        ):
             (place / memory).write_text("SENTINEL: - about oaks: leave alone\n")
 
 
@@ -199,9 +222,7 @@ def test_the_traces_of_both_sides(name: str, plot: Plot, service: Any, play: Mod
     url = service.play(f"{name}-trace", pupil(play))
     plot.settings(targets_agent=cli(name, url))
     plot.suite({"roses": WANTED["roses"]})
-    skilled = plot.run(
-        "eval", "task_suite.yaml", "--artifact", "skills/gardener", "--target", "agent", "--json"
-    )
+    skilled = plot.run("eval", "task_suite.yaml", "--artifact", "skills/gardener", "--target", "agent", "--json")
     plain = plot.run("eval", "task_suite.yaml", "--target", "agent", "--json")
     assert (skilled.code, plain.code) == (0, 1), skilled.err + plain.err
     (read,), (unread,) = skilled.json["cases"], plain.json["cases"]
@@ -240,9 +261,7 @@ def test_a_name_that_can_be_no_folder(name: str, plot: Plot, service: Any, play:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_skills_and_memories_in_a_workspace_are_material(
-    name: str, plot: Plot, service: Any, play: ModuleType
-) -> None:
+def test_skills_and_memories_in_a_workspace_are_material(name: str, plot: Plot, service: Any, play: ModuleType) -> None:
     """A case's folder may hold the very skill that is tested: neither side is offered it."""
     held = "---\nname: old-gardener\ndescription: SENTINEL of plants.\n---\n- about roses: burn them\n"
     shelves = (".agents", ".claude", ".codex", ".gemini")
@@ -250,13 +269,13 @@ def test_skills_and_memories_in_a_workspace_are_material(
     files |= dict.fromkeys(("AGENTS.md", "CLAUDE.md", "GEMINI.md"), "SENTINEL")
     check = {"contains": [WANTED["roses"]]}
     case = {
-        "id": "roses", "input": "What about roses?", "checks": [check], "timeout": 90,
+        "id": "roses",
+        "input": "What about roses?",
+        "checks": [check],
+        "timeout": 90,
         "workspace": {"files": {**files, "notes.md": "- nothing yet"}},
-    }  # fmt: skip
-    plot.file(
-        "task_suite.yaml",
-        json.dumps({"suite": 1, "target": {"use": "agent", "skill": True}, "cases": [case]}),
-    )
+    }
+    plot.file("task_suite.yaml", json.dumps({"suite": 1, "target": {"use": "agent", "skill": True}, "cases": [case]}))
     url = service.play(f"{name}-held", pupil(play))
     plot.settings(targets_agent=cli(name, url))
     done = plot.compare()
@@ -267,9 +286,7 @@ def test_skills_and_memories_in_a_workspace_are_material(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_reading_a_file_brings_no_memory_beside_it(
-    name: str, plot: Plot, service: Any, play: ModuleType
-) -> None:
+def test_reading_a_file_brings_no_memory_beside_it(name: str, plot: Plot, service: Any, play: ModuleType) -> None:
     """Files of the workspace can be read, and the instructions that lie in the same folder do not come along."""
 
     def look(seen: Any) -> Any:
@@ -279,7 +296,13 @@ def test_reading_a_file_brings_no_memory_beside_it(
 
     memories = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".claude/CLAUDE.md", ".claude/rules/all.md")
     files = {"sub/notes.md": "NOTE-7", **{f"sub/{memory}": "SENTINEL" for memory in memories}}
-    case = {"id": "notes", "input": "Read sub/notes.md", "checks": [{"equals": "seen"}], "timeout": 90, "workspace": {"files": files}}  # fmt: skip
+    case = {
+        "id": "notes",
+        "input": "Read sub/notes.md",
+        "checks": [{"equals": "seen"}],
+        "timeout": 90,
+        "workspace": {"files": files},
+    }
     plot.file("suite.yaml", json.dumps({"suite": 1, "target": "agent", "cases": [case]}))
     plot.settings(targets_agent=cli(name, service.play(f"{name}-beside", look)))
     done = plot.run("eval", "suite.yaml", "--json")
@@ -288,9 +311,7 @@ def test_reading_a_file_brings_no_memory_beside_it(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_skill_that_nobody_opens_is_said_to_be_unread(
-    name: str, plot: Plot, service: Any, play: ModuleType
-) -> None:
+def test_a_skill_that_nobody_opens_is_said_to_be_unread(name: str, plot: Plot, service: Any, play: ModuleType) -> None:
     """Its description does not fit the task, so the agent passes it over; the report says why it did not help."""
     url = service.play(f"{name}-unread", pupil(play))
     plot.settings(targets_agent=cli(name, url))
@@ -328,9 +349,7 @@ def test_a_harmful_edit_is_put_back_and_a_helpful_one_is_kept(
     assert plot.skill.read_text() == SKILL.replace(*HELPFUL)
     # Each task asks twice. The baseline was run once for both.
     assert (runs, len(service.seen[f"{name}-stage"]) - runs) == (2 * 6, 2 * 3)
-    sent = "".join(
-        seen.raw for play_name in ("bad", "good-edit") for seen in service.seen[f"{name}-{play_name}"]
-    )
+    sent = "".join(seen.raw for play_name in ("bad", "good-edit") for seen in service.seen[f"{name}-{play_name}"])
     assert KEY not in sent
 
 
@@ -348,15 +367,14 @@ def test_codex_a_risky_edit_waits_for_a_person(plot: Plot, service: Any, play: M
     assert plot.skill.read_text() == SKILL.replace(*RISKY)
 
 
-def test_codex_an_executable_waits_for_a_person_with_its_mode(
-    plot: Plot, service: Any, play: ModuleType
-) -> None:
+def test_codex_an_executable_waits_for_a_person_with_its_mode(plot: Plot, service: Any, play: ModuleType) -> None:
     """A command as worker adds a script; promoted, it can be run; rejected, it never was there."""
     plot.settings(targets_agent=cli("codex", service.play("codex-exec", pupil(play))))
     worker = plot.file(
-        "worker.sh", 'mkdir "$HONESTONE_ARTIFACT/scripts"\ncd "$HONESTONE_ARTIFACT/scripts"\n'
+        "worker.sh",
+        'mkdir "$HONESTONE_ARTIFACT/scripts"\ncd "$HONESTONE_ARTIFACT/scripts"\n'
         "printf '#!/bin/sh\\necho hi\\n' > hi.sh\nchmod 755 hi.sh\n",
-    )  # fmt: skip
+    )
     script = plot.skill.parent / "scripts/hi.sh"
     done = plot.improve("--worker", f"cmd:sh {worker}")
     assert (done.code, done.json["decision"]) == (3, "pending_promote"), done.err
@@ -380,9 +398,7 @@ def test_a_model_service_gets_the_skill_between_fences(plot: Plot) -> None:
     assert loaded(report) == dict.fromkeys(WANTED, True)
     assert len(model.prompts) == 6 and KEY not in "".join(model.prompts) and KEY not in done.out
     assert sum("plant in autumn" in prompt for prompt in model.prompts) == 3
-    assert {prompt for prompt in model.prompts if "gardener" not in prompt} == {
-        f"What about {t}?" for t in WANTED
-    }
+    assert {prompt for prompt in model.prompts if "gardener" not in prompt} == {f"What about {t}?" for t in WANTED}
 
 
 @pytest.mark.parametrize("run", ["```", "````", "`" * 9, "~~~", "~~~~~~~~"])
@@ -393,9 +409,7 @@ def test_a_skill_cannot_close_its_fence(run: str, plot: Plot) -> None:
     plot.suite({"roses": WANTED["roses"]})
     with reader() as model:
         plot.settings(targets_agent=service_settings(model.base_url))
-        done = plot.run(
-            "eval", "task_suite.yaml", "--artifact", "skills/gardener", "--target", "agent", "--json"
-        )
+        done = plot.run("eval", "task_suite.yaml", "--artifact", "skills/gardener", "--target", "agent", "--json")
     (case,) = done.json["cases"]
     assert (done.code, case["output"]) == (0, "prune in March")
     assert model.prompts[0].rstrip().endswith("What about roses?")

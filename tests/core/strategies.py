@@ -31,20 +31,12 @@ def yes_no(name: str, *, may_not_apply: bool = False, **more: Any) -> Criterion:
 
 
 def checked(name: str, fix: str | None = None, **more: Any) -> Criterion:
-    item = Item(
-        id=name,
-        requirement=f"code sees {name}",
-        check=Check(kind="contains", value=name),
-        whole=True,
-        fix=fix,
-    )
+    item = Item(id=name, requirement=f"code sees {name}", check=Check(kind="contains", value=name), whole=True, fix=fix)
     return Criterion(id=name, requirement=f"code sees {name}", items=(item,), **weighed(more))
 
 
 def checklist(name: str, items: Iterable[str | Item], **more: Any) -> Criterion:
-    made = tuple(
-        item if isinstance(item, Item) else Item(id=item, requirement=f"has {item}") for item in items
-    )
+    made = tuple(item if isinstance(item, Item) else Item(id=item, requirement=f"has {item}") for item in items)
     return Criterion(id=name, requirement=f"{name} is complete", items=made, **weighed(more))
 
 
@@ -52,9 +44,7 @@ def group(name: str, *children: Criterion, **more: Any) -> Criterion:
     return Criterion(id=name, requirement=f"{name} is good", children=children, **weighed(more))
 
 
-def rubric(
-    *criteria: Criterion, threshold: float | str = 70, floor: float | str = 0, title: str = ""
-) -> Rubric:
+def rubric(*criteria: Criterion, threshold: float | str = 70, floor: float | str = 0, title: str = "") -> Rubric:
     return Rubric(criteria=criteria, threshold=points(threshold), floor=points(floor), title=title)
 
 
@@ -111,15 +101,9 @@ def criteria(draw: st.DrawFn, name: str, *, depth: int, penalty: bool) -> Criter
         item = draw(items(name, whole=True, anchors=False, checks=True))
         return Criterion(id=name, requirement=requirement, weight=-draw(_weights), items=(item,))
     shape = draw(st.sampled_from(["one", "list"] + ["group"] * (depth > 0)))
-    bars: dict[str, Any] = {
-        "weight": draw(_weights),
-        "floor": draw(st.none() | _bars),
-        "required": draw(st.booleans()),
-    }
+    bars: dict[str, Any] = {"weight": draw(_weights), "floor": draw(st.none() | _bars), "required": draw(st.booleans())}
     if shape == "group":
-        return Criterion(
-            id=name, requirement=requirement, children=draw(groups(f"{name}.", depth=depth - 1)), **bars
-        )
+        return Criterion(id=name, requirement=requirement, children=draw(groups(f"{name}.", depth=depth - 1)), **bars)
     names = [name] if shape == "one" else [f"i{n}" for n in range(draw(st.integers(1, 3)))]
     parts = tuple(draw(items(part, whole=shape == "one", anchors=True, checks=True)) for part in names)
     return Criterion(id=name, requirement=requirement, items=parts, **bars)
@@ -128,9 +112,7 @@ def criteria(draw: st.DrawFn, name: str, *, depth: int, penalty: bool) -> Criter
 @st.composite
 def groups(draw: st.DrawFn, prefix: str, *, depth: int) -> tuple[Criterion, ...]:
     signs = [False, *draw(st.lists(st.booleans(), max_size=2))]
-    return tuple(
-        draw(criteria(f"{prefix}{n}", depth=depth, penalty=penalty)) for n, penalty in enumerate(signs)
-    )
+    return tuple(draw(criteria(f"{prefix}{n}", depth=depth, penalty=penalty)) for n, penalty in enumerate(signs))
 
 
 @st.composite
@@ -213,9 +195,7 @@ def plain_score(of: Rubric, given: Iterable[Ballot]) -> Fraction | None:
         below = sum((weight for weight, _ in here if weight > 0), Fraction(0))
         if not below:
             return None
-        return min(
-            max(sum((weight * s for weight, s in here), Fraction(0)) / below, Fraction(0)), Fraction(1)
-        )
+        return min(max(sum((weight * s for weight, s in here), Fraction(0)) / below, Fraction(0)), Fraction(1))
 
     return mean([(c.weight, score(c)) for c in of.criteria])
 

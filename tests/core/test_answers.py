@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 
 from honestone.core.answers import read_answers, read_program
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import (
-    Ballot,
-    Mark,
-    Reading,
-    State,
-    answer_problem,
-    ballot_from_plain,
-    ballot_to_plain,
-)
+from honestone.core.ballot import Ballot, Mark, Reading, State, answer_problem, ballot_from_plain, ballot_to_plain
 from honestone.core.question import Question, asked_criteria
 from honestone.core.rubric import Item, Key, Rubric
 
@@ -27,9 +19,7 @@ from .strategies import ballots, checklist, percent, rubric, rubrics, scale, yes
 
 ARTIFACT = Artifact("a.md", Version.of_text("text"))
 OF = rubric(
-    checklist(
-        "list", ["x", "y", Item(id="rated", requirement="r", anchors=scale(0, 10), may_not_apply=True)]
-    ),
+    checklist("list", ["x", "y", Item(id="rated", requirement="r", anchors=scale(0, 10), may_not_apply=True)]),
     percent("tone"),
     yes_no("holds"),
 )
@@ -61,8 +51,12 @@ def test_a_good_reply() -> None:
     reading = read({"criteria": GOOD})
     assert reading.is_clean
     assert answers(reading) == {
-        ("list", "x"): True, ("list", "y"): False, ("list", "rated"): 7.5, ("tone", "tone"): 80, ("holds", "holds"): True,
-    }  # fmt: skip
+        ("list", "x"): True,
+        ("list", "y"): False,
+        ("list", "rated"): 7.5,
+        ("tone", "tone"): 80,
+        ("holds", "holds"): True,
+    }
 
 
 def test_evidence_and_suggestions_are_kept() -> None:
@@ -147,9 +141,7 @@ def test_two_answers_are_none(old: str, new: str) -> None:
 
 def test_omitted_and_unknown_ids() -> None:
     """What was asked and not answered is an error; what was answered and not asked is a problem."""
-    reading = read(
-        {"criteria": {"list": {"items": {"x": {"met": True}, "who": {"met": True}}}, "total": {"score": 9}}}
-    )
+    reading = read({"criteria": {"list": {"items": {"x": {"met": True}, "who": {"met": True}}}, "total": {"score": 9}}})
     assert answers(reading) == {("list", "x"): True}
     assert set(reading.errors) == {("list", "y"), ("list", "rated"), ("tone", "tone"), ("holds", "holds")}
     assert any("`total`" in p for p in reading.problems) and any("`who`" in p for p in reading.problems)
@@ -242,9 +234,7 @@ _json = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["met", "score", "items", "x", "y", "tone", "i0", "c0", "evidence"]),
-            inner,
-            max_size=4,
+            st.sampled_from(["met", "score", "items", "x", "y", "tone", "i0", "c0", "evidence"]), inner, max_size=4
         )
     ),
     max_leaves=12,
@@ -257,15 +247,11 @@ def _is_whole(reading: Reading, asked: Question) -> bool:
 
 
 @given(rubrics(), _json, st.booleans())
-def test_whatever_comes_back_each_item_has_a_valid_mark_or_an_error(
-    of: Rubric, value: Any, wrapped: bool
-) -> None:
+def test_whatever_comes_back_each_item_has_a_valid_mark_or_an_error(of: Rubric, value: Any, wrapped: bool) -> None:
     """Never both, never neither, never an answer that the item does not allow."""
     asked = question(of)
     reply = {"criteria": value} if wrapped else value
-    reading = (
-        read_answers(reply, asked) if isinstance(reply, dict) else read_program(json.dumps(reply), asked)
-    )
+    reading = read_answers(reply, asked) if isinstance(reply, dict) else read_program(json.dumps(reply), asked)
     assert _is_whole(reading, asked)
     items = dict(asked.items())
     assert all(answer_problem(items[key], mark.answer) is None for key, mark in reading.marks.items())
@@ -306,7 +292,12 @@ def test_a_ballot_written_down_reads_back_the_same(data: st.DataObject, of: Rubr
 def test_a_ballots_reasons_are_written_down_too() -> None:
     """Evidence, suggestion, abstentions, state, problems and repairs."""
     one = Ballot(
-        judge="ann", marks={("a", "x"): Mark(True, ("q", "r"), "s"), ("a", "y"): Mark("n/a", (), "t")},
-        abstained={("b", "b"): "no answer"}, state=State.DEGRADED, reason="timed out", problems=("p",), repairs=("fence",),
-    )  # fmt: skip
+        judge="ann",
+        marks={("a", "x"): Mark(True, ("q", "r"), "s"), ("a", "y"): Mark("n/a", (), "t")},
+        abstained={("b", "b"): "no answer"},
+        state=State.DEGRADED,
+        reason="timed out",
+        problems=("p",),
+        repairs=("fence",),
+    )
     assert ballot_from_plain(json.loads(json.dumps(ballot_to_plain(one)))) == one

@@ -26,9 +26,7 @@ def test_a_file_is_its_bytes() -> None:
 
 
 @given(st.dictionaries(paths, entries, max_size=4), st.dictionaries(paths, entries, max_size=4))
-def test_two_folders_have_one_digest_only_if_they_are_equal(
-    one: dict[str, Entry], other: dict[str, Entry]
-) -> None:
+def test_two_folders_have_one_digest_only_if_they_are_equal(one: dict[str, Entry], other: dict[str, Entry]) -> None:
     """Paths, contents and modes count; the order in which files were read does not."""
     first, second = Version(one, is_folder=True), Version(other, is_folder=True)
     assert (first.digest == second.digest) == (one == other)
@@ -45,9 +43,14 @@ def test_content_cannot_pose_as_another_file() -> None:
 def test_texts_are_the_text_files_in_path_order() -> None:
     """Binary files are left out, never guessed at."""
     version = Version(
-        {"b.md": Entry(b"two"), "a.md": Entry("één".encode()), "p.png": Entry(b"\x89PNG\0"), "l.txt": Entry(b"\xff\xfe")},
+        {
+            "b.md": Entry(b"two"),
+            "a.md": Entry("één".encode()),
+            "p.png": Entry(b"\x89PNG\0"),
+            "l.txt": Entry(b"\xff\xfe"),
+        },
         is_folder=True,
-    )  # fmt: skip
+    )
     assert list(version.texts.items()) == [("a.md", "één"), ("b.md", "two")]
     assert version.text == "één\ntwo"
     assert version.size == 5 + 3 + 5 + 2

@@ -27,9 +27,7 @@ from honestone.core.verdict import Outcome, Verdict
 
 SCALE = Anchors(levels=((Fraction(0), "none"), (Fraction(100), "all")))
 RUBRIC = Rubric(
-    criteria=(
-        Criterion(id="q", requirement="Q", items=(Item(id="q", requirement="Q", anchors=SCALE, whole=True),)),
-    ),
+    criteria=(Criterion(id="q", requirement="Q", items=(Item(id="q", requirement="Q", anchors=SCALE, whole=True),)),),
     threshold=Fraction(60, 100),
     floor=Fraction(0),
 )
@@ -57,12 +55,26 @@ def made(letters: str) -> list[Attempt]:
 
 
 RULES = [
-    ("pass@k", "PFF", "passed"), ("pass@k", "FFF", "failed"), ("pass@k", "FEF", "target-error"), ("pass@k", "FIF", "inconclusive"),
-    ("pass@k", "EEP", "passed"), ("pass^k", "PPP", "passed"), ("pass^k", "PPF", "failed"), ("pass^k", "PEP", "target-error"),
-    ("pass^k", "EIF", "failed"), ("mean", "PPF", "passed"), ("mean", "PFF", "failed"), ("mean", "PPE", "passed"),
-    ("mean", "FFE", "failed"), ("mean", "PEF", "target-error"), ("mean", "PIF", "inconclusive"), ("mean", "EEE", "target-error"),
-    ("best", "FPF", "passed"), ("best", "FFF", "failed"), ("best", "FEF", "failed"),
-]  # fmt: skip
+    ("pass@k", "PFF", "passed"),
+    ("pass@k", "FFF", "failed"),
+    ("pass@k", "FEF", "target-error"),
+    ("pass@k", "FIF", "inconclusive"),
+    ("pass@k", "EEP", "passed"),
+    ("pass^k", "PPP", "passed"),
+    ("pass^k", "PPF", "failed"),
+    ("pass^k", "PEP", "target-error"),
+    ("pass^k", "EIF", "failed"),
+    ("mean", "PPF", "passed"),
+    ("mean", "PFF", "failed"),
+    ("mean", "PPE", "passed"),
+    ("mean", "FFE", "failed"),
+    ("mean", "PEF", "target-error"),
+    ("mean", "PIF", "inconclusive"),
+    ("mean", "EEE", "target-error"),
+    ("best", "FPF", "passed"),
+    ("best", "FFF", "failed"),
+    ("best", "FEF", "failed"),
+]
 
 
 @pytest.mark.parametrize(("rule", "letters", "status"), RULES)
@@ -94,12 +106,7 @@ def test_the_mean_of_scores_with_a_missing_one_is_an_interval() -> None:
 
 def test_attempts_that_disagree_are_unstable() -> None:
     """Passed once and failed once; a failed target is no disagreement."""
-    assert [result_of(made(x), case()).is_unstable for x in ("PPF", "FFF", "PPE", "PFE")] == [
-        True,
-        False,
-        False,
-        True,
-    ]
+    assert [result_of(made(x), case()).is_unstable for x in ("PPF", "FFF", "PPE", "PFE")] == [True, False, False, True]
 
 
 def test_one_attempt_is_taken_as_it_is() -> None:
@@ -131,15 +138,17 @@ def test_floors_hold_for_the_mean_of_each_criterion() -> None:
     """A gate is not an average of verdicts: the mean of one criterion may be below its floor."""
     rubric = Rubric(
         criteria=(
-            Criterion(id="a", requirement="A", floor=Fraction(9, 10), items=(Item(id="a", requirement="A", whole=True),)),
+            Criterion(
+                id="a", requirement="A", floor=Fraction(9, 10), items=(Item(id="a", requirement="A", whole=True),)
+            ),
             Criterion(id="b", requirement="B", items=(Item(id="b", requirement="B", whole=True),)),
         ),
-        threshold=Fraction(1, 2), floor=Fraction(0),
-    )  # fmt: skip
+        threshold=Fraction(1, 2),
+        floor=Fraction(0),
+    )
     scorer, floored = Scorer(rubric), Case(id="c", rubric=rubric, attempts=2)
     cards = [
-        scorer.card([Ballot(judge="j", marks={("a", "a"): Mark(a), ("b", "b"): Mark(True)})])
-        for a in (True, False)
+        scorer.card([Ballot(judge="j", marks={("a", "a"): Mark(a), ("b", "b"): Mark(True)})]) for a in (True, False)
     ]
     result = result_of([judge_attempt(n, card, floored) for n, card in enumerate(cards, 1)], floored)
     assert result.status is Status.FAILED
@@ -153,12 +162,19 @@ SPAN = (Fraction(10, 100), Fraction(30, 100))
 @pytest.mark.parametrize(
     ("points", "expect", "outcome"),
     [
-        (20, Expect(score=SPAN), "pass"), (10, Expect(score=SPAN), "pass"), (30, Expect(score=SPAN), "pass"),
-        (31, Expect(score=SPAN), "fail"), (None, Expect(score=SPAN), "inconclusive"), (20, Expect(criteria={"q": SPAN}), "pass"),
-        (90, Expect(criteria={"q": SPAN}), "fail"), (90, Expect(verdict="pass"), "pass"), (90, Expect(verdict="fail"), "fail"),
-        (None, Expect(verdict="inconclusive"), "pass"), (None, Expect(verdict="pass"), "inconclusive"),
+        (20, Expect(score=SPAN), "pass"),
+        (10, Expect(score=SPAN), "pass"),
+        (30, Expect(score=SPAN), "pass"),
+        (31, Expect(score=SPAN), "fail"),
+        (None, Expect(score=SPAN), "inconclusive"),
+        (20, Expect(criteria={"q": SPAN}), "pass"),
+        (90, Expect(criteria={"q": SPAN}), "fail"),
+        (90, Expect(verdict="pass"), "pass"),
+        (90, Expect(verdict="fail"), "fail"),
+        (None, Expect(verdict="inconclusive"), "pass"),
+        (None, Expect(verdict="pass"), "inconclusive"),
     ],
-)  # fmt: skip
+)
 def test_a_judge_is_held_to_its_expected_range(points: int | None, expect: Expect, outcome: str) -> None:
     """The case passes while the judge stays inside, both ends included; without a mark nothing is known."""
     card = SCORER.card([Ballot(judge="j", marks={} if points is None else {("q", "q"): Mark(points)})])

@@ -46,8 +46,7 @@ def contract(of: Rubric = OF, **changes: Any) -> Contract:
 def with_item(**changes: Any) -> Rubric:
     first = OF.criteria[0]
     return replace(
-        OF,
-        criteria=(replace(first, items=(replace(first.items[0], **changes), first.items[1])), OF.criteria[1]),
+        OF, criteria=(replace(first, items=(replace(first.items[0], **changes), first.items[1])), OF.criteria[1])
     )
 
 
@@ -86,7 +85,7 @@ def with_criterion(**changes: Any) -> Rubric:
         lambda: contract(options={"ask": "criterion"}),
         lambda: contract(options={}),
     ],
-)  # fmt: skip
+)
 def test_every_change_changes_the_contract(change: Callable[[], Contract]) -> None:
     """One character of the rubric, a judge, a threshold; and the difference can be told in words."""
     before, after = contract(), change()
@@ -120,8 +119,7 @@ _plain = st.recursive(
 
 
 @given(
-    st.dictionaries(st.text(max_size=3), _plain, max_size=4),
-    st.dictionaries(st.text(max_size=3), _plain, max_size=4),
+    st.dictionaries(st.text(max_size=3), _plain, max_size=4), st.dictionaries(st.text(max_size=3), _plain, max_size=4)
 )
 def test_what_differs_in_the_id_differs_in_words(one: dict[str, Any], other: dict[str, Any]) -> None:
     """1, 1.0 and true are three things; an empty list is no empty object."""

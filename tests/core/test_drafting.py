@@ -51,7 +51,14 @@ BOOKS = (
                     items=tuple(
                         Item(id=f"step-{n}", requirement=text)
                         for n, text in enumerate(
-                            ("Gives numbered steps", "Shows the input", "Starts from nothing", "Ends at the bug", "Says how often"), 1
+                            (
+                                "Gives numbered steps",
+                                "Shows the input",
+                                "Starts from nothing",
+                                "Ends at the bug",
+                                "Says how often",
+                            ),
+                            1,
                         )
                     ),
                 ),
@@ -70,7 +77,7 @@ BOOKS = (
             )
         ),
     ),
-)  # fmt: skip
+)
 TWO = (Wanted(name="facts"), Wanted(name="tone"))
 
 
@@ -102,8 +109,10 @@ def test_a_line_may_name_several() -> None:
 def test_pieces_of_a_description_are_the_persons_own_words() -> None:
     """Sentences and commas part them; single words say too little; a decimal point parts nothing."""
     assert pieces("short sentences, no jargon. Runs in 2.5 seconds; fast") == (
-        "Short sentences", "No jargon", "Runs in 2.5 seconds",
-    )  # fmt: skip
+        "Short sentences",
+        "No jargon",
+        "Runs in 2.5 seconds",
+    )
     assert pieces("오류가 없다, 용어를 설명한다") == ("오류가 없다", "용어를 설명한다")
 
 
@@ -121,15 +130,7 @@ def test_whatever_is_typed_can_be_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "good design",
-        "Clean code",
-        "looks professional",
-        "품질",
-        "예쁜 디자인",
-        "가독성이 좋은 글",
-        "자연스러운 번역",
-    ],
+    ["good design", "Clean code", "looks professional", "품질", "예쁜 디자인", "가독성이 좋은 글", "자연스러운 번역"],
 )
 def test_a_vague_criterion_gets_a_measurable_rewording(name: str) -> None:
     """The word is named, in English and Korean, with something that can be seen, which is itself not vague."""
@@ -173,13 +174,17 @@ def test_a_template_is_drawn_on_for_its_own_category() -> None:
 
 def test_own_words_come_first_and_are_never_lost() -> None:
     """Items and description stand before the template's, and five of one's own need no template."""
-    mine = Wanted(
-        name="reproducible", description="names the commit, links the log", items=("Gives numbered steps.",)
-    )
+    mine = Wanted(name="reproducible", description="names the commit, links the log", items=("Gives numbered steps.",))
     found, origin = draft_criterion(mine, "bug report", BOOKS)
     assert [item.requirement for item in found.items] == [
-        "Gives numbered steps", "Names the commit", "Links the log", "Shows the input", "Starts from nothing", "Ends at the bug", "Says how often",
-    ]  # fmt: skip
+        "Gives numbered steps",
+        "Names the commit",
+        "Links the log",
+        "Shows the input",
+        "Starts from nothing",
+        "Ends at the bug",
+        "Says how often",
+    ]
     assert origin == "your words and the template bug-report"
     five = Wanted(name="reproducible", items=("Names A", "Shows B", "Quotes C", "Counts D", "Draws E"))
     assert draft_criterion(five, "bug report", BOOKS)[1] == "your words"
@@ -230,8 +235,7 @@ WORDS = st.text(alphabet="abcdefg 가나다,.:", min_size=1, max_size=30).filter
 def test_a_draft_is_in_order_whatever_was_said(said: list[tuple[str, str, list[str]]]) -> None:
     """Ids of items differ, weights sum to 100, and a draft without problems is a rubric."""
     wanted = {
-        Wanted(name=name).id: Wanted(name=name, description=text, items=tuple(items))
-        for name, text, items in said
+        Wanted(name=name).id: Wanted(name=name, description=text, items=tuple(items)) for name, text, items in said
     }
     draft = make_draft("something", tuple(wanted.values()), BOOKS)
     assert sum(criterion.weight for criterion in draft.criteria) == 100
@@ -293,8 +297,11 @@ def test_a_criterion_is_found_by_name_slug_or_beginning() -> None:
 def test_what_a_draft_lacks_is_said() -> None:
     """One criterion, too many items and a wrong sum are three problems."""
     crowded = Criterion(
-        id="facts", requirement="facts", weight=Fraction(50), items=tuple(Item(id=f"i{n}", requirement=f"Names {n}") for n in range(11))
-    )  # fmt: skip
+        id="facts",
+        requirement="facts",
+        weight=Fraction(50),
+        items=tuple(Item(id=f"i{n}", requirement=f"Names {n}") for n in range(11)),
+    )
     told = list(draft_problems(Draft(about="x", criteria=(crowded,))))
     assert len(told) == 3 and "second one" in told[0] and "11 items" in told[1] and "sum to 50" in told[2]
 
@@ -355,7 +362,7 @@ def test_a_models_draft_is_taken_in_our_order() -> None:
         (reply(FACTS, TONE)[:-40], "no JSON object"),
         (reply([], {}), "criterion 1 has no `id`"),
     ],
-)  # fmt: skip
+)
 def test_a_draft_that_breaks_a_rule_is_not_used(text: str, problem: str) -> None:
     """Whatever is wrong is named, and nothing of it is taken."""
     found = read_model_draft(text, TWO)
@@ -372,10 +379,16 @@ def test_weights_of_a_model_are_told_and_vague_items_marked() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just("facts"),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.sampled_from(["criteria", "id", "items", "anchors", "0", "25", "weight", "requirement"]), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["criteria", "id", "items", "anchors", "0", "25", "weight", "requirement"]),
+            inner,
+            max_size=5,
+        )
+    ),
     max_leaves=20,
-)  # fmt: skip
+)
 
 
 @given(JSON)

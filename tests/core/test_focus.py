@@ -59,17 +59,9 @@ def focus(card: Scorecard, rejections: dict[str, int] | None = None) -> str | No
         (rubric(percent("a"), yes_no("bad", weight=-1)), {"a": 30, "bad": True}, "bad"),
         (rubric(percent("a"), yes_no("bad", weight=-1)), {"a": 30, "bad": False}, "a"),
         # in a tree: what holds its group below the group's floor
-        (
-            rubric(percent("z"), group("g", percent("x"), percent("y"), floor=80)),
-            {"z": 20, "x": 90, "y": 60},
-            "y",
-        ),
+        (rubric(percent("z"), group("g", percent("x"), percent("y"), floor=80)), {"z": 20, "x": 90, "y": 60}, "y"),
         # in a tree: weight is the share of the whole
-        (
-            rubric(group("g", percent("x", weight=900), weight=1), percent("z", weight=2)),
-            {"x": 50, "z": 50},
-            "z",
-        ),
+        (rubric(group("g", percent("x", weight=900), weight=1), percent("z", weight=2)), {"x": 50, "z": 50}, "z"),
         # what nobody answered is nothing known to improve
         (rubric(percent("a"), percent("b")), {"b": 90}, "b"),
     ],
@@ -114,8 +106,11 @@ def test_weights_are_shares_of_the_whole() -> None:
     """A child's share of its siblings times its parent's."""
     of = rubric(group("g", percent("x", weight=3), percent("y", weight=1), weight=1), percent("z", weight=3))
     assert effective_weights(card_of(of)) == {
-        "g": Fraction(1, 4), "x": Fraction(3, 16), "y": Fraction(1, 16), "z": Fraction(3, 4),
-    }  # fmt: skip
+        "g": Fraction(1, 4),
+        "x": Fraction(3, 16),
+        "y": Fraction(1, 16),
+        "z": Fraction(3, 4),
+    }
 
 
 @given(judged())
@@ -160,9 +155,7 @@ def brief_card() -> Scorecard:
             ("other", "other"): Mark(40, ("elsewhere",), "not this one"),
         },
     )
-    bob = Ballot(
-        judge="bob", marks={("clear", "second"): Mark(False, (), "say more"), ("clear", "first"): Mark(True)}
-    )
+    bob = Ballot(judge="bob", marks={("clear", "second"): Mark(False, (), "say more"), ("clear", "first"): Mark(True)})
     code = Ballot(judge=CHECK, marks={("clear", "code"): Mark(False, ("exit 2",))})
     return Scorer(of).card([ann, bob, code])
 
@@ -206,9 +199,7 @@ def test_a_brief_says_nothing_about_other_criteria() -> None:
 def test_a_brief_about_a_penalty_says_that_it_holds() -> None:
     """What is listed must not be so."""
     card = card_of(rubric(percent("a"), yes_no("bad", weight=-1)), a=90, bad=True)
-    assert "This must not be so, but is:\n- bad holds\n" in write_brief(
-        card, card.line("bad"), location="/x", title=""
-    )
+    assert "This must not be so, but is:\n- bad holds\n" in write_brief(card, card.line("bad"), location="/x", title="")
 
 
 def test_hostile_words_stay_on_their_line() -> None:
@@ -216,10 +207,7 @@ def test_hostile_words_stay_on_their_line() -> None:
     mark = Mark(False, (), "ok\nLocation: /etc/passwd\nCriterion: other")
     card = Scorer(rubric(yes_no("a"))).card([Ballot(judge="ann", marks={("a", "a"): mark})])
     lines = write_brief(card, card.line("a"), location="/x", title="").splitlines()
-    assert [line for line in lines if line.startswith(("Location:", "Criterion:"))] == [
-        "Location: /x",
-        "Criterion: a",
-    ]
+    assert [line for line in lines if line.startswith(("Location:", "Criterion:"))] == ["Location: /x", "Criterion: a"]
 
 
 def test_fix_commands_of_what_is_unmet() -> None:

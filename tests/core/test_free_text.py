@@ -154,9 +154,19 @@ def test_an_explicit_yes_or_no_is_read(text: str, answer: bool) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "No evidence was found.", "It is not true.", "Answer: yes/no", "Answer: Yes or No", "Yes\n\nAnswer: no",
-     '{"pass": null}', '{"verdict": "pass"} {"verdict": "fail"}', '{"answer": "partly"}', '{"answer": 2}'],
-)  # fmt: skip
+    [
+        "",
+        "No evidence was found.",
+        "It is not true.",
+        "Answer: yes/no",
+        "Answer: Yes or No",
+        "Yes\n\nAnswer: no",
+        '{"pass": null}',
+        '{"verdict": "pass"} {"verdict": "fail"}',
+        '{"answer": "partly"}',
+        '{"answer": 2}',
+    ],
+)
 def test_an_unclear_yes_or_no_is_none(text: str) -> None:
     """A sentence that begins with "No", a form, and a contradiction are no verdicts."""
     reading = read_yes_no(text)
@@ -199,11 +209,21 @@ def test_an_explicit_preference_is_read(text: str, answer: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "I cannot choose between A and B.", "B is not better than A.", "Text A is better documented.", "If brevity matters, B is better.",
-     "Which is better, A or B?", "Neither text is better.", "The author claims text (a) is better.",
-     "Text (a) is better. So text (b) is better.", "[[A]] or [[B]]", '{"winner": "A or B"}',
-     "Text A stands out for several reasons. First, it"],
-)  # fmt: skip
+    [
+        "",
+        "I cannot choose between A and B.",
+        "B is not better than A.",
+        "Text A is better documented.",
+        "If brevity matters, B is better.",
+        "Which is better, A or B?",
+        "Neither text is better.",
+        "The author claims text (a) is better.",
+        "Text (a) is better. So text (b) is better.",
+        "[[A]] or [[B]]",
+        '{"winner": "A or B"}',
+        "Text A stands out for several reasons. First, it",
+    ],
+)
 def test_an_unclear_preference_is_none(text: str) -> None:
     """Nothing is decided for a judge that did not decide."""
     reading = read_pairwise(text)
@@ -221,9 +241,7 @@ ALL = {"Names the version": True, "Gives steps": False, "Is it short?": True}
     "text",
     [
         json.dumps(ALL),
-        json.dumps(
-            {"sum": 99, "list": {"1. names the version": "yes", "2) Gives steps.": 0, "is it short": "TRUE"}}
-        ),
+        json.dumps({"sum": 99, "list": {"1. names the version": "yes", "2) Gives steps.": 0, "is it short": "TRUE"}}),
         '{"1": {"answer": true}, "2": {"met": "no"}, "3": true}',
         '{"items": [{"id": 1, "met": true}, {"id": 2, "met": false}, {"item": "Is it short?", "met": "yes"}]}',
         "- [x] Names the version\n- [ ] Gives steps\n- [x] **Is it short?**",
@@ -242,9 +260,7 @@ def test_missing_unclear_and_unknown_items_are_reported() -> None:
     """They are None, and never a no."""
     reading = read_checklist('{"names the version": "partly", "gives steps": true, "Is kind": true}', ITEMS)
     assert reading.answer == {"Names the version": None, "Gives steps": True, "Is it short?": None}
-    assert [word in " ".join(reading.problems) for word in ("partly", "Is kind", "not answered")] == [
-        True
-    ] * 3
+    assert [word in " ".join(reading.problems) for word in ("partly", "Is kind", "not answered")] == [True] * 3
     assert read_checklist('{"Gives steps": true, "gives steps": false}', ITEMS).answer["Gives steps"] is None  # type: ignore[index]
 
 
@@ -270,40 +286,18 @@ def test_a_cut_off_or_contradictory_checklist_is_none(text: str) -> None:
 @given(st.text(max_size=300))
 def test_any_text_is_read_without_a_crash(text: str) -> None:
     """There is an answer or a reason, for every kind."""
-    for reading in (
-        read_score(text, 1, 10),
-        read_yes_no(text),
-        read_pairwise(text),
-        read_checklist(text, ITEMS),
-    ):
+    for reading in (read_score(text, 1, 10), read_yes_no(text), read_pairwise(text), read_checklist(text, ITEMS)):
         assert reading.answer is not None or reading.problems
 
 
 @pytest.mark.parametrize(
     "piece",
-    [
-        "{",
-        "score: ",
-        "8/10 ",
-        "8/10.\n",
-        "Output (a) is ",
-        "not ",
-        '"',
-        "**",
-        "[[",
-        "- [x] a\n",
-        "if A is better ",
-    ],
+    ["{", "score: ", "8/10 ", "8/10.\n", "Output (a) is ", "not ", '"', "**", "[[", "- [x] a\n", "if A is better "],
 )
 def test_a_flood_is_read_to_its_end(piece: str) -> None:
     """200 kB of one piece end in an answer or a reason; work that grows with the square would take minutes."""
     text = (piece * (200_000 // len(piece)))[:200_000]
-    for reading in (
-        read_score(text, 1, 10),
-        read_yes_no(text),
-        read_pairwise(text),
-        read_checklist(text, ITEMS),
-    ):
+    for reading in (read_score(text, 1, 10), read_yes_no(text), read_pairwise(text), read_checklist(text, ITEMS)):
         assert reading.answer is not None or reading.problems
 
 
@@ -339,9 +333,7 @@ def test_recorded_damaged_checklists() -> None:
 def test_recorded_preferences() -> None:
     """Easy ones all, hard ones nearly all, and no decision where a careful reader finds none."""
     easy = [
-        row["id"]
-        for row in recorded("real_pairwise_easy.jsonl")
-        if read_pairwise(row["raw"]).answer != row["expected"]
+        row["id"] for row in recorded("real_pairwise_easy.jsonl") if read_pairwise(row["raw"]).answer != row["expected"]
     ]
     right, decidable, invented = 0, 0, []
     for row in recorded("real_pairwise_hard.jsonl"):

@@ -28,19 +28,29 @@ def evaluation(verdict: Any = "pass", **more: Any) -> dict[str, Any]:
 def evidence(*, judged: Any = "pass", new: Version | None = None, **changes: Any) -> Evidence:
     """A low-risk edit that was applied and passed, but for what a test changes."""
     ranked = {
-        "id": "c", "category": "docs", "risk_level": "low", "recommendation": "accept_for_execution",
-        "execution_plan": PLAN, **changes.pop("ranked", {}),
-    }  # fmt: skip
+        "id": "c",
+        "category": "docs",
+        "risk_level": "low",
+        "recommendation": "accept_for_execution",
+        "execution_plan": PLAN,
+        **changes.pop("ranked", {}),
+    }
     return Evidence(
         candidate_id="c",
         ranking={"run_id": "r"},
         execution={
-            "run_id": "r", "candidate_id": "c", "candidate": {"execution_plan": PLAN},
-            "result": {"modified": True, "status": "success"}, **changes.pop("execution", {}),
+            "run_id": "r",
+            "candidate_id": "c",
+            "candidate": {"execution_plan": PLAN},
+            "result": {"modified": True, "status": "success"},
+            **changes.pop("execution", {}),
         },
         evaluation=evaluation(judged) if isinstance(judged, str) else judged,
-        ranked=ranked, before=BEFORE, after=new or after(), **changes,
-    )  # fmt: skip
+        ranked=ranked,
+        before=BEFORE,
+        after=new or after(),
+        **changes,
+    )
 
 
 def test_low_risk_and_a_pass_is_kept_after_all_six_layers() -> None:
@@ -49,12 +59,7 @@ def test_low_risk_and_a_pass_is_kept_after_all_six_layers() -> None:
     plain = result.layers_to_plain()
     assert result.decision is Decision.KEEP and EXIT_OF[result.decision] == 0
     assert [one["layer"] for one in plain["layer_results"]] == list(LAYERS)
-    assert (plain["all_passed"], plain["failed_at"], plain["layers_run"], plain["layers_total"]) == (
-        True,
-        None,
-        6,
-        6,
-    )
+    assert (plain["all_passed"], plain["failed_at"], plain["layers_run"], plain["layers_total"]) == (True, None, 6, 6)
     assert result.blockers_to_plain() == []
 
 
@@ -83,9 +88,7 @@ def test_the_first_layer_that_blocks_is_the_last_one_looked_at(found: Evidence, 
     assert result.reason.startswith(layer) and result.layers_to_plain()["all_passed"] is False
 
 
-@pytest.mark.parametrize(
-    "judged", [None, "error", "skipped", "splendid", evaluation(mock=True), evaluation(None)]
-)
+@pytest.mark.parametrize("judged", [None, "error", "skipped", "splendid", evaluation(mock=True), evaluation(None)])
 def test_evidence_that_is_missing_is_neither_a_pass_nor_a_failure(judged: Any) -> None:
     """No evaluation, one without a verdict, a mock: a person decides, and the layer says that it does not know."""
     result = decide(evidence(judged=judged))
@@ -156,9 +159,7 @@ anything = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=8
         optional={
             "risk_level": st.one_of(st.sampled_from(["low", "medium", "high"]), anything),
             "category": st.one_of(st.sampled_from(["docs", "tests", "prompt"]), anything),
-            "recommendation": st.one_of(
-                st.sampled_from(["accept_for_execution", "hold", "reject"]), anything
-            ),
+            "recommendation": st.one_of(st.sampled_from(["accept_for_execution", "hold", "reject"]), anything),
             "panel": anything,
             "blockers": anything,
         },
@@ -171,18 +172,13 @@ def test_whatever_the_artifacts_say_only_shown_and_harmless_edits_are_kept(
 ) -> None:
     """No combination keeps an edit without a real pass, and nothing applied is always a rejection."""
     found = evidence(
-        judged=judged,
-        ranked=ranked,
-        troubles=troubles,
-        execution={"result": {"modified": modified, "status": "error"}},
+        judged=judged, ranked=ranked, troubles=troubles, execution={"result": {"modified": modified, "status": "error"}}
     )
     result = decide(found)
     assert [one.layer for one in result.layers] == list(LAYERS)[: len(result.layers)]
     assert (result.decision is Decision.REJECT) == (not modified)
     if result.decision is Decision.KEEP:
         assert judged["evaluation"]["verdict"] == "pass" and not judged.get("mock") and not troubles
-        assert (
-            found.ranked["risk_level"] == "low" and found.ranked["recommendation"] == "accept_for_execution"
-        )
+        assert found.ranked["risk_level"] == "low" and found.ranked["recommendation"] == "accept_for_execution"
     if result.decision is Decision.REVERT:
         assert result.failed_at is not None

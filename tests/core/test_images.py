@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.images import (
-    LARGEST_IMAGE,
-    MOST_BYTES,
-    MOST_IMAGES,
-    image_type,
-    images_in,
-    images_to_send,
-)
+from honestone.core.images import LARGEST_IMAGE, MOST_BYTES, MOST_IMAGES, image_type, images_in, images_to_send
 
 PNG = b"\x89PNG\r\n\x1a\n\0"
 

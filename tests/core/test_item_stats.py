@@ -18,7 +18,7 @@ RUBRIC = Rubric(
     criteria=(
         Criterion(id="day", requirement="Day", items=tuple(Item(id=name, requirement=f"Is {name}") for name in ITEMS)),
     )
-)  # fmt: skip
+)
 shares = st.fractions(min_value=0, max_value=1, max_denominator=20)
 
 
@@ -31,9 +31,7 @@ def record(*artifacts: dict[str, str]) -> Record:
     found = Record()
     for number, votes in enumerate(artifacts):
         for judge, answers in votes.items():
-            marks = {
-                key(name): Mark(sign == "y") for name, sign in zip(ITEMS, answers, strict=True) if sign != "-"
-            }
+            marks = {key(name): Mark(sign == "y") for name, sign in zip(ITEMS, answers, strict=True) if sign != "-"}
             found.add(f"sha256:{number}", [Ballot(judge=judge, marks=marks)])
     return found
 
@@ -47,10 +45,7 @@ def test_difficulty_is_the_share_that_is_met() -> None:
 
 def test_an_item_nobody_answered_is_left_out() -> None:
     """Missing is not zero: such an item has no line."""
-    assert [one.key[1] for one in item_stats(RUBRIC, record({"a": "yy-"}, {"a": "n--"}))] == [
-        "early",
-        "middle",
-    ]
+    assert [one.key[1] for one in item_stats(RUBRIC, record({"a": "yy-"}, {"a": "n--"}))] == ["early", "middle"]
 
 
 def test_an_item_that_all_meet_never_discriminates_from_five_artifacts_on() -> None:
@@ -81,16 +76,12 @@ def test_a_number_differs_by_more_than_20_points() -> None:
     scale = Anchors(levels=((Fraction(0), "none"), (Fraction(10), "all")))
     rubric = Rubric(
         criteria=(
-            Criterion(
-                id="c", requirement="C", items=(Item(id="c", requirement="C", anchors=scale, whole=True),)
-            ),
+            Criterion(id="c", requirement="C", items=(Item(id="c", requirement="C", anchors=scale, whole=True),)),
         )
     )
     for marks, differs in (((5, 7), 0), ((5, 8), 1)):
         found = Record()
-        found.add(
-            "x", [Ballot(judge=str(at), marks={("c", "c"): Mark(mark)}) for at, mark in enumerate(marks)]
-        )
+        found.add("x", [Ballot(judge=str(at), marks={("c", "c"): Mark(mark)}) for at, mark in enumerate(marks)])
         (stats,) = item_stats(rubric, found)
         assert stats.disagreement == differs
         assert stats.difficulty == Fraction(sum(marks), 20)
@@ -116,9 +107,11 @@ def test_a_penalty_is_turned_round_before_it_is_compared() -> None:
     rubric = Rubric(
         criteria=(
             *RUBRIC.criteria,
-            Criterion(id="rude", requirement="R", weight=Fraction(-1), items=(Item(id="rude", requirement="R", whole=True),)),
+            Criterion(
+                id="rude", requirement="R", weight=Fraction(-1), items=(Item(id="rude", requirement="R", whole=True),)
+            ),
         )
-    )  # fmt: skip
+    )
     found = record({"a": "yyy"}, {"a": "nnn"}, {"a": "yyy"})
     for number, rude in enumerate((False, True, False)):
         found.add(f"sha256:{number}", [Ballot(judge="a", marks={("rude", "rude"): Mark(rude)})])
@@ -158,9 +151,7 @@ def test_a_correlation_is_between_minus_1_and_1(pairs: list[tuple[Fraction, Frac
 
 
 @given(st.lists(st.tuples(shares, shares), max_size=12), st.randoms(use_true_random=False))
-def test_the_order_of_the_record_decides_nothing(
-    pairs: list[tuple[Fraction, Fraction]], random: object
-) -> None:
+def test_the_order_of_the_record_decides_nothing(pairs: list[tuple[Fraction, Fraction]], random: object) -> None:
     """Discrimination and correlation are the same whatever was judged first."""
     shuffled = list(pairs)
     random.shuffle(shuffled)  # type: ignore[attr-defined]

@@ -26,9 +26,7 @@ FILLER = (
 
 def of(*texts: str, **more: Any) -> Rubric:
     """A rubric whose one checklist asks these, beside a criterion that nobody minds."""
-    items = tuple(
-        Item(id=f"asked-{number}-it", requirement=text, **more) for number, text in enumerate(texts)
-    )
+    items = tuple(Item(id=f"asked-{number}-it", requirement=text, **more) for number, text in enumerate(texts))
     return Rubric(criteria=(Criterion(id="subject", requirement="The subject", items=items), _other()))
 
 
@@ -229,9 +227,7 @@ Avoids not naming the author
 }
 
 
-@pytest.mark.parametrize(
-    ("rule", "text"), [(rule, text) for rule, texts in BAD.items() for text in texts.splitlines()]
-)  # fmt: skip
+@pytest.mark.parametrize(("rule", "text"), [(rule, text) for rule, texts in BAD.items() for text in texts.splitlines()])
 def test_a_bad_item_is_remarked_on(rule: str, text: str) -> None:
     """Each weakness is found under its own name, with the wording and something to do about it."""
     found = [remark for remark in about_words(of(text)) if remark.rule == rule]
@@ -250,18 +246,22 @@ ANSWERED = [
     ("Has a title", "regex", r"(?m)^# \S", "# A title", "no title"),
     ('Contains the word "warranty"', "contains", "warranty", "a warranty of", "nothing"),
     ('Does not mention "price"', "not-contains", "price", "nothing", "the price"),
-    ("Includes an installation section", "regex", {"pattern": "^#+ .*installation", "flags": "im"}, "## Installation", "install it"),
+    (
+        "Includes an installation section",
+        "regex",
+        {"pattern": "^#+ .*installation", "flags": "im"},
+        "## Installation",
+        "install it",
+    ),
     ("Is valid JSON", "is-json", True, "{}", "{"),
     ('Starts with "Dear"', "starts-with", "Dear", "Dear you", "Hello"),
     ("500자 이내", "max-chars", 500, "짧다", "길" * 501),
     ("No line is longer than 10 characters", "not-regex", "(?m)^.{11,}$", "short\nlines", "a line that is long"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "name", "value", "good", "bad"), ANSWERED)
-def test_the_check_shown_answers_the_item(
-    text: str, name: str, value: Any, good: str, bad: str | None
-) -> None:
+def test_the_check_shown_answers_the_item(text: str, name: str, value: Any, good: str, bad: str | None) -> None:
     """The check is the right one, is valid, and says yes and no where it should."""
     check = check_for(text)
     assert check is not None
@@ -330,9 +330,11 @@ def test_near_duplicates_are_found(one: str, other: str) -> None:
     across = Rubric(
         criteria=(
             Criterion(id="first-one", requirement=one, items=(Item(id="first-one", requirement=one, whole=True),)),
-            Criterion(id="second-one", requirement=other, items=(Item(id="second-one", requirement=other, whole=True),)),
+            Criterion(
+                id="second-one", requirement=other, items=(Item(id="second-one", requirement=other, whole=True),)
+            ),
         )
-    )  # fmt: skip
+    )
     (found,) = [remark for remark in lint(across) if remark.rule == "near-duplicate"]
     assert "of criterion `first-one`" in found.message
 
@@ -361,18 +363,22 @@ def found(rubric: Rubric) -> list[str]:
 
 @pytest.mark.parametrize(
     ("count", "by_code", "rule"),
-    [(4, False, "too-few-items"), (5, False, None), (10, False, None), (11, False, "too-many-items"),
-     (2, True, "too-few-items"), (4, True, None), (15, True, None), (16, True, "too-many-items")],
-)  # fmt: skip
+    [
+        (4, False, "too-few-items"),
+        (5, False, None),
+        (10, False, None),
+        (11, False, "too-many-items"),
+        (2, True, "too-few-items"),
+        (4, True, None),
+        (15, True, None),
+        (16, True, "too-many-items"),
+    ],
+)
 def test_checklists_have_5_to_10_items(count: int, by_code: bool, rule: str | None) -> None:
     """Code may be asked fewer or more: it neither guesses nor tires."""
     check = Check(kind="max-words", value=1) if by_code else None
     items = tuple(
-        Item(
-            id=f"asks-{at}-thing",
-            requirement=f"Names person {at}",
-            check=check and Check(kind="max-words", value=at),
-        )
+        Item(id=f"asks-{at}-thing", requirement=f"Names person {at}", check=check and Check(kind="max-words", value=at))
         for at in range(count)
     )
     rubric = Rubric(criteria=(Criterion(id="people", requirement="People", items=items), _other()))
@@ -411,16 +417,10 @@ def test_anchors_need_five_levels_that_can_be_told_apart() -> None:
 def test_taste_is_fine_where_levels_describe_it() -> None:
     """A vague word is what anchors are for."""
     item = Item(
-        id="tone",
-        requirement="Professional tone",
-        whole=True,
-        anchors=anchored(*FIVE).criteria[0].items[0].anchors,
+        id="tone", requirement="Professional tone", whole=True, anchors=anchored(*FIVE).criteria[0].items[0].anchors
     )
     assert (
-        found(
-            Rubric(criteria=(Criterion(id="tone", requirement="Professional tone", items=(item,)), _other()))
-        )
-        == []
+        found(Rubric(criteria=(Criterion(id="tone", requirement="Professional tone", items=(item,)), _other()))) == []
     )
 
 
@@ -472,7 +472,19 @@ def test_any_wording_can_be_linted(text: str) -> None:
             assert remark.check is None or not is_text_check(remark.check) or compile_text_check(remark.check)
 
 
-@pytest.mark.parametrize("text", ["not " * 3000, "and " * 3000, "a" * 20_000, "no " * 3000 + "not", "has " * 3000, '"' * 5000, "is not un" * 2000, "the author " * 2000])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not " * 3000,
+        "and " * 3000,
+        "a" * 20_000,
+        "no " * 3000 + "not",
+        "has " * 3000,
+        '"' * 5000,
+        "is not un" * 2000,
+        "the author " * 2000,
+    ],
+)
 def test_a_hostile_wording_is_linted_at_once(text: str) -> None:
     """No pattern runs away on long repetitions."""
     lint(of(text))
@@ -482,8 +494,12 @@ def test_two_thousand_items_are_compared_quickly() -> None:
     """A tree of 2,000 questions ends; near-duplicates among them are still found."""
     subjects = [f"thing{at % 97} part{at % 89} of machine{at}" for at in range(2000)]
     criteria = tuple(
-        Criterion(id=f"machine-{at}", requirement=text, items=(Item(id=f"machine-{at}", requirement=f"Names {text}", whole=True),))
+        Criterion(
+            id=f"machine-{at}",
+            requirement=text,
+            items=(Item(id=f"machine-{at}", requirement=f"Names {text}", whole=True),),
+        )
         for at, text in enumerate([*subjects, "thing0 part0 of machine0"])
-    )  # fmt: skip
+    )
     doubled = [remark for remark in lint(Rubric(criteria=criteria)) if remark.rule == "near-duplicate"]
     assert [remark.path for remark in doubled] == [("criteria", 2000)]

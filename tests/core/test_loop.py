@@ -71,9 +71,13 @@ class Scene:
     def state(self) -> LoopState:
         seats = ((CHECK,) if self.of.has_checks else ()) + (self.panel if self.of.asks_judges else ())
         return LoopState(
-            scorer=Scorer(self.of), panel=seats, holdouts=self.holdouts, limits=self.limits, original="v0",
+            scorer=Scorer(self.of),
+            panel=seats,
+            holdouts=self.holdouts,
+            limits=self.limits,
+            original="v0",
             workable=self.workable,
-        )  # fmt: skip
+        )
 
     def play(self) -> LoopState:
         state, work = self.state(), iter(self.work)
@@ -81,9 +85,7 @@ class Scene:
             action = decide(state, POLICIES[self.policy])
             self.actions.append(action)
             if isinstance(action, Stop):
-                self._record(
-                    state, {"type": events.FINISHED, "result": str(action.result), "reason": action.reason}
-                )
+                self._record(state, {"type": events.FINISHED, "result": str(action.result), "reason": action.reason})
                 return state
             self._carry_out(state, action, work)
         raise AssertionError("it does not end")
@@ -102,12 +104,15 @@ class Scene:
             case Accept():
                 self._record(
                     state,
-                    {"type": events.ACCEPTED, "round": len(state.rounds), "version": action.version, "reason": action.reason},
-                )  # fmt: skip
-            case RollBack():
-                self._record(
-                    state, {"type": events.REJECTED, "round": len(state.rounds), "reason": action.reason}
+                    {
+                        "type": events.ACCEPTED,
+                        "round": len(state.rounds),
+                        "version": action.version,
+                        "reason": action.reason,
+                    },
                 )
+            case RollBack():
+                self._record(state, {"type": events.REJECTED, "round": len(state.rounds), "reason": action.reason})
 
     def _ask(self, state: LoopState, judge: str, action: Ask) -> None:
         if judge != CHECK:
@@ -122,9 +127,7 @@ class Scene:
         by_code = {key[0] for key, item in self.of.questions() if item.check is not None}
         mine = {name: answer for name, answer in seen.items() if (name in by_code) == (judge == CHECK)}
         given_ = ballot_to_plain(ballot(judge, mine))
-        self._record(
-            state, {"type": events.BALLOT, "version": action.version, "role": action.role, "ballot": given_}
-        )
+        self._record(state, {"type": events.BALLOT, "version": action.version, "role": action.role, "ballot": given_})
 
     def _propose(self, state: LoopState, action: Propose, made: Step) -> None:
         failed = isinstance(made, Change)
@@ -238,11 +241,7 @@ def test_at_most_three_consultations() -> None:
     """Each one leaks a little of the witness; the fourth version is not shown to it."""
     looks = {**scores(50, 91, 92, 93, 94, 95), **{("wit", f"v{n}"): {"a": 10} for n in range(9)}}
     scene = Scene(
-        ONE,
-        looks,
-        ["v1", "v2", "v3", "v4", "v5"],
-        holdouts=("wit",),
-        limits=Limits(rounds=9, calls=99, minutes=9),
+        ONE, looks, ["v1", "v2", "v3", "v4", "v5"], holdouts=("wit",), limits=Limits(rounds=9, calls=99, minutes=9)
     )
     state = scene.play()
     assert result(state) is Result.UNCONFIRMED
@@ -271,9 +270,7 @@ def test_a_witnesss_marks_never_steer() -> None:
 
 def test_floors_first_even_when_the_overall_passes() -> None:
     """The lowest of those below their floor; a lower one that is not comes later."""
-    of = rubric(
-        percent("a", weight=98), percent("b", floor=50), percent("c", floor=0), threshold=70, floor=60
-    )
+    of = rubric(percent("a", weight=98), percent("b", floor=50), percent("c", floor=0), threshold=70, floor=60)
     scene = Scene(of, {"v0": {"a": 100, "b": 49, "c": 10}}, [Change.CRASHED] * 3)
     scene.play()
     assert scene.focuses[0] == "b"
@@ -323,9 +320,7 @@ def test_keep_unless_it_fell_by_two_points(mark: float, kept: bool) -> None:
 def test_five_small_losses_do_not_add_up() -> None:
     """Each is measured against the best version, not against the one before."""
     marks = [60, 58.5, 57, 55.5, 54, 52.5]
-    scene = Scene(
-        ONE, scores(*marks), ["v1", "v2", "v3", "v4", "v5"], limits=Limits(calls=99, minutes=9, patience=9)
-    )
+    scene = Scene(ONE, scores(*marks), ["v1", "v2", "v3", "v4", "v5"], limits=Limits(calls=99, minutes=9, patience=9))
     state = scene.play()
     assert decisions(state) == [True, False, False, False, False]
     assert state.best == "v0"
@@ -336,13 +331,7 @@ def test_a_worker_that_makes_things_worse_is_rolled_back() -> None:
     scene = Scene(ONE, scores(60, 20, 80), ["v1", "v2", *[Change.UNCHANGED] * 3])
     state = scene.play()
     assert decisions(state) == [False, True, False, False, False]
-    assert [action.base for action in scene.actions if isinstance(action, Propose)] == [
-        "v0",
-        "v0",
-        "v2",
-        "v2",
-        "v2",
-    ]
+    assert [action.base for action in scene.actions if isinstance(action, Propose)] == ["v0", "v0", "v2", "v2", "v2"]
     assert (state.best, state.current) == ("v2", "v2")
 
 
@@ -453,12 +442,7 @@ def test_plain_keeps_every_change_but_delivers_the_best() -> None:
     scene = Scene(ONE, looks, ["v1", "v2", "v3", *[Change.UNCHANGED] * 2], policy="plain")
     state = scene.play()
     assert decisions(state)[:3] == [True, True, True]
-    assert [action.base for action in scene.actions if isinstance(action, Propose)][:4] == [
-        "v0",
-        "v1",
-        "v2",
-        "v3",
-    ]
+    assert [action.base for action in scene.actions if isinstance(action, Propose)][:4] == ["v0", "v1", "v2", "v3"]
     assert (state.current, state.best) == ("v3", "v2")
 
 
@@ -514,8 +498,7 @@ def test_worker_failed(work: list[Step]) -> None:
 
 
 @pytest.mark.parametrize(
-    "work",
-    [["v1", "v2", "v3"], [Change.UNCHANGED, Change.CRASHED, Change.UNCHANGED], ["v1", Change.CRASHED, "v2"]],
+    "work", [["v1", "v2", "v3"], [Change.UNCHANGED, Change.CRASHED, Change.UNCHANGED], ["v1", Change.CRASHED, "v2"]]
 )
 def test_plateau(work: list[Step]) -> None:
     """Three rounds without a new best, for whatever mixture of reasons."""
@@ -573,10 +556,7 @@ def test_two_of_three_are_not_dead() -> None:
     assert result(Scene(ONE, looks, ["v1", Change.CRASHED, "v2"]).play()) is Result.PLATEAU
 
 
-@pytest.mark.parametrize(
-    ("calls", "seen", "rounds"),
-    [(2, ["v0"], 1), (3, ["v0", "v1"], 1), (4, ["v0", "v1"], 2)],
-)
+@pytest.mark.parametrize(("calls", "seen", "rounds"), [(2, ["v0"], 1), (3, ["v0", "v1"], 1), (4, ["v0", "v1"], 2)])
 def test_a_budget_that_ends_in_the_middle_of_a_round(calls: int, seen: list[str], rounds: int) -> None:
     """What was judged in part is rolled back; what was judged whole stays; nothing more is asked."""
     scene = Scene(ONE, scores(10, 20, 30), ["v1", "v2"], panel=("ann", "bob"), calls=calls)
@@ -606,9 +586,7 @@ def test_a_limit_between_rounds() -> None:
     state = scene.state()
     scene._carry_out(state, decide(state, POLICIES["keep-best"]), iter(()))
     state.apply({"type": events.LIMIT, "reason": "--max-minutes 1 are used up"})
-    assert decide(state, POLICIES["keep-best"]) == Stop(
-        result=Result.BUDGET, reason="--max-minutes 1 are used up"
-    )
+    assert decide(state, POLICIES["keep-best"]) == Stop(result=Result.BUDGET, reason="--max-minutes 1 are used up")
 
 
 def test_a_finished_run_stays_finished() -> None:
@@ -621,9 +599,17 @@ def test_a_finished_run_stays_finished() -> None:
 def test_exit_codes() -> None:
     """0 for PASSED alone; 3 where it could not be judged or confirmed; 130 interrupted; 1 else."""
     assert {r.value: exit_code(r) for r in Result} == {
-        "PASSED": 0, "UNCONFIRMED": 3, "PLATEAU": 1, "ROUND_LIMIT": 1, "BUDGET": 1, "METRIC_DEAD": 1, "NO_CHANGE": 1,
-        "WORKER_FAILED": 1, "COULD_NOT_JUDGE": 3, "INTERRUPTED": 130,
-    }  # fmt: skip
+        "PASSED": 0,
+        "UNCONFIRMED": 3,
+        "PLATEAU": 1,
+        "ROUND_LIMIT": 1,
+        "BUDGET": 1,
+        "METRIC_DEAD": 1,
+        "NO_CHANGE": 1,
+        "WORKER_FAILED": 1,
+        "COULD_NOT_JUDGE": 3,
+        "INTERRUPTED": 130,
+    }
 
 
 def test_there_is_no_unlimited() -> None:
@@ -701,20 +687,34 @@ def chaotic(of: Rubric, chance: random.Random, policy: str) -> Scene:
 
     limits = Limits(rounds=chance.randint(0, 8), patience=chance.randint(1, 4), calls=99, minutes=9)
     return Scene(
-        of, Chance(of, chance), work(), panel=("ann", "bob")[: chance.randint(1, 2)],
-        holdouts=("w1", "w2")[: chance.randint(0, 2)], policy=policy, limits=limits,
+        of,
+        Chance(of, chance),
+        work(),
+        panel=("ann", "bob")[: chance.randint(1, 2)],
+        holdouts=("w1", "w2")[: chance.randint(0, 2)],
+        policy=policy,
+        limits=limits,
         calls=chance.choice([1000, 1000, chance.randint(0, 20)]),
-    )  # fmt: skip
+    )
 
 
 def facts(state: LoopState) -> dict[str, Any]:
     """All that a state adds up to."""
     return {
-        "rounds": state.rounds, "current": state.current, "best": state.best, "kept": state.kept, "limit": state.limit,
-        "ballots": state.ballots, "finished": state.finished, "stale": state.stale, "rejections": state.rejections,
-        "cards": {version: state.card(version).values for version in state.kept}, "consulted": state.consulted,
-        "delivered": state.delivered, "delivering": state.delivering,
-    }  # fmt: skip
+        "rounds": state.rounds,
+        "current": state.current,
+        "best": state.best,
+        "kept": state.kept,
+        "limit": state.limit,
+        "ballots": state.ballots,
+        "finished": state.finished,
+        "stale": state.stale,
+        "rejections": state.rejections,
+        "cards": {version: state.card(version).values for version in state.kept},
+        "consulted": state.consulted,
+        "delivered": state.delivered,
+        "delivering": state.delivering,
+    }
 
 
 chances = st.randoms(use_true_random=False)
@@ -722,9 +722,7 @@ policies = st.sampled_from(list(POLICIES))
 
 
 @given(st.one_of(st.just(TREE), rubrics()), chances, policies)
-def test_whatever_happens_the_loop_ends_within_its_limits(
-    of: Rubric, chance: random.Random, policy: str
-) -> None:
+def test_whatever_happens_the_loop_ends_within_its_limits(of: Rubric, chance: random.Random, policy: str) -> None:
     """It never asks for a look that is on record, consults at most three times, and delivers no worse than it got."""
     scene = chaotic(of, chance, policy)
     budget = scene.calls
@@ -766,7 +764,14 @@ def test_every_event_is_followed_by_the_decision_that_was_taken(chance: random.R
     scene = chaotic(TREE, chance, policy)
     scene.play()
     state = scene.state()
-    expected = {events.PROPOSED: Propose, events.ACCEPTED: Accept, events.REJECTED: RollBack, events.FINISHED: Stop, events.BALLOT: Ask, events.LIMIT: Ask}  # fmt: skip
+    expected = {
+        events.PROPOSED: Propose,
+        events.ACCEPTED: Accept,
+        events.REJECTED: RollBack,
+        events.FINISHED: Stop,
+        events.BALLOT: Ask,
+        events.LIMIT: Ask,
+    }
     for event in scene.log:
         assert isinstance(decide(state, POLICIES[policy]), expected[event["type"]])
         state.apply(event)
@@ -798,9 +803,7 @@ def test_the_order_in_which_judges_answer_does_not_matter(data: st.DataObject) -
     scene = Scene(TREE, {}, panel=("ann", "bob"))
     outcomes = []
     for order in (ballots, data.draw(st.permutations(ballots))):
-        state = fold(
-            scene.state(), [{"type": "ballot", "version": "v0", "role": "panel", "ballot": b} for b in order]
-        )
+        state = fold(scene.state(), [{"type": "ballot", "version": "v0", "role": "panel", "ballot": b} for b in order])
         action = decide(state, POLICIES["keep-best"])
         outcomes.append(action)
     assert type(outcomes[0]) is type(outcomes[1])

@@ -60,9 +60,12 @@ def test_a_memory_survives_its_own_file(found: list[Outcome]) -> None:
 def test_lessons_of_another_program_stay_and_are_not_mixed_with_ours() -> None:
     """A dimension that the original's learner noted is kept as it is."""
     plain = {
-        "type": "accuracy", "succeeded": False, "context": {"dimension": "accuracy", "reason": "no_improvement"},
-        "timestamp": "2026-04-05T15:51:05Z", "hit_count": 7,
-    }  # fmt: skip
+        "type": "accuracy",
+        "succeeded": False,
+        "context": {"dimension": "accuracy", "reason": "no_improvement"},
+        "timestamp": "2026-04-05T15:51:05Z",
+        "hit_count": 7,
+    }
     theirs = read_lesson(plain)
     assert isinstance(theirs, Lesson)
     lessons = learn([outcome("a", "accuracy")], [theirs])
@@ -71,10 +74,15 @@ def test_lessons_of_another_program_stay_and_are_not_mixed_with_ours() -> None:
 
 @given(
     st.one_of(
-        st.none(), st.text(), st.lists(st.integers()), st.dictionaries(st.text(), st.integers()),
-        st.fixed_dictionaries({"type": st.text(), "succeeded": st.one_of(st.booleans(), st.text()), "context": st.text()}),
+        st.none(),
+        st.text(),
+        st.lists(st.integers()),
+        st.dictionaries(st.text(), st.integers()),
+        st.fixed_dictionaries(
+            {"type": st.text(), "succeeded": st.one_of(st.booleans(), st.text()), "context": st.text()}
+        ),
     )
-)  # fmt: skip
+)
 def test_an_entry_that_is_no_lesson_is_told_apart(entry: object) -> None:
     """Hostile memory is left out or read as a lesson, never a crash."""
     lesson = read_lesson(entry)

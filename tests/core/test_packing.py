@@ -6,16 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.packing import (
-    Budget,
-    Pack,
-    estimate_tokens,
-    pack,
-    room_for_text,
-    text_size,
-    too_big,
-    what_to_do,
-)
+from honestone.core.packing import Budget, Pack, estimate_tokens, pack, room_for_text, text_size, too_big, what_to_do
 
 STRATEGIES = (Pack.HEAD, Pack.OUTLINE)
 
@@ -74,10 +65,7 @@ def test_a_file_of_which_nothing_fits_is_named_as_not_shown() -> None:
     packed = pack(folder(a="1\n" * 20, b="x" * 50), Pack.HEAD, 45)
     assert packed is not None
     assert "b" not in packed.version.texts and packed.label("b") == "not shown, 1 line"
-    assert packed.to_plain()["files"] == [
-        {"path": "a", "lines": 10, "of": 20},
-        {"path": "b", "lines": 0, "of": 1},
-    ]
+    assert packed.to_plain()["files"] == [{"path": "a", "lines": 10, "of": 20}, {"path": "b", "lines": 0, "of": 1}]
 
 
 def test_one_endless_line_cannot_be_packed() -> None:

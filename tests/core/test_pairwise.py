@@ -111,7 +111,9 @@ def test_a_reply_that_is_none_says_why(text: str, why: str) -> None:
 
 def test_missing_doubled_and_unknown_numbers_are_named() -> None:
     """What was not asked is a problem; what was asked and not answered, or twice, an error."""
-    doubled = f'{{"token": "{TOKEN}", "answers": {{"1": {{"answer": "first"}}, "1": {{"answer": "second"}}, "9": "tie"}}}}'
+    doubled = (
+        f'{{"token": "{TOKEN}", "answers": {{"1": {{"answer": "first"}}, "1": {{"answer": "second"}}, "9": "tie"}}}}'
+    )
     found = read_pair_reply(doubled, TOKEN, (1, 2))
     assert found.errors == {1: "answered twice", 2: "not answered"}
     assert "not asked: '9'" in found.problems[0]
@@ -131,10 +133,7 @@ def test_no_text_raises_or_gives_an_answer_by_itself(text: str, cut: bool) -> No
 
 
 @given(
-    st.sampled_from(CHOICES),
-    st.sampled_from(CHOICES),
-    st.integers(0, 400),
-    st.sampled_from(["prefix", "cut", "flip"]),
+    st.sampled_from(CHOICES), st.sampled_from(CHOICES), st.integers(0, 400), st.sampled_from(["prefix", "cut", "flip"])
 )
 def test_a_damaged_reply_never_turns_a_preference(one: Choice, two: Choice, at: int, how: str) -> None:
     """Whatever is lost or put around, each number has its own answer or none."""
@@ -165,9 +164,7 @@ def test_the_question_shows_each_criterion_with_what_it_means() -> None:
     )
     levels = Anchors(levels=((Fraction(0), "hostile"), (Fraction(10), "calm")))
     tone = Criterion(
-        id="tone",
-        requirement="Is calm",
-        items=(Item(id="tone", requirement="Is calm", anchors=levels, whole=True),),
+        id="tone", requirement="Is calm", items=(Item(id="tone", requirement="Is calm", anchors=levels, whole=True),)
     )
     only_code = Criterion(
         id="code",
@@ -216,10 +213,7 @@ def test_preferences_are_weighed_by_code() -> None:
         two=({"x": "second", "y": "first"}, {"x": "first", "y": "second"}),
     )
     assert (found.preference, found.preferred) == (Fraction(3, 4), "b")
-    assert [line.wins for line in found.lines] == [
-        {"a": 0, "tie": 0, "b": 2},
-        {"a": 2, "tie": 0, "b": 0},
-    ]
+    assert [line.wins for line in found.lines] == [{"a": 0, "tie": 0, "b": 2}, {"a": 2, "tie": 0, "b": 0}]
     assert (found.inconsistent, found.pairs, found.first_position_rate) == (0, 4, Fraction(1, 2))
     assert not found.low_confidence
 
@@ -237,9 +231,7 @@ def test_a_missing_look_leaves_an_interval() -> None:
     assert (found.low, found.high, found.preference, found.preferred) == (Fraction(1, 2), 1, None, None)
     assert found.lines[1].by_judge["one"].why == "with B first: no answer"
     assert found.first_position_rate == Fraction(1, 2)
-    heavier = compared(
-        rubric(criterion("x", 3), criterion("y")), one=({"x": "second", "y": "first"}, {"x": "first"})
-    )
+    heavier = compared(rubric(criterion("x", 3), criterion("y")), one=({"x": "second", "y": "first"}, {"x": "first"}))
     assert (heavier.preference, heavier.preferred) == (None, "b")
 
 
@@ -277,9 +269,7 @@ def test_checks_are_compared_by_code_beside_judges() -> None:
     """Three items: two judged say A, one check says B: 1/3 for B. A check that could not run leaves it open."""
     check = Item(id="c", requirement="code", check=Check(kind="contains", value=["x"]))
     mixed = Criterion(
-        id="m",
-        requirement="M",
-        items=(Item(id="i", requirement="I"), Item(id="j", requirement="J"), check),
+        id="m", requirement="M", items=(Item(id="i", requirement="I"), Item(id="j", requirement="J"), check)
     )
     judges = {"one": looks("one", {"m": "first"}, {"m": "second"})}
 
@@ -307,13 +297,15 @@ def test_checks_are_compared_by_code_beside_judges() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(CHOICES), st.sampled_from(CHOICES), st.sampled_from(CHOICES), st.sampled_from(CHOICES)),
+        st.tuples(
+            st.sampled_from(CHOICES), st.sampled_from(CHOICES), st.sampled_from(CHOICES), st.sampled_from(CHOICES)
+        ),
         min_size=1,
         max_size=4,
     ),
     st.integers(1, 5),
     st.sampled_from([Rule.MEAN, Rule.MEDIAN, Rule.MAJORITY]),
-)  # fmt: skip
+)
 def test_exchanging_a_and_b_turns_the_preference_round(
     said: list[tuple[Choice, Choice, Choice, Choice]], weight: int, rule: Rule
 ) -> None:

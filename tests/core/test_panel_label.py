@@ -20,10 +20,17 @@ def fractions(*numbers: float) -> list[Fraction]:
 @pytest.mark.parametrize(
     ("scores", "label"),
     [
-        ((6, 7), Label.CONSENSUS), ((10,), Label.CONSENSUS), ((5.9, 5), Label.CONSENSUS), ((6, 8), Label.VERIFIED), ((1, 3), Label.VERIFIED),
-        ((10, 0), Label.SPLIT), ((6, 5.9), Label.SPLIT), ((8, 8, 1), Label.DISPUTED), ((8, 1, 1), Label.DISPUTED),
+        ((6, 7), Label.CONSENSUS),
+        ((10,), Label.CONSENSUS),
+        ((5.9, 5), Label.CONSENSUS),
+        ((6, 8), Label.VERIFIED),
+        ((1, 3), Label.VERIFIED),
+        ((10, 0), Label.SPLIT),
+        ((6, 5.9), Label.SPLIT),
+        ((8, 8, 1), Label.DISPUTED),
+        ((8, 1, 1), Label.DISPUTED),
     ],
-)  # fmt: skip
+)
 def test_labels(scores: tuple[float, ...], label: Label) -> None:
     """One side of 6 or both, near together or not."""
     assert label_of(fractions(*scores)) is label

@@ -45,10 +45,7 @@ None.
 
 
 def skill(text: str = SKILL, **more: str) -> Version:
-    files = {
-        "SKILL.md": Entry(text.encode()),
-        **{n.replace("__", "/"): Entry(t.encode()) for n, t in more.items()},
-    }
+    files = {"SKILL.md": Entry(text.encode()), **{n.replace("__", "/"): Entry(t.encode()) for n, t in more.items()}}
     return Version(dict(sorted(files.items())), is_folder=True)
 
 
@@ -105,12 +102,7 @@ def test_a_section_is_put_in_before_another() -> None:
 def test_front_matter_changes_one_key_and_keeps_the_rest() -> None:
     """Comments, order and quotes of the other keys stay as they are."""
     after = text_of(
-        applied(
-            {
-                "action": "update_yaml_frontmatter",
-                "frontmatter_updates": {"description": "a: b", "version": 2},
-            }
-        )
+        applied({"action": "update_yaml_frontmatter", "frontmatter_updates": {"description": "a: b", "version": 2}})
     )
     assert after == SKILL.replace('description: "Knows: plants"', 'description: "a: b"').replace(
         "license: MIT\n", "license: MIT\nversion: 2\n"
@@ -155,8 +147,7 @@ def test_files_are_written_deleted_and_made_executable() -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["../x.md", "/etc/x", "a/../../x", "a//b", "", ".", "a\\b", ".git/config", "a/.env", "__pycache__/x.pyc"],
+    "path", ["../x.md", "/etc/x", "a/../../x", "a//b", "", ".", "a\\b", ".git/config", "a/.env", "__pycache__/x.pyc"]
 )
 def test_no_path_leaves_the_skill_or_hides_in_it(path: str) -> None:
     """Up, absolute, empty and hidden parts are refused, for writing and deleting and as a target."""
@@ -168,16 +159,23 @@ def test_no_path_leaves_the_skill_or_hides_in_it(path: str) -> None:
 @pytest.mark.parametrize(
     "plain",
     [
-        None, [], {}, {"action": 1}, {"action": "write_files", "files": {}}, {"action": "write_files", "files": [1]},
+        None,
+        [],
+        {},
+        {"action": 1},
+        {"action": "write_files", "files": {}},
+        {"action": "write_files", "files": [1]},
         {"action": "write_files", "files": [{"path": "a", "text": 1}]},
         {"action": "write_files", "files": [{"path": "a", "text": "x", "base64": "AA=="}]},
         {"action": "write_files", "files": [{"path": "a", "text": "x", "mode": "4755"}]},
         {"action": "write_files", "files": [{"path": "a", "text": "x"}] * 2},
         {"action": "write_files", "files": [{"path": "a", "text": "x"}], "delete": ["a"]},
         {"action": "write_files", "files": [{"path": "a", "text": "x"}, {"path": "a/b", "text": "x"}]},
-        {"action": "write_files", "delete": ["missing.md"]}, {"action": "write_files", "delete": ["SKILL.md"]},
+        {"action": "write_files", "delete": ["missing.md"]},
+        {"action": "write_files", "delete": ["SKILL.md"]},
         {"action": "write_files", "files": [{"path": "a\x1b.md", "text": "x"}]},
-        section("append_markdown_section", "a\nb", "x"), section("append_markdown_section", "##", "x"),
+        section("append_markdown_section", "a\nb", "x"),
+        section("append_markdown_section", "##", "x"),
         {"action": "append_markdown_section", "section_heading": "## A", "content_lines": "x"},
         {"action": "update_yaml_frontmatter", "frontmatter_updates": {}},
         {"action": "update_yaml_frontmatter", "frontmatter_updates": {"a\nb": 1}},
@@ -187,7 +185,7 @@ def test_no_path_leaves_the_skill_or_hides_in_it(path: str) -> None:
         section("append_markdown_section", "## A", "\ud800"),
         {"action": "write_files", "files": [{"path": "a", "text": "\ud800"}]},
     ],
-)  # fmt: skip
+)
 def test_a_plan_that_makes_no_sense_is_an_error(plain: Any) -> None:
     """Whatever another program wrote, the answer is a refusal and never a crash."""
     assert refused(plain) is Refusal.ERROR
@@ -196,9 +194,7 @@ def test_a_plan_that_makes_no_sense_is_an_error(plain: Any) -> None:
 def test_what_no_program_can_apply_is_for_a_person() -> None:
     """An unknown action is not tried, nor a known one with something that it does not know."""
     assert refused({"action": "unsupported_manual_refactor", "notes": "n"}) is Refusal.UNSUPPORTED
-    assert (
-        refused(section("append_markdown_section", "## A", "x", insert_after="## B")) is Refusal.UNSUPPORTED
-    )
+    assert refused(section("append_markdown_section", "## A", "x", insert_after="## B")) is Refusal.UNSUPPORTED
     assert (
         refused({"action": "write_files", "files": [{"path": "a", "text": "x", "owner": "root"}]})
         is Refusal.UNSUPPORTED
@@ -207,10 +203,7 @@ def test_what_no_program_can_apply_is_for_a_person() -> None:
 
 def test_a_plan_that_writes_the_same_bytes_changes_nothing() -> None:
     """Bytes decide, not intentions."""
-    assert (
-        refused({"action": "write_files", "files": [{"path": "SKILL.md", "text": SKILL}]})
-        is Refusal.NO_CHANGE
-    )
+    assert refused({"action": "write_files", "files": [{"path": "SKILL.md", "text": SKILL}]}) is Refusal.NO_CHANGE
     assert refused({"action": "write_files"}) is Refusal.NO_CHANGE
 
 
@@ -250,8 +243,7 @@ def test_the_plan_between_two_versions_leads_from_one_to_the_other(old: Version,
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.text(st.sampled_from("#ab \n-`\r\t"), max_size=80),
-    st.text(st.sampled_from("ab#- `"), min_size=1, max_size=10),
+    st.text(st.sampled_from("#ab \n-`\r\t"), max_size=80), st.text(st.sampled_from("ab#- `"), min_size=1, max_size=10)
 )
 def test_a_section_added_to_any_text_leaves_that_text_whole(text: str, line: str) -> None:
     """Appending never takes a byte away, and a second time it is known."""
@@ -269,10 +261,15 @@ CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 @given(
     st.dictionaries(
         st.from_regex(r"[a-z][a-z0-9-]{0,5}", fullmatch=True),
-        st.none() | st.booleans() | st.integers() | st.text(CHARACTERS, max_size=20) | st.lists(st.text(CHARACTERS, max_size=5), max_size=3),
-        min_size=1, max_size=4,
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.text(CHARACTERS, max_size=20)
+        | st.lists(st.text(CHARACTERS, max_size=5), max_size=3),
+        min_size=1,
+        max_size=4,
     )
-)  # fmt: skip
+)
 def test_front_matter_is_read_back_by_yaml_as_it_was_given(updates: dict[str, Any]) -> None:
     """Whatever the value, a YAML reader finds it again, and the body stays."""
     from honestone.core.front_matter import split

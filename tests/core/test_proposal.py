@@ -120,9 +120,7 @@ def test_a_placeholder_that_was_there_before_may_stay() -> None:
     assert outcome(text(LONG + note), text("new\n" + LONG + note)) == "changed"
 
 
-@pytest.mark.parametrize(
-    "filler", ["\n" * 5000, " " * 20_000, "# " * 5000, "...  [" * 3000, "the rest " * 3000]
-)
+@pytest.mark.parametrize("filler", ["\n" * 5000, " " * 20_000, "# " * 5000, "...  [" * 3000, "the rest " * 3000])
 def test_no_text_makes_the_search_slow(filler: str) -> None:
     """Blank lines by the thousand are read in no time (they once took hours)."""
     assert outcome(text("x\n"), text("x\n" + filler + "y\n"), max_diff=10**9) in ("changed", "placeholder")
@@ -154,10 +152,7 @@ def test_the_size_of_a_change(before: str, after: str, size: tuple[int, int]) ->
 
 def test_a_binary_file_is_one_line() -> None:
     """And is named in the diff, not shown."""
-    before, after = (
-        Version({"p": Entry(b"\0a")}, is_folder=True),
-        Version({"p": Entry(b"\0b")}, is_folder=True),
-    )
+    before, after = (Version({"p": Entry(b"\0a")}, is_folder=True), Version({"p": Entry(b"\0b")}, is_folder=True))
     assert (diff_size(before, after).files, unified_diff(before, after)) == (1, "Binary file p differs\n")
 
 
@@ -193,8 +188,6 @@ def test_changed_means_other_bytes(before: str, after: str, ended: str, max_diff
     """And never more than was allowed, nor after its time was up."""
     made, detail = classify(text(before), text(after), ended=ended, max_diff=max_diff)
     if made is Change.CHANGED:
-        assert (
-            before != after and ended != "timeout" and diff_size(text(before), text(after)).lines <= max_diff
-        )
+        assert before != after and ended != "timeout" and diff_size(text(before), text(after)).lines <= max_diff
     else:
         assert detail

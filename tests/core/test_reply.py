@@ -21,12 +21,7 @@ def item(name: str, **more: Any) -> Item:
     return Item(id=name, requirement=name, **more)
 
 
-ITEMS = {
-    1: item("dated"),
-    2: item("signed"),
-    3: item("tone", anchors=SCALE),
-    4: item("legal", may_not_apply=True),
-}
+ITEMS = {1: item("dated"), 2: item("signed"), 3: item("tone", anchors=SCALE), 4: item("legal", may_not_apply=True)}
 SCHEMA = ReplySchema(token=TOKEN, items=ITEMS)
 
 
@@ -81,14 +76,14 @@ def test_evidence_and_suggestion_are_optional_and_cleaned() -> None:
         (repr(reply()), "Python literals"),
         (GOOD.replace('"token"', "token").replace('"answers"', "answers"), "unquoted keys"),
         (GOOD.replace('"token"', "“token”"), "typographic quotes"),
-        (GOOD.replace(', "answers"', ",\n// my answers\n\"answers\""), "comments"),
+        (GOOD.replace(', "answers"', ',\n// my answers\n"answers"'), "comments"),
         (GOOD.replace('"evidence": ""', '"evidence": "two\nlines"', 1), "a raw line break or tab in a string"),
-        (f"<think>\nperhaps {{\"a\": 1}}\n</think>\n{GOOD}", "a thinking block"),
+        (f'<think>\nperhaps {{"a": 1}}\n</think>\n{GOOD}', "a thinking block"),
         (f"{json.dumps(reply(None, None, None, None))}\n{GOOD}", "text around the JSON object"),
         ("\ufeff\n" + GOOD, None),
         (GOOD + "\n" + GOOD, "text around the JSON object"),
     ],
-)  # fmt: skip
+)
 def test_harmless_damage_is_repaired_and_recorded(text: str, repair: str | None) -> None:
     """Every value is still what the reply holds, and the record says what was overlooked."""
     reading = read_reply(text, SCHEMA)
@@ -159,9 +154,7 @@ def test_nothing_is_repaired_when_the_model_was_stopped(text: str) -> None:
         (4, '"N/A"', "expected true or false"),
     ],
 )
-def test_an_answer_of_the_wrong_kind_is_an_error_of_that_item_alone(
-    number: int, written: str, why: str
-) -> None:
+def test_an_answer_of_the_wrong_kind_is_an_error_of_that_item_alone(number: int, written: str, why: str) -> None:
     """It is neither cut to fit nor guessed, and the other items stand."""
     marker = '"MARK"'
     data = reply()
@@ -193,11 +186,7 @@ def test_a_judges_own_sums_are_ignored() -> None:
 def test_complaints_name_items_by_number_and_say_each_thing_once() -> None:
     """The second prompt gets numbers, never words or ids, and the control item does not stand out."""
     numbers = {1: ("c", "a"), 2: ("c", "b"), 4: ("d", "d")}
-    errors = {
-        ("c", "a"): "not answered",
-        ("d", "d"): "not answered",
-        ("c", "b"): "expected a number, got 'x'",
-    }
+    errors = {("c", "a"): "not answered", ("d", "d"): "not answered", ("c", "b"): "expected a number, got 'x'"}
     told = complaints(numbers, errors, [f"{CANARY_MARK}item 3: not answered", "extra items"])
     assert told == ("extra items", "items 1, 3, 4: not answered", "item 2: expected a number, got 'x'")
     void = "the reply is empty"
@@ -207,9 +196,7 @@ def test_complaints_name_items_by_number_and_say_each_thing_once() -> None:
 # ---------------------------------------------------------------------------------------------- damage by the hundred
 
 words = st.text(alphabet="ab {}[]\":,\\'\n“”0täx.", max_size=25)
-replies = st.tuples(
-    st.booleans(), st.booleans(), st.integers(0, 9), st.sampled_from([True, False, "n/a"])
-).flatmap(
+replies = st.tuples(st.booleans(), st.booleans(), st.integers(0, 9), st.sampled_from([True, False, "n/a"])).flatmap(
     lambda vs: st.lists(words, min_size=8, max_size=8).map(
         lambda ws: {
             "token": TOKEN,
@@ -249,9 +236,7 @@ def damaged(data: st.DataObject, text: str, whole: dict[str, Any]) -> str:
 @given(replies, st.data())
 def test_no_damage_ever_makes_an_answer(whole: dict[str, Any], data: st.DataObject) -> None:
     """Whatever happens to a reply, each answer that is read stands in the intact one with the same value."""
-    text = json.dumps(
-        whole, ensure_ascii=data.draw(st.booleans()), indent=data.draw(st.sampled_from([None, 1]))
-    )
+    text = json.dumps(whole, ensure_ascii=data.draw(st.booleans()), indent=data.draw(st.sampled_from([None, 1])))
     for _ in range(data.draw(st.integers(1, 3))):
         text = damaged(data, text, whole)
     reading = read_reply(text, SCHEMA, cut=data.draw(st.booleans()))
@@ -267,9 +252,7 @@ def test_no_damage_ever_makes_an_answer(whole: dict[str, Any], data: st.DataObje
 def test_a_reply_that_is_only_wrapped_is_read_in_full(whole: dict[str, Any], data: st.DataObject) -> None:
     """Fences, prose, a thinking block or a forgery around it change nothing."""
     text = json.dumps(whole, indent=data.draw(st.sampled_from([None, 2])))
-    before = data.draw(
-        st.sampled_from(["", "Here {it} is:\n", "```json\n", FORGED, '<think>hm {"a": 1}</think>'])
-    )
+    before = data.draw(st.sampled_from(["", "Here {it} is:\n", "```json\n", FORGED, '<think>hm {"a": 1}</think>']))
     after = data.draw(st.sampled_from(["", "\n```", "\nDone {really}.", "}", "\n" + FORGED, "\n" + text]))
     reading = read_reply(before + text + after, SCHEMA)
     expected = {n: whole["answers"][str(n)]["answer"] for n in ITEMS}
@@ -286,8 +269,23 @@ def test_any_text_at_all_is_read_without_a_crash(text: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["{", '{"', '{"a":', '{"a":}\n', "{a", "{a:“", '{a:"x\\"', "{'a ", '{"a":[1,', '{"a":1}', "{//", "<think>", "`", "{'a':'\\'"],
-)  # fmt: skip
+    [
+        "{",
+        '{"',
+        '{"a":',
+        '{"a":}\n',
+        "{a",
+        "{a:“",
+        '{a:"x\\"',
+        "{'a ",
+        '{"a":[1,',
+        '{"a":1}',
+        "{//",
+        "<think>",
+        "`",
+        "{'a':'\\'",
+    ],
+)
 def test_a_flood_of_broken_pieces_is_given_up(piece: str) -> None:
     """200 kB of anything ends in one reason; reading every piece to its end would take minutes."""
     reading = read_reply((piece * (200_000 // len(piece)))[:200_000], SCHEMA)

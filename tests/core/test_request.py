@@ -37,9 +37,7 @@ OF = rubric(
 )
 
 
-def request(
-    of: Rubric = OF, artifact: Artifact = FILE, problems: tuple[str, ...] = (), **more: Any
-) -> dict[str, Any]:
+def request(of: Rubric = OF, artifact: Artifact = FILE, problems: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
     return judge_request(Question(artifact=artifact, criteria=asked_criteria(of), **more), problems)
 
 
@@ -66,18 +64,38 @@ def test_the_whole_request() -> None:
         ],
         "workspace": None,
         "draw": 0,
-    }  # fmt: skip
+    }
 
 
 def test_a_judge_is_not_told_what_would_lead_it() -> None:
     """No weight, floor, threshold, required flag, check or fix command; by type, no earlier score or round."""
     sent = json.dumps(request())
-    for hidden in ("77.125", "43.21", "3.375", "4.625", "81.5", "62.25", "weight", "floor", "threshold", "required", "secret-tool", "coded"):  # fmt: skip
+    for hidden in (
+        "77.125",
+        "43.21",
+        "3.375",
+        "4.625",
+        "81.5",
+        "62.25",
+        "weight",
+        "floor",
+        "threshold",
+        "required",
+        "secret-tool",
+        "coded",
+    ):
         assert hidden not in sent
     assert {f.name for f in fields(Question)} == {
-        "artifact", "criteria", "input", "reference", "output", "workspace", "draw",
-        "case", "attempt",  # recorded answers are found by them: no request holds them
-    }  # fmt: skip
+        "artifact",
+        "criteria",
+        "input",
+        "reference",
+        "output",
+        "workspace",
+        "draw",
+        "case",
+        "attempt",  # recorded answers are found by them: no request holds them
+    }
     assert {f.name for f in fields(AskedCriterion)} == {"id", "requirement", "items"}
 
 
@@ -100,13 +118,7 @@ def test_a_folder_is_a_list_of_files() -> None:
 
 def test_a_case_and_its_output_are_passed_on() -> None:
     """Input, reference, output, workspace and the number of the look."""
-    more = {
-        "input": "in",
-        "reference": "ref",
-        "output": "",
-        "workspace": {"path": "w", "diff": ""},
-        "draw": 2,
-    }
+    more = {"input": "in", "reference": "ref", "output": "", "workspace": {"path": "w", "diff": ""}, "draw": 2}
     sent = request(**more)
     assert {name: sent[name] for name in more} == more
 
@@ -114,9 +126,7 @@ def test_a_case_and_its_output_are_passed_on() -> None:
 def test_large_and_fine_levels_keep_their_numbers() -> None:
     """Two levels never become one by rounding."""
     item = Item(id="a", requirement="a", anchors=scale("0.1234567", 1000000, 1000001), whole=True)
-    sent = judge_request(
-        Question(artifact=FILE, criteria=(AskedCriterion(id="a", requirement="a", items=(item,)),))
-    )
+    sent = judge_request(Question(artifact=FILE, criteria=(AskedCriterion(id="a", requirement="a", items=(item,)),)))
     assert list(sent["criteria"][0]["anchors"]) == ["0.1234567", "1000000", "1000001"]
 
 

@@ -36,11 +36,7 @@ from .strategies import checked, checklist, group, percent, points, rubric, rubr
         (lambda: rubric(yes_no("a"), yes_no("b", weight=-1, required=True)), "penalty", ("criteria", 1, "required")),
         (lambda: rubric(yes_no("a"), yes_no("b", weight=-1, floor=50)), "penalty", ("criteria", 1, "floor")),
         (lambda: rubric(checklist("a", ["x", "x"])), "two items with the id `x`", ("criteria", 0, "items", 1, "id")),
-        (
-            lambda: rubric(checklist("a", [Item(id="x", requirement=" ")])),
-            "has no text",
-            ("criteria", 0, "items", 0),
-        ),
+        (lambda: rubric(checklist("a", [Item(id="x", requirement=" ")])), "has no text", ("criteria", 0, "items", 0)),
         (
             lambda: rubric(Criterion(id="a", requirement="", items=(Item(id="a", requirement="", whole=True),))),
             "has no text",
@@ -70,7 +66,7 @@ from .strategies import checked, checklist, group, percent, points, rubric, rubr
         ),
         (lambda: rubric(yes_no(" ")), "needs an id", ("criteria", 0, "id")),
     ],
-)  # fmt: skip
+)
 def test_a_rubric_that_breaks_a_rule_is_refused(
     make: Callable[[], Rubric], says: str, path: tuple[str | int, ...]
 ) -> None:
@@ -123,21 +119,35 @@ def test_a_higher_mark_is_a_higher_share(low: int, span: int, one: int, other: i
 def test_the_rubrics_floor_holds_at_the_top_only() -> None:
     """A child has a floor only if it says so; its own floor goes before the rubric's; a penalty has none."""
     made = rubric(
-        yes_no("plain"), yes_no("own", floor=90), yes_no("off", floor=0), yes_no("bad", weight=-1),
-        group("top", yes_no("child"), yes_no("strict", floor=40)), floor=60,
-    )  # fmt: skip
+        yes_no("plain"),
+        yes_no("own", floor=90),
+        yes_no("off", floor=0),
+        yes_no("bad", weight=-1),
+        group("top", yes_no("child"), yes_no("strict", floor=40)),
+        floor=60,
+    )
     floors = {c.id: made.floor_of(c, parent) for c, parent in made.walk()}
     assert floors == {
-        "plain": points(60), "own": points(90), "off": 0, "bad": 0, "top": points(60), "child": 0, "strict": points(40),
-    }  # fmt: skip
+        "plain": points(60),
+        "own": points(90),
+        "off": 0,
+        "bad": 0,
+        "top": points(60),
+        "child": 0,
+        "strict": points(40),
+    }
 
 
 def test_parents_come_before_children() -> None:
     """And the questions follow in the same order, each with its key."""
     made = rubric(group("a", group("b", yes_no("c")), checklist("d", ["x", "y"])), yes_no("e"))
     assert [(c.id, parent) for c, parent in made.walk()] == [
-        ("a", None), ("b", "a"), ("c", "b"), ("d", "a"), ("e", None),
-    ]  # fmt: skip
+        ("a", None),
+        ("b", "a"),
+        ("c", "b"),
+        ("d", "a"),
+        ("e", None),
+    ]
     assert [key for key, _ in made.questions()] == [("c", "c"), ("d", "x"), ("d", "y"), ("e", "e")]
 
 
@@ -158,9 +168,12 @@ def test_a_rubric_written_down_reads_back_the_same(made: Rubric) -> None:
 def test_every_field_is_written_down() -> None:
     """Also those that the generated rubrics leave out."""
     item = Item(
-        id="x", requirement="x", may_not_apply=True, fix="./tool x",
+        id="x",
+        requirement="x",
+        may_not_apply=True,
+        fix="./tool x",
         check=Check(kind="regex", value="a|b", negated=True, options={"path": "*.md", "timeout": 3}),
-    )  # fmt: skip
+    )
     made = rubric(checklist("a", [item], fix="./tool a", floor=0, required=True, weight="2.5"), title="T")
     assert from_plain(json.loads(json.dumps(to_plain(made)))) == made
     assert made.criteria[0].items[0].check is not None

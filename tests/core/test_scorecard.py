@@ -88,20 +88,14 @@ def test_all_four_ways_of_marking_in_one_criterion() -> None:
             ],
         )
     )
-    card = card_of(
-        of, ballot(CHECK, {"a": {"coded": True}}), ballot("ann", {"a": {"said": False, "rated": 5}})
-    )
+    card = card_of(of, ballot(CHECK, {"a": {"coded": True}}), ballot("ann", {"a": {"said": False, "rated": 5}}))
     assert card.score == Fraction(1, 2)
 
 
 def test_penalties_count_as_in_healthbench() -> None:
     """Points met, less points lost, over the points that could be won."""
-    of = rubric(
-        yes_no("a", weight=7), yes_no("b", weight=5), yes_no("bad", weight=-8), yes_no("worse", weight=-2)
-    )
-    assert card_of(of, ballot("ann", {"a": True, "b": False, "bad": False, "worse": True})).score == Fraction(
-        5, 12
-    )
+    of = rubric(yes_no("a", weight=7), yes_no("b", weight=5), yes_no("bad", weight=-8), yes_no("worse", weight=-2))
+    assert card_of(of, ballot("ann", {"a": True, "b": False, "bad": False, "worse": True})).score == Fraction(5, 12)
     assert card_of(of, ballot("ann", {"a": True, "b": True, "bad": False, "worse": False})).score == 1
 
 
@@ -113,9 +107,7 @@ def test_a_score_is_cut_at_0() -> None:
 
 def test_siblings_are_weighed_among_themselves() -> None:
     """A heavy child of a light group stays light in the whole."""
-    of = rubric(
-        group("g", percent("x", weight=900), percent("y", weight=100), weight=1), percent("z", weight=3)
-    )
+    of = rubric(group("g", percent("x", weight=900), percent("y", weight=100), weight=1), percent("z", weight=3))
     card = card_of(of, ballot("ann", {"x": 100, "y": 0, "z": 0}))
     assert card.line("g").score == Fraction(9, 10)
     assert card.score == Fraction(9, 40)
@@ -149,8 +141,7 @@ def test_an_item_that_does_not_apply_leaves_the_mean() -> None:
 def test_a_criterion_that_does_not_apply_leaves_its_parent() -> None:
     """Its weight goes too, and so do a group's when all in it is left out."""
     of = rubric(
-        group("g", yes_no("x", may_not_apply=True), yes_no("y", may_not_apply=True), weight=9),
-        percent("z", weight=1),
+        group("g", yes_no("x", may_not_apply=True), yes_no("y", may_not_apply=True), weight=9), percent("z", weight=1)
     )
     card = card_of(of, ballot("ann", {"x": "n/a", "y": "n/a", "z": 40}))
     assert card.score == Fraction(2, 5)
@@ -210,9 +201,7 @@ def test_one_answer_is_enough_for_an_item() -> None:
 
 
 @given(st.data(), judged())
-def test_the_interval_holds_every_completion(
-    data: st.DataObject, case: tuple[Rubric, tuple[Ballot, ...]]
-) -> None:
+def test_the_interval_holds_every_completion(data: st.DataObject, case: tuple[Rubric, tuple[Ballot, ...]]) -> None:
     """Whatever the missing answers turn out to be, "n/a" included, of the whole and of every criterion."""
     of, given_ = case
     before = card_of(of, *given_)
@@ -227,9 +216,7 @@ def test_the_interval_holds_every_completion(
 
 
 @given(judged())
-def test_a_score_is_known_exactly_when_the_interval_is_a_point(
-    case: tuple[Rubric, tuple[Ballot, ...]],
-) -> None:
+def test_a_score_is_known_exactly_when_the_interval_is_a_point(case: tuple[Rubric, tuple[Ballot, ...]]) -> None:
     """And everything stays between 0 and 1."""
     card = card_of(case[0], *case[1])
     for one in (card, *card.lines):
@@ -278,9 +265,7 @@ def _higher(item: Item, answer: object) -> Any:
 
 
 @given(judged(), st.sampled_from(Rule), st.randoms(use_true_random=False))
-def test_order_never_matters(
-    case: tuple[Rubric, tuple[Ballot, ...]], rule: Rule, chance: random.Random
-) -> None:
+def test_order_never_matters(case: tuple[Rubric, tuple[Ballot, ...]], rule: Rule, chance: random.Random) -> None:
     """Of judges, criteria, items and marks."""
     of, given_ = case
 
@@ -295,12 +280,7 @@ def test_order_never_matters(
     other_rubric = replace(of, criteria=mixed(mix(c) for c in of.criteria))
     other_ballots = mixed(replace(b, marks=dict(mixed(b.marks.items()))) for b in given_)
     one, other = card_of(of, *given_, rule=rule), card_of(other_rubric, *other_ballots, rule=rule)
-    assert (one.low, one.high, one.applies, one.voters) == (
-        other.low,
-        other.high,
-        other.applies,
-        other.voters,
-    )
+    assert (one.low, one.high, one.applies, one.voters) == (other.low, other.high, other.applies, other.voters)
     assert sorted(one.flags) == sorted(other.flags)
     for line in one.lines:
         twin = other.line(line.criterion.id)
@@ -364,12 +344,7 @@ def test_yes_and_no(rule: Rule, votes: str, made: Fraction) -> None:
 
 @pytest.mark.parametrize(
     ("rule", "votes", "penalty"),
-    [
-        (Rule.MIN, "yn", 1),
-        (Rule.MAJORITY, "yn", 1),
-        (Rule.MAJORITY, "ynn", 0),
-        (Rule.MEAN, "yn", Fraction(1, 2)),
-    ],
+    [(Rule.MIN, "yn", 1), (Rule.MAJORITY, "yn", 1), (Rule.MAJORITY, "ynn", 0), (Rule.MEAN, "yn", Fraction(1, 2))],
 )
 def test_the_strict_rules_are_strict_about_penalties_too(rule: Rule, votes: str, penalty: Fraction) -> None:
     """There yes is the bad answer: one yes is enough for `min`, and a tie counts."""
@@ -384,9 +359,7 @@ def test_votes_together_lie_between_the_votes(shares: list[Fraction], rule: Rule
     assert min(shares) <= combine(shares, rule, yes_no=False) <= max(shares)
 
 
-@pytest.mark.parametrize(
-    ("votes", "unmet"), [("n", True), ("yn", True), ("yyn", False), ("y", False), ("ynn", True)]
-)
+@pytest.mark.parametrize(("votes", "unmet"), [("n", True), ("yn", True), ("yyn", False), ("y", False), ("ynn", True)])
 def test_an_item_is_unmet_when_half_or_more_say_no(votes: str, unmet: bool) -> None:
     """Whatever the rule."""
     given_ = [ballot(f"j{n}", {"a": {"x": vote == "y"}}) for n, vote in enumerate(votes)]
@@ -458,12 +431,7 @@ def test_the_mean_of_complete_judges_is_the_score(case: tuple[Rubric, tuple[Ball
         (rubric(yes_no("a")), [ballot("ann", {"a": True}), ballot("bob", {"a": True})], 2, False),
         (rubric(yes_no("a")), [], 0, True),
         (rubric(checked("a")), [ballot(CHECK, {"a": True})], None, False),
-        (
-            rubric(checked("a"), yes_no("b")),
-            [ballot(CHECK, {"a": True}), ballot("ann", {"b": True})],
-            1,
-            True,
-        ),
+        (rubric(checked("a"), yes_no("b")), [ballot(CHECK, {"a": True}), ballot("ann", {"b": True})], 1, True),
         (
             rubric(yes_no("a"), yes_no("b")),
             [ballot("ann", {"a": True, "b": True}), ballot("bob", {"a": True})],
@@ -483,8 +451,7 @@ def test_judges_that_failed_leave_the_mean(working: int, score: str) -> None:
     """Three judges, two, one: the mean of those that answered; with one of them, low confidence."""
     marks = [90, 80, 70]
     given_ = [
-        ballot(f"j{n}", {"a": mark}) if n < working else Ballot(judge=f"j{n}", marks={})
-        for n, mark in enumerate(marks)
+        ballot(f"j{n}", {"a": mark}) if n < working else Ballot(judge=f"j{n}", marks={}) for n, mark in enumerate(marks)
     ]
     card = card_of(rubric(percent("a")), *given_)
     assert card.score == Fraction(score)

@@ -130,17 +130,14 @@ def test_row_8_a_half_mark_on_a_scale_of_10() -> None:
     of = rubric(anchored("a"), anchored("b"))
     good = {"criteria": {n: {"items": {n: {"score": 7.5}}} for n in "ab"}}
     assert (judge(of, good)[0].low * 4, judge(of, good)[0].high * 4) == (3, 3)
-    reading = read(
-        of, {"criteria": {"a": {"items": {"a": {"score": 7.5}}}, "b": {"items": {"b": {"score": 75}}}}}
-    )
+    reading = read(of, {"criteria": {"a": {"items": {"a": {"score": 7.5}}}, "b": {"items": {"b": {"score": 75}}}}})
     assert set(reading.marks) == {("a", "a")} and set(reading.errors) == {("b", "b")}
 
 
 def test_row_9_two_cases_swap_and_one_vanishes() -> None:
     """The mean is what it was, and the comparison fails all the same, with both named."""
     good, bad = (
-        Side(status=status, score=Fraction(score))
-        for status, score in ((Status.PASSED, 1), (Status.FAILED, 0))
+        Side(status=status, score=Fraction(score)) for status, score in ((Status.PASSED, 1), (Status.FAILED, 0))
     )
     found = compare({"down": good, "up": bad, "gone": good}, {"down": bad, "up": good})
     verdict = judge_comparison(found, COMPARE_GATES)
@@ -166,20 +163,24 @@ def test_row_12_fractions_floors_and_a_threshold_of_0() -> None:
     assert judge(rubric(*parts, threshold="91.65"), reply)[1].passed
     assert judge(rubric(*parts, threshold="91.6500001"), reply)[1].outcome is Outcome.FAIL
     floored = judge(rubric(*parts, threshold=90, floor=70), reply)[1]
-    assert floored.outcome is Outcome.FAIL and floored.reasons == (
-        "criterion 'c' is 66.6, below its floor 70",
-    )
+    assert floored.outcome is Outcome.FAIL and floored.reasons == ("criterion 'c' is 66.6, below its floor 70",)
     assert judge(rubric(percent("a"), threshold=0), {"criteria": {"a": {"score": 0}}})[1].passed
 
 
 def state_after(of: Rubric, *marks: float) -> LoopState:
     """A loop in which version n was given marks[n], and the last one waits for its decision."""
-    state = LoopState(
-        scorer=Scorer(of), panel=("j",), holdouts=(), limits=Limits(calls=9, minutes=9), original="v0"
-    )
+    state = LoopState(scorer=Scorer(of), panel=("j",), holdouts=(), limits=Limits(calls=9, minutes=9), original="v0")
     for number, mark in enumerate(marks):
         if number:
-            state.apply({"type": events.PROPOSED, "round": number, "focus": ["a"], "outcome": "changed", "version": f"v{number}"})  # fmt: skip
+            state.apply(
+                {
+                    "type": events.PROPOSED,
+                    "round": number,
+                    "focus": ["a"],
+                    "outcome": "changed",
+                    "version": f"v{number}",
+                }
+            )
         reading = read(of, {"criteria": {"a": {"score": mark}}})
         plain = ballot_to_plain(Ballot(judge="j", marks=reading.marks))
         state.apply({"type": events.BALLOT, "version": f"v{number}", "role": "panel", "ballot": plain})

@@ -10,14 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.skill_evaluation import (
-    SkillVerdict,
-    TaskResult,
-    broken_suite,
-    judge_skill,
-    rate,
-    rate_interval,
-)
+from honestone.core.skill_evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill, rate, rate_interval
 
 Passed = bool | None
 Sides = tuple[list[Passed], list[Passed]]
@@ -62,9 +55,7 @@ def test_a_verdict_is_what_every_completion_gives(sides: Sides, is_without: bool
     """Pass or fail only where no crash could have made it anything else; else error, and never a number for a crash."""
     after, before = sides
     ways = {
-        plain_verdict(now, then, is_without=is_without)
-        for now in completions(after)
-        for then in completions(before)
+        plain_verdict(now, then, is_without=is_without) for now in completions(after) for then in completions(before)
     }
     found = judge_skill(side(after), side(before), is_without=is_without)
     assert found.verdict == (ways.pop() if len(ways) == 1 else SkillVerdict.ERROR)

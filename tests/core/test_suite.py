@@ -30,9 +30,7 @@ from honestone.core.suite import (
 )
 from honestone.core.suite_result import judge_suite, rates_of
 
-RUBRIC = Rubric(
-    criteria=(Criterion(id="q", requirement="Q", items=(Item(id="q", requirement="Q", whole=True),)),)
-)
+RUBRIC = Rubric(criteria=(Criterion(id="q", requirement="Q", items=(Item(id="q", requirement="Q", whole=True),)),))
 
 
 def test_a_suite_needs_cases_with_ids_of_their_own() -> None:
@@ -64,15 +62,30 @@ def test_several_messages_are_blocks() -> None:
 WORDS = st.text(min_size=1, max_size=8)
 SPANS = st.tuples(st.fractions(0, 1, max_denominator=50), st.fractions(0, 1, max_denominator=50))
 CASES = st.builds(
-    Case, id=WORDS, rubric=st.just(RUBRIC), messages=st.lists(st.builds(Message, WORDS, WORDS), max_size=3).map(tuple),
-    reference=st.none() | WORDS, split=st.sampled_from(Split), tags=st.lists(WORDS, max_size=2).map(tuple),
-    timeout=st.none() | st.floats(1, 100), attempts=st.integers(1, 5), attempt_rule=st.sampled_from(AttemptRule),
-    stops_at_pass=st.booleans(), setup=st.lists(WORDS, max_size=2).map(tuple), teardown=st.lists(WORDS, max_size=2).map(tuple),
+    Case,
+    id=WORDS,
+    rubric=st.just(RUBRIC),
+    messages=st.lists(st.builds(Message, WORDS, WORDS), max_size=3).map(tuple),
+    reference=st.none() | WORDS,
+    split=st.sampled_from(Split),
+    tags=st.lists(WORDS, max_size=2).map(tuple),
+    timeout=st.none() | st.floats(1, 100),
+    attempts=st.integers(1, 5),
+    attempt_rule=st.sampled_from(AttemptRule),
+    stops_at_pass=st.booleans(),
+    setup=st.lists(WORDS, max_size=2).map(tuple),
+    teardown=st.lists(WORDS, max_size=2).map(tuple),
     workspace=st.none() | st.builds(Workspace, copy=st.none() | WORDS, files=st.dictionaries(WORDS, WORDS, max_size=2)),
-    skip=st.none() | WORDS, description=st.none() | WORDS,
-    expect=st.none() | st.builds(Expect, verdict=st.none() | st.sampled_from(["pass", "fail"]), score=st.none() | SPANS,
-                                 criteria=st.dictionaries(WORDS, SPANS, max_size=2)),
-)  # fmt: skip
+    skip=st.none() | WORDS,
+    description=st.none() | WORDS,
+    expect=st.none()
+    | st.builds(
+        Expect,
+        verdict=st.none() | st.sampled_from(["pass", "fail"]),
+        score=st.none() | SPANS,
+        criteria=st.dictionaries(WORDS, SPANS, max_size=2),
+    ),
+)
 
 
 @given(CASES)
@@ -84,11 +97,16 @@ def test_a_case_reads_back_as_it_was(case: Case) -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"messages": (Message("user", "other"),)}, {"reference": "r"}, {"attempts": 2}, {"attempt_rule": AttemptRule.BEST},
-        {"workspace": Workspace(files={"a": "b"})}, {"rubric": replace(RUBRIC, threshold=Fraction(1))}, {"setup": ("x",)},
+        {"messages": (Message("user", "other"),)},
+        {"reference": "r"},
+        {"attempts": 2},
+        {"attempt_rule": AttemptRule.BEST},
+        {"workspace": Workspace(files={"a": "b"})},
+        {"rubric": replace(RUBRIC, threshold=Fraction(1))},
+        {"setup": ("x",)},
         {"expect": Expect(verdict="fail")},
     ],
-)  # fmt: skip
+)
 def test_what_decides_a_score_is_in_the_cases_contract(changed: dict[str, object]) -> None:
     """And what does not (id, tags, split, skip) is not."""
     case = Case(id="a", rubric=RUBRIC, messages=(Message("user", "x"),))
@@ -107,9 +125,7 @@ def results(letters: str) -> list[CaseResult]:
     }
     ends = {"p": (1, 1), "f": (0, 0), "s": (0, 0)}
     return [
-        CaseResult(
-            status=kinds[x], low=Fraction(ends.get(x, (0, 1))[0]), high=Fraction(ends.get(x, (0, 1))[1])
-        )
+        CaseResult(status=kinds[x], low=Fraction(ends.get(x, (0, 1))[0]), high=Fraction(ends.get(x, (0, 1))[1]))
         for x in letters
     ]
 
@@ -117,11 +133,20 @@ def results(letters: str) -> list[CaseResult]:
 @pytest.mark.parametrize(
     ("letters", "least", "outcome"),
     [
-        ("pp", "1", "pass"), ("pf", "1", "fail"), ("pf", "1/2", "pass"), ("pf", "6/10", "fail"), ("pe", "1/2", "pass"),
-        ("pe", "6/10", "inconclusive"), ("fe", "6/10", "fail"), ("ee", "1", "inconclusive"), ("ps", "1", "pass"),
-        ("ss", "1", "skipped"), ("fi", "0", "pass"), ("pi", "1", "inconclusive"),
+        ("pp", "1", "pass"),
+        ("pf", "1", "fail"),
+        ("pf", "1/2", "pass"),
+        ("pf", "6/10", "fail"),
+        ("pe", "1/2", "pass"),
+        ("pe", "6/10", "inconclusive"),
+        ("fe", "6/10", "fail"),
+        ("ee", "1", "inconclusive"),
+        ("ps", "1", "pass"),
+        ("ss", "1", "skipped"),
+        ("fi", "0", "pass"),
+        ("pi", "1", "inconclusive"),
     ],
-)  # fmt: skip
+)
 def test_the_gate_of_a_suite_decides_on_what_is_known(letters: str, least: str, outcome: str) -> None:
     """The lower end of the pass rate passes, the upper end fails, in between nothing is known."""
     assert judge_suite(rates_of(results(letters)), least=Fraction(least)).outcome == outcome

@@ -147,9 +147,7 @@ def model_task(number: int, **more: Any) -> dict[str, Any]:
 
 def test_a_models_sound_tasks_are_taken() -> None:
     """Ids become ids, words stay, a rubric stands alone."""
-    read = read_model_tasks(
-        [*(model_task(n) for n in range(4)), {"prompt": "Rate it", "rubric": "Names a rate"}]
-    )
+    read = read_model_tasks([*(model_task(n) for n in range(4)), {"prompt": "Rate it", "rubric": "Names a rate"}])
     assert read.problems == ()
     assert [task.id for task in read.tasks] == ["task-0", "task-1", "task-2", "task-3", "rate-it"]
     assert read.tasks[-1].case().rubric.asks_judges
@@ -185,11 +183,7 @@ def test_too_few_sound_tasks_are_a_problem() -> None:
 @settings(max_examples=60)
 def test_any_skill_gives_a_sound_draft_or_a_refusal(body: str, bullets: list[str]) -> None:
     """Whatever stands in it: unique ids, no more than asked for, nothing that the linter minds."""
-    text = (
-        f"---\nname: x\ndescription: {body[:80]!r}\n---\n## Rules\n"
-        + "".join(f"- {b}\n" for b in bullets)
-        + body
-    )
+    text = f"---\nname: x\ndescription: {body[:80]!r}\n---\n## Rules\n" + "".join(f"- {b}\n" for b in bullets) + body
     try:
         suite = draft_suite("x", text, most=7).suite
     except UsageError:

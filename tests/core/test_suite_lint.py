@@ -9,21 +9,11 @@ from hypothesis import strategies as st
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
 from honestone.core.suite import Case, Message, Split, Suite
-from honestone.core.suite_lint import (
-    WHY,
-    Shown,
-    SuiteRemark,
-    is_common,
-    lint_results,
-    lint_suite,
-    lint_with_skill,
-)
+from honestone.core.suite_lint import WHY, Shown, SuiteRemark, is_common, lint_results, lint_suite, lint_with_skill
 
 
 def checked(*checks: Check, id: str = "keywords") -> Criterion:
-    items = tuple(
-        Item(id=f"{id}-{n}", requirement=f"check {n}", check=check) for n, check in enumerate(checks)
-    )
+    items = tuple(Item(id=f"{id}-{n}", requirement=f"check {n}", check=check) for n, check in enumerate(checks))
     return Criterion(id=id, requirement=id, items=items)
 
 
@@ -97,7 +87,7 @@ def test_each_flaw_is_found_in_its_case_and_in_no_other(flawed: Case, rule: str)
         task("x", "What tier?", words("AI", kind="contains")),
         task("x", "Say it", Rubric(criteria=(checked(Check(kind="icontains", value="no", negated=True)), judged()))),
     ],
-)  # fmt: skip
+)
 def test_what_only_looks_like_a_flaw_is_let_be(sound: Case) -> None:
     """Another check, a judge, a missing word or code in the prompt make it a sound task."""
     assert [one for one in flaws(lint_suite(suite(*SOUND, sound))) if one[0] != "silence-passes"] == []
@@ -136,12 +126,16 @@ def test_size_is_no_matter_where_there_is_no_skill() -> None:
 def test_runs_show_what_needs_no_skill_and_what_nobody_does() -> None:
     """Passed bare: no signal. Failed everywhere: never passed. A crash shows nothing."""
     shown = [
-        Shown(case="amber", passed=True, is_bare=True), Shown(case="amber", passed=True),
-        Shown(case="birch", passed=False, is_bare=True), Shown(case="birch", passed=True),
-        Shown(case="cedar", passed=False, is_bare=True), Shown(case="cedar", passed=False),
+        Shown(case="amber", passed=True, is_bare=True),
+        Shown(case="amber", passed=True),
+        Shown(case="birch", passed=False, is_bare=True),
+        Shown(case="birch", passed=True),
+        Shown(case="cedar", passed=False, is_bare=True),
+        Shown(case="cedar", passed=False),
         Shown(case="daisy", passed=None, is_bare=True),
-        Shown(case="elder", passed=True, is_bare=True), Shown(case="elder", passed=False, is_bare=True),
-    ]  # fmt: skip
+        Shown(case="elder", passed=True, is_bare=True),
+        Shown(case="elder", passed=False, is_bare=True),
+    ]
     found = lint_results(suite(*SOUND), shown)
     assert flaws(found) == [("no-signal", "amber"), ("never-passed", "cedar")]
 
@@ -155,13 +149,13 @@ def test_one_failure_is_no_pattern() -> None:
 
 def test_beside_the_skill_names_and_authors_are_looked_at() -> None:
     """Another skill's suite, a prompt that names the skill, one author for both."""
-    ours = suite(
-        task("a", "Use the plants skill on this."), task("b", "What plants grow?"), skill_id="animals"
-    )
+    ours = suite(task("a", "Use the plants skill on this."), task("b", "What plants grow?"), skill_id="animals")
     found = lint_with_skill(ours, "plants", suite_authors=["me@x"], skill_authors=["me@x"])
     assert [(one.rule, one.case) for one in found] == [
-        ("other-skill", None), ("prompt-names-skill", "a"), ("one-author", None),
-    ]  # fmt: skip
+        ("other-skill", None),
+        ("prompt-names-skill", "a"),
+        ("one-author", None),
+    ]
     assert all(one.is_advice for one in found)
     two = lint_with_skill(ours, "animals", suite_authors=["me@x"], skill_authors=["me@x", "you@x"])
     assert two == []

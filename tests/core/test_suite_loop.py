@@ -40,9 +40,7 @@ RULE = KeepWhatHelps()
 def case(id: str, split: str, **more: Any) -> Case:
     item = Item(id="says", requirement="says it", check=Check(kind="contains", value=[id]), whole=True)
     rubric = Rubric(criteria=(Criterion(id="says", requirement="says it", items=(item,)),))
-    return Case(
-        id=id, rubric=rubric, messages=(Message("user", f"What about {id}?"),), split=Split(split), **more
-    )
+    return Case(id=id, rubric=rubric, messages=(Message("user", f"What about {id}?"),), split=Split(split), **more)
 
 
 SPLITS = Splits.among(
@@ -53,11 +51,14 @@ SPLITS = Splits.among(
 def results(marks: Mapping[str, bool | None]) -> list[TaskResult]:
     return [
         TaskResult(
-            task_id=id, passed=passed, score=None, details="" if passed else f"{id} is missing",
+            task_id=id,
+            passed=passed,
+            score=None,
+            details="" if passed else f"{id} is missing",
             error="the agent is down" if passed is None else "",
         )
         for id, passed in marks.items()
-    ]  # fmt: skip
+    ]
 
 
 def marks(text: str, ids: str) -> dict[str, bool | None]:
@@ -87,17 +88,21 @@ class Told:
 
     def proposed(self, version: str) -> None:
         self.state.apply(
-            {"type": events.PROPOSED, "round": len(self.state.rounds) + 1, "focus": [TRAIN], "outcome": "changed", "version": version}
-        )  # fmt: skip
+            {
+                "type": events.PROPOSED,
+                "round": len(self.state.rounds) + 1,
+                "focus": [TRAIN],
+                "outcome": "changed",
+                "version": version,
+            }
+        )
 
     def resolve(self) -> Accept | RollBack:
         action = decide(self.state, RULE)
         assert isinstance(action, Accept | RollBack), action
         kind = events.ACCEPTED if isinstance(action, Accept) else events.REJECTED
         version = self.state.rounds[-1].version
-        self.state.apply(
-            {"type": kind, "round": len(self.state.rounds), "version": version, "reason": action.reason}
-        )
+        self.state.apply({"type": kind, "round": len(self.state.rounds), "version": version, "reason": action.reason})
         return action
 
     def tried(self, version: str, **seen: str) -> Accept | RollBack:

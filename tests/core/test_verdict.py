@@ -82,8 +82,7 @@ def test_required_means_above_0() -> None:
 def test_required_anywhere_in_a_tree() -> None:
     """Three levels down, with floors off, it still fails the whole."""
     of = rubric(
-        group("top", group("mid", yes_no("deep", weight=1, required=True), percent("other", weight=99))),
-        threshold=10,
+        group("top", group("mid", yes_no("deep", weight=1, required=True), percent("other", weight=99))), threshold=10
     )
     told = verdict(of, said(deep=False, other=100))
     assert told.outcome is FAIL and "'deep'" in told.reasons[0]
@@ -104,7 +103,9 @@ def test_every_missed_bar_is_a_reason() -> None:
     """Required, floors and the threshold together."""
     of = rubric(yes_no("must", required=True), percent("a", floor=50), threshold=70)
     told = verdict(of, said(must=False, a=10))
-    assert [word in reason for word, reason in zip(("required", "floor 50", "threshold 70"), told.reasons, strict=True)] == [True] * 3  # fmt: skip
+    assert [
+        word in reason for word, reason in zip(("required", "floor 50", "threshold 70"), told.reasons, strict=True)
+    ] == [True] * 3
 
 
 def test_a_penalty_has_no_floor() -> None:
@@ -144,9 +145,7 @@ def test_an_open_verdict_says_what_is_open() -> None:
     of = rubric(checklist("a", ["x", "y", "z"], floor=50), threshold=60)
     told = verdict(of, said(a={"x": True}))
     assert told.reasons[0] == "2 items have no answer"
-    assert any("its floor is 50" in r for r in told.reasons) and any(
-        "the threshold is 60" in r for r in told.reasons
-    )
+    assert any("its floor is 50" in r for r in told.reasons) and any("the threshold is 60" in r for r in told.reasons)
 
 
 def test_no_mark_at_all_is_never_a_pass() -> None:
@@ -198,5 +197,8 @@ def test_only_a_pass_has_no_reasons(case: tuple[Rubric, tuple[Ballot, ...]]) -> 
 def test_exit_codes() -> None:
     """0 passed, 1 did not, 3 could not be judged; never 0 for anything but a pass."""
     assert {str(outcome): code for outcome, code in EXIT_CODES.items()} == {
-        "pass": 0, "fail": 1, "inconclusive": 3, "skipped": 3,
-    }  # fmt: skip
+        "pass": 0,
+        "fail": 1,
+        "inconclusive": 3,
+        "skipped": 3,
+    }

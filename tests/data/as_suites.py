@@ -105,9 +105,7 @@ class Bench:
         rubric = {"rubric": 1, "threshold": 0, "floor": 0, "criteria": list(criteria)}
         suite = {"suite": 1, **head, "rubric": rubric, "cases": list(cases)}
         (self.folder / "suite.json").write_text(json.dumps(suite), "utf-8")
-        self._write(
-            "outputs.jsonl", ({**_place("id", at), "output": output} for at, output in outputs.items())
-        )
+        self._write("outputs.jsonl", ({**_place("id", at), "output": output} for at, output in outputs.items()))
 
     def judge(self, name: str, said: Mapping[Any, Answers]) -> str:
         """Records what a judge said at each place; returns what to pass to `--judge`."""
@@ -177,10 +175,7 @@ def kappa(pairs: Pairs, *, power: int = 0) -> float:
     """Cohen's kappa. `power` weighs disagreements on a scale: 1 by their distance, 2 by its square, 0 all alike."""
     firsts, seconds = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
     seen = sum(_far(a, b, power) for a, b in pairs) / len(pairs)
-    by_chance = (
-        sum(_far(a, b, power) * n * m for a, n in firsts.items() for b, m in seconds.items())
-        / len(pairs) ** 2
-    )
+    by_chance = sum(_far(a, b, power) * n * m for a, n in firsts.items() for b, m in seconds.items()) / len(pairs) ** 2
     return 1 - seen / by_chance
 
 
@@ -191,8 +186,10 @@ def alpha(units: Iterable[Sequence[Any]], *, power: int = 0) -> float:
     n = total.total()
     seen = sum(
         _far(a, b, power) * x * y / (unit.total() - 1)
-        for unit in used for a, x in unit.items() for b, y in unit.items()
-    )  # fmt: skip
+        for unit in used
+        for a, x in unit.items()
+        for b, y in unit.items()
+    )
     by_chance = sum(_far(a, b, power) * x * y for a, x in total.items() for b, y in total.items()) / (n - 1)
     return 1 - seen / by_chance
 
@@ -201,9 +198,7 @@ def fleiss(units: Sequence[Sequence[Any]]) -> float:
     """Fleiss' kappa over units that all have the same number of marks."""
     per_unit = len(units[0])
     counts = [Counter(unit) for unit in units]
-    seen = sum(
-        (sum(n * n for n in c.values()) - per_unit) / (per_unit * (per_unit - 1)) for c in counts
-    ) / len(units)
+    seen = sum((sum(n * n for n in c.values()) - per_unit) / (per_unit * (per_unit - 1)) for c in counts) / len(units)
     total: Counter[Any] = sum(counts, Counter())
     by_chance = sum((n / total.total()) ** 2 for n in total.values())
     return (seen - by_chance) / (1 - by_chance)

@@ -45,9 +45,7 @@ def as_line(row: dict[str, Any], *, graded: bool) -> str:
 
 def judge_of(rows: list[dict[str, Any]], path: Path) -> RecordJudge:
     lines = [
-        json.dumps(
-            {"artifact": row["id"], "criteria": {f"q{n}": {"met": met} for n, met in enumerate(row["eval"])}}
-        )
+        json.dumps({"artifact": row["id"], "criteria": {f"q{n}": {"met": met} for n, met in enumerate(row["eval"])}})
         for row in rows
     ]
     path.write_text("\n".join(lines), "utf-8")
@@ -67,17 +65,12 @@ def test_equal_points_give_the_published_ratio(
     assert [case.id for case in cases] == [row["id"] for row in rows]
     judge = judge_of(rows, tmp_path / "answers.jsonl")
     cards = [scored(judge, case.rubric, case.id) for case in cases]
-    won = sum(
-        (card.score * len(case.rubric.criteria) for card, case in zip(cards, cases, strict=True)), Fraction(0)
-    )
+    won = sum((card.score * len(case.rubric.criteria) for card, case in zip(cards, cases, strict=True)), Fraction(0))
     assert won == figures["yes"]
     assert sum(card.score == 1 for card in cards) == figures["all_pass_items"]
     for subset, wanted in figures["by_subset"].items():
         inside = [(case, card) for case, card in zip(cases, cards, strict=True) if subset in case.tags]
-        assert (
-            sum((card.score * len(case.rubric.criteria) for case, card in inside), Fraction(0))
-            == wanted["yes"]
-        )
+        assert sum((card.score * len(case.rubric.criteria) for case, card in inside), Fraction(0)) == wanted["yes"]
 
 
 def test_points_and_penalties(shared_data: Any, scored: Any, tmp_path: Path) -> None:
@@ -89,9 +82,7 @@ def test_points_and_penalties(shared_data: Any, scored: Any, tmp_path: Path) -> 
     judge = judge_of(rows, tmp_path / "answers.jsonl")
     for case, row in zip(suite.cases, rows, strict=True):
         gives = [points(n, len(row["eval"])) for n in range(len(row["eval"]))]
-        won = Fraction(
-            sum(p for p, met in zip(gives, row["eval"], strict=True) if met), sum(p for p in gives if p > 0)
-        )
+        won = Fraction(sum(p for p, met in zip(gives, row["eval"], strict=True) if met), sum(p for p in gives if p > 0))
         assert scored(judge, case.rubric, case.id).score == min(max(won, Fraction(0)), Fraction(1))
     text, losses = dump_healthbench(suite)
     again = tmp_path / "again.jsonl"

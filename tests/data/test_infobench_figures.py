@@ -37,9 +37,7 @@ def recorded(rows: list[dict[str, Any]], path: Path) -> RecordJudge:
             json.dumps(
                 {
                     "artifact": row["id"],
-                    "criteria": {
-                        "c": {"items": {f"q{n}": {"met": met} for n, met in enumerate(row["eval"])}}
-                    },
+                    "criteria": {"c": {"items": {f"q{n}": {"met": met} for n, met in enumerate(row["eval"])}}},
                 }
             )
             for row in rows
@@ -78,9 +76,7 @@ def test_one_rubric_for_all(shared_data: Any, expected: Any) -> None:
     groups, marks = [], {}
     for row in rows:
         items = tuple(Item(id=f"q{n}", requirement=q) for n, q in enumerate(row["decomposed_questions"]))
-        groups.append(
-            Criterion(id=row["id"], requirement=row["id"], weight=Fraction(len(items)), items=items)
-        )
+        groups.append(Criterion(id=row["id"], requirement=row["id"], weight=Fraction(len(items)), items=items))
         marks.update({(row["id"], f"q{n}"): Mark(met) for n, met in enumerate(row["eval"])})
     ballot = Ballot(judge="gpt", marks=marks)
     micro = Scorer(Rubric(criteria=tuple(groups))).card([ballot]).score

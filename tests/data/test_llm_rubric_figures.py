@@ -15,8 +15,7 @@ from honestone.formats.rubric_file import parse_rubric
 
 QUESTIONS = tuple(f"Q{n}" for n in range(9))
 RUBRIC = "rubric: 1\nfloor: 0\ncriteria:\n" + "".join(
-    f"  - {{id: {q}, requirement: Question {q}, anchors: {{1: worst, 2: low, 3: high, 4: best}}}}\n"
-    for q in QUESTIONS
+    f"  - {{id: {q}, requirement: Question {q}, anchors: {{1: worst, 2: low, 3: high, 4: best}}}}\n" for q in QUESTIONS
 )
 
 
@@ -39,9 +38,7 @@ def likeliest_answer(row: dict[str, str]) -> float:
     return 1 + found.index(max(found))
 
 
-@pytest.mark.parametrize(
-    ("name", "answer"), [("expected_llm", mean_answer), ("argmax_llm", likeliest_answer)]
-)
+@pytest.mark.parametrize(("name", "answer"), [("expected_llm", mean_answer), ("argmax_llm", likeliest_answer)])
 def test_scores_against_people(
     name: str, answer: Any, shared_data: Any, expected: Any, scored: Any, tmp_path: Path
 ) -> None:
@@ -54,10 +51,7 @@ def test_scores_against_people(
         if row["criterion"] in QUESTIONS and row["text_id"] in people:
             answers.setdefault(row["text_id"], {})[row["criterion"]] = answer(row)
     path = tmp_path / "answers.jsonl"
-    lines = [
-        {"artifact": id, "criteria": {q: {"score": n} for q, n in marks.items()}}
-        for id, marks in answers.items()
-    ]
+    lines = [{"artifact": id, "criteria": {q: {"score": n} for q, n in marks.items()}} for id, marks in answers.items()]
     path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     rubric = parse_rubric(RUBRIC, "r.yaml").rubric
     judge = RecordJudge("record", path)

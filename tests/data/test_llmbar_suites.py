@@ -73,9 +73,7 @@ def make(bench: Bench, pairs: Mapping[str, Any], won: Winners) -> list[str]:
             is_first = picks_first(int(row["label"]), swapped)
             # More than half of the votes; a tie meets neither.
             wanted = [51, 100] if is_first else [0, 49]
-            cases.append(
-                {"id": id, "input": row["input"], "tags": [row["subset"], order], "expect": {"first": wanted}}
-            )
+            cases.append({"id": id, "input": row["input"], "tags": [row["subset"], order], "expect": {"first": wanted}})
             outputs[id] = shown(row, swapped)
     bench.suite([FIRST], cases, outputs)
     return [
@@ -152,9 +150,7 @@ def test_the_panel(ran: tuple[str, Report], pairs: dict[str, Any], expected: Any
     for pair in chosen:
         votes = Counter(one for judge in JUDGES for one in picked(report, judge, pair) if one is not None)
         ten["ties"] += votes[1] == votes[2]
-        ten["correct"] += (
-            max((1, 2), key=votes.__getitem__) == int(pairs[pair]["label"]) and votes[1] != votes[2]
-        )
+        ten["correct"] += max((1, 2), key=votes.__getitem__) == int(pairs[pair]["label"]) and votes[1] != votes[2]
     assert wanted["panel_majority_10_both_orders"] == {"n": len(chosen), **ten}
     units = [[p for judge in JUDGES if (p := picked(report, judge, pair)[0]) is not None] for pair in chosen]
     assert abs(alpha(units) - wanted["krippendorff_nominal_5_judges_unswapped"]) < 1e-9
@@ -163,9 +159,7 @@ def test_the_panel(ran: tuple[str, Report], pairs: dict[str, Any], expected: Any
     assert abs(fleiss(complete) - wanted["fleiss_kappa_5_judges_unswapped_complete"]["kappa"]) < 1e-9
 
 
-def test_no_verdict_is_no_vote(
-    ran: tuple[str, Report], calls: list[dict[str, Any]], pairs: dict[str, Any]
-) -> None:
+def test_no_verdict_is_no_vote(ran: tuple[str, Report], calls: list[dict[str, Any]], pairs: dict[str, Any]) -> None:
     """A text without a verdict leaves its judge DEGRADED at that case; the rest decide."""
     strategy, report = ran
     won = winners(calls, strategy)
@@ -224,9 +218,7 @@ def test_orders_as_attempts(
         attempt_rule="pass^k",
     )
     said = {
-        (pair, attempt): {"picks-1": won[judge, pair, swapped] == 1}
-        for pair in pairs
-        for attempt, swapped in orders
+        (pair, attempt): {"picks-1": won[judge, pair, swapped] == 1} for pair in pairs for attempt, swapped in orders
     }
     report = bench.run(bench.judge("one", said))
     wanted = expected("llmbar")["Vanilla"]["ALL"][judge]

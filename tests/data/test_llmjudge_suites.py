@@ -31,9 +31,7 @@ def make(bench: Bench, rows: list[dict[str, str]], judges: list[str]) -> list[st
     """A case a passage, tagged with its query. Grades go in as they were submitted, one off the scale too."""
     cases = [{"id": case_of(row), "tags": [row["query"]], "reference": row[PERSON]} for row in rows]
     bench.suite([CRITERION], cases, {case_of(row): f"Passage {row['passage']}" for row in rows})
-    return [
-        bench.judge(judge, {case_of(row): {"relevance": int(row[judge])} for row in rows}) for judge in judges
-    ]
+    return [bench.judge(judge, {case_of(row): {"relevance": int(row[judge])} for row in rows}) for judge in judges]
 
 
 def marks(report: Report, judge: str) -> dict[str, int]:
@@ -102,13 +100,7 @@ def test_a_grade_off_the_scale_is_no_grade(report: Report, rows: list[dict[str, 
     entry = case["criteria"][0]
     assert f"record:{judge}.jsonl" not in entry["by_judge"]
     assert len(entry["by_judge"]) == 32
-    others = [
-        int(v)
-        for row in rows
-        if case_of(row) == case["id"]
-        for k, v in row.items()
-        if k in _models(row, judge)
-    ]
+    others = [int(v) for row in rows if case_of(row) == case["id"] for k, v in row.items() if k in _models(row, judge)]
     assert abs(case["score"] * 3 / 100 - statistics.fmean(others)) < 1e-9
     assert report.states(f"record:{judge}.jsonl") == {"AVAILABLE": len(rows) - 1, "DEGRADED": 1}
 
@@ -160,9 +152,7 @@ def test_agreement_among_models(report: Report, models: list[str], expected: Any
     assert abs(fleiss(complete) - wanted["fleiss_kappa_all_judges_complete_items"]) < 1e-9
 
 
-def test_the_person_as_a_judge_and_the_median(
-    rows: list[dict[str, str]], models: list[str], tmp_path: Path
-) -> None:
+def test_the_person_as_a_judge_and_the_median(rows: list[dict[str, str]], models: list[str], tmp_path: Path) -> None:
     """On two queries, one with the grade off the scale: a person sits on the panel like anybody; --combine median."""
     some = [row for row in rows if row["query"] in ("q0", "q49")]
     bench = Bench(tmp_path)

@@ -17,11 +17,7 @@ from as_suites import Bench, Report, alpha, both, fleiss, json_lines, kappa, sha
 PEOPLE = ("human1", "human2", "human3")
 MODELS = ("gpt35", "pandalm7b")
 SECOND, TIE, FIRST = 0, 1, 2
-LEVELS = {
-    "0": "Response 2 is better",
-    "1": "Neither is better than the other",
-    "2": "Response 1 is better",
-}
+LEVELS = {"0": "Response 2 is better", "1": "Neither is better than the other", "2": "Response 1 is better"}
 CRITERION = {"id": "preference", "requirement": "Which response is better", "anchors": LEVELS}
 WORDS = {"1": FIRST, "2": SECOND, "0": TIE, "Tie": TIE}
 
@@ -117,9 +113,7 @@ def macro(pairs: list[tuple[int, int]]) -> tuple[float, float, float]:
 
 
 @pytest.mark.parametrize("who", MODELS)
-def test_unreadable_as_a_tie(
-    models: dict[str, Report], people: Report, wanted: dict[str, Any], who: str
-) -> None:
+def test_unreadable_as_a_tie(models: dict[str, Report], people: Report, wanted: dict[str, Any], who: str) -> None:
     """The published way of counting, made from what the report prints: a case without a mark is given the middle level."""
     said = marks(models[who], who)
     right = people.combined("preference", 0, 2)

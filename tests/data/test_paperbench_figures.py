@@ -58,10 +58,7 @@ def test_through_the_command(shared_data: Any, expected: Any, tmp_path: Path, mo
     found = {line["id"]: line["score"] / 100 for line in report["criteria"]}
     assert found.keys() == stored.keys()
     assert max(abs(found[id] - score) for id, score in stored.items()) < 1e-12
-    assert (
-        abs(report["score"] / 100 - expected("paperbench_judgeeval")["all-in-one"]["root_score_stored"])
-        < 1e-12
-    )
+    assert abs(report["score"] / 100 - expected("paperbench_judgeeval")["all-in-one"]["root_score_stored"]) < 1e-12
 
 
 @pytest.mark.parametrize("name", UNGRADED)

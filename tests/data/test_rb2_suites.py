@@ -40,9 +40,7 @@ def make(bench: Bench, rows: Sequence[Mapping[str, Any]], model: str) -> list[st
     """A case a prompt; the four responses are its criteria, each look a judge."""
     ids = [prompt(row) for row in rows]
     cases = [{"id": id, "tags": [row["subset"]]} for id, row in zip(ids, rows, strict=True)]
-    bench.suite(
-        [criterion(response) for response in RESPONSES], cases, {id: f"Four responses to {id}" for id in ids}
-    )
+    bench.suite([criterion(response) for response in RESPONSES], cases, {id: f"Four responses to {id}" for id in ids})
     return [bench.judge(look_name(look), _looked(ids, rows, model, look)) for look in range(LOOKS)]
 
 
@@ -50,9 +48,7 @@ def look_name(look: int) -> str:
     return f"look-{look + 1}"
 
 
-def _looked(
-    ids: Sequence[str], rows: Sequence[Mapping[str, Any]], model: str, look: int
-) -> dict[str, Answers]:
+def _looked(ids: Sequence[str], rows: Sequence[Mapping[str, Any]], model: str, look: int) -> dict[str, Answers]:
     return {
         id: {response: row[model][index][look] for index, response in enumerate(RESPONSES)}
         for id, row in zip(ids, rows, strict=True)
@@ -149,10 +145,7 @@ def test_a_panel_of_three_models(ran: Ran, expected: Any, shared_data: Any) -> N
 
     folder = shared_data("rb2_ensemble")
     rows = [
-        {
-            prompt(row): [mean(marks) for marks in row[model]]
-            for row in json_lines(folder / f"{name}.jsonl.gz")
-        }
+        {prompt(row): [mean(marks) for marks in row[model]] for row in json_lines(folder / f"{name}.jsonl.gz")}
         for name, model in SETS[:3]
     ]
     joined = figures(_mean_of_means(_common(by_model)))
@@ -206,13 +199,9 @@ def test_a_prompt_with_an_unmarked_response_has_no_score(shared_data: Any, tmp_p
 
 def test_a_case_a_response(shared_data: Any, tmp_path: Path) -> None:
     """The other way to write it, on the smallest subset: the case's own score is the mean of its looks, or missing."""
-    rows = [
-        r for r in json_lines(shared_data("rb2_ensemble") / "base.jsonl.gz") if r["subset"] == "Precise IF"
-    ]
+    rows = [r for r in json_lines(shared_data("rb2_ensemble") / "base.jsonl.gz") if r["subset"] == "Precise IF"]
     marks = {
-        f"{prompt(row)}/{response}": row["gpt-5.4"][index]
-        for row in rows
-        for index, response in enumerate(RESPONSES)
+        f"{prompt(row)}/{response}": row["gpt-5.4"][index] for row in rows for index, response in enumerate(RESPONSES)
     }
     bench = Bench(tmp_path)
     bench.suite([criterion("quality")], [{"id": id} for id in marks], {id: f"Response {id}" for id in marks})

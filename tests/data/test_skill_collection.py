@@ -31,9 +31,7 @@ def run(command: Any, *words: str) -> tuple[int, str]:
     return int(result.return_value or 0), result.stdout
 
 
-def test_every_real_skill_gets_a_suite_that_loads_and_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_real_skill_gets_a_suite_that_loads_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """5 to 10 tasks with unique ids, `suite check` finds no error, and a mock run has every field; none is a pass on
     evidence, as the artifact says `mock`."""
     monkeypatch.chdir(tmp_path)
@@ -50,8 +48,17 @@ def test_every_real_skill_gets_a_suite_that_loads_and_runs(
         code, out = run(check, suite, "--skill", name, "--json")
         assert code == 0, (number, out)
         code, out = run(
-            evaluate_command, "--standalone", "--skill-path", name, "--task-suite", suite, "--state-root", "st", "--mock", "--quiet",
-        )  # fmt: skip
+            evaluate_command,
+            "--standalone",
+            "--skill-path",
+            name,
+            "--task-suite",
+            suite,
+            "--state-root",
+            "st",
+            "--mock",
+            "--quiet",
+        )
         told = json.loads(out.splitlines()[-1])
         assert told.keys() >= FIELDS and code in (0, 3), (number, told)
         artifact = json.loads(Path(told["truth_anchor"]).read_text())

@@ -34,11 +34,7 @@ def make(bench: Bench, rows: list[dict[str, str]], judges: tuple[str, ...] = JUD
     bench.suite([CRITERION], cases, {id: f"The answer {id}" for id in ids})
     return [
         bench.judge(
-            judge,
-            {
-                id: {"quality": int(row[judge]) if row[judge] else None}
-                for id, row in zip(ids, rows, strict=True)
-            },
+            judge, {id: {"quality": int(row[judge]) if row[judge] else None} for id, row in zip(ids, rows, strict=True)}
         )
         for judge in judges
     ]
@@ -66,10 +62,7 @@ def test_wb_scores(report: Report, expected: Any, model: str, judge: str) -> Non
     assert abs((statistics.fmean(found) - 5) * 2 - wanted["wb_score"]) < 1e-9
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [(JUDGES[0], JUDGES[1]), (JUDGES[1], JUDGES[2]), (JUDGES[0], JUDGES[2])],
-)
+@pytest.mark.parametrize(("one", "other"), [(JUDGES[0], JUDGES[1]), (JUDGES[1], JUDGES[2]), (JUDGES[0], JUDGES[2])])
 def test_agreement_of_judges(report: Report, expected: Any, one: str, other: str) -> None:
     """Two judges, on the answers that both marked."""
     wanted = expected("wildbench")[f"{one} vs {other}"]

@@ -29,12 +29,7 @@ def load_tool() -> ModuleType:
 
 docs = load_tool()
 PAGES = docs.told_pages()
-ALL = [
-    REPO / "README.md",
-    REPO / "CHANGELOG.md",
-    REPO / "CONTRIBUTING.md",
-    *sorted((REPO / "docs").rglob("*.md")),
-]
+ALL = [REPO / "README.md", REPO / "CHANGELOG.md", REPO / "CONTRIBUTING.md", *sorted((REPO / "docs").rglob("*.md"))]
 
 
 # --------------------------------------------------------------------------------------------- what pages say is true
@@ -93,11 +88,7 @@ def test_every_link_of_the_documentation_resolves(tmp_path: Path) -> None:
         "rubric: 1\ncriteria:\n  - {id: links, requirement: Every link leads somewhere, required: true, check: links-resolve}\n"
     )
     ended = subprocess.run(
-        [HONESTONE, "eval", site, "--rubric", rubric],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
+        [HONESTONE, "eval", site, "--rubric", rubric], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
@@ -132,12 +123,9 @@ def test_the_glossary_points_at_files_that_are_there() -> None:
 def test_every_decision_is_in_the_list() -> None:
     """The list of decisions names each page under its own title."""
     folder = REPO / "docs" / "decisions"
-    listed = dict(
-        re.findall(r"\[(.+?)\]\((\d{4}-.+?\.md)\)", (folder / "README.md").read_text(encoding="utf-8"))
-    )
+    listed = dict(re.findall(r"\[(.+?)\]\((\d{4}-.+?\.md)\)", (folder / "README.md").read_text(encoding="utf-8")))
     titles = {
-        path.read_text(encoding="utf-8").splitlines()[0].partition(". ")[2]: path.name
-        for path in folder.glob("0*.md")
+        path.read_text(encoding="utf-8").splitlines()[0].partition(". ")[2]: path.name for path in folder.glob("0*.md")
     }
     assert listed == titles
 
@@ -176,11 +164,38 @@ def test_every_key_of_the_documents_is_explained() -> None:
     text = (REPO / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
     words = set(re.findall(r"[\w-]+", " ".join(re.findall(r"`([^`\n]+)`", text))))
     known_by_name = {
-        "id", "requirement", "weight", "floor", "required", "path", "digest", "original", "items", "judge", "text",
-        "before", "after", "by_judge", "added", "removed", "files", "rounds", "patience", "calls", "minutes", "usd",
-        "judge_calls", "cached_calls", "worker_calls", "input_tokens", "output_tokens", "needed", "consulted",
-        "consultations", "criteria",
-    }  # fmt: skip
+        "id",
+        "requirement",
+        "weight",
+        "floor",
+        "required",
+        "path",
+        "digest",
+        "original",
+        "items",
+        "judge",
+        "text",
+        "before",
+        "after",
+        "by_judge",
+        "added",
+        "removed",
+        "files",
+        "rounds",
+        "patience",
+        "calls",
+        "minutes",
+        "usd",
+        "judge_calls",
+        "cached_calls",
+        "worker_calls",
+        "input_tokens",
+        "output_tokens",
+        "needed",
+        "consulted",
+        "consultations",
+        "criteria",
+    }
     keys: set[str] = set()
     for block in docs.fenced_blocks(text):
         body = "\n".join(line for line in block.lines if not line.startswith("$ "))

@@ -39,9 +39,7 @@ def checked(id: str, word: str, weight: int = 50, **more: Any) -> Criterion:
 
 
 def rubric(*criteria: Criterion, threshold: int = 80, floor: int = 0) -> Rubric:
-    return Rubric(
-        criteria=criteria, title="Words", threshold=Fraction(threshold, 100), floor=Fraction(floor, 100)
-    )
+    return Rubric(criteria=criteria, title="Words", threshold=Fraction(threshold, 100), floor=Fraction(floor, 100))
 
 
 def question(rubric: Rubric, text: str = TEXT, path: str = "a.md") -> Question:
@@ -65,11 +63,7 @@ class Clock:
 
 def meter(calls: int = 100, *, clock: Clock | None = None, **more: Any) -> Meter:
     return Meter(
-        calls=calls,
-        minutes=more.pop("minutes", 60),
-        usd=more.pop("usd", None),
-        clock=clock or Clock(),
-        **more,
+        calls=calls, minutes=more.pop("minutes", 60), usd=more.pop("usd", None), clock=clock or Clock(), **more
     )
 
 
@@ -77,7 +71,5 @@ def seats(*judges: Judge) -> tuple[Seat, ...]:
     return tuple(Seat(id=judge.id, judge=judge) for judge in judges)
 
 
-def panel(
-    judges: Sequence[Judge], store: Store | None = None, *, meter_: Meter | None = None, **more: Any
-) -> Panel:
+def panel(judges: Sequence[Judge], store: Store | None = None, *, meter_: Meter | None = None, **more: Any) -> Panel:
     return Panel(seats=seats(*judges), store=store or MemoryStore(), meter=meter_ or meter(), **more)

@@ -26,15 +26,7 @@ from honestone.core.suite import Case
 from honestone.ports import Brief, Output, Task, WorkDone
 from honestone.testing import ScriptedJudge, ScriptedWorker
 
-STORE_WRITES = (
-    "keep_blobs",
-    "start_run",
-    "append",
-    "append_many",
-    "keep_reply",
-    "keep_replies",
-    "finish_run",
-)
+STORE_WRITES = ("keep_blobs", "start_run", "append", "append_many", "keep_reply", "keep_replies", "finish_run")
 
 
 def log(line: str) -> None:

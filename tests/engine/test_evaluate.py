@@ -35,20 +35,12 @@ class Silent:
     def event(self, event: Any) -> None: ...
 
 
-def evaluation(
-    rubric: Rubric, judges: Sequence[Judge] = (), *, store: Store | None = None, **more: Any
-) -> Evaluation:
+def evaluation(rubric: Rubric, judges: Sequence[Judge] = (), *, store: Store | None = None, **more: Any) -> Evaluation:
     store = store or MemoryStore()
     run = store.start_run(kind="eval", subject="", identity="", contract="c", first={"type": "started"})
     bench = Bench(rubric, CheckRunner(Path()), world.panel(judges, store))
     return Evaluation(
-        run=run,
-        bench=bench,
-        store=store,
-        contract="sha256:" + "0" * 64,
-        observer=Silent(),
-        max_bytes=10_000,
-        **more,
+        run=run, bench=bench, store=store, contract="sha256:" + "0" * 64, observer=Silent(), max_bytes=10_000, **more
     )
 
 
@@ -132,14 +124,8 @@ def test_a_target_that_fails_is_an_error_and_no_judge_is_asked(tmp_path: Path) -
     good, bad = judge_all(
         evaluation(JUDGED, [judge], target=Shout(), input="say"), write(tmp_path, ["alpha", "broken"])
     )
-    assert (
-        good.output == good.text == "SAY ALPHA"
-        and good.error is None
-        and judge.questions[0].output == "SAY ALPHA"
-    )
-    assert (
-        bad.error == "the target failed: it ended with exit code 1" and bad.ballots == () and judge.calls == 1
-    )
+    assert good.output == good.text == "SAY ALPHA" and good.error is None and judge.questions[0].output == "SAY ALPHA"
+    assert bad.error == "the target failed: it ended with exit code 1" and bad.ballots == () and judge.calls == 1
 
 
 def test_bad_input_in_the_middle_is_named(tmp_path: Path) -> None:
@@ -158,9 +144,7 @@ def test_bad_input_in_the_middle_is_named(tmp_path: Path) -> None:
         max_size=9,
     )
 )
-def test_the_quick_way_for_text_checks_gives_the_same_as_the_slow_one(
-    tmp_path: Path, texts: list[str]
-) -> None:
+def test_the_quick_way_for_text_checks_gives_the_same_as_the_slow_one(tmp_path: Path, texts: list[str]) -> None:
     """Ballot by ballot and score by score, fresh and from the record."""
     paths = write(tmp_path, texts)
     slow = judge_all(evaluation(CODE, has_folders=True), paths)

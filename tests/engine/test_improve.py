@@ -81,19 +81,19 @@ class Loop:
         checks = (CHECK,) if self.rubric.has_checks else ()
         judges = tuple(judge.id for judge in self.panel) if self.rubric.asks_judges else ()
         return LoopState(
-            scorer=Scorer(self.rubric), panel=(*checks, *judges),
+            scorer=Scorer(self.rubric),
+            panel=(*checks, *judges),
             holdouts=tuple(judge.id for judge in self.holdouts) if self.rubric.asks_judges else (),
-            limits=self.limits, original=original,
-        )  # fmt: skip
+            limits=self.limits,
+            original=original,
+        )
 
     def start(self) -> LoopState:
         if not self.run_id:
             version = load_artifact(self.place.path, exclude=self.place.exclude).version
             self.store.keep_blobs(version_blobs(version))
             first = {"type": events.STARTED, "artifact": {"digest": version.digest}}
-            self.run_id = self.store.start_run(
-                kind="improve", subject="", identity="", contract="", first=first
-            )
+            self.run_id = self.store.start_run(kind="improve", subject="", identity="", contract="", first=first)
         log = self.store.events(self.run_id)
         state = fold(self.state(log[0]["artifact"]["digest"]), log[1:])
         if len(log) > 1:
@@ -104,20 +104,31 @@ class Loop:
         state = self.start()
         spent = Spend(judge_calls=sum(e.get("spend", {}).get("judge_calls", 0) for e in self.log))
         self.meter = world.meter(
-            self.limits.calls, clock=self.clock, minutes=self.limits.minutes, usd=self.limits.usd, before=spent,
+            self.limits.calls,
+            clock=self.clock,
+            minutes=self.limits.minutes,
+            usd=self.limits.usd,
+            before=spent,
             seconds_before=max((e.get("seconds", 0.0) for e in self.log), default=0.0),
-        )  # fmt: skip
+        )
         seats = world.seats(*self.panel, *self.holdouts)
         bench = Bench(
-            self.rubric,
-            CheckRunner(self.place.path.parent),
-            Panel(seats=seats, store=self.store, meter=self.meter),
+            self.rubric, CheckRunner(self.place.path.parent), Panel(seats=seats, store=self.store, meter=self.meter)
         )
         count = len(self.panel)
         return Improvement(
-            run=self.run_id, state=state, policy=POLICIES[self.policy], place=self.place, bench=bench, panel=seats[:count],
-            holdouts=seats[count:], worker=self.worker, store=self.store, meter=self.meter, observer=Quiet(),
-        )  # fmt: skip
+            run=self.run_id,
+            state=state,
+            policy=POLICIES[self.policy],
+            place=self.place,
+            bench=bench,
+            panel=seats[:count],
+            holdouts=seats[count:],
+            worker=self.worker,
+            store=self.store,
+            meter=self.meter,
+            observer=Quiet(),
+        )
 
     def run(self) -> Stop:
         return world.run(self.improvement().work())
@@ -138,9 +149,7 @@ class Loop:
         return self.place.path.read_text()
 
 
-def file_loop(
-    tmp_path: Path, steps: Any, text: str = START, *, place: Mapping[str, Any] = {}, **more: Any
-) -> Loop:
+def file_loop(tmp_path: Path, steps: Any, text: str = START, *, place: Mapping[str, Any] = {}, **more: Any) -> Loop:
     folder = tmp_path / "mine"
     folder.mkdir()
     path = folder / "doc.md"
@@ -156,8 +165,11 @@ def folder_loop(tmp_path: Path, steps: Any, files: Mapping[str, str], **more: An
     rubric = root / "rubric.yaml"
     rubric.write_text("rubric: 1\n")
     place = Place(
-        path=root, named="skill", exclude=frozenset({rubric.resolve()}), beside={"rubric.yaml": Entry(rubric.read_bytes())},
-    )  # fmt: skip
+        path=root,
+        named="skill",
+        exclude=frozenset({rubric.resolve()}),
+        beside={"rubric.yaml": Entry(rubric.read_bytes())},
+    )
     return Loop(place=place, worker=ScriptedWorker(steps), **more)
 
 
@@ -214,16 +226,18 @@ def test_the_words_of_held_out_judges_never_reach_a_worker(tmp_path: Path) -> No
         id="HIDDEN",
     )
     open_judge = ScriptedJudge(
-        lambda q: {
-            "a": "two" in q.artifact.version.text,
-            "b": {"met": False, "suggestion": "write it in rhyme"},
-        },
+        lambda q: {"a": "two" in q.artifact.version.text, "b": {"met": False, "suggestion": "write it in rhyme"}},
         id="open",
     )
     loop = file_loop(
-        tmp_path, [f"one two {n}\n" for n in range(5)], panel=(open_judge,), holdouts=(secret,),
-        rubric=world.rubric(world.words("a", "one", "two", weight=90), world.words("b", "three", weight=10), threshold=50),
-    )  # fmt: skip
+        tmp_path,
+        [f"one two {n}\n" for n in range(5)],
+        panel=(open_judge,),
+        holdouts=(secret,),
+        rubric=world.rubric(
+            world.words("a", "one", "two", weight=90), world.words("b", "three", weight=10), threshold=50
+        ),
+    )
     stop = loop.run()
     briefs = "\n".join(brief.text for brief in loop.worker.briefs)
     assert stop.result is Result.UNCONFIRMED and secret.calls >= 1 and loop.worker.calls >= 2
@@ -243,12 +257,7 @@ def test_a_brief_says_where_and_what_and_nothing_of_rounds(tmp_path: Path) -> No
     loop.run()
     ((text, copy, place),) = seen
     assert text == loop.worker.briefs[0].text and copy == START
-    assert (
-        f"Location: {place}" in text
-        and "Criterion: b" in text
-        and "- has three" in text
-        and "has one" not in text
-    )
+    assert f"Location: {place}" in text and "Criterion: b" in text and "- has three" in text and "has one" not in text
     assert not Path(place).exists(), "the private copy is gone afterwards"
     assert str(loop.place.path) not in text, "the worker is not told where the person's file is"
 
@@ -386,13 +395,14 @@ def test_a_folder_with_files_added_removed_and_made_programs(tmp_path: Path) -> 
     kept = (loop.place.path / "keep.md").stat().st_ino
     assert loop.run().result is Result.PASSED
     assert files_of(loop.place.path) == {
-        "SKILL.md": (GOOD, False), "run.sh": ("ls\n", True), "keep.md": ("kept\n", False), "new/deep/more.md": ("more\n", False),
-    }  # fmt: skip
+        "SKILL.md": (GOOD, False),
+        "run.sh": ("ls\n", True),
+        "keep.md": ("kept\n", False),
+        "new/deep/more.md": ("more\n", False),
+    }
     assert (loop.place.path / "keep.md").stat().st_ino == kept and not (loop.place.path / "old").exists()
     original = load_version(loop.store, loop.log[0]["artifact"]["digest"])
-    assert sorted(original.files) == ["SKILL.md", "keep.md", "old/gone.md", "run.sh"], (
-        "the original can be had back"
-    )
+    assert sorted(original.files) == ["SKILL.md", "keep.md", "old/gone.md", "run.sh"], "the original can be had back"
 
 
 @pytest.mark.parametrize("how", ["edit", "delete", "link"])
@@ -533,11 +543,7 @@ def test_another_folder_gets_all_of_the_best_version(tmp_path: Path) -> None:
     (output / "theirs.md").write_text("theirs\n")
     loop = folder_loop(tmp_path, {"SKILL.md": GOOD}, {"SKILL.md": START, "keep.md": "kept\n"})
     loop.place = Place(
-        path=loop.place.path,
-        named="skill",
-        exclude=loop.place.exclude,
-        beside=loop.place.beside,
-        output=output,
+        path=loop.place.path, named="skill", exclude=loop.place.exclude, beside=loop.place.beside, output=output
     )
     assert loop.run().result is Result.PASSED
     assert files_of(output) == {
@@ -559,9 +565,7 @@ def test_another_place_of_the_wrong_kind_is_refused_before_anything_is_spent(tmp
 def test_a_witness_must_not_be_one_of_the_panel_under_another_name(tmp_path: Path) -> None:
     """Its recorded replies would certify what they steered."""
     same = {"kind": "scripted", "name": "one and the same"}
-    loop = file_loop(
-        tmp_path, GOOD, panel=(reader("a", identity=same),), holdouts=(reader("b", identity=same),)
-    )
+    loop = file_loop(tmp_path, GOOD, panel=(reader("a", identity=same),), holdouts=(reader("b", identity=same),))
     with pytest.raises(UsageError, match="'b' is one of the panel"):
         loop.run()
     assert loop.panel[0].calls == 0  # type: ignore[attr-defined]
@@ -586,21 +590,11 @@ def test_a_file_that_cannot_be_written_loses_nothing(tmp_path: Path, monkeypatch
 def test_leftovers_of_a_killed_delivery_are_swept_and_nothing_else(tmp_path: Path) -> None:
     """Only a temporary file that holds the beginning of what was being delivered."""
     before, after = Version.of_text("old", "doc.md"), Version.of_text("new text", "doc.md")
-    for name, text in {
-        ".honestone-1": "new te",
-        ".honestone-2": "other",
-        ".honestone-3": "",
-        "new.md": "new",
-    }.items():
+    for name, text in {".honestone-1": "new te", ".honestone-2": "other", ".honestone-3": "", "new.md": "new"}.items():
         (tmp_path / name).write_text(text)
     (tmp_path / ".honestone").mkdir()
     sweep(tmp_path / "doc.md", before, after)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [
-        ".honestone",
-        ".honestone-2",
-        ".honestone-3",
-        "new.md",
-    ]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".honestone", ".honestone-2", ".honestone-3", "new.md"]
 
 
 # ---------------------------------------------------------------------------------------------------------- limits and stops
@@ -608,9 +602,7 @@ def test_leftovers_of_a_killed_delivery_are_swept_and_nothing_else(tmp_path: Pat
 
 def test_the_limit_of_calls_ends_the_loop(tmp_path: Path) -> None:
     """Typed BUDGET with the limit's name; what was judged counts, the rest is rolled back unjudged."""
-    loop = file_loop(
-        tmp_path, [f"one two {n}\n" for n in range(9)], limits=Limits(rounds=5, calls=2, minutes=60)
-    )
+    loop = file_loop(tmp_path, [f"one two {n}\n" for n in range(9)], limits=Limits(rounds=5, calls=2, minutes=60))
     stop = loop.run()
     assert stop.result is Result.BUDGET and "--max-calls 2" in stop.reason
     assert loop.meter.spent.judge_calls == 2 and loop.text == "one two 0\n"
@@ -717,17 +709,7 @@ def test_the_state_is_the_fold_of_the_events(tmp_path: Path) -> None:
     improvement = loop.improvement()
     world.run(improvement.work())
     again = loop.start()
-    for name in (
-        "current",
-        "best",
-        "rounds",
-        "kept",
-        "ballots",
-        "limit",
-        "finished",
-        "delivering",
-        "delivered",
-    ):
+    for name in ("current", "best", "rounds", "kept", "ballots", "limit", "finished", "delivering", "delivered"):
         assert getattr(again, name) == getattr(improvement.state, name), name
 
 

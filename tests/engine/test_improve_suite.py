@@ -60,14 +60,17 @@ class Runner:
         for id in IDS[split]:
             passed = self.knows(version.text, id)
             why = "the agent is down" if passed is None else ""
-            results.append(
-                TaskResult(task_id=id, passed=passed, score=None, details=f"no {id} in it", error=why)
-            )
+            results.append(TaskResult(task_id=id, passed=passed, score=None, details=f"no {id} in it", error=why))
         cut = "--max-calls 3 are used up" if self.cut_at == len(self.asked) else None
         spend = Spend(target_calls=len(results), judge_calls=1)
         return SplitRun(
-            run=f"run-{len(self.asked)}", results=results, spend=spend, earlier=Spend(), flags=["flaky: x"], cut_short=cut
-        )  # fmt: skip
+            run=f"run-{len(self.asked)}",
+            results=results,
+            spend=spend,
+            earlier=Spend(),
+            flags=["flaky: x"],
+            cut_short=cut,
+        )
 
     async def close(self) -> None:
         self.closed = True
@@ -105,9 +108,16 @@ class Loop:
     """One run over a file or a skill in `root`; `again()` is the same command after a kill."""
 
     def __init__(
-        self, path: Path, steps: Any, *, candidates: int = 1, runner: Runner | None = None, edits: Edits | None = None,
-        rounds: int = 5, place: Mapping[str, Any] = {},
-    ) -> None:  # fmt: skip
+        self,
+        path: Path,
+        steps: Any,
+        *,
+        candidates: int = 1,
+        runner: Runner | None = None,
+        edits: Edits | None = None,
+        rounds: int = 5,
+        place: Mapping[str, Any] = {},
+    ) -> None:
         self.runner, self.edits = runner or Runner(), edits
         self.worker = ScriptedWorker(steps)
         self.place = Place(path=path, named=path.name, **place)
@@ -115,9 +125,10 @@ class Loop:
         self.limits = Limits(rounds=rounds, calls=100, minutes=10)
         version = load_artifact(path, exclude=self.place.exclude).version
         self.first: dict[str, Any] = {
-            "type": events.STARTED, "artifact": {"path": path.name, "digest": version.digest},
+            "type": events.STARTED,
+            "artifact": {"path": path.name, "digest": version.digest},
             **started_facts(SPLITS, title="Words", least=Fraction(1), candidates=candidates),
-        }  # fmt: skip
+        }
         self.store.keep_blobs(version_blobs(version))
         self.run_id = self.store.start_run(
             kind="improve", subject=str(path), identity="x", contract="c", first=self.first
@@ -131,9 +142,19 @@ class Loop:
     def run(self) -> Stop:
         self.meter = world.meter()
         work = SuiteImprovement(
-            runner=self.runner, train=SPLITS.train, kind="a prompt", edits=self.edits, run=self.run_id, state=self.state(),
-            policy=KeepWhatHelps(), place=self.place, worker=self.worker, store=self.store, meter=self.meter, observer=Quiet(),
-        )  # fmt: skip
+            runner=self.runner,
+            train=SPLITS.train,
+            kind="a prompt",
+            edits=self.edits,
+            run=self.run_id,
+            state=self.state(),
+            policy=KeepWhatHelps(),
+            place=self.place,
+            worker=self.worker,
+            store=self.store,
+            meter=self.meter,
+            observer=Quiet(),
+        )
         return world.run(work.work())
 
     @property
@@ -273,10 +294,7 @@ def test_a_limit_within_a_split_is_no_result(doc: Path) -> None:
     loop = Loop(doc, ["ta va ALL\n"], runner=Runner(cut_at=3))
     stop = loop.run()
     assert (stop.result, stop.reason) == (Result.BUDGET, "--max-calls 3 are used up")
-    assert doc.read_text() == START and loop.of(events.LIMIT)[0]["spend"] == {
-        "judge_calls": 1,
-        "target_calls": 2,
-    }
+    assert doc.read_text() == START and loop.of(events.LIMIT)[0]["spend"] == {"judge_calls": 1, "target_calls": 2}
     assert loop.meter.spent.target_calls == 7
 
 
@@ -307,8 +325,12 @@ def skill_at(tmp_path: Path, **place: Any) -> tuple[Path, dict[str, Any]]:
     (root / "grade.py").write_text("judges\n")
     hidden = frozenset({(root / "suite.yaml").resolve(), (root / "fixtures" / "test_it.py").resolve()})
     return root, {
-        "exclude": hidden, "off_limits": ("fixtures", "suite.yaml"), "locked": ("grade.py",), "must_hold": ("SKILL.md",), **place,
-    }  # fmt: skip
+        "exclude": hidden,
+        "off_limits": ("fixtures", "suite.yaml"),
+        "locked": ("grade.py",),
+        "must_hold": ("SKILL.md",),
+        **place,
+    }
 
 
 def test_the_suite_is_not_in_the_workers_copy(tmp_path: Path) -> None:
@@ -327,12 +349,16 @@ def test_the_suite_is_not_in_the_workers_copy(tmp_path: Path) -> None:
     ("do", "outcome", "word"),
     [
         (lambda copy: (copy / "suite.yaml").write_text("mine\n"), "out-of-scope", "suite.yaml"),
-        (lambda copy: ((copy / "fixtures").mkdir(), (copy / "fixtures" / "conftest.py").write_text("x\n")), "out-of-scope", "conftest.py"),
+        (
+            lambda copy: ((copy / "fixtures").mkdir(), (copy / "fixtures" / "conftest.py").write_text("x\n")),
+            "out-of-scope",
+            "conftest.py",
+        ),
         (lambda copy: (copy / "grade.py").write_text("print(1)\n"), "out-of-scope", "it judges"),
         (lambda copy: (copy / "SKILL.md").rename(copy / "OTHER.md"), "shrunk", "SKILL.md is gone"),
     ],
     ids=["suite", "fixture", "judge", "skill"],
-)  # fmt: skip
+)
 def test_a_worker_cannot_touch_what_judges(tmp_path: Path, do: Any, outcome: str, word: str) -> None:
     """A suite, a fixture or a judging program made or changed, or SKILL.md gone: thrown away, nothing run, nothing lost."""
     root, place = skill_at(tmp_path)

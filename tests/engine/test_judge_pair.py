@@ -98,16 +98,13 @@ def test_one_order_that_fails_leaves_no_verdict_of_that_judge() -> None:
     """The other judge decides; the first is DEGRADED with the order in which it failed."""
 
     def fails_second(prompt: Prompt) -> Any:
-        return (
-            CallFailed("it crashed")
-            if prompt.text.index("beta") < prompt.text.index("alpha")
-            else by_words(prompt)
-        )
+        return CallFailed("it crashed") if prompt.text.index("beta") < prompt.text.index("alpha") else by_words(prompt)
 
     found = judged(judge(fails_second), judge(id="two"))
     assert [(b.judge, str(b.state), b.reason) for b in found.ballots] == [
-        ("one", "DEGRADED", "with B first: it crashed"), ("two", "AVAILABLE", None),
-    ]  # fmt: skip
+        ("one", "DEGRADED", "with B first: it crashed"),
+        ("two", "AVAILABLE", None),
+    ]
     assert found.comparison.pairs == 2 and found.comparison.low_confidence
     assert found.comparison.preferred == "tie"
 

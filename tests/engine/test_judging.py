@@ -46,8 +46,9 @@ def test_code_answers_its_items_and_judges_are_asked_only_the_rest() -> None:
     assert "has alpha" not in asked.bodies[0] and "only-code" not in asked.bodies[0]
     code, said = judged.ballots
     assert code.judge == CHECK and {k: m.answer for k, m in code.marks.items()} == {
-        ("mixed", "code"): True, ("only-code", "only-code"): False,
-    }  # fmt: skip
+        ("mixed", "code"): True,
+        ("only-code", "only-code"): False,
+    }
     assert list(said.marks) == [("mixed", "said")] and judged.spend.judge_calls == 1
 
 
@@ -75,16 +76,9 @@ def test_what_a_target_produced_is_judged_by_code_and_judges_alike() -> None:
 
 def test_a_check_that_could_not_run_abstains() -> None:
     """With the reason; it is never a no."""
-    keys = [
-        (("a", "one"), Check(kind="command", value="x")),
-        (("a", "two"), Check(kind="contains", value="y")),
-    ]
+    keys = [(("a", "one"), Check(kind="command", value="x")), (("a", "two"), Check(kind="contains", value="y"))]
     ballot = check_ballot(
-        keys,
-        [
-            Finding(met=None, note="python is not there"),
-            Finding(met=False, note="not found", sandbox="bwrap"),
-        ],
+        keys, [Finding(met=None, note="python is not there"), Finding(met=False, note="not found", sandbox="bwrap")]
     )
     assert ballot.abstained == {("a", "one"): "python is not there"}
     assert ballot.marks["a", "two"].answer is False and ballot.marks["a", "two"].evidence == ("not found",)
@@ -98,9 +92,7 @@ def test_the_order_of_judges_never_matters(order: list[str], alpha: bool) -> Non
     steps: dict[str, Any] = {"yes": True, "no": False, "crash": CallFailed("x"), "half": {"one": True}}
 
     def outcome(names: list[str]) -> Any:
-        judged = judge(
-            rubric, *(ScriptedJudge(steps[n], id=n) for n in names), text="alpha" if alpha else "beta"
-        )
+        judged = judge(rubric, *(ScriptedJudge(steps[n], id=n) for n in names), text="alpha" if alpha else "beta")
         card = Scorer(rubric).card(judged.ballots)
         verdict = judge_gate(card, rubric)
         return (

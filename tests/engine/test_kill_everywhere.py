@@ -104,12 +104,7 @@ def folder_scene(folder: Path) -> None:
 SCENES = [
     Scene("file", file_scene, ["doc.md", "--rubric", "rubric.yaml", *COMMAND], "doc.md"),
     Scene("folder", folder_scene, ["doc", "--rubric", "doc/rubric.yaml", *COMMAND], "doc"),
-    Scene(
-        "output",
-        file_scene,
-        ["doc.md", "--rubric", "rubric.yaml", *COMMAND, "--output", "new/out.md"],
-        "doc.md",
-    ),
+    Scene("output", file_scene, ["doc.md", "--rubric", "rubric.yaml", *COMMAND, "--output", "new/out.md"], "doc.md"),
 ]
 scenes = pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 
@@ -208,9 +203,15 @@ def test_the_loop_that_is_killed_has_every_kind_of_event(scene: Scene, undisturb
     outcomes = [(focus, outcome, decision) for _, focus, outcome, decision, _ in end.rounds]
     assert (end.code, end.result) == (0, "PASSED")
     assert outcomes == [
-        ("a", "changed", "accepted"), ("b", "changed", "rejected"), ("b", "changed", "rejected"), ("c", "changed", "accepted"),
-        ("b", "unchanged", "rejected"), ("b", "unchanged", "rejected"), ("d", "changed", "accepted"), ("b", "changed", "accepted"),
-    ]  # fmt: skip
+        ("a", "changed", "accepted"),
+        ("b", "changed", "rejected"),
+        ("b", "changed", "rejected"),
+        ("c", "changed", "accepted"),
+        ("b", "unchanged", "rejected"),
+        ("b", "unchanged", "rejected"),
+        ("d", "changed", "accepted"),
+        ("b", "changed", "accepted"),
+    ]
     assert kinds[events.DELIVERING] == kinds[events.DELIVERED] == 4 and kinds[events.FINISHED] == 1
     assert sum(called.values()) == 6 * 2 + 1 + 8, "two judges on six versions, one witness, eight proposals"
     assert writes > 50
@@ -233,8 +234,7 @@ def test_killed_at_any_one_write(
         driver = drivers.get()
         try:
             return [
-                f"write {number}: {why}"
-                for why in kill_once(driver, scene, folder, number, when, expected, called)
+                f"write {number}: {why}" for why in kill_once(driver, scene, folder, number, when, expected, called)
             ]
         finally:
             drivers.put(driver)
@@ -313,18 +313,16 @@ def first_run(folder: Path) -> str:
 
 
 @scenes
-def test_killed_after_every_write_once(
-    scene: Scene, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path
-) -> None:
+def test_killed_after_every_write_once(scene: Scene, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path) -> None:
     """Every process dies right after its first write: each takes the loop one step further, to the same end."""
     expected, called, writes = undisturbed(scene)
     scene.prepare(tmp_path)
     driver = drivers.get()
     kills = 0
     try:
-        while (
-            code := driver.run(tmp_path, scene.args, kill=one_step(tmp_path))
-        ) == KILLED and not is_finished(tmp_path):
+        while (code := driver.run(tmp_path, scene.args, kill=one_step(tmp_path))) == KILLED and not is_finished(
+            tmp_path
+        ):
             kills += 1
             assert kills <= 3 * writes, "it does not get any further"
         if code == KILLED:
@@ -349,18 +347,14 @@ def one_step(folder: Path) -> int:
 
 
 @scenes
-def test_killed_at_every_third_write(
-    scene: Scene, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path
-) -> None:
+def test_killed_at_every_third_write(scene: Scene, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path) -> None:
     """Killed again and again right before a write, so that what came just before it is what has to hold."""
     expected, called, writes = undisturbed(scene)
     scene.prepare(tmp_path)
     driver = drivers.get()
     kills = 0
     try:
-        while (code := driver.run(tmp_path, scene.args, kill=4, when="before")) == KILLED and not is_finished(
-            tmp_path
-        ):
+        while (code := driver.run(tmp_path, scene.args, kill=4, when="before")) == KILLED and not is_finished(tmp_path):
             kills += 1
             assert kills <= writes, "it does not get any further"
         if code == KILLED:
@@ -369,6 +363,4 @@ def test_killed_at_every_third_write(
         drivers.put(driver)
     assert kills > 5
     assert list(same(end_of(tmp_path, code), expected)) == []
-    assert sum((calls(tmp_path) - called).values()) <= 2 * kills, (
-        "each kill may cost one look of the two judges"
-    )
+    assert sum((calls(tmp_path) - called).values()) <= 2 * kills, "each kill may cost one look of the two judges"

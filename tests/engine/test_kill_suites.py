@@ -81,11 +81,7 @@ def report(folder: Path) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     if isinstance(value, dict):
         left_out = {"run", "duration_ms", "usage", "baseline", "candidate"}
-        return {
-            k: plain(v)
-            for k, v in value.items()
-            if k not in left_out or (isinstance(v, dict) and k != "usage")
-        }
+        return {k: plain(v) for k, v in value.items() if k not in left_out or (isinstance(v, dict) and k != "usage")}
     return [plain(one) for one in value] if isinstance(value, list) else value
 
 
@@ -118,9 +114,7 @@ def is_over(folder: Path) -> bool:
     [(ALONE, "before", 5), (ALONE, "after", 5), (BOTH, "after", 10)],
     ids=["before", "after", "baseline"],
 )
-def test_killed_at_any_one_write(
-    args: list[str], when: str, runs: int, driver: Driver, tmp_path: Path
-) -> None:
+def test_killed_at_any_one_write(args: list[str], when: str, runs: int, driver: Driver, tmp_path: Path) -> None:
     """At each write in turn: what is on record is not run again, what was in flight once more, and the end is the same."""
     prepare(tmp_path / "whole")
     code = driver.run(tmp_path / "whole", args)

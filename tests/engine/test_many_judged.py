@@ -51,9 +51,15 @@ def evaluation(judge: Judge, *, concurrency: int, **more: Any) -> Evaluation:
     run = store.start_run(kind="eval", subject="", identity="", contract="c", first={"type": "started"})
     panel = world.panel([judge], store, meter_=world.meter(1000), concurrency=1000)
     return Evaluation(
-        run=run, bench=Bench(JUDGED, CheckRunner(Path()), panel), store=store, contract="sha256:" + "0" * 64,
-        observer=Silent(), max_bytes=10_000, concurrency=concurrency, **more,
-    )  # fmt: skip
+        run=run,
+        bench=Bench(JUDGED, CheckRunner(Path()), panel),
+        store=store,
+        contract="sha256:" + "0" * 64,
+        observer=Silent(),
+        max_bytes=10_000,
+        concurrency=concurrency,
+        **more,
+    )
 
 
 def judge_all(work: Evaluation, paths: Sequence[Path]) -> list[Judgement]:
@@ -200,17 +206,13 @@ def test_equal_schemas_are_one_object_and_stay_strict() -> None:
 def several(draw: st.DrawFn) -> tuple[Rubric, list[tuple[Ballot, ...]]]:
     """A rubric, and what code and judges say of several artifacts, with words of their own."""
     of = draw(rubrics())
-    said = st.lists(st.sampled_from(["The words", "not there", "ab", "stand here", ""]), max_size=2).map(
-        tuple
-    )
+    said = st.lists(st.sampled_from(["The words", "not there", "ab", "stand here", ""]), max_size=2).map(tuple)
     suggestion = st.none() | st.sampled_from(["do this", " "])
     found = []
     for _ in range(draw(st.integers(2, 6))):
         ballots = []
         for judge in (CHECK, *draw(st.sampled_from([("ann",), ("ann", "bob"), ("bob", "ann"), ()]))):
-            asked = [
-                (key, item) for key, item in of.questions() if (item.check is not None) == (judge == CHECK)
-            ]
+            asked = [(key, item) for key, item in of.questions() if (item.check is not None) == (judge == CHECK)]
             marks = {
                 key: Mark(draw(answers(item)), draw(said), draw(suggestion))
                 for key, item in asked
@@ -225,9 +227,7 @@ def several(draw: st.DrawFn) -> tuple[Rubric, list[tuple[Ballot, ...]]]:
 
 @settings(max_examples=150, deadline=None)
 @given(several())
-def test_a_document_is_the_same_whatever_was_drawn_before(
-    case: tuple[Rubric, list[tuple[Ballot, ...]]],
-) -> None:
+def test_a_document_is_the_same_whatever_was_drawn_before(case: tuple[Rubric, list[tuple[Ballot, ...]]]) -> None:
     """Numbers, words, notes and counts of each artifact, as if it were the only one; also the second time."""
     of, said = case
     scorer, known = Scorer(of), Known()

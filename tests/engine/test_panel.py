@@ -54,10 +54,24 @@ def test_a_question_has_no_place_for_what_a_judge_must_not_know() -> None:
     """No field for scores, rounds, weights, bars or other judges: what is not there cannot leak."""
     names = {field.name for noun in (Question, AskedCriterion, Item) for field in dataclasses.fields(noun)}
     assert names == {
-        "artifact", "criteria", "input", "reference", "output", "workspace", "draw",
-            "case", "attempt",  # recorded answers are found by them; no prompt and no request holds them
-        "id", "requirement", "items", "anchors", "check", "fix", "may_not_apply", "whole",
-    }  # fmt: skip
+        "artifact",
+        "criteria",
+        "input",
+        "reference",
+        "output",
+        "workspace",
+        "draw",
+        "case",
+        "attempt",  # recorded answers are found by them; no prompt and no request holds them
+        "id",
+        "requirement",
+        "items",
+        "anchors",
+        "check",
+        "fix",
+        "may_not_apply",
+        "whole",
+    }
 
 
 def test_what_a_judge_is_sent_is_the_same_whatever_the_others_say_and_the_bars_are() -> None:
@@ -66,10 +80,7 @@ def test_what_a_judge_is_sent_is_the_same_whatever_the_others_say_and_the_bars_a
     beside, alone = ScriptedJudge(id="spy"), ScriptedJudge(id="spy")
     consult(loud, beside)
     other_bars = world.rubric(
-        world.words("a", "alpha", "beta", weight=1),
-        world.words("b", "gamma", weight=99),
-        threshold=3,
-        floor=2,
+        world.words("a", "alpha", "beta", weight=1), world.words("b", "gamma", weight=99), threshold=3, floor=2
     )
     world.run(world.panel([alone]).consult(world.question(other_bars)))
     assert beside.bodies == alone.bodies
@@ -116,8 +127,10 @@ def test_a_judge_that_is_not_there_is_skipped_and_one_that_fails_is_degraded() -
     broken = ScriptedJudge(CallFailed("it ended with exit code 1"), id="broken")
     found = [c.ballot for c in consult(gone, broken, ScriptedJudge(id="fine"))]
     assert [(b.state, b.reason) for b in found] == [
-        (State.SKIPPED, "command not found"), (State.DEGRADED, "it ended with exit code 1"), (State.AVAILABLE, None),
-    ]  # fmt: skip
+        (State.SKIPPED, "command not found"),
+        (State.DEGRADED, "it ended with exit code 1"),
+        (State.AVAILABLE, None),
+    ]
     assert [dict(b.abstained) for b in found[:2]] == [
         dict.fromkeys((ALPHA, BETA, GAMMA), "command not found"),
         dict.fromkeys((ALPHA, BETA, GAMMA), "it ended with exit code 1"),
@@ -134,9 +147,7 @@ def test_a_crash_is_not_asked_again_in_the_same_look() -> None:
 def test_without_a_question_nobody_is_asked() -> None:
     """Where code answers everything, a seat costs nothing."""
     judge = ScriptedJudge(AssertionError("asked"))
-    (found,) = world.run(
-        world.panel([judge]).consult(world.question(world.rubric(world.checked("c", "alpha"))))
-    )
+    (found,) = world.run(world.panel([judge]).consult(world.question(world.rubric(world.checked("c", "alpha")))))
     assert judge.calls == 0 and found.spend.judge_calls == 0 and found.ballot.marks == {}
 
 
@@ -158,9 +169,7 @@ def test_the_first_valid_answer_stands_and_the_second_fills_what_was_missing() -
     assert answers(found.ballot) == {"alpha": True, "beta": False, "gamma": True}
     assert found.ballot.abstained == {} and found.spend.judge_calls == 2
     assert judge.problems[0] == ()
-    assert any("beta" in why for why in judge.problems[1]) and any(
-        "gamma" in why for why in judge.problems[1]
-    )
+    assert any("beta" in why for why in judge.problems[1]) and any("gamma" in why for why in judge.problems[1])
     assert not any("alpha" in why for why in judge.problems[1]), "what was right is no error"
 
 
@@ -174,16 +183,7 @@ def test_what_is_still_missing_is_an_abstention_with_the_reason() -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    [
-        "",
-        "I think it is fine.",
-        "{",
-        raw(),
-        '{"criteria": {"a": null}}',
-        raw(alpha=None),
-        "NaN",
-        '{"score": 1}',
-    ],
+    ["", "I think it is fine.", "{", raw(), '{"criteria": {"a": null}}', raw(alpha=None), "NaN", '{"score": 1}'],
 )
 def test_a_judge_that_never_answers_is_degraded_after_two_looks(reply: str) -> None:
     """Never a default verdict."""
@@ -249,9 +249,7 @@ def test_a_control_item_answered_on_the_second_look_is_fine() -> None:
 
 def test_a_control_item_answered_on_the_first_look_needs_no_second_answer() -> None:
     """A second reply that cannot be read at all takes nothing away from the first."""
-    judge, model = prompted(
-        fill_in(lambda requirement: None if "beta" in requirement else True), "Sorry, no."
-    )
+    judge, model = prompted(fill_in(lambda requirement: None if "beta" in requirement else True), "Sorry, no.")
     ballot = one(judge).ballot
     assert ballot.state is State.AVAILABLE and answers(ballot) == {"alpha": True, "gamma": True}
     assert list(ballot.abstained) == [BETA] and len(model.prompts) == 2
@@ -311,11 +309,7 @@ def test_retries_stop_at_the_limit_of_calls(clock: world.Clock) -> None:
     meter = world.meter(2)
     judge = ScriptedJudge(BUSY)
     found = one(judge, meter_=meter)
-    assert (
-        judge.calls == 2
-        and found.ballot.state is State.DEGRADED
-        and "--max-calls 2" in str(found.ballot.reason)
-    )
+    assert judge.calls == 2 and found.ballot.state is State.DEGRADED and "--max-calls 2" in str(found.ballot.reason)
 
 
 @given(st.integers(0, 5), st.integers(1, 5))
@@ -394,11 +388,7 @@ def test_what_a_judge_printed_is_kept_even_if_it_is_of_no_use() -> None:
     store = MemoryStore()
     first = one(ScriptedJudge("I would rather not."), store=store)
     again = one(ScriptedJudge(AssertionError("asked again")), store=store)
-    assert (
-        again.ballot == first.ballot
-        and again.ballot.state is State.DEGRADED
-        and again.spend.cached_calls == 2
-    )
+    assert again.ballot == first.ballot and again.ballot.state is State.DEGRADED and again.spend.cached_calls == 2
 
 
 def test_a_crash_is_not_on_record() -> None:
@@ -427,11 +417,7 @@ def test_a_reply_is_on_record_before_it_is_read() -> None:
         {"judge": ScriptedJudge(identity={"temperature": 1})},
         {"judge": ScriptedJudge(id="another")},
         {"question": world.question(RUBRIC, TEXT := "Another text.\n")},
-        {
-            "question": world.question(
-                world.rubric(world.words("a", "alpha", "beta"), world.words("b", "gamma!"))
-            )
-        },
+        {"question": world.question(world.rubric(world.words("a", "alpha", "beta"), world.words("b", "gamma!")))},
         {"draw": 1},
     ],
     ids=["setting", "judge", "text", "rubric", "draw"],

@@ -73,9 +73,14 @@ class Scene:
     def run(self, on_retry: Callable[[CallFailed, float], bool] | None = None, **limits: float) -> str:
         return asyncio.run(
             with_retries(
-                self.call, sleep=self.sleep, clock=lambda: self.now, jitter=lambda: 0.0, on_retry=on_retry, **limits  # type: ignore[arg-type]
+                self.call,
+                sleep=self.sleep,
+                clock=lambda: self.now,
+                jitter=lambda: 0.0,
+                on_retry=on_retry,
+                **limits,  # type: ignore[arg-type]
             )
-        )  # fmt: skip
+        )
 
 
 def test_a_call_is_tried_until_it_gives_a_reply() -> None:

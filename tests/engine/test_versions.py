@@ -36,9 +36,7 @@ def test_equal_content_is_kept_once() -> None:
     """Two files with the same bytes, in two versions that differ in one mode, are one blob."""
     first = Version({"a": Entry(b"same"), "b": Entry(b"same")}, is_folder=True)
     second = Version({"a": Entry(b"same", executable=True), "b": Entry(b"same")}, is_folder=True)
-    content = {
-        digest for v in (first, second) for digest in version_blobs(v) if not digest.startswith("version:")
-    }
+    content = {digest for v in (first, second) for digest in version_blobs(v) if not digest.startswith("version:")}
     assert content == {digest_of(b"same")} and first.digest != second.digest
 
 

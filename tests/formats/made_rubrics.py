@@ -12,10 +12,58 @@ from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
 
 _SAYABLE = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
 _TRICKY = st.sampled_from(
-    ["yes", "no", "off", "null", "~", "1.0", "0x1f", "1e3", "true", "- x", "a: b", "a #b", "#x", "'", '"', "{", "[a]", "*x",
-     "&x", "!x", "%x", "@x", "|", ">", "?", "? a", "- ", ":", "a:", "<<", "---", "...", "a\nb", "한국어", "a\n\n  b\nc", "\\d+",
-     "it's", "x\u2028y", "x\x7fy", "x\x85y", "😀", "=", "`x`", ",", "a, b", "12:30", "a\tb", "a\r\nb", "./tools/fix.sh -x"]
-)  # fmt: skip
+    [
+        "yes",
+        "no",
+        "off",
+        "null",
+        "~",
+        "1.0",
+        "0x1f",
+        "1e3",
+        "true",
+        "- x",
+        "a: b",
+        "a #b",
+        "#x",
+        "'",
+        '"',
+        "{",
+        "[a]",
+        "*x",
+        "&x",
+        "!x",
+        "%x",
+        "@x",
+        "|",
+        ">",
+        "?",
+        "? a",
+        "- ",
+        ":",
+        "a:",
+        "<<",
+        "---",
+        "...",
+        "a\nb",
+        "한국어",
+        "a\n\n  b\nc",
+        "\\d+",
+        "it's",
+        "x\u2028y",
+        "x\x7fy",
+        "x\x85y",
+        "😀",
+        "=",
+        "`x`",
+        ",",
+        "a, b",
+        "12:30",
+        "a\tb",
+        "a\r\nb",
+        "./tools/fix.sh -x",
+    ]
+)
 texts = (st.text(_SAYABLE, min_size=1, max_size=40) | _TRICKY).map(str.strip).filter(bool)
 decimals = st.builds(lambda n, places: Fraction(n, 10**places), st.integers(1, 10**6), st.integers(0, 5))
 points = st.builds(lambda n: Fraction(n, 10_000), st.integers(0, 10_000))
@@ -88,9 +136,7 @@ def criteria(draw: st.DrawFn, id: str, depth: int = 2) -> Criterion:
     if depth and draw(st.integers(0, 4)) == 0:
         children = tuple(draw(criteria(f"{id}.{n}", depth - 1)) for n in range(draw(st.integers(1, 3))))
         return replace(criterion, children=children)
-    listed = tuple(
-        draw(items(draw(texts.map(lambda t, n=n: f"{n}{t}")))) for n in range(draw(st.integers(0, 4)))
-    )
+    listed = tuple(draw(items(draw(texts.map(lambda t, n=n: f"{n}{t}")))) for n in range(draw(st.integers(0, 4))))
     how = draw(st.sampled_from(["check", "scale", *(["none"] if listed else ["ask"])]))
     if how == "none":
         return replace(criterion, items=listed)
@@ -114,15 +160,8 @@ def rubrics(draw: st.DrawFn) -> Rubric:
     rest = tuple(draw(criteria(id)) for id in ids[1:])
     every = [c.id for top in (first, *rest) for c, _ in top.walk()]
     if len(set(every)) < len(every) or any(
-        not any(child.weight > 0 for child in c.children)
-        for top in (first, *rest)
-        for c, _ in top.walk()
-        if c.children
+        not any(child.weight > 0 for child in c.children) for top in (first, *rest) for c, _ in top.walk() if c.children
     ):
         rest = ()
-        first = replace(
-            first, children=(), items=(Item(id=first.id, requirement=first.requirement, whole=True),)
-        )
-    return Rubric(
-        title=draw(st.just("") | texts), threshold=draw(points), floor=draw(points), criteria=(first, *rest)
-    )
+        first = replace(first, children=(), items=(Item(id=first.id, requirement=first.requirement, whole=True),))
+    return Rubric(title=draw(st.just("") | texts), threshold=draw(points), floor=draw(points), criteria=(first, *rest))

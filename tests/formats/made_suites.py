@@ -16,9 +16,7 @@ FOLDER = "fixture"
 
 ids = texts.filter(str.isprintable)
 seconds = st.sampled_from([0.5, 1.0, 30.0, 120.0, 0.1, 1e-05]) | st.integers(1, 10**6).map(float)
-contents = texts | st.sampled_from(
-    ["", "  ", "a\n", "a\nb\n", "a\n\n", "\n a", "a\n  b\n\nc\n", "x: y\n- z\n"]
-)
+contents = texts | st.sampled_from(["", "  ", "a\n", "a\nb\n", "a\n\n", "\n a", "a\n  b\n\nc\n", "x: y\n- z\n"])
 commands = st.lists(
     st.sampled_from(["make test", "sh -c 'a: b # \"c\" > d'", "./seed.sh -x", "echo {a}", "off"]), max_size=3
 ).map(tuple)
@@ -33,15 +31,11 @@ def spans(draw: st.DrawFn) -> tuple[Fraction, Fraction]:
 @st.composite
 def workspaces(draw: st.DrawFn) -> Workspace:
     how = draw(st.sampled_from(["copy", "git", "none"]))
-    names = draw(
-        st.lists(st.sampled_from(["a.txt", "off", "1.0", "src/b.py", "한.md"]), unique=True, max_size=3)
-    )
+    names = draw(st.lists(st.sampled_from(["a.txt", "off", "1.0", "src/b.py", "한.md"]), unique=True, max_size=3))
     git = how == "git"
     return Workspace(
         copy=FOLDER if how == "copy" else None,
-        git=draw(st.sampled_from(["repo", "git@host:a/b.git", "ssh://u@host/a", "../x y", "/r@2/s"]))
-        if git
-        else None,
+        git=draw(st.sampled_from(["repo", "git@host:a/b.git", "ssh://u@host/a", "../x y", "/r@2/s"])) if git else None,
         ref=draw(st.sampled_from([None, "v1.2", "main", "feature/x", "1.0"])) if git else None,
         files={name: draw(contents) for name in names},
     )
@@ -62,11 +56,7 @@ def cases(draw: st.DrawFn, id: str) -> Case:
         id=id,
         rubric=rubric,
         messages=tuple(
-            draw(
-                st.lists(
-                    st.builds(Message, st.sampled_from(["user", "system", "tool"]), contents), max_size=3
-                )
-            )
+            draw(st.lists(st.builds(Message, st.sampled_from(["user", "system", "tool"]), contents), max_size=3))
         ),
         reference=draw(st.none() | texts | st.just("a\n\nb\n")),
         split=draw(st.none() | st.sampled_from(list(Split))),
@@ -97,9 +87,7 @@ def suites(draw: st.DrawFn) -> Suite:
         made[-1] = replace(made[-1], rubric=replace(made[-1].rubric, threshold=draw(points), title=""))
     if draw(st.booleans()):  # a gate in common
         made = [
-            replace(
-                c, rubric=replace(c.rubric, threshold=made[0].rubric.threshold, floor=made[0].rubric.floor)
-            )
+            replace(c, rubric=replace(c.rubric, threshold=made[0].rubric.threshold, floor=made[0].rubric.floor))
             for c in made
         ]
     return Suite(

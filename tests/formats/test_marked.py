@@ -44,12 +44,36 @@ def test_a_missing_value_has_the_place_of_what_is_around_it() -> None:
 @pytest.mark.parametrize(
     ("written", "value"),
     [
-        ("yes", "yes"), ("no", "no"), ("off", "off"), ("on", "on"), ("12:30", "12:30"), ("2024-01-31", "2024-01-31"),
-        ("1_000", "1_000"), ("0b11", "0b11"), ("true", True), ("False", False), ("null", None), ("~", None), ("", None),
-        ("7", 7), ("007", 7), ("-3", -3), ("+3", 3), ("0o17", 15), ("0x1F", 31), ("0.1", 0.1), (".5", 0.5), ("1.", 1.0),
-        ("1e3", 1000.0), ("'7'", "7"), ('"null"', "null"), ("!!str 1.0", "1.0"), ("1.2.3", "1.2.3"), ("-", [None]),
+        ("yes", "yes"),
+        ("no", "no"),
+        ("off", "off"),
+        ("on", "on"),
+        ("12:30", "12:30"),
+        ("2024-01-31", "2024-01-31"),
+        ("1_000", "1_000"),
+        ("0b11", "0b11"),
+        ("true", True),
+        ("False", False),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("7", 7),
+        ("007", 7),
+        ("-3", -3),
+        ("+3", 3),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("0.1", 0.1),
+        (".5", 0.5),
+        ("1.", 1.0),
+        ("1e3", 1000.0),
+        ("'7'", "7"),
+        ('"null"', "null"),
+        ("!!str 1.0", "1.0"),
+        ("1.2.3", "1.2.3"),
+        ("-", [None]),
     ],
-)  # fmt: skip
+)
 def test_scalars_are_those_of_yaml_1_2(written: str, value: object) -> None:
     """Words that older YAML turned into booleans, times or dates stay the text that was written."""
     sep = "\n" if written == "-" else " "
@@ -265,12 +289,9 @@ plain = st.recursive(
 
 @settings(deadline=None)
 @given(
-    st.dictionaries(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0")), plain),
-    st.booleans(),
+    st.dictionaries(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0")), plain), st.booleans()
 )
-def test_any_json_file_reads_as_the_standard_library_reads_it(
-    value: dict[str, object], ascii_only: bool
-) -> None:
+def test_any_json_file_reads_as_the_standard_library_reads_it(value: dict[str, object], ascii_only: bool) -> None:
     """Whatever JSON can say, the marked reader says the same."""
     text = json.dumps(value, ensure_ascii=ascii_only)
     assert parse_marked(text, "f").value == json.loads(text)

@@ -12,8 +12,7 @@ from honestone.formats.recognise import read_any_rubric, read_any_suite
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["notes.yaml", "x.eval.yaml", "task_suite.yaml", "evals.json", "rubric.yaml", "promptfooconfig.yaml"],
+    "name", ["notes.yaml", "x.eval.yaml", "task_suite.yaml", "evals.json", "rubric.yaml", "promptfooconfig.yaml"]
 )
 @pytest.mark.parametrize("read", [read_any_rubric, read_any_suite])
 def test_row_11_a_file_that_nobody_recognises_is_never_valid(tmp_path: Path, read: object, name: str) -> None:
@@ -48,9 +47,7 @@ def test_what_came_of_a_run_is_no_dataset(tmp_path: Path) -> None:
     path.write_text('{"test_id": "a", "input": "q", "target": "some-model", "score": 0.9}\n' * 2)
     with pytest.raises(UsageError):
         read_any_suite(path)
-    path.write_text(
-        '{"id": "a", "input": "q", "target": "4"}\n' * 1 + '{"id": "b", "input": "q", "target": "5"}\n'
-    )
+    path.write_text('{"id": "a", "input": "q", "target": "4"}\n' * 1 + '{"id": "b", "input": "q", "target": "5"}\n')
     assert read_any_suite(path).dialect == "inspect"
 
 
@@ -80,16 +77,12 @@ def test_a_link_to_nothing_says_where_it_leads(tmp_path: Path) -> None:
         ("suite: 1\ntitle: a\0b\n", 2, "NUL"),
     ],
 )
-def test_a_slip_in_a_suite_is_told_and_makes_it_no_text(
-    tmp_path: Path, text: str, line: int, says: str
-) -> None:
+def test_a_slip_in_a_suite_is_told_and_makes_it_no_text(tmp_path: Path, text: str, line: int, says: str) -> None:
     """The line that cannot be read is the error; only a document is said to be one."""
     (tmp_path / "suite.yaml").write_text(text)
     with pytest.raises(FileError) as told:
         read_any_suite(tmp_path / "suite.yaml")
-    assert says in told.value.message and (told.value.place or "").startswith(
-        f"{tmp_path / 'suite.yaml'}:{line}:"
-    )
+    assert says in told.value.message and (told.value.place or "").startswith(f"{tmp_path / 'suite.yaml'}:{line}:")
     (tmp_path / "page.md").write_text("# A page\n\nIt says: `this`: and\tthat.\n")
     with pytest.raises(UsageError) as told_of_text:
         read_any_suite(tmp_path / "page.md")

@@ -75,16 +75,15 @@ def test_the_example_of_the_format() -> None:
     """A rubric with a checklist, code checks, anchors and a yes/no criterion is read as it stands."""
     source = parse_rubric(BUG, "bug.yaml")
     read = source.rubric
-    assert (read.title, read.threshold, read.floor) == (
-        "A bug report",
-        Fraction(725, 1000),
-        Fraction(55, 100),
-    )
+    assert (read.title, read.threshold, read.floor) == ("A bug report", Fraction(725, 1000), Fraction(55, 100))
     first, tone, impact = read.criteria
     assert (first.weight, first.floor, first.required) == (50, Fraction(7, 10), True)
     assert [item.id for item in first.items] == [
-        "states-the-exact-version", "numbered-steps", "does-not-contain-todo", "runs",
-    ]  # fmt: skip
+        "states-the-exact-version",
+        "numbered-steps",
+        "does-not-contain-todo",
+        "runs",
+    ]
     assert first.items[2].requirement == "does not contain 'TODO'"
     assert first.items[2].check == Check(kind="contains", value="TODO", negated=True)
     assert first.items[3].check == Check(
@@ -110,38 +109,34 @@ def test_own_anchors_beside_items_are_one_more_item() -> None:
     """A criterion may be marked in several ways at once; what is its own comes last and has its id."""
     read = one("  - {id: a, requirement: A, items: [x, y], anchors: {0: n, 10: y}}\n")
     assert [(i.id, i.whole, i.anchors is not None) for i in read.items] == [
-        ("x", False, False), ("y", False, False), ("a", True, True),
-    ]  # fmt: skip
+        ("x", False, False),
+        ("y", False, False),
+        ("a", True, True),
+    ]
 
 
 def test_all_ways_of_marking_in_one_criterion() -> None:
     """Items, anchors and a check together: the check is an item of its own, as an item has one answer."""
     read = one("  - {id: a, requirement: A, items: [x], anchors: {0: n, 10: y}, check: is-json}\n")
     assert [(i.id, i.whole, i.check is not None) for i in read.items] == [
-        ("x", False, False), ("a-check", False, True), ("a", True, False),
-    ]  # fmt: skip
+        ("x", False, False),
+        ("a-check", False, True),
+        ("a", True, False),
+    ]
 
 
 def test_ids_stay_as_written() -> None:
     """`off`, `no`, `1.0` and `true` are ids like any other."""
-    read = rubric(
-        "".join(f"  - {{id: {id}, requirement: R}}\n" for id in ("off", "no", "1.0", "true", "0x1f", "1e3"))
-    )
+    read = rubric("".join(f"  - {{id: {id}, requirement: R}}\n" for id in ("off", "no", "1.0", "true", "0x1f", "1e3")))
     assert [c.id for c in read.criteria] == ["off", "no", "1.0", "true", "0x1f", "1e3"]
 
 
 def test_long_texts_that_begin_alike_get_ids_of_their_own() -> None:
     """Two different questions are never one item, however long the words that they share."""
     start = "The answer names the function in which the error is raised and also"
-    ids = [
-        item.id
-        for item in one(f"  - {{id: a, requirement: A, items: ['{start} why', '{start} how']}}\n").items
-    ]
+    ids = [item.id for item in one(f"  - {{id: a, requirement: A, items: ['{start} why', '{start} how']}}\n").items]
     assert len(set(ids)) == 2
-    turned = [
-        item.id
-        for item in one(f"  - {{id: a, requirement: A, items: ['{start} how', '{start} why']}}\n").items
-    ]
+    turned = [item.id for item in one(f"  - {{id: a, requirement: A, items: ['{start} how', '{start} why']}}\n").items]
     assert turned == ids[::-1]
     assert len({c.id for c in rubric(f"  - {start} why\n  - {start} how\n").criteria}) == 2
 
@@ -173,11 +168,7 @@ def test_ways_to_write_a_check_without_argument() -> None:
 
 def test_arguments_of_checks_are_plain_values() -> None:
     """A JSON Schema in a rubric has text keys, whatever YAML makes of them."""
-    check = (
-        one("  - check: {json-schema: {properties: {1: {type: object}, no: {}}}, path: '*.json'}\n")
-        .items[0]
-        .check
-    )
+    check = one("  - check: {json-schema: {properties: {1: {type: object}, no: {}}}, path: '*.json'}\n").items[0].check
     assert check is not None
     assert check.value == {"properties": {"1": {"type": "object"}, "no": {}}}
     assert check.options == {"path": "*.json"}
@@ -209,14 +200,14 @@ def test_what_may_not_apply() -> None:
 
 def test_penalties() -> None:
     """A yes/no criterion may take points away."""
-    assert (
-        rubric("  - Good\n  - {id: lies, requirement: Makes things up, weight: -8}\n").criteria[1].is_penalty
-    )
+    assert rubric("  - Good\n  - {id: lies, requirement: Makes things up, weight: -8}\n").criteria[1].is_penalty
 
 
 def test_json_rubrics() -> None:
     """The same format in JSON."""
-    text = '{"rubric": 1, "criteria": [{"id": "a", "requirement": "A", "weight": 0.1, "anchors": {"0": "n", "10": "y"}}]}'
+    text = (
+        '{"rubric": 1, "criteria": [{"id": "a", "requirement": "A", "weight": 0.1, "anchors": {"0": "n", "10": "y"}}]}'
+    )
     (read,) = parse_rubric(text, "r.json").rubric.criteria
     assert read.weight == Fraction(1, 10)
     assert read.items[0].anchors is not None and read.items[0].anchors.highest == 10
@@ -242,7 +233,12 @@ def test_bars_are_exact() -> None:
         ("{id: a, requirement: A, wieght: 3}", "3:29", "unknown key `wieght` in criterion `a`", "`weight`"),
         ("{id: a, description: A}", "3:13", "unknown key `description`", "`requirement`"),
         ("{id: a, requirement: A, zzz: 3}", "3:29", "unknown key `zzz`", "`may_not_apply`"),
-        ("{id: a, requirement: A, weight: high}", "3:37", '`weight` of criterion `a` is "high", but must be a number', "relative"),
+        (
+            "{id: a, requirement: A, weight: high}",
+            "3:37",
+            '`weight` of criterion `a` is "high", but must be a number',
+            "relative",
+        ),
         ('{id: a, requirement: A, weight: "3"}', "3:37", 'is "3"', "without quotes: 3"),
         ("{id: a, requirement: A, weight: true}", "3:37", "is true, but must be a number", "relative"),
         ("{id: a, requirement: A, weight: [3]}", "3:37", "is a list", "relative"),
@@ -267,13 +263,23 @@ def test_bars_are_exact() -> None:
         ("{id: a, requirement: A, items: [x, 5]}", "3:40", "item number 2 of criterion `a` is 5", "quotes"),
         ("{id: a, requirement: A, items: [x, x]}", "3:40", "two items with the id `x`", "reword"),
         ("{id: a, requirement: A, items: [{id: x}]}", "3:37", "`requirement` of item `x` is missing", "in words"),
-        ("{id: a, requirement: A, items: [{requirement: x, weight: 3}]}", "3:54", "unknown key `weight` in item `x`", None),
+        (
+            "{id: a, requirement: A, items: [{requirement: x, weight: 3}]}",
+            "3:54",
+            "unknown key `weight` in item `x`",
+            None,
+        ),
         ("{id: a, requirement: A, anchors: {5: only}}", "3:29", "one level", "lowest"),
         ("{id: a, requirement: A, anchors: {}}", "3:38", "is empty", "{0: none"),
         ("{id: a, requirement: A, anchors: {low: x, 5: y}}", "3:39", "`low`", "by number"),
         ("{id: a, requirement: A, anchors: {0: x, 5: }}", "3:45", "level 5", None),
         ("{id: a, requirement: A, anchors: {0: x, 5: 5}}", "3:48", "is 5, but must be text", "quotes"),
-        ("{id: a, requirement: A, anchors: [{value: 1, text: x}, {value: 1.0, text: y}]}", "3:", "described twice", None),
+        (
+            "{id: a, requirement: A, anchors: [{value: 1, text: x}, {value: 1.0, text: y}]}",
+            "3:",
+            "described twice",
+            None,
+        ),
         ("{id: a, requirement: A, anchors: [{text: x}, {value: 1, text: y}]}", "3:39", "needs a `value`", None),
         ("{id: a, requirement: A, anchors: [x, {value: 1, text: y}]}", "3:39", "must be a mapping", None),
         ("{id: a, requirement: A, anchors: text}", "3:38", 'is "text"', "by number"),
@@ -292,7 +298,7 @@ def test_bars_are_exact() -> None:
         ("{id: g, criteria: [x], may_not_apply: true}", "3:28", "beside child `criteria`", "children"),
         ("{criteria: [x]}", "3:5", "`requirement` of criterion number 1 is missing", None),
     ],
-)  # fmt: skip
+)
 def test_mistakes_in_a_criterion(criterion: str, place: str, says: str, hint: str | None) -> None:
     """Each mistake is told in words, at the line and column of the value, or of the key that should not be there."""
     criteria = f"  - {criterion}\n" + ("  - Something else\n" if "penalty" in says else "")
@@ -476,8 +482,7 @@ def test_weights_are_looked_at_in_each_group() -> None:
 # ---------------------------------------------------------------------------------------------------- any file
 
 KEYS = st.sampled_from(
-    [field.key for shape in SHAPES for field in shape.fields]
-    + ["contains", "not-regex", "timeout", "0", "10"]
+    [field.key for shape in SHAPES for field in shape.fields] + ["contains", "not-regex", "timeout", "0", "10"]
 )
 VALUES = st.recursive(
     st.none()

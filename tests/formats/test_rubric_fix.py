@@ -78,7 +78,9 @@ def test_scaling_keeps_order_and_sums_to_100(whole: list[int], places: int) -> N
     assert all(weight > 0 for weight in after)
     factor = Fraction(100) / sum(before)
     assert all(abs(new - old * factor) < 1 for old, new in zip(before, after, strict=True))
-    for (old, new), (other_old, other_new) in zip(sorted(zip(before, after, strict=True)), sorted(zip(before, after, strict=True))[1:], strict=False):  # fmt: skip
+    for (old, new), (other_old, other_new) in zip(
+        sorted(zip(before, after, strict=True)), sorted(zip(before, after, strict=True))[1:], strict=False
+    ):
         assert old == other_old or new <= other_new
 
 
@@ -105,9 +107,7 @@ def test_an_id_that_something_refers_to_stays() -> None:
 
 def test_two_like_texts_do_not_get_one_id() -> None:
     """The second stays as it is, as ids are unique in a rubric."""
-    text = (
-        HEAD + "  - {id: c1, requirement: Names the author}\n  - {id: c2, requirement: Names the author!}\n"
-    )
+    text = HEAD + "  - {id: c1, requirement: Names the author}\n  - {id: c2, requirement: Names the author!}\n"
     fixed = fix_rubric(text, "r")
     assert fixed.text == text.replace("id: c1", "id: names-the-author")
     assert "`names-the-author` is taken" in fixed.left[0]
@@ -170,10 +170,7 @@ def test_an_id_made_of_a_word_that_yaml_reads_as_something_else_is_quoted() -> N
     text = "rubric: 1\ncriteria:\n  - id: check1\n    requirement: 'Null'\n    weight: 45\n  - id: r2\n    requirement: Names the day\n    weight: 50\n"
     fixed = fix_rubric(text, "r")
     assert '  - id: "null"\n' in fixed.text and "  - id: names-the-day\n" in fixed.text
-    assert [criterion.id for criterion in parse_rubric(fixed.text, "r").rubric.criteria] == [
-        "null",
-        "names-the-day",
-    ]
+    assert [criterion.id for criterion in parse_rubric(fixed.text, "r").rubric.criteria] == ["null", "names-the-day"]
     assert fix_rubric(fixed.text, "r").text == fixed.text
 
 
@@ -194,13 +191,9 @@ def test_fixing_is_idempotent_and_keeps_questions_and_remarks(rubric: Rubric) ->
     fixed = fix_rubric(text, "r")
     assert re.findall("# remark .*", fixed.text) == re.findall("# remark .*", text)
     now = parse_rubric(fixed.text, "r").rubric
-    assert [item.requirement for _, item in now.questions()] == [
-        item.requirement for _, item in rubric.questions()
-    ]
+    assert [item.requirement for _, item in now.questions()] == [item.requirement for _, item in rubric.questions()]
     assert (now.threshold, now.floor) == (rubric.threshold, rubric.floor)
     again = fix_rubric(fixed.text, "r")
     assert (again.text, again.changes) == (fixed.text, ())
     if not fixed.left:
-        assert "weights-sum" not in {
-            finding.rule for finding in rubric_findings(parse_rubric(fixed.text, "r"))
-        }
+        assert "weights-sum" not in {finding.rule for finding in rubric_findings(parse_rubric(fixed.text, "r"))}

@@ -111,9 +111,7 @@ def test_the_example_of_the_reference_is_a_rubric() -> None:
     assert len(parse_rubric(example, "r").rubric.criteria) == 3
 
 
-@pytest.mark.parametrize(
-    "example", [field.example for field in SHAPES[1].fields if field.key != "requirement"]
-)
+@pytest.mark.parametrize("example", [field.example for field in SHAPES[1].fields if field.key != "requirement"])
 def test_every_example_of_a_criterion_is_sound(example: str) -> None:
     """Each key's example works in a criterion."""
     rest = "" if example.startswith("id:") else "    id: x\n"
@@ -121,9 +119,7 @@ def test_every_example_of_a_criterion_is_sound(example: str) -> None:
     assert parse_rubric(text, "r").rubric.criteria[0].requirement == "Good"
 
 
-@pytest.mark.parametrize(
-    "example", [field.example for field in SHAPES[2].fields if field.key != "requirement"]
-)
+@pytest.mark.parametrize("example", [field.example for field in SHAPES[2].fields if field.key != "requirement"])
 def test_every_example_of_an_item_is_sound(example: str) -> None:
     """Each key's example works in an item."""
     text = f"rubric: 1\ncriteria:\n  - id: a\n    requirement: A\n    items:\n      - requirement: Good\n        {example}\n"
@@ -143,8 +139,8 @@ def test_the_speed_of_help_is_not_paid_for_here() -> None:
     import subprocess
     import sys
 
-    code = "import sys, honestone.formats.rubric_file; print([m for m in sys.modules if 'ruamel' in m or 'difflib' in m])"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    ).stdout
+    code = (
+        "import sys, honestone.formats.rubric_file; print([m for m in sys.modules if 'ruamel' in m or 'difflib' in m])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
     assert "ruamel" not in loaded

@@ -112,9 +112,7 @@ def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
         ("[limits]\nrounds = 1\nrounds = 2\n", 3, "TOML", None),
     ],
 )
-def test_a_mistake_is_told_with_its_line(
-    tmp_path: Path, text: str, line: int, message: str, hint: str | None
-) -> None:
+def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, line: int, message: str, hint: str | None) -> None:
     """Typos, wrong types and broken TOML name file, line and the near match."""
     error = error_of(tmp_path, text)
     assert error.place is not None
@@ -126,9 +124,7 @@ def test_a_mistake_is_told_with_its_line(
 
 def test_the_line_is_that_of_the_right_table(tmp_path: Path) -> None:
     """A key that is fine in one table and wrong in another is found in the other."""
-    text = (
-        "[judges.a]\nprovider = 'codex'\ntimeout = 3\n\n[judges.b]\nprovider = 'claude'\ntimeout = 'long'\n"
-    )
+    text = "[judges.a]\nprovider = 'codex'\ntimeout = 3\n\n[judges.b]\nprovider = 'claude'\ntimeout = 'long'\n"
     assert str(error_of(tmp_path, text).place).endswith("honestone.toml:7:1")
 
 
@@ -143,12 +139,7 @@ def test_a_mistake_in_a_pyproject_is_told_with_its_line(tmp_path: Path) -> None:
 def test_a_pyproject_that_only_mentions_us_is_passed_by(tmp_path: Path) -> None:
     """A comment or a tool of a similar name are no settings of ours, and broken TOML of others is not our affair."""
     path = tmp_path / "pyproject.toml"
-    for text in (
-        "# see tool.honestone\n",
-        "[tool.honestone-docs]\nx = 1\n",
-        "[tool.honestones]\n",
-        "broken [",
-    ):
+    for text in ("# see tool.honestone\n", "[tool.honestone-docs]\nx = 1\n", "[tool.honestones]\n", "broken ["):
         path.write_text(text)
         assert find_settings(tmp_path).folder is None
 
@@ -167,9 +158,7 @@ def test_a_folder_of_that_name_is_no_settings_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["honestone.toml", "pyproject.toml"])
-def test_a_file_that_cannot_be_read_is_told(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No right to read the settings is an error of the settings, not a crash."""
     path = tmp_path / name
     path.write_text("[tool.honestone]\n")

@@ -16,26 +16,30 @@ jsonschema = pytest.importorskip("jsonschema")
 
 SAMPLES = Path(__file__).parents[2] / "../shared/data/samples/improvement-evaluator/artifacts"
 KINDS = {
-    "1-": "candidates", "2-": "ranking", "3-": "evaluation", "4-": "execution", "5-": "receipt", "state-pending": "pending_promote",
-}  # fmt: skip
+    "1-": "candidates",
+    "2-": "ranking",
+    "3-": "evaluation",
+    "4-": "execution",
+    "5-": "receipt",
+    "state-pending": "pending_promote",
+}
 
 HEAD = {
-    "schema_version": "1.0", "lane": "l", "run_id": "r", "status": "success", "created_at": "2026-01-01T00:00:00Z", "next_step": None,
-    "next_owner": None, "truth_anchor": "/x",
-}  # fmt: skip
-EXECUTION = {
-    **HEAD,
-    "stage": "executed",
-    "candidate_id": "c",
-    "result": {"status": "no_change", "modified": False},
+    "schema_version": "1.0",
+    "lane": "l",
+    "run_id": "r",
+    "status": "success",
+    "created_at": "2026-01-01T00:00:00Z",
+    "next_step": None,
+    "next_owner": None,
+    "truth_anchor": "/x",
 }
+EXECUTION = {**HEAD, "stage": "executed", "candidate_id": "c", "result": {"status": "no_change", "modified": False}}
 TRACES = {"candidate_id": "c", "reason": "worse", "failed_tasks": [{"task_id": "a"}, "b"]}
 
 
 def problems(name: str, document: Any) -> list[str]:
-    return [
-        error.message for error in jsonschema.Draft202012Validator(stage_schema(name)).iter_errors(document)
-    ]
+    return [error.message for error in jsonschema.Draft202012Validator(stage_schema(name)).iter_errors(document)]
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -72,34 +76,60 @@ def test_recorded_artifacts_of_the_original_fit() -> None:
 @pytest.mark.parametrize(
     ("name", "document", "change"),
     [
-        ("execution", EXECUTION, {"stage": "ranked"}), ("execution", EXECUTION, {"schema_version": 1.0}),
-        ("execution", EXECUTION, {"result": {"status": "success", "modified": True}}), ("execution", EXECUTION, {"candidate_digest": "abc"}),
-        ("traces", TRACES, {"failed_tasks": [1]}), ("traces", TRACES, {"reason": None}),
+        ("execution", EXECUTION, {"stage": "ranked"}),
+        ("execution", EXECUTION, {"schema_version": 1.0}),
+        ("execution", EXECUTION, {"result": {"status": "success", "modified": True}}),
+        ("execution", EXECUTION, {"candidate_digest": "abc"}),
+        ("traces", TRACES, {"failed_tasks": [1]}),
+        ("traces", TRACES, {"reason": None}),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_field_is_refused(name: str, document: dict[str, Any], change: dict[str, Any]) -> None:
     """The document fits, and no longer with the change."""
     assert problems(name, document) == [] and problems(name, {**document, **change}) != []
 
 
 PIPELINE = {
-    "schema": "honestone.pipeline/1", "run": "r", "created_at": "2026-01-01T00:00:00Z", "skill": {"path": "s"}, "task_suite": "t",
-    "decision": "error", "reason": "down", "candidate_id": None, "evaluation": None, "execution_pass_rate": None,
-    "baseline_pass_rate": None, "delta": None, "interval": None, "mock": False, "tries": [], "usage": {}, "truth_anchor": "/x",
-}  # fmt: skip
+    "schema": "honestone.pipeline/1",
+    "run": "r",
+    "created_at": "2026-01-01T00:00:00Z",
+    "skill": {"path": "s"},
+    "task_suite": "t",
+    "decision": "error",
+    "reason": "down",
+    "candidate_id": None,
+    "evaluation": None,
+    "execution_pass_rate": None,
+    "baseline_pass_rate": None,
+    "delta": None,
+    "interval": None,
+    "mock": False,
+    "tries": [],
+    "usage": {},
+    "truth_anchor": "/x",
+}
 PROMOTION = {
-    **HEAD, "stage": "promoted", "decision": "keep", "reason": "approved", "decided_by": "person", "candidate_id": "c",
-    "candidate_digest": "sha256:" + "0" * 64, "target": {"path": "s"},
-}  # fmt: skip
+    **HEAD,
+    "stage": "promoted",
+    "decision": "keep",
+    "reason": "approved",
+    "decided_by": "person",
+    "candidate_id": "c",
+    "candidate_digest": "sha256:" + "0" * 64,
+    "target": {"path": "s"},
+}
 
 
 @pytest.mark.parametrize(
     ("name", "document", "change"),
     [
-        ("pipeline", PIPELINE, {"decision": "pass"}), ("pipeline", PIPELINE, {"delta": 50}), ("pipeline", PIPELINE, {"tries": [{}]}),
-        ("promotion", PROMOTION, {"decision": "revert"}), ("promotion", PROMOTION, {"candidate_digest": "0"}),
+        ("pipeline", PIPELINE, {"decision": "pass"}),
+        ("pipeline", PIPELINE, {"delta": 50}),
+        ("pipeline", PIPELINE, {"tries": [{}]}),
+        ("promotion", PROMOTION, {"decision": "revert"}),
+        ("promotion", PROMOTION, {"candidate_digest": "0"}),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_field_of_a_run_or_a_promotion_is_refused(
     name: str, document: dict[str, Any], change: dict[str, Any]
 ) -> None:

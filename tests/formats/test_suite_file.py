@@ -91,11 +91,7 @@ cases:
     assert (suite.title, suite.artifact, suite.concurrency) == ("Words", "skills/triage", 4)
     assert suite.target == TargetSpec(use="claude", skill=True, timeout=12.5, output="json")
     assert (plain.attempts, plain.attempt_rule, plain.timeout) == (3, AttemptRule.PASS_HAT_K, 60)
-    assert (plain.setup, plain.teardown, plain.workspace) == (
-        ("make seed",),
-        ("make clean",),
-        Workspace(copy="app"),
-    )
+    assert (plain.setup, plain.teardown, plain.workspace) == (("make seed",), ("make clean",), Workspace(copy="app"))
     assert (plain.rubric.threshold, plain.rubric.floor) == (Fraction(4, 5), 0)
     assert plain.messages == (Message("user", "Hello"),)
     assert rich.messages == (Message("system", "Be brief"), Message("user", "Hello"))
@@ -108,10 +104,7 @@ cases:
     assert rich.expect is not None and rich.expect.verdict == "fail"
     assert rich.expect.score == (Fraction(1, 10), Fraction(305, 1000))
     assert rich.expect.criteria == {"is-short": (0, 1)}
-    assert found.places == {
-        "plain": f"{tmp_path / 'suite.yaml'}:16:5",
-        "rich": f"{tmp_path / 'suite.yaml'}:17:5",
-    }
+    assert found.places == {"plain": f"{tmp_path / 'suite.yaml'}:16:5", "rich": f"{tmp_path / 'suite.yaml'}:17:5"}
     assert (found.dialect, found.base, found.files) == ("honestone", tmp_path, (tmp_path / "suite.yaml",))
     assert not found.notes and not found.losses
 
@@ -130,21 +123,14 @@ def test_a_target_may_be_a_plain_text(tmp_path: Path) -> None:
 
 def test_equal_checks_get_ids_of_their_own(tmp_path: Path) -> None:
     """Two checks that ask the same, and one whose name a criterion has already, do not collide."""
-    case = one(
-        tmp_path,
-        "{id: a, rubric: [{id: is-json, requirement: x}], checks: [is-json, is-json, {contains: x}]}",
-    )
+    case = one(tmp_path, "{id: a, rubric: [{id: is-json, requirement: x}], checks: [is-json, is-json, {contains: x}]}")
     assert [c.id for c in case.rubric.criteria] == ["is-json", "is-json-2", "is-json-3", "contains-x"]
     assert all(c.weight == 1 and c.items[0].check for c in case.rubric.criteria[1:])
 
 
 # ------------------------------------------------------------------------------------------------ whose gate holds
 
-OWN = {
-    "": "[Own]",
-    "40": "{threshold: 40, criteria: [Own]}",
-    "40/10": "{threshold: 40, floor: 10, criteria: [Own]}",
-}
+OWN = {"": "[Own]", "40": "{threshold: 40, criteria: [Own]}", "40/10": "{threshold: 40, floor: 10, criteria: [Own]}"}
 SHARED = {"": "[Shared]", "90": "{threshold: 90, criteria: [Shared]}", "90/20": "{file: shared.yaml}"}
 
 
@@ -167,10 +153,7 @@ def test_the_gate_is_the_cases_own_then_the_shared_one_then_the_suites(
 
 def test_a_penalty_may_stand_beside_the_checks_that_it_takes_from(tmp_path: Path) -> None:
     """An own rubric with nothing but a penalty is sound where checks stand beside it."""
-    case = one(
-        tmp_path,
-        "{id: a, input: x, rubric: [{id: rude, requirement: Is rude, weight: -1}], checks: [is-json]}",
-    )
+    case = one(tmp_path, "{id: a, input: x, rubric: [{id: rude, requirement: Is rude, weight: -1}], checks: [is-json]}")
     assert [c.weight for c in case.rubric.criteria] == [-1, 1]
 
 
@@ -212,18 +195,13 @@ def test_a_missing_file_is_told_where_it_is_named(tmp_path: Path) -> None:
     """Rubric, input and folder that are not there: the place in the suite, and the case."""
     text = "suite: 1\ncases:\n  - {id: a, input: {file: no.md}, rubric: {file: no.yaml}, workspace: {copy: no}}\n"
     found = errors(tmp_path, text)
-    assert len(found) == 3 and all(
-        error.startswith("suite.yaml:3:") and "case `a`" in error for error in found
-    )
+    assert len(found) == 3 and all(error.startswith("suite.yaml:3:") and "case `a`" in error for error in found)
 
 
 def test_a_pipe_is_no_input(tmp_path: Path) -> None:
     """A named pipe or a device would keep the reader waiting for ever."""
     os.mkfifo(tmp_path / "pipe")
-    assert (
-        "is not a file"
-        in errors(tmp_path, "suite: 1\ncases: [{id: a, input: {file: pipe}, rubric: [x]}]\n")[0]
-    )
+    assert "is not a file" in errors(tmp_path, "suite: 1\ncases: [{id: a, input: {file: pipe}, rubric: [x]}]\n")[0]
 
 
 # ------------------------------------------------------------------------------------------------ mistakes
@@ -235,7 +213,11 @@ def test_a_pipe_is_no_input(tmp_path: Path) -> None:
         ("{id: wrong,", "{id: wrong, inptu: x,", "4:17: case `wrong`: unknown key `inptu`"),
         ("wrong, checks: [{contains: x}]", "wrong", "4:5: case `wrong`: there is nothing to judge it by"),
         ("id: fine", "id: wrong", "4:10: case `wrong`: two cases have this id, the first in line 3"),
-        ("{id: wrong,", "{id: wrong, attempts: 0,", "4:27: case `wrong`: `attempts` is 0, but must be a whole number from 1"),
+        (
+            "{id: wrong,",
+            "{id: wrong, attempts: 0,",
+            "4:27: case `wrong`: `attempts` is 0, but must be a whole number from 1",
+        ),
         ("{id: wrong,", "{id: wrong, attempts: 1.5,", "`attempts` is 1.5, but must be a whole number"),
         ("{id: wrong,", "{id: wrong, attempts: true,", "`attempts` is true, but must be a whole number"),
         ("{id: wrong,", "{id: wrong, attempts: 99999999,", "10000 is the most"),
@@ -251,7 +233,11 @@ def test_a_pipe_is_no_input(tmp_path: Path) -> None:
         ("{id: wrong,", "{id: wrong, rubric: {title: x},", "this rubric has no `criteria`"),
         ("{id: wrong,", "{id: wrong, rubric: {threshold: 101, criteria: [x]},", "`threshold` is 101"),
         ("{id: wrong,", "{id: wrong, rubric: [{id: contains-y, requirement: x, flor: 3}],", "unknown key `flor`"),
-        ("{id: wrong,", "{id: wrong, rubric: [{id: a, requirement: x}, {id: a, requirement: y}],", "two criteria have the id `a`"),
+        (
+            "{id: wrong,",
+            "{id: wrong, rubric: [{id: a, requirement: x}, {id: a, requirement: y}],",
+            "two criteria have the id `a`",
+        ),
         ("{id: wrong,", "{id: wrong, expect: {score: [30, 10]},", "the lower end first"),
         ("{id: wrong,", "{id: wrong, expect: {score: 30},", "must be a range of two numbers"),
         ("{id: wrong,", "{id: wrong, expect: {contain-x: [0, 10]},", "`expect` names `contain-x`"),
@@ -263,7 +249,7 @@ def test_a_pipe_is_no_input(tmp_path: Path) -> None:
         ("{id: wrong,", "{id: wrong, workspace: {git: '--upload-pack=x'},", "is no name of a repository"),
         ("{id: wrong,", "{id: wrong, input: [hello],", "message number 1 must be a mapping"),
         ("{id: wrong,", "{id: wrong, input: [{role: user}],", "`content` of message number 1 is missing"),
-        ("{id: wrong,", "{id: wrong, input: 5,", '`input` is 5, but must be text'),
+        ("{id: wrong,", "{id: wrong, input: 5,", "`input` is 5, but must be text"),
         ("{id: wrong,", '{id: "wr\\nong",', "characters that cannot be shown"),
         ("{id: wrong,", "{", "case number 2: `id` is missing"),
         ("suite: 1", "suite: 2", "1:8: this suite has format version 2"),
@@ -273,7 +259,7 @@ def test_a_pipe_is_no_input(tmp_path: Path) -> None:
         ("suite: 1", "suite: 1\nconcurrency: 0", "`concurrency` is 0"),
         ("suite: 1", "suite: 1\nworkspace: fixture", '`workspace` is "fixture"'),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_told_with_place_and_case(tmp_path: Path, old: str, new: str, message: str) -> None:
     """One mistake in an otherwise sound suite: one error, that says where and in which case."""
     before, found_old, after = GOOD.rpartition(old)
@@ -285,8 +271,11 @@ def test_a_mistake_is_told_with_place_and_case(tmp_path: Path, old: str, new: st
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
     """Nobody mends a file one error at a time."""
-    text = GOOD.replace("suite: 1", "suite: 1\ntitel: x").replace("{id: fine,", "{id: fine, atempts: 2,").replace(
-        "{id: wrong,", "{id: wrong, timeout: soon, split: dev,")  # fmt: skip
+    text = (
+        GOOD.replace("suite: 1", "suite: 1\ntitel: x")
+        .replace("{id: fine,", "{id: fine, atempts: 2,")
+        .replace("{id: wrong,", "{id: wrong, timeout: soon, split: dev,")
+    )
     found = errors(tmp_path, text)
     assert [error.split(":")[1] for error in found] == ["2", "4", "5", "5"]
 
@@ -301,12 +290,7 @@ def test_a_suite_needs_cases(tmp_path: Path, text: str) -> None:
 
 def test_hints_say_what_was_meant(tmp_path: Path) -> None:
     """Another tool's word for a key is understood well enough to name ours."""
-    for word, ours in (
-        ("prompt", "input"),
-        ("expected_output", "reference"),
-        ("repeat", "attempts"),
-        ("tgs", "tags"),
-    ):
+    for word, ours in (("prompt", "input"), ("expected_output", "reference"), ("repeat", "attempts"), ("tgs", "tags")):
         with pytest.raises(SourceErrors) as raised:
             source(tmp_path, GOOD.replace("{id: wrong,", f"{{id: wrong, {word}: x,"))
         assert raised.value.errors[0].hint == f"did you mean `{ours}`?"
@@ -388,9 +372,7 @@ def test_a_ref_is_what_follows_the_last_at_sign_of_a_path(text: str, parts: tupl
     assert split_ref(text) == parts
 
 
-@pytest.mark.parametrize(
-    "name", ["", " ", "/a", "../a", "a/../b", "a//b", "./a", "C:x", "a\\b", "a\nb", "~/x"]
-)
+@pytest.mark.parametrize("name", ["", " ", "/a", "../a", "a/../b", "a//b", "./a", "C:x", "a\\b", "a\nb", "~/x"])
 def test_names_that_lead_out_of_a_folder_are_unsafe(name: str) -> None:
     """A suite writes into the workspace and nowhere else."""
     assert unsafe_name(name) is not None

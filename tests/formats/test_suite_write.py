@@ -78,10 +78,7 @@ def test_descriptions_are_kept_as_comments(tmp_path: Path) -> None:
     described = replace(
         suite,
         skill_id="greeter",
-        cases=(
-            replace(suite.cases[0], description="Says hello\n\x1b[2J", metadata={"source": "#12"}),
-            suite.cases[1],
-        ),
+        cases=(replace(suite.cases[0], description="Says hello\n\x1b[2J", metadata={"source": "#12"}), suite.cases[1]),
     )
     text = dump_suite(described)
     assert "# skill: greeter" in text and "# Says hello" in text and "#12" in text and "\x1b" not in text
@@ -94,10 +91,7 @@ def test_what_the_format_cannot_say_is_refused_with_the_case(tmp_path: Path) -> 
     first = suite.cases[0]
     for wrong in (
         replace(
-            first,
-            rubric=replace(
-                first.rubric, criteria=(replace(first.rubric.criteria[0], weight=Fraction(1, 3)),)
-            ),
+            first, rubric=replace(first.rubric, criteria=(replace(first.rubric.criteria[0], weight=Fraction(1, 3)),))
         ),
         replace(first, id="a\nb"),
         replace(first, expect=Expect(criteria={"score": (Fraction(0), Fraction(1))})),

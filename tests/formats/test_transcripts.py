@@ -50,46 +50,76 @@ SAID = [Turn("user", "Name the tier of 0.9"), Turn("assistant", "POWERFUL"), Tur
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("claude.jsonl", lines(
-            {"type": "summary", "summary": "x"},
-            claude("user", "Caveat: The messages below were generated", isMeta=True),
-            claude("user", "<system-reminder>be good</system-reminder>Name the tier of 0.9"),
-            claude("assistant", [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Let me look."}]),
-            claude("assistant", [{"type": "tool_use", "name": "Bash", "input": {}}]),
-            claude("user", [{"type": "tool_result", "content": "0.9 is high"}]),
-            claude("assistant", "a helper's word", isSidechain=True),
-            claude("assistant", [{"type": "text", "text": "POWERFUL"}]),
-            claude("user", [{"type": "text", "text": "thanks"}]),
-        )),
-        ("codex.jsonl", lines(
-            {"type": "session_meta", "payload": {"id": "x"}},
-            codex("user", "# AGENTS.md instructions for /x\n<INSTRUCTIONS>be good</INSTRUCTIONS>"),
-            codex("user", "<environment_context>x</environment_context>"),
-            codex("developer", "be good"),
-            codex("user", "Name the tier of 0.9"),
-            {"type": "event_msg", "payload": {"type": "user_message", "message": "Name the tier of 0.9"}},
-            {"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": "{}"}},
-            codex("assistant", "POWERFUL"),
-            codex("user", "thanks"),
-        )),
-        ("plain.json", json.dumps({"messages": [
-            {"role": "system", "content": "be good"},
-            {"role": "user", "content": "Name the tier of 0.9"},
-            {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
-            {"role": "tool", "content": "0.9 is high"},
-            {"role": "assistant", "content": "POWERFUL"},
-            {"role": "user", "content": "thanks"},
-        ]}, indent=1)),
-        ("shared.json", json.dumps({"conversations": [
-            {"from": "human", "value": "Name the tier of 0.9"}, {"from": "gpt", "value": "POWERFUL"}, {"from": "human", "value": "thanks"},
-        ]})),
-        ("gemini.json", json.dumps({"history": [
-            {"role": "user", "parts": [{"text": "Name the tier of 0.9"}]},
-            {"role": "model", "parts": [{"text": "hm", "thought": True}, {"text": "POWERFUL"}]},
-            {"role": "user", "parts": [{"text": "thanks"}]},
-        ]})),
+        (
+            "claude.jsonl",
+            lines(
+                {"type": "summary", "summary": "x"},
+                claude("user", "Caveat: The messages below were generated", isMeta=True),
+                claude("user", "<system-reminder>be good</system-reminder>Name the tier of 0.9"),
+                claude("assistant", [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Let me look."}]),
+                claude("assistant", [{"type": "tool_use", "name": "Bash", "input": {}}]),
+                claude("user", [{"type": "tool_result", "content": "0.9 is high"}]),
+                claude("assistant", "a helper's word", isSidechain=True),
+                claude("assistant", [{"type": "text", "text": "POWERFUL"}]),
+                claude("user", [{"type": "text", "text": "thanks"}]),
+            ),
+        ),
+        (
+            "codex.jsonl",
+            lines(
+                {"type": "session_meta", "payload": {"id": "x"}},
+                codex("user", "# AGENTS.md instructions for /x\n<INSTRUCTIONS>be good</INSTRUCTIONS>"),
+                codex("user", "<environment_context>x</environment_context>"),
+                codex("developer", "be good"),
+                codex("user", "Name the tier of 0.9"),
+                {"type": "event_msg", "payload": {"type": "user_message", "message": "Name the tier of 0.9"}},
+                {"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": "{}"}},
+                codex("assistant", "POWERFUL"),
+                codex("user", "thanks"),
+            ),
+        ),
+        (
+            "plain.json",
+            json.dumps(
+                {
+                    "messages": [
+                        {"role": "system", "content": "be good"},
+                        {"role": "user", "content": "Name the tier of 0.9"},
+                        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+                        {"role": "tool", "content": "0.9 is high"},
+                        {"role": "assistant", "content": "POWERFUL"},
+                        {"role": "user", "content": "thanks"},
+                    ]
+                },
+                indent=1,
+            ),
+        ),
+        (
+            "shared.json",
+            json.dumps(
+                {
+                    "conversations": [
+                        {"from": "human", "value": "Name the tier of 0.9"},
+                        {"from": "gpt", "value": "POWERFUL"},
+                        {"from": "human", "value": "thanks"},
+                    ]
+                }
+            ),
+        ),
+        (
+            "gemini.json",
+            json.dumps(
+                {
+                    "history": [
+                        {"role": "user", "parts": [{"text": "Name the tier of 0.9"}]},
+                        {"role": "model", "parts": [{"text": "hm", "thought": True}, {"text": "POWERFUL"}]},
+                        {"role": "user", "parts": [{"text": "thanks"}]},
+                    ]
+                }
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_sessions_of_each_program_say_the_same(tmp_path: Path, name: str, text: str) -> None:
     """What people and the agent said; nothing of tools, thoughts, helpers, instructions or reminders."""
     (tmp_path / name).write_text(text)
@@ -142,9 +172,9 @@ def drafted(*asks: Ask, **more: Any) -> Any:
 
 def test_a_short_answer_that_was_taken_is_judged_by_its_words() -> None:
     """Code answers where the accepted answer is a name; else a judge compares with it."""
-    short, long = drafted(
-        ask("Name the tier of 0.9", "`POWERFUL`", taken=True), ask("Explain the tiers")
-    ).suite.cases[::-1]
+    short, long = drafted(ask("Name the tier of 0.9", "`POWERFUL`", taken=True), ask("Explain the tiers")).suite.cases[
+        ::-1
+    ]
     assert [item.check.value for _, item in short.rubric.questions() if item.check] == ["POWERFUL"]
     assert long.rubric.asks_judges
     assert long.reference is not None
@@ -152,9 +182,7 @@ def test_a_short_answer_that_was_taken_is_judged_by_its_words() -> None:
 
 def test_what_was_asked_for_afterwards_is_what_is_judged() -> None:
     """A correction says what the first answer lacked."""
-    (case,) = drafted(
-        ask("Write the release note", corrections=("You forgot the date",), taken=True)
-    ).suite.cases
+    (case,) = drafted(ask("Write the release note", corrections=("You forgot the date",), taken=True)).suite.cases
     assert "You forgot the date" in case.rubric.criteria[0].requirement
 
 
@@ -162,8 +190,7 @@ def test_splits_are_by_the_id_alone() -> None:
     """More sessions move no task to another split, and no other id."""
     few = drafted(*(ask(f"Explain thing number {n}") for n in range(5))).suite.cases
     many = {
-        case.id: case
-        for case in drafted(*(ask(f"Explain thing number {n}") for n in range(30)), most=50).suite.cases
+        case.id: case for case in drafted(*(ask(f"Explain thing number {n}") for n in range(30)), most=50).suite.cases
     }
     assert len(many) == 30
     for case in few:
@@ -221,10 +248,16 @@ def test_one_broken_file_does_not_hide_the_others(tmp_path: Path) -> None:
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["role", "content", "type", "message", "payload", "messages", "parts", "text", "from"]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["role", "content", "type", "message", "payload", "messages", "parts", "text", "from"]),
+            inner,
+            max_size=4,
+        )
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(st.lists(_JSON, max_size=5))

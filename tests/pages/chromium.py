@@ -136,15 +136,27 @@ def _started(profile: Path) -> tuple[subprocess.Popen[bytes], int, int]:
 
     process = subprocess.Popen(
         [PROGRAM or "", *_OPTIONS, f"--user-data-dir={profile}", "about:blank"],
-        preexec_fn=place, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        preexec_fn=place,
+        close_fds=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         env={"PATH": "/usr/bin:/bin", "HOME": str(profile)},
-    )  # fmt: skip
+    )
     for one in (their_in, their_out, read, write):
         os.close(one)
     return process, our_out, our_in
 
 
 _OPTIONS: Sequence[str] = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
-    "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--remote-debugging-pipe",
+)

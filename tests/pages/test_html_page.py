@@ -30,9 +30,7 @@ def _load(name: str, path: Path) -> ModuleType:
 samples = _load("suite_samples", HERE.parent / "report" / "suite_samples.py")
 chromium = _load("honestone_test_chromium", HERE / "chromium.py")
 
-pytestmark = pytest.mark.skipif(
-    chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it"
-)
+pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it")
 
 NAMES = "Array.from(document.querySelectorAll('a.open')).filter(a => a.offsetParent).map(a => a.textContent)"
 FOCUS = "document.activeElement.textContent"
@@ -61,24 +59,25 @@ def page(browser: Any, tmp_path: Path) -> Any:
     yield show
     browser.run("1")
     assert not browser.said, browser.said
-    assert {one for one in browser.asked if not one.startswith("about:")} <= {
-        (tmp_path / "page.html").as_uri()
-    }
+    assert {one for one in browser.asked if not one.startswith("about:")} <= {(tmp_path / "page.html").as_uri()}
 
 
 def suite() -> Any:
     """Five cases with statuses, scores and times that sort in different ways."""
     case = samples.case
-    return samples.report([
-        case("b2", "failed", 20.0, duration_ms=500, tags=["slow"], split="test"), case("b10", score=90.0, duration_ms=5),
-        case("a", "target-error", duration_ms=50), case("later", "skipped"), case("c", "failed", 5.0, duration_ms=70, output="a rare word"),
-    ])  # fmt: skip
+    return samples.report(
+        [
+            case("b2", "failed", 20.0, duration_ms=500, tags=["slow"], split="test"),
+            case("b10", score=90.0, duration_ms=5),
+            case("a", "target-error", duration_ms=50),
+            case("later", "skipped"),
+            case("c", "failed", 5.0, duration_ms=70, output="a rare word"),
+        ]
+    )
 
 
 def head(browser: Any, name: str) -> None:
-    browser.run(
-        f"Array.from(document.querySelectorAll('th button')).find(b => b.textContent === '{name}').click()"
-    )
+    browser.run(f"Array.from(document.querySelectorAll('th button')).find(b => b.textContent === '{name}').click()")
 
 
 def sorted_by(browser: Any) -> Any:
@@ -165,9 +164,7 @@ def test_filters_narrow_the_table_and_say_so(page: Any) -> None:
 
 def test_a_link_to_a_case_opens_it(page: Any) -> None:
     """An address with a case's name shows that case, whatever is in the name."""
-    doc = samples.report(
-        [samples.case("one"), samples.case('two words, "quoted" | <b> 50%'), samples.case("three")]
-    )
+    doc = samples.report([samples.case("one"), samples.case('two words, "quoted" | <b> 50%'), samples.case("three")])
     browser = page(doc, "#case-two%20words%2C%20%22quoted%22%20%7C%20%3Cb%3E%2050%25")
     assert browser.run(OPENED) == ['two words, "quoted" | <b> 50%']
     browser.run("location.hash = '#case-three'")
@@ -180,8 +177,7 @@ def test_a_quote_leads_to_its_place_in_the_output(page: Any) -> None:
     asked = samples.item("a", dict.fromkeys(samples.JUDGES, "yes"), evidence=said)
     output = "hay\n" * 2000 + "the needle in it\n" + "hay\n" * 2000
     browser = page(
-        samples.report([samples.case("x", output=output, criteria=[samples.criterion("c", 100.0, [asked])])]),
-        "#case-x",
+        samples.report([samples.case("x", output=output, criteria=[samples.criterion("c", 100.0, [asked])])]), "#case-x"
     )
     assert browser.run(
         "document.querySelector('mark').offsetParent === null || !document.querySelector('mark').closest('details.text').open"

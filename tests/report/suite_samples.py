@@ -15,10 +15,19 @@ HOSTILE = (
 def item(id: str, votes: dict[str, Any], **more: Any) -> Doc:
     met = sum(vote == "yes" for vote in votes.values()) / len(votes) if votes else None
     doc = {
-        "id": id, "requirement": f"Says {id}", "kind": "yes-no", "scale": None, "met": met,
-        "unmet": None if met is None else met <= 0.5, "applies": True, "votes": votes,
-        "evidence": [], "suggestion": None, "suggestions": [], "note": None,
-    }  # fmt: skip
+        "id": id,
+        "requirement": f"Says {id}",
+        "kind": "yes-no",
+        "scale": None,
+        "met": met,
+        "unmet": None if met is None else met <= 0.5,
+        "applies": True,
+        "votes": votes,
+        "evidence": [],
+        "suggestion": None,
+        "suggestions": [],
+        "note": None,
+    }
     return doc | more
 
 
@@ -30,11 +39,22 @@ def criterion(id: str, score: float | None, items: list[Doc], **more: Any) -> Do
         if judge != "check"
     }
     doc = {
-        "id": id, "parent": None, "requirement": f"What {id} asks for", "score": score,
-        "interval": [0, 100] if score is None else [score, score], "weight": 1, "floor": 60, "required": False,
-        "below_floor": score is not None and score < 60, "spread": 0.0, "by_judge": by_judge, "applies": True,
-        "voters": 2 if by_judge or score is None else None, "is_penalty": False, "items": items,
-    }  # fmt: skip
+        "id": id,
+        "parent": None,
+        "requirement": f"What {id} asks for",
+        "score": score,
+        "interval": [0, 100] if score is None else [score, score],
+        "weight": 1,
+        "floor": 60,
+        "required": False,
+        "below_floor": score is not None and score < 60,
+        "spread": 0.0,
+        "by_judge": by_judge,
+        "applies": True,
+        "voters": 2 if by_judge or score is None else None,
+        "is_penalty": False,
+        "items": items,
+    }
     return doc | more
 
 
@@ -52,14 +72,32 @@ def case(id: str, status: str = "passed", score: float | None = 100.0, **more: A
     votes = dict.fromkeys(JUDGES, answer) if known else {}
     judged = status in ("passed", "failed", "inconclusive")
     doc = {
-        "id": id, "description": None, "status": status, "verdict": verdict,
+        "id": id,
+        "description": None,
+        "status": status,
+        "verdict": verdict,
         "reasons": [] if status == "passed" else [f"why {id} is {status}"],
-        "score": score if known else None, "interval": [score, score] if known else [0, 100], "threshold": 70, "floor": 60,
-        "low_confidence": False, "criteria": [criterion("good", score if known else None, [item("good", votes)])] if judged else [],
-        "judges": [judge(name) for name in JUDGES] if judged else [], "flags": [], "attempts": [], "duration_ms": 12 if status != "skipped" else None,
-        "unstable": False, "input": f"input of {id}", "reference": None, "output": f"output of {id}" if judged else None,
-        "error": f"exit code 3: why {id} is {status}" if status == "target-error" else None, "diff": None, "trace": None, "tags": [], "split": "train", "contract": "sha256:" + "ef" * 32,
-    }  # fmt: skip
+        "score": score if known else None,
+        "interval": [score, score] if known else [0, 100],
+        "threshold": 70,
+        "floor": 60,
+        "low_confidence": False,
+        "criteria": [criterion("good", score if known else None, [item("good", votes)])] if judged else [],
+        "judges": [judge(name) for name in JUDGES] if judged else [],
+        "flags": [],
+        "attempts": [],
+        "duration_ms": 12 if status != "skipped" else None,
+        "unstable": False,
+        "input": f"input of {id}",
+        "reference": None,
+        "output": f"output of {id}" if judged else None,
+        "error": f"exit code 3: why {id} is {status}" if status == "target-error" else None,
+        "diff": None,
+        "trace": None,
+        "tags": [],
+        "split": "train",
+        "contract": "sha256:" + "ef" * 32,
+    }
     return doc | more
 
 
@@ -72,25 +110,49 @@ def report(cases: list[Doc], **more: Any) -> Doc:
     unsure = counts["inconclusive"] + counts["target-error"]
     low, high = counts["passed"] / judged, (counts["passed"] + unsure) / judged
     doc = {
-        "schema": "honestone.report/1", "suite": {"path": "suite.yaml", "title": "Words and more", "dialect": "native"},
-        "artifact": {"path": "prompt.md", "digest": "sha256:" + "ab" * 32}, "target": "cmd:python t.py", "run": "01JRUN", "contract": "sha256:" + "cd" * 32,
+        "schema": "honestone.report/1",
+        "suite": {"path": "suite.yaml", "title": "Words and more", "dialect": "native"},
+        "artifact": {"path": "prompt.md", "digest": "sha256:" + "ab" * 32},
+        "target": "cmd:python t.py",
+        "run": "01JRUN",
+        "contract": "sha256:" + "cd" * 32,
         "verdict": "fail" if high < 1 else "inconclusive" if low < 1 else "pass",
         "reasons": [f"{counts['failed']} of {judged} cases failed"] if counts["failed"] else [],
-        "pass_rate": None if unsure else low, "pass_rate_interval": [low, high], "min_pass_rate": 1,
-        "mean_score": None if unsure else sum(one["score"] or 0 for one in cases) / judged, "counts": counts,
-        "judges": [judge(name) for name in JUDGES], "notes": [], "flags": [], "low_confidence": False,
-        "usage": {"judge_calls": 8, "cached_calls": 0, "worker_calls": 0, "input_tokens": 1200, "output_tokens": 300, "usd": 0.0123, "target_calls": 5},
+        "pass_rate": None if unsure else low,
+        "pass_rate_interval": [low, high],
+        "min_pass_rate": 1,
+        "mean_score": None if unsure else sum(one["score"] or 0 for one in cases) / judged,
+        "counts": counts,
+        "judges": [judge(name) for name in JUDGES],
+        "notes": [],
+        "flags": [],
+        "low_confidence": False,
+        "usage": {
+            "judge_calls": 8,
+            "cached_calls": 0,
+            "worker_calls": 0,
+            "input_tokens": 1200,
+            "output_tokens": 300,
+            "usd": 0.0123,
+            "target_calls": 5,
+        },
         "cases": cases,
-    }  # fmt: skip
+    }
     return doc | more
 
 
 def every_status() -> Doc:
     """One case of each status."""
-    return report([
-        case("fine"), case("wrong", "failed", 0.0), case("dead", "target-error"), case("later", "skipped"), case("unsure", "inconclusive"),
-        case('comma, "quoted" | <b>'),
-    ])  # fmt: skip
+    return report(
+        [
+            case("fine"),
+            case("wrong", "failed", 0.0),
+            case("dead", "target-error"),
+            case("later", "skipped"),
+            case("unsure", "inconclusive"),
+            case('comma, "quoted" | <b>'),
+        ]
+    )
 
 
 def hostile() -> Doc:
@@ -103,9 +165,26 @@ def hostile() -> Doc:
         ]
         votes = {JUDGES[0] + HOSTILE: "yes" if status == "passed" else "no", JUDGES[1]: HOSTILE}
         asked = item(
-            f"i {HOSTILE}", votes, requirement=HOSTILE, evidence=said, suggestion=HOSTILE, suggestions=[{"judge": HOSTILE, "text": HOSTILE}], note=HOSTILE
-        )  # fmt: skip
-        attempt = {"attempt": 1, "status": status, "verdict": "fail", "score": None, "interval": [0, 100], "duration_ms": 5, "reasons": [HOSTILE], "output": HOSTILE, "diff": f"+{HOSTILE}", "trace": None}  # fmt: skip
+            f"i {HOSTILE}",
+            votes,
+            requirement=HOSTILE,
+            evidence=said,
+            suggestion=HOSTILE,
+            suggestions=[{"judge": HOSTILE, "text": HOSTILE}],
+            note=HOSTILE,
+        )
+        attempt = {
+            "attempt": 1,
+            "status": status,
+            "verdict": "fail",
+            "score": None,
+            "interval": [0, 100],
+            "duration_ms": 5,
+            "reasons": [HOSTILE],
+            "output": HOSTILE,
+            "diff": f"+{HOSTILE}",
+            "trace": None,
+        }
         cases.append(
             case(
                 f"{status} {HOSTILE}",
@@ -133,12 +212,30 @@ def hostile() -> Doc:
             )
         )
     return report(
-        cases, suite={"path": HOSTILE, "title": f"Title {HOSTILE}", "dialect": HOSTILE}, artifact={"path": HOSTILE, "digest": HOSTILE}, target=HOSTILE, run=HOSTILE, contract=HOSTILE,
-        reasons=[HOSTILE], judges=[judge(HOSTILE, "SKIPPED", HOSTILE)], notes=[HOSTILE], flags=[HOSTILE], baseline={"given": HOSTILE, "kind": HOSTILE}, baseline_pass_rate=0.5,
-        comparison=comparison(baseline=HOSTILE, candidate=HOSTILE, reasons=[HOSTILE], regressions=[cases[1]["id"]], missing=[HOSTILE], cases=[
-            {"id": one["id"], "baseline": side("passed", 100), "candidate": side("failed", 50), "delta": -50.0} for one in cases
-        ]),
-    )  # fmt: skip
+        cases,
+        suite={"path": HOSTILE, "title": f"Title {HOSTILE}", "dialect": HOSTILE},
+        artifact={"path": HOSTILE, "digest": HOSTILE},
+        target=HOSTILE,
+        run=HOSTILE,
+        contract=HOSTILE,
+        reasons=[HOSTILE],
+        judges=[judge(HOSTILE, "SKIPPED", HOSTILE)],
+        notes=[HOSTILE],
+        flags=[HOSTILE],
+        baseline={"given": HOSTILE, "kind": HOSTILE},
+        baseline_pass_rate=0.5,
+        comparison=comparison(
+            baseline=HOSTILE,
+            candidate=HOSTILE,
+            reasons=[HOSTILE],
+            regressions=[cases[1]["id"]],
+            missing=[HOSTILE],
+            cases=[
+                {"id": one["id"], "baseline": side("passed", 100), "candidate": side("failed", 50), "delta": -50.0}
+                for one in cases
+            ],
+        ),
+    )
 
 
 def side(status: str, score: float | None) -> Doc:
@@ -147,28 +244,75 @@ def side(status: str, score: float | None) -> Doc:
 
 def comparison(**more: Any) -> Doc:
     doc = {
-        "schema": "honestone.comparison/1", "baseline": "01JBASE", "candidate": "01JRUN", "verdict": "fail", "reasons": ["passed in the baseline and fails now: down"],
-        "delta": 0.0, "interval": [-0.6, 0.6], "score_delta": 5.0, "score_interval": [-12.5, 20.0], "p": 1.0, "wins": 1, "losses": 1, "ties": 1,
-        "regressions": ["down"], "improvements": ["up"], "missing": ["gone"], "new": ["fresh"], "undecided": [], "unstable": [],
+        "schema": "honestone.comparison/1",
+        "baseline": "01JBASE",
+        "candidate": "01JRUN",
+        "verdict": "fail",
+        "reasons": ["passed in the baseline and fails now: down"],
+        "delta": 0.0,
+        "interval": [-0.6, 0.6],
+        "score_delta": 5.0,
+        "score_interval": [-12.5, 20.0],
+        "p": 1.0,
+        "wins": 1,
+        "losses": 1,
+        "ties": 1,
+        "regressions": ["down"],
+        "improvements": ["up"],
+        "missing": ["gone"],
+        "new": ["fresh"],
+        "undecided": [],
+        "unstable": [],
         "cases": [
             {"id": "down", "baseline": side("passed", 100), "candidate": side("failed", 0), "delta": -100.0},
             {"id": "up", "baseline": side("failed", 0), "candidate": side("passed", 100), "delta": 100.0},
             {"id": "same", "baseline": side("passed", 90), "candidate": side("passed", 90), "delta": 0.0},
         ],
-    }  # fmt: skip
+    }
     return doc | more
 
 
 def with_baseline() -> Doc:
     cases = [case("down", "failed", 0.0), case("up"), case("same", score=90.0), case("fresh")]
-    return report(cases, baseline={"given": "01JBASE", "kind": "run"}, baseline_pass_rate=0.75, delta=0.0, interval=[-0.6, 0.6], regressions=["down"], comparison=comparison(), min_pass_rate=None)  # fmt: skip
+    return report(
+        cases,
+        baseline={"given": "01JBASE", "kind": "run"},
+        baseline_pass_rate=0.75,
+        delta=0.0,
+        interval=[-0.6, 0.6],
+        regressions=["down"],
+        comparison=comparison(),
+        min_pass_rate=None,
+    )
 
 
 def trend() -> Doc:
     counts = {"passed": 3, "failed": 1, "inconclusive": 0, "target-error": 0, "skipped": 0}
     runs = [
-        {"run": "01JA", "pass_rate": 0.5, "mean_score": 61.75, "started": "2025-01-02T03:04:05Z", "title": "Words", "counts": counts},
-        {"run": "01JB", "pass_rate": 0.75, "mean_score": 70.0, "started": "2025-01-03T03:04:05Z", "title": "Words", "counts": counts},
-        {"run": "01JC", "pass_rate": None, "mean_score": None, "started": None, "title": None, "counts": counts | {"inconclusive": 1}, "pass_rate_interval": [0.5, 0.75]},
-    ]  # fmt: skip
+        {
+            "run": "01JA",
+            "pass_rate": 0.5,
+            "mean_score": 61.75,
+            "started": "2025-01-02T03:04:05Z",
+            "title": "Words",
+            "counts": counts,
+        },
+        {
+            "run": "01JB",
+            "pass_rate": 0.75,
+            "mean_score": 70.0,
+            "started": "2025-01-03T03:04:05Z",
+            "title": "Words",
+            "counts": counts,
+        },
+        {
+            "run": "01JC",
+            "pass_rate": None,
+            "mean_score": None,
+            "started": None,
+            "title": None,
+            "counts": counts | {"inconclusive": 1},
+            "pass_rate_interval": [0.5, 0.75],
+        },
+    ]
     return {"schema": "honestone.trend/1", "runs": runs}

@@ -27,36 +27,59 @@ from honestone.report.documents import (
 
 SCALE = Anchors(levels=((Fraction(0), "hostile"), (Fraction(10), "kind")))
 STEPS = Criterion(
-    id="steps", requirement="A stranger can follow it", weight=Fraction(50), required=True, floor=Fraction(70, 100),
-    items=(Item(id="numbered", requirement="Numbered steps"), Item(id="runs", requirement="It runs", check=Check(kind="command", value="true"))),
-)  # fmt: skip
+    id="steps",
+    requirement="A stranger can follow it",
+    weight=Fraction(50),
+    required=True,
+    floor=Fraction(70, 100),
+    items=(
+        Item(id="numbered", requirement="Numbered steps"),
+        Item(id="runs", requirement="It runs", check=Check(kind="command", value="true")),
+    ),
+)
 TONE = Criterion(
-    id="tone", requirement="Kind tone", weight=Fraction(30), items=(Item(id="tone", requirement="Kind tone", anchors=SCALE, whole=True),)
-)  # fmt: skip
+    id="tone",
+    requirement="Kind tone",
+    weight=Fraction(30),
+    items=(Item(id="tone", requirement="Kind tone", anchors=SCALE, whole=True),),
+)
 SHORT = Criterion(
-    id="short",
-    requirement="Short",
-    weight=Fraction(20),
-    items=(Item(id="short", requirement="Short", whole=True),),
+    id="short", requirement="Short", weight=Fraction(20), items=(Item(id="short", requirement="Short", whole=True),)
 )
-RUBRIC = Rubric(
-    criteria=(STEPS, TONE, SHORT), title="A guide", threshold=Fraction(80, 100), floor=Fraction(50, 100)
-)
-NUMBERED, RUNS, TONE_KEY, SHORT_KEY = (
-    ("steps", "numbered"),
-    ("steps", "runs"),
-    ("tone", "tone"),
-    ("short", "short"),
-)
+RUBRIC = Rubric(criteria=(STEPS, TONE, SHORT), title="A guide", threshold=Fraction(80, 100), floor=Fraction(50, 100))
+NUMBERED, RUNS, TONE_KEY, SHORT_KEY = (("steps", "numbered"), ("steps", "runs"), ("tone", "tone"), ("short", "short"))
 TEXT = "1. Install the program from its page.\n2. Start it."
 
 SCORECARD_FIELDS = {
-    "schema", "artifact", "verdict", "reasons", "score", "interval", "threshold", "floor", "low_confidence", "criteria",
-    "judges", "flags", "contract", "run", "usage",
-}  # fmt: skip
+    "schema",
+    "artifact",
+    "verdict",
+    "reasons",
+    "score",
+    "interval",
+    "threshold",
+    "floor",
+    "low_confidence",
+    "criteria",
+    "judges",
+    "flags",
+    "contract",
+    "run",
+    "usage",
+}
 CRITERION_FIELDS = {
-    "id", "parent", "score", "interval", "weight", "floor", "required", "below_floor", "spread", "by_judge", "items"
-}  # fmt: skip
+    "id",
+    "parent",
+    "score",
+    "interval",
+    "weight",
+    "floor",
+    "required",
+    "below_floor",
+    "spread",
+    "by_judge",
+    "items",
+}
 
 
 def facts(**more: Any) -> Facts:
@@ -75,9 +98,7 @@ def facts(**more: Any) -> Facts:
 def ballot(judge: str, numbered: Any = True, tone: Any = 10, short: Any = True, **more: Any) -> Ballot:
     given = {NUMBERED: numbered, TONE_KEY: tone, SHORT_KEY: short}
     marks = {
-        key: answer if isinstance(answer, Mark) else Mark(answer)
-        for key, answer in given.items()
-        if answer is not None
+        key: answer if isinstance(answer, Mark) else Mark(answer) for key, answer in given.items() if answer is not None
     }
     missing = {key: "no answer" for key, answer in given.items() if answer is None}
     return Ballot(judge=judge, marks=marks, abstained=missing, **more)
@@ -104,11 +125,7 @@ def test_a_scorecard_has_the_documented_fields() -> None:
     doc = document(code(), ballot("x"), ballot("y"))
     assert doc["schema"] == "honestone.scorecard/1" and set(doc) >= SCORECARD_FIELDS
     assert all(set(c) >= CRITERION_FIELDS for c in doc["criteria"])
-    assert all(
-        set(i) >= {"id", "met", "votes", "evidence", "suggestion"}
-        for c in doc["criteria"]
-        for i in c["items"]
-    )
+    assert all(set(i) >= {"id", "met", "votes", "evidence", "suggestion"} for c in doc["criteria"] for i in c["items"])
     assert json.loads(json.dumps(doc, allow_nan=False)) == doc
 
 
@@ -140,21 +157,14 @@ def test_a_missing_mark_leaves_no_score() -> None:
     doc = document(code(None), ballot("x"))
     assert (doc["verdict"], doc["score"], doc["interval"]) == ("inconclusive", None, [75, 100])
     runs = criterion(doc, "steps")["items"][1]
-    assert (runs["met"], runs["unmet"], runs["votes"], runs["note"]) == (
-        None,
-        None,
-        {},
-        "check: python is not there",
-    )
+    assert (runs["met"], runs["unmet"], runs["votes"], runs["note"]) == (None, None, {}, "check: python is not there")
     assert criterion(doc, "steps")["by_judge"] == {}, "nobody's answers to it are complete"
 
 
 def test_numbers_are_not_rounded() -> None:
     """A third is a third to nine digits, so that a program that adds them up gets what we got."""
     rubric = Rubric(
-        criteria=tuple(
-            Criterion(id=c, requirement=c, items=(Item(id=c, requirement=c, whole=True),)) for c in "abc"
-        )
+        criteria=tuple(Criterion(id=c, requirement=c, items=(Item(id=c, requirement=c, whole=True),)) for c in "abc")
     )
     ballot = Ballot(judge="x", marks={(c, c): Mark(c == "a") for c in "abc"})
     assert document(ballot, rubric=rubric)["score"] == pytest.approx(100 / 3, abs=1e-9)
@@ -174,8 +184,14 @@ def test_judges_that_were_not_there_or_failed_are_listed_with_their_reason() -> 
     doc = document(code(), gone, mended)
     assert doc["judges"] == [
         {"id": "gone", "state": "SKIPPED", "reason": "command not found"},
-        {"id": "mended", "state": "AVAILABLE", "reason": None, "problems": ["`x` is no criterion"], "repairs": ["a trailing comma"]},
-    ]  # fmt: skip
+        {
+            "id": "mended",
+            "state": "AVAILABLE",
+            "reason": None,
+            "problems": ["`x` is no criterion"],
+            "repairs": ["a trailing comma"],
+        },
+    ]
     assert doc["low_confidence"] is True and doc["verdict"] == "pass"
 
 
@@ -216,20 +232,12 @@ def test_evidence_says_whose_it_is_and_whether_it_stands_in_the_text() -> None:
 def test_without_the_text_nothing_is_said_about_quotes() -> None:
     """Unknown is not false."""
     doc = document(code(), ballot("x", numbered=Mark(True, ("Install the program from its page",))))
-    assert (
-        criterion(doc, "steps")["items"][0]["evidence"][0]["found"] is None and doc["evidence_found"] is None
-    )
+    assert criterion(doc, "steps")["items"][0]["evidence"][0]["found"] is None and doc["evidence_found"] is None
 
 
 def test_a_failed_target_is_inconclusive_and_never_a_low_score() -> None:
     """The error is the first reason."""
-    event = {
-        "path": "a.md",
-        "digest": "d",
-        "ballots": [],
-        "spend": {},
-        "error": "the target failed: exit code 1",
-    }
+    event = {"path": "a.md", "digest": "d", "ballots": [], "spend": {}, "error": "the target failed: exit code 1"}
     doc = judged_document(Scorer(RUBRIC), {"contract_id": "c"}, event, run="r", text=None)
     assert (doc["verdict"], doc["score"], doc["interval"], doc["reasons"][0]) == (
         "inconclusive",
@@ -271,8 +279,13 @@ def test_any_ballots_make_a_document(votes: Sequence[Mapping[str, Any]], met: bo
 def test_usage_has_every_field_and_an_unknown_price_is_null() -> None:
     """Programs need not ask whether a key is there."""
     assert usage_document({"judge_calls": 2}) == {
-        "judge_calls": 2, "cached_calls": 0, "worker_calls": 0, "input_tokens": 0, "output_tokens": 0, "usd": None,
-    }  # fmt: skip
+        "judge_calls": 2,
+        "cached_calls": 0,
+        "worker_calls": 0,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "usd": None,
+    }
     assert usage_document({}, {"usd": 0.5})["this_process"]["usd"] == 0.5
 
 
@@ -281,43 +294,34 @@ def test_usage_has_every_field_and_an_unknown_price_is_null() -> None:
 
 def log_of(*more: dict[str, Any]) -> list[dict[str, Any]]:
     started = {
-        "type": events.STARTED, "kind": "improve", "artifact": {"path": "a.md", "digest": "v0"}, "rubric": to_plain(RUBRIC), "contract_id": "c",
-        "rule": "mean", "policy": "keep-best", "worker": "cmd:x", "panel": ["x"], "holdouts": ["w"],
+        "type": events.STARTED,
+        "kind": "improve",
+        "artifact": {"path": "a.md", "digest": "v0"},
+        "rubric": to_plain(RUBRIC),
+        "contract_id": "c",
+        "rule": "mean",
+        "policy": "keep-best",
+        "worker": "cmd:x",
+        "panel": ["x"],
+        "holdouts": ["w"],
         "limits": {"rounds": 5, "patience": 3, "calls": 9, "minutes": 9.0, "usd": None},
-    }  # fmt: skip
+    }
     return [started, *more]
 
 
 def looked(version: str, ballot: Ballot, role: str = "panel", **spend: Any) -> dict[str, Any]:
-    return {
-        "type": events.BALLOT,
-        "version": version,
-        "role": role,
-        "ballot": ballot_to_plain(ballot),
-        "spend": spend,
-    }
+    return {"type": events.BALLOT, "version": version, "role": role, "ballot": ballot_to_plain(ballot), "spend": spend}
 
 
 def proposed(number: int, outcome: str = "changed", version: str | None = None) -> dict[str, Any]:
     facts = {"version": version, "diff": {"added": 1, "removed": 0, "files": 1}} if version else {}
-    return {
-        "type": events.PROPOSED,
-        "round": number,
-        "focus": ["tone"],
-        "outcome": outcome,
-        "detail": None,
-        **facts,
-    }
+    return {"type": events.PROPOSED, "round": number, "focus": ["tone"], "outcome": outcome, "detail": None, **facts}
 
 
 def improvement(*more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **extra: Any) -> dict[str, Any]:
     log = json.loads(json.dumps(log_of(*more)))
     state = LoopState(
-        scorer=Scorer(RUBRIC),
-        panel=(CHECK, "x"),
-        holdouts=holdouts,
-        limits=Limits(calls=9, minutes=9.0),
-        original="v0",
+        scorer=Scorer(RUBRIC), panel=(CHECK, "x"), holdouts=holdouts, limits=Limits(calls=9, minutes=9.0), original="v0"
     )
     fold(state, log[1:])
     doc = improvement_document(
@@ -381,16 +385,16 @@ def test_the_best_is_the_baseline_when_nothing_was_better() -> None:
     """`best_round` 0; a rejected round keeps its scores, an unjudged one has none."""
     doc = improvement(
         *BASELINE,
-        proposed(1, version="v1"), looked("v1", code(False)), looked("v1", ballot("x", tone=0)), {"type": events.REJECTED, "round": 1, "reason": "the score fell"},
-        proposed(2, "unchanged"), {"type": events.REJECTED, "round": 2, "reason": "unchanged"},
-    )  # fmt: skip
+        proposed(1, version="v1"),
+        looked("v1", code(False)),
+        looked("v1", ballot("x", tone=0)),
+        {"type": events.REJECTED, "round": 1, "reason": "the score fell"},
+        proposed(2, "unchanged"),
+        {"type": events.REJECTED, "round": 2, "reason": "unchanged"},
+    )
     first, second = doc["rounds"]
     assert doc["best_round"] == 0 and doc["final"] == doc["baseline"]
-    assert (first["decision"], first["score_after"], first["floor_violations"]) == (
-        "rejected",
-        45,
-        ["steps", "tone"],
-    )
+    assert (first["decision"], first["score_after"], first["floor_violations"]) == ("rejected", 45, ["steps", "tone"])
     assert (second["outcome"], second["score_after"], second["criteria"], second["diff"]) == (
         "unchanged",
         None,
@@ -414,13 +418,9 @@ def test_what_the_witness_said(
     said: Ballot | None, holdouts: tuple[str, ...], ok: bool | None, reason: str | None
 ) -> None:
     """True, false, or null where nobody was asked; with each one's verdict."""
-    doc = improvement(
-        *BASELINE, *ACCEPTED, *([looked("v1", said, "holdout")] if said else []), holdouts=holdouts
-    )
+    doc = improvement(*BASELINE, *ACCEPTED, *([looked("v1", said, "holdout")] if said else []), holdouts=holdouts)
     certification = doc["certification"]
     assert (certification["needed"], certification["ok"], certification["reason"]) == (True, ok, reason)
     assert [judge["id"] for judge in certification["judges"]] == list(holdouts)
     if said is not None and said.state is State.DEGRADED:
-        assert (
-            certification["judges"][0]["reason"] == "it broke" and certification["judges"][0]["score"] is None
-        )
+        assert certification["judges"][0]["reason"] == "it broke" and certification["judges"][0]["score"] is None

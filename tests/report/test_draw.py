@@ -68,16 +68,7 @@ def test_tricks_become_visible(given: str, seen: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "한국어",
-        "e\u0301te\u0301",
-        "👨\u200d👩\u200d👧",
-        "⚠\ufe0f",
-        "می\u200cخواهم",
-        "क्\u200dष",
-        "🇰🇷",
-        "naïve – “ok”",
-    ],
+    ["한국어", "e\u0301te\u0301", "👨\u200d👩\u200d👧", "⚠\ufe0f", "می\u200cخواهم", "क्\u200dष", "🇰🇷", "naïve – “ok”"],
 )
 def test_ordinary_text_of_any_script_is_left_alone(text: str) -> None:
     """Accents, joined emoji, flags and joiners that a script needs are not tricks."""
@@ -156,8 +147,20 @@ def test_very_long_text_is_cut_at_a_number_of_lines() -> None:
 
 @pytest.mark.parametrize(
     ("score", "text"),
-    [(69.99, "69.9"), (69.999999999, "69.9"), (70.0, "70.0"), (4.35, "4.3"), (0.3, "0.3"), (100, "100.0"), (0, "0.0"), (-0.04, "0.0"), (1.1, "1.1"), (28.7, "28.7"), (None, "n/a")],
-)  # fmt: skip
+    [
+        (69.99, "69.9"),
+        (69.999999999, "69.9"),
+        (70.0, "70.0"),
+        (4.35, "4.3"),
+        (0.3, "0.3"),
+        (100, "100.0"),
+        (0, "0.0"),
+        (-0.04, "0.0"),
+        (1.1, "1.1"),
+        (28.7, "28.7"),
+        (None, "n/a"),
+    ],
+)
 def test_scores_are_cut_and_never_rounded_up(score: float | None, text: str) -> None:
     """69.99 must not look like a pass at 70, and a binary float must not lose a tenth it has."""
     assert points(score) == text

@@ -53,10 +53,7 @@ def test_one_suite_an_artifact_one_case_an_item() -> None:
         "report.md/ads::Advertises something": "passed",
         "report.md::gate": "failure",
     }
-    assert outcomes(unsure) == {
-        "report.md/impact::Says who is hit and how badly": "error",
-        "report.md::gate": "error",
-    }
+    assert outcomes(unsure) == {"report.md/impact::Says who is hit and how badly": "error", "report.md::gate": "error"}
 
 
 def test_the_gate_carries_the_reasons() -> None:
@@ -69,23 +66,13 @@ def test_the_gate_carries_the_reasons() -> None:
 def test_a_failure_shows_votes_evidence_and_suggestion() -> None:
     """The body holds what the judges said."""
     body = "".join(next(parsed(scorecards_junit([samples.failed()])).iter("failure")).itertext())
-    assert (
-        "no: codex, gemini" in body
-        and "NOT in the artifact" in body
-        and "suggestion: Number the steps" in body
-    )
+    assert "no: codex, gemini" in body and "NOT in the artifact" in body and "suggestion: Number the steps" in body
 
 
 def test_hostile_words_make_no_markup_and_the_file_parses() -> None:
     """Angle brackets, CDATA ends, NUL and overrides in every place."""
     text = scorecards_junit([samples.hostile()])
-    assert {node.tag for node in parsed(text).iter()} == {
-        "testsuites",
-        "testsuite",
-        "testcase",
-        "failure",
-        "error",
-    }
+    assert {node.tag for node in parsed(text).iter()} == {"testsuites", "testsuite", "testcase", "failure", "error"}
     assert "\\x1b" in text and "\x1b" not in text
 
 
@@ -99,13 +86,8 @@ def test_any_text_fits_into_xml(text: str) -> None:
 
 def test_two_items_of_one_name_stay_two_cases() -> None:
     """CI servers merge cases of one name, so the id tells them apart."""
-    twins = [
-        samples.item("a", "Same words", {"codex": "yes"}),
-        samples.item("b", "Same words", {"codex": "no"}),
-    ]
-    root = parsed(
-        scorecards_junit([samples.scorecard("fail", 50.0, [samples.criterion("c", 50.0, 1, twins)])])
-    )
+    twins = [samples.item("a", "Same words", {"codex": "yes"}), samples.item("b", "Same words", {"codex": "no"})]
+    root = parsed(scorecards_junit([samples.scorecard("fail", 50.0, [samples.criterion("c", 50.0, 1, twins)])]))
     assert outcomes(root) == {
         "report.md/c::Same words": "passed",
         "report.md/c::Same words (b)": "failure",
@@ -115,8 +97,13 @@ def test_two_items_of_one_name_stay_two_cases() -> None:
 
 @pytest.mark.parametrize(
     ("doc", "tag"),
-    [(samples.improvement("PASSED"), "passed"), (samples.unconfirmed(), "error"), (samples.broken(), "failure"), (samples.improvement("INTERRUPTED"), "error")],
-)  # fmt: skip
+    [
+        (samples.improvement("PASSED"), "passed"),
+        (samples.unconfirmed(), "error"),
+        (samples.broken(), "failure"),
+        (samples.improvement("INTERRUPTED"), "error"),
+    ],
+)
 def test_a_loop_is_its_final_scorecard_and_its_result(doc: dict[str, Any], tag: str) -> None:
     """PASSED passes; UNCONFIRMED is an error and not a failure; a circuit breaker fails."""
     root = parsed(improvement_junit(doc))

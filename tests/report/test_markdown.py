@@ -9,13 +9,7 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.report.markdown import (
-    fenced,
-    improvement_markdown,
-    md,
-    scorecard_markdown,
-    scorecards_markdown,
-)
+from honestone.report.markdown import fenced, improvement_markdown, md, scorecard_markdown, scorecards_markdown
 
 CODE = re.compile(r"(?<!\\)`[^`\n]*`")
 
@@ -128,18 +122,49 @@ RUBRIC = {  # as `core.rubric.to_plain` gives it
     "threshold": "4/5",
     "floor": "3/5",
     "criteria": [
-        {"id": "steps", "requirement": "Can be reproduced", "weight": "3", "floor": "7/10", "required": True, "items": [
-            {"id": "numbered", "requirement": "Numbered | steps", "check": {"kind": "not-regex", "value": "^1[.]", "options": {}}},
-            {"id": "version", "requirement": "States the version", "may_not_apply": True},
-        ]},
-        {"id": "tone", "requirement": "Neutral tone", "weight": "1", "items": [
-            {"id": "tone", "requirement": "Neutral tone", "whole": True, "anchors": [["0", "hostile"], ["5/2", "factual"]]},
-        ]},
-        {"id": "group", "requirement": "Two parts", "weight": "1", "criteria": [
-            {"id": "part", "requirement": "One part", "weight": "1", "items": [{"id": "part", "requirement": "One part", "whole": True}]},
-        ]},
+        {
+            "id": "steps",
+            "requirement": "Can be reproduced",
+            "weight": "3",
+            "floor": "7/10",
+            "required": True,
+            "items": [
+                {
+                    "id": "numbered",
+                    "requirement": "Numbered | steps",
+                    "check": {"kind": "not-regex", "value": "^1[.]", "options": {}},
+                },
+                {"id": "version", "requirement": "States the version", "may_not_apply": True},
+            ],
+        },
+        {
+            "id": "tone",
+            "requirement": "Neutral tone",
+            "weight": "1",
+            "items": [
+                {
+                    "id": "tone",
+                    "requirement": "Neutral tone",
+                    "whole": True,
+                    "anchors": [["0", "hostile"], ["5/2", "factual"]],
+                }
+            ],
+        },
+        {
+            "id": "group",
+            "requirement": "Two parts",
+            "weight": "1",
+            "criteria": [
+                {
+                    "id": "part",
+                    "requirement": "One part",
+                    "weight": "1",
+                    "items": [{"id": "part", "requirement": "One part", "whole": True}],
+                }
+            ],
+        },
     ],
-}  # fmt: skip
+}
 
 
 def test_the_loop_report_holds_everything_a_reader_needs_later() -> None:
@@ -176,8 +201,4 @@ def test_a_loop_without_rounds_still_has_a_report() -> None:
         "COULD_NOT_JUDGE", baseline=samples.inconclusive(), final=samples.inconclusive(), rounds=[]
     )
     text = improvement_markdown(doc)
-    assert (
-        text.startswith("# COULD NOT BE JUDGED: report.md")
-        and "62.5-93.7" in text
-        and "## Rounds" not in text
-    )
+    assert text.startswith("# COULD NOT BE JUDGED: report.md") and "62.5-93.7" in text and "## Rounds" not in text

@@ -32,12 +32,7 @@ def test_the_text_names_every_case_that_matters() -> None:
 def test_an_unknown_difference_is_no_number() -> None:
     """With an undecided case there is no delta, and the text says why."""
     doc = comparison(
-        delta=None,
-        interval=None,
-        score_delta=None,
-        score_interval=None,
-        undecided=["open"],
-        verdict="inconclusive",
+        delta=None, interval=None, score_delta=None, score_interval=None, undecided=["open"], verdict="inconclusive"
     )
     text = comparison_text(doc)
     assert text.count("not known: some cases could not be judged") == 2
@@ -47,12 +42,7 @@ def test_an_unknown_difference_is_no_number() -> None:
 def test_of_very_many_changes_the_largest_losses_come_first() -> None:
     """The list is cut at a number that is said."""
     cases = [
-        {
-            "id": f"c{n}",
-            "baseline": side("passed", 100),
-            "candidate": side("passed", 100 - n),
-            "delta": -float(n),
-        }
+        {"id": f"c{n}", "baseline": side("passed", 100), "candidate": side("passed", 100 - n), "delta": -float(n)}
         for n in range(1, 61)
     ]
     text = comparison_text(comparison(cases=cases))
@@ -63,12 +53,8 @@ def test_of_very_many_changes_the_largest_losses_come_first() -> None:
 @pytest.mark.parametrize("draw", [comparison_text, comparison_markdown])
 def test_hostile_names_are_harmless(draw) -> None:  # type: ignore[no-untyped-def]
     """Names of others carry no control character and no live markup."""
-    cases = [
-        {"id": HOSTILE, "baseline": side("passed", 100), "candidate": side("failed", 0), "delta": -100.0}
-    ]
-    text = draw(
-        comparison(baseline=HOSTILE, candidate=HOSTILE, reasons=[HOSTILE], regressions=[HOSTILE], cases=cases)
-    )
+    cases = [{"id": HOSTILE, "baseline": side("passed", 100), "candidate": side("failed", 0), "delta": -100.0}]
+    text = draw(comparison(baseline=HOSTILE, candidate=HOSTILE, reasons=[HOSTILE], regressions=[HOSTILE], cases=cases))
     assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u202e]", text)
     if draw is comparison_markdown:
         assert not re.search(r"(?<!\\)<\w", text)

@@ -22,16 +22,11 @@ def test_a_row_per_case_and_judge() -> None:
     found = rows(every_status())
     assert tuple(found[0]) == COLUMNS
     assert [(one["case"], one["judge"]) for one in found if one["case"] in ("wrong", "dead")] == [
-        ("wrong", JUDGES[0]), ("wrong", JUDGES[1]), ("dead", ""),
-    ]  # fmt: skip
-    assert {one["case"] for one in found} == {
-        "fine",
-        "wrong",
-        "dead",
-        "later",
-        "unsure",
-        'comma, "quoted" | <b>',
-    }
+        ("wrong", JUDGES[0]),
+        ("wrong", JUDGES[1]),
+        ("dead", ""),
+    ]
+    assert {one["case"] for one in found} == {"fine", "wrong", "dead", "later", "unsure", 'comma, "quoted" | <b>'}
 
 
 def test_no_score_is_an_empty_cell() -> None:
@@ -44,10 +39,12 @@ def test_no_score_is_an_empty_cell() -> None:
 def test_a_judges_score_is_the_weighted_mean_of_its_criteria() -> None:
     """Weights count, checks count for every judge, and a judge that left something open has no score."""
     criteria = [
-        criterion("a", 50.0, [item("a", dict.fromkeys(JUDGES, "yes"))], weight=3, by_judge={JUDGES[0]: 100, JUDGES[1]: 0}),
+        criterion(
+            "a", 50.0, [item("a", dict.fromkeys(JUDGES, "yes"))], weight=3, by_judge={JUDGES[0]: 100, JUDGES[1]: 0}
+        ),
         criterion("b", 100.0, [item("b", {"check": "yes"})], weight=1, voters=None, by_judge={}),
         criterion("c", None, [], weight=0, by_judge={JUDGES[0]: 20}),
-    ]  # fmt: skip
+    ]
     found = rows(report([case("one", "failed", 50.0, criteria=criteria)]))
     assert [one["judge_score"] for one in found] == ["100", ""]
 

@@ -16,12 +16,13 @@ from honestone.report.suite_documents import suite_document
 
 ITEM = (Item(id="q", requirement="Q"),)
 RUBRIC = Rubric(
-    threshold=Fraction(7, 10), floor=Fraction(0),
+    threshold=Fraction(7, 10),
+    floor=Fraction(0),
     criteria=(
         Criterion(id="a", requirement="A", weight=Fraction(3), items=ITEM),
         Criterion(id="b", requirement="B", weight=Fraction(1), items=ITEM),
     ),
-)  # fmt: skip
+)
 RULES = ("pass@k", "pass^k", "mean", "best")
 ATTEMPT = st.one_of(st.just("error"), st.tuples(*[st.sampled_from([True, False, None])] * 2))
 CASE = st.one_of(
@@ -73,16 +74,27 @@ def expected(rule: str, attempts: list[Any]) -> tuple[str, Fraction, Fraction]:
 def log_of(cases: list[Any]) -> list[dict[str, Any]]:
     """The events of a run in which each attempt went as it was drawn."""
     first: dict[str, Any] = {
-        "type": events.STARTED, "kind": "suite", "suite": {"path": "s", "title": "", "dialect": "honestone"}, "target": "t",
-        "artifact": None, "contract_id": "c", "rule": "mean", "min_pass_rate": "1", "rubrics": {"r": to_plain(RUBRIC)},
+        "type": events.STARTED,
+        "kind": "suite",
+        "suite": {"path": "s", "title": "", "dialect": "honestone"},
+        "target": "t",
+        "artifact": None,
+        "contract_id": "c",
+        "rule": "mean",
+        "min_pass_rate": "1",
+        "rubrics": {"r": to_plain(RUBRIC)},
         "cases": [],
-    }  # fmt: skip
+    }
     log = [first]
     for number, (kind, rule, attempts) in enumerate(cases):
         case = Case(
-            id=f"c{number}", rubric=RUBRIC, messages=(Message("user", "x"),), attempts=max(len(attempts), 1),
-            attempt_rule=AttemptRule(rule), skip="later" if kind == "skip" else None,
-        )  # fmt: skip
+            id=f"c{number}",
+            rubric=RUBRIC,
+            messages=(Message("user", "x"),),
+            attempts=max(len(attempts), 1),
+            attempt_rule=AttemptRule(rule),
+            skip="later" if kind == "skip" else None,
+        )
         first["cases"].append({**case_to_plain(case), "rubric": "r", "contract": "k"})
         for at, attempt in enumerate(attempts, 1):
             log += events_of(case.id, at, attempt)
@@ -90,13 +102,7 @@ def log_of(cases: list[Any]) -> list[dict[str, Any]]:
 
 
 def events_of(case: str, at: int, attempt: Any) -> list[dict[str, Any]]:
-    made: dict[str, Any] = {
-        "type": events.PRODUCED,
-        "case": case,
-        "attempt": at,
-        "output": "x",
-        "duration_ms": at,
-    }
+    made: dict[str, Any] = {"type": events.PRODUCED, "case": case, "attempt": at, "output": "x", "duration_ms": at}
     made["spend"] = {"target_calls": 1, "input_tokens": at}
     if attempt == "error":
         return [{**made, "error": "it broke"}]
@@ -116,10 +122,7 @@ def same(told: float | None, wanted: Fraction) -> bool:
 def test_every_figure_follows_from_the_attempts(cases: list[Any]) -> None:
     """Status, score, interval, instability, counts, rates, verdict and usage: none is anything but the sum of its parts."""
     document = suite_document(log_of(cases), run="r")
-    wanted = [
-        ("skipped", None, None) if kind == "skip" else expected(rule, attempts)
-        for kind, rule, attempts in cases
-    ]
+    wanted = [("skipped", None, None) if kind == "skip" else expected(rule, attempts) for kind, rule, attempts in cases]
     for (_, _, attempts), (status, low, high), found in zip(cases, wanted, document["cases"], strict=True):
         assert found["status"] == status
         kinds = [status_of_one(one) for one in attempts]
@@ -149,8 +152,6 @@ def test_every_figure_follows_from_the_attempts(cases: list[Any]) -> None:
     assert same(document["pass_rate"], low) if not unsure else document["pass_rate"] is None
     assert document["verdict"] == ("pass" if low == 1 else "fail" if high < 1 else "inconclusive")
     means = [sum((one[at] for one in ran), Fraction(0)) / len(ran) for at in (1, 2)]
-    assert all(
-        same(told, 100 * mean) for told, mean in zip(document["mean_score_interval"], means, strict=True)
-    )
+    assert all(same(told, 100 * mean) for told, mean in zip(document["mean_score_interval"], means, strict=True))
     is_known = not unsure and means[0] == means[1]
     assert same(document["mean_score"], 100 * means[0]) if is_known else document["mean_score"] is None

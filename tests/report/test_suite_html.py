@@ -102,26 +102,21 @@ def test_the_page_itself_asks_for_nothing() -> None:
     """No way to talk to a network is even named."""
     text = suite_html(with_baseline())
     assert not re.search(r"\b(?:fetch|XMLHttpRequest|WebSocket|EventSource|importScripts|sendBeacon)\b", text)
-    assert (
-        "@import" not in text
-        and not re.search(r"url\(\s*[\"']?(?:https?:)?//", text)
-        and "innerHTML" not in text
-    )
+    assert "@import" not in text and not re.search(r"url\(\s*[\"']?(?:https?:)?//", text) and "innerHTML" not in text
 
 
 def test_quotes_are_marked_where_they_stand_with_their_judge() -> None:
     """Exact and reflowed quotes are found, a made-up one is said not to be there."""
     evidence = [
-        {"judge": JUDGES[0], "quote": "quick brown", "found": True}, {"judge": JUDGES[1], "quote": "brown fox", "found": True},
+        {"judge": JUDGES[0], "quote": "quick brown", "found": True},
+        {"judge": JUDGES[1], "quote": "brown fox", "found": True},
         {"judge": JUDGES[0], "quote": "purple elephant", "found": False},
-    ]  # fmt: skip
+    ]
     asked = item("a", dict.fromkeys(JUDGES, "yes"), evidence=evidence)
     text = suite_html(
         report([case("x", output="The quick brown\n  fox jumps.", criteria=[criterion("c", 100.0, [asked])])])
     )
-    marked = [
-        (look, words) for look, words in re.findall(r'<mark[^>]* class="(\w+)"[^>]*>([^<]*)</mark>', text)
-    ]
+    marked = [(look, words) for look, words in re.findall(r'<mark[^>]* class="(\w+)"[^>]*>([^<]*)</mark>', text)]
     assert marked == [("j1", "quick "), ("many", "brown"), ("j2", "\n  fox")]
     assert text.count(">in the output</a>") == 2 and text.count("not in the output") == 1
 
@@ -164,26 +159,31 @@ def test_any_id_can_be_linked(id: str) -> None:
 
 def test_attempts_diff_and_trace_are_shown() -> None:
     """Every attempt's own output, the changed lines by kind, and each call of a tool."""
-    attempts = [{"attempt": n, "status": s, "score": 50.0, "duration_ms": 5, "reasons": [], "output": o, "diff": None, "trace": None} for n, s, o in ((1, "passed", "one"), (2, "failed", "two"))]  # fmt: skip
+    attempts = [
+        {
+            "attempt": n,
+            "status": s,
+            "score": 50.0,
+            "duration_ms": 5,
+            "reasons": [],
+            "output": o,
+            "diff": None,
+            "trace": None,
+        }
+        for n, s, o in ((1, "passed", "one"), (2, "failed", "two"))
+    ]
     trace = {
         "tool_calls": [{"name": "read_file", "arguments": {"path": "a.py"}, "result": "text of a"}],
         "input_tokens": 1834,
         "usd": 0.5,
         "skill_loaded": False,
     }
-    text = suite_html(
-        report([case("x", output="one", attempts=attempts, diff="@@ -1 +1 @@\n-old\n+new", trace=trace)])
-    )
+    text = suite_html(report([case("x", output="one", attempts=attempts, diff="@@ -1 +1 @@\n-old\n+new", trace=trace)]))
     page = Page(text)
-    assert (
-        "Output of attempt 2" in page.text and "two" in page.text and "Output of attempt 1" not in page.text
-    )
+    assert "Output of attempt 2" in page.text and "two" in page.text and "Output of attempt 1" not in page.text
     assert "<span class=del>-old</span>" in text and "<span class=add>+new</span>" in text
     assert (
-        "read_file" in page.text
-        and '"path": "a.py"' in page.text
-        and "1,834" in page.text
-        and "$0.5000" in page.text
+        "read_file" in page.text and '"path": "a.py"' in page.text and "1,834" in page.text and "$0.5000" in page.text
     )
 
 
@@ -206,15 +206,11 @@ def test_a_comparison_links_its_cases_and_names_the_missing_one() -> None:
 def test_two_thousand_cases_make_a_page() -> None:
     """Every one of many is in it."""
     page = Page(
-        suite_html(
-            report([case(f"c{n}", "passed" if n % 3 else "failed", float(n % 101)) for n in range(2000)])
-        )
+        suite_html(report([case(f"c{n}", "passed" if n % 3 else "failed", float(n % 101)) for n in range(2000)]))
     )
     assert len([attrs for attrs in page.all("tbody") if attrs.get("data-is")]) == 2000 and not page.wrong
 
 
 def test_the_sample_is_hostile() -> None:
     """The words that the tests above rely on are what they should be."""
-    assert all(
-        part in HOSTILE for part in ("</script>", "onerror", "]]>", "\x1b", "\x00", "\u2028", "\u202e", "{{")
-    )
+    assert all(part in HOSTILE for part in ("</script>", "onerror", "]]>", "\x1b", "\x00", "\u2028", "\u202e", "{{"))

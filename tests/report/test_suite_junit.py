@@ -22,8 +22,13 @@ def test_failure_error_and_skipped_are_told_apart() -> None:
     suite = parsed(every_status())
     kinds = {one.get("name"): [child.tag for child in one] for one in suite.iter("testcase")}
     assert kinds == {
-        "fine": [], "wrong": ["failure"], "dead": ["error"], "later": ["skipped"], "unsure": ["error"], 'comma, "quoted" | <b>': [],
-    }  # fmt: skip
+        "fine": [],
+        "wrong": ["failure"],
+        "dead": ["error"],
+        "later": ["skipped"],
+        "unsure": ["error"],
+        'comma, "quoted" | <b>': [],
+    }
 
 
 def test_counts_add_up() -> None:
@@ -38,8 +43,7 @@ def test_counts_add_up() -> None:
     ]
     assert suite.get("time") == "0.060"
     assert all(
-        one.get("classname") == "Words and more" and float(one.get("time", "x")) >= 0
-        for one in suite.iter("testcase")
+        one.get("classname") == "Words and more" and float(one.get("time", "x")) >= 0 for one in suite.iter("testcase")
     )
 
 

@@ -22,8 +22,13 @@ def test_one_row_a_case_with_its_status() -> None:
     rows = case_table(suite_markdown(every_status()))
     assert len(rows) == 2 + 6
     assert [re.search(r"passed|failed|inconclusive|target-error|skipped", row)[0] for row in rows[2:]] == [  # type: ignore[index]
-        "passed", "failed", "target-error", "skipped", "inconclusive", "passed",
-    ]  # fmt: skip
+        "passed",
+        "failed",
+        "target-error",
+        "skipped",
+        "inconclusive",
+        "passed",
+    ]
 
 
 def test_hostile_words_break_no_cell_and_are_no_markup() -> None:
@@ -63,9 +68,7 @@ def test_a_page_never_outgrows_a_comment_and_says_what_it_cut() -> None:
 
 def test_details_that_do_not_fit_are_counted() -> None:
     """The limit holds for details too, and says how many cases are without."""
-    text = suite_markdown(
-        report([case(f"bad{n}", "failed", 0.0, reasons=["y" * 900] * 5) for n in range(50)])
-    )
+    text = suite_markdown(report([case(f"bad{n}", "failed", 0.0, reasons=["y" * 900] * 5) for n in range(50)]))
     left_out = re.search(r"the details of (\d+) cases are left out", text)
     assert len(text) <= MOST and left_out
     assert text.count("<details>") + int(left_out[1]) == 50

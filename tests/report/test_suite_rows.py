@@ -17,9 +17,13 @@ def test_a_row_a_case_with_the_execution_status() -> None:
     """What could not be judged is an execution error, and has no score."""
     found = rows(every_status())
     assert {name: row["execution_status"] for name, row in found.items()} == {
-        "fine": "ok", "wrong": "quality_failure", "dead": "execution_error", "later": "skipped", "unsure": "execution_error",
+        "fine": "ok",
+        "wrong": "quality_failure",
+        "dead": "execution_error",
+        "later": "skipped",
+        "unsure": "execution_error",
         'comma, "quoted" | <b>': "ok",
-    }  # fmt: skip
+    }
     assert [found[name]["score"] for name in ("fine", "wrong", "dead", "later", "unsure")] == [
         1.0,
         0.0,
@@ -27,21 +31,24 @@ def test_a_row_a_case_with_the_execution_status() -> None:
         None,
         None,
     ]
-    assert (
-        "exit code 3" in found["dead"]["error"]
-        and found["unsure"]["error"]
-        and found["fine"]["error"] is None
-    )
-    assert all(
-        row["suite"] == "Words and more" and row["target"] == "cmd:python t.py" for row in found.values()
-    )
+    assert "exit code 3" in found["dead"]["error"] and found["unsure"]["error"] and found["fine"]["error"] is None
+    assert all(row["suite"] == "Words and more" and row["target"] == "cmd:python t.py" for row in found.values())
 
 
 def test_assertions_are_true_false_or_unknown() -> None:
     """An item that nobody answered is null, not false."""
     criteria = [
-        criterion("a", None, [item("yes", {"j": "yes"}), item("no", {"j": "no"}), item("open", {}), item("out", {"j": "n/a"}, applies=False)]),
-    ]  # fmt: skip
+        criterion(
+            "a",
+            None,
+            [
+                item("yes", {"j": "yes"}),
+                item("no", {"j": "no"}),
+                item("open", {}),
+                item("out", {"j": "n/a"}, applies=False),
+            ],
+        )
+    ]
     row = rows(report([case("x", "inconclusive", criteria=criteria)]))["x"]
     assert [one["passed"] for one in row["assertions"]] == [True, False, None]
     assert row["scores"][0]["name"] == "a" and row["scores"][0]["score"] is None

@@ -21,9 +21,13 @@ def test_every_case_has_a_line_with_its_status_score_and_first_reason() -> None:
     """A reader finds each case on one line, told apart by a word."""
     text = suite_text(every_status())
     for name, status in (
-        ("fine", "passed"), ("wrong", "failed"), ("dead", "target-error"), ("later", "skipped"), ("unsure", "inconclusive"),
+        ("fine", "passed"),
+        ("wrong", "failed"),
+        ("dead", "target-error"),
+        ("later", "skipped"),
+        ("unsure", "inconclusive"),
         ('comma, "quoted" | <b>', "passed"),
-    ):  # fmt: skip
+    ):
         assert re.search(rf"{re.escape(name)}\s+{status}\b", line_of(text, name))
     assert "100.0" in line_of(text, "fine") and "12 ms" in line_of(text, "fine")
     assert line_of(text, "wrong").endswith("why wrong is failed")
@@ -113,9 +117,7 @@ def test_nothing_is_wider_than_the_page_but_what_is_typed(columns: int) -> None:
     text = suite_text(with_baseline(), Style(width=columns))
     lines = [one for one in text.splitlines() if not one.lstrip().startswith("again")]
     # A line of the case table has four columns that cannot shrink further than this.
-    assert all(width(one) <= max(columns, 46) for one in lines), [
-        one for one in lines if width(one) > columns
-    ]
+    assert all(width(one) <= max(columns, 46) for one in lines), [one for one in lines if width(one) > columns]
 
 
 def test_of_very_many_failed_cases_each_keeps_its_line() -> None:

@@ -14,11 +14,7 @@ from honestone.report.improvement_text import improvement_text, round_text
 from honestone.report.text import scorecard_text, scorecards_text
 
 CARDS = [samples.passed, samples.failed, samples.inconclusive, samples.tree, samples.korean, samples.hostile]
-LOOPS: list[Callable[[], dict[str, Any]]] = [
-    lambda: samples.improvement("PASSED"),
-    samples.unconfirmed,
-    samples.broken,
-]
+LOOPS: list[Callable[[], dict[str, Any]]] = [lambda: samples.improvement("PASSED"), samples.unconfirmed, samples.broken]
 WIDTHS = [32, 40, 57, 58, 80, 110, 300]
 
 
@@ -153,9 +149,12 @@ def test_self_evaluation_is_marked() -> None:
     [
         (samples.usage(judge_calls=1, usd=0.0312), "1 judge call · $0.0312"),
         (samples.usage(judge_calls=0, cached_calls=3), "0 judge calls · 3 recorded replies · nothing spent"),
-        (samples.usage(worker_calls=2, input_tokens=1234567, output_tokens=9), "2 judge calls · 2 worker calls · 1,234,567 tokens in, 9 out · cost unknown"),
+        (
+            samples.usage(worker_calls=2, input_tokens=1234567, output_tokens=9),
+            "2 judge calls · 2 worker calls · 1,234,567 tokens in, 9 out · cost unknown",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_it_cost_is_said_and_unknown_is_not_zero(usage: dict[str, Any], words: str) -> None:
     """Unknown money is called unknown; a run from the record says that nothing was spent."""
     assert f"spent   {words}\n" in scorecard_text(samples.passed() | {"usage": usage})
@@ -173,10 +172,7 @@ def test_what_to_type_next() -> None:
 
 def test_several_artifacts_one_line_each_then_those_that_failed() -> None:
     """The table names all, the details only what needs attention; what was spent is summed."""
-    docs = [
-        samples.passed() | {"artifact": {"path": "good.md"}},
-        samples.failed() | {"artifact": {"path": "bad.md"}},
-    ]
+    docs = [samples.passed() | {"artifact": {"path": "good.md"}}, samples.failed() | {"artifact": {"path": "bad.md"}}]
     text = scorecards_text(docs, Style(width=90))
     assert text.splitlines()[0].startswith("✓ good.md  ") and text.splitlines()[1].startswith("✗ bad.md   ")
     assert "✓ PASSED" not in text and text.count("DID NOT PASS  bad.md") == 1
@@ -217,13 +213,18 @@ def test_a_passed_loop_shows_before_after_rounds_and_witness() -> None:
 
 @pytest.mark.parametrize(
     ("result", "words"),
-    [("PLATEAU", "no progress"), ("ROUND_LIMIT", "round limit"), ("BUDGET", "budget"), ("METRIC_DEAD", "the score cannot move"), ("NO_CHANGE", "the worker changed nothing"), ("WORKER_FAILED", "the worker failed")],
-)  # fmt: skip
+    [
+        ("PLATEAU", "no progress"),
+        ("ROUND_LIMIT", "round limit"),
+        ("BUDGET", "budget"),
+        ("METRIC_DEAD", "the score cannot move"),
+        ("NO_CHANGE", "the worker changed nothing"),
+        ("WORKER_FAILED", "the worker failed"),
+    ],
+)
 def test_a_loop_that_was_stopped_names_the_breaker(result: str, words: str) -> None:
     """CIRCUIT BREAKER, and which."""
-    assert improvement_text(samples.improvement(result)).startswith(
-        f"✗ CIRCUIT BREAKER ({words})  report.md\n"
-    )
+    assert improvement_text(samples.improvement(result)).startswith(f"✗ CIRCUIT BREAKER ({words})  report.md\n")
 
 
 def test_an_unconfirmed_loop_is_not_shown_as_passed() -> None:
@@ -251,9 +252,7 @@ def test_a_loop_whose_final_could_not_be_scored_shows_the_interval() -> None:
 
 def test_a_round_as_it_ends_names_scores_by_judge_and_floors() -> None:
     """What a person watches while the loop runs."""
-    one = samples.one_round(
-        2, "impact", "rejected", 75.0, 55.0, reason="it fell", floor_violations=["reproducible"]
-    )
+    one = samples.one_round(2, "impact", "rejected", 75.0, 55.0, reason="it fell", floor_violations=["reproducible"])
     one["criteria"][0]["by_judge"] = {"codex": 70.0, "gemini": 40.0}
     text = round_text(one, Style(width=100))
     assert "reproducible 75.0 → 55.0 (codex 70.0, gemini 40.0), judges disagree, BELOW FLOOR" in text

@@ -98,9 +98,7 @@ def test_the_limit_of_a_folder_is_for_all_its_files_together(tmp_path: Path) -> 
 
 def test_a_folder_is_read_in_path_order_without_caches_and_links(tmp_path: Path) -> None:
     """Version control, caches, our store and links are no part; each link is noted."""
-    root = folder(
-        tmp_path / "f", b=b"b", a__c=b"c", a__b=b"b", **{".git__config": b"x", ".honestone__store.db": b"x"}
-    )
+    root = folder(tmp_path / "f", b=b"b", a__c=b"c", a__b=b"b", **{".git__config": b"x", ".honestone__store.db": b"x"})
     (root / "__pycache__").mkdir()
     (root / "__pycache__" / "m.cpython-311.pyc").write_bytes(b"x")
     (root / "node_modules").mkdir()
@@ -110,11 +108,7 @@ def test_a_folder_is_read_in_path_order_without_caches_and_links(tmp_path: Path)
     (root / "up").symlink_to("..", target_is_directory=True)
     loaded = load_artifact(root)
     assert list(loaded.version.files) == ["a/b", "a/c", "b"]
-    assert sorted(loaded.notes) == [
-        "left out dangling: a link",
-        "left out link: a link",
-        "left out up: a link",
-    ]
+    assert sorted(loaded.notes) == ["left out dangling: a link", "left out link: a link", "left out up: a link"]
 
 
 def test_what_is_excluded_is_no_part_and_changes_no_digest(tmp_path: Path) -> None:
@@ -246,10 +240,7 @@ def test_a_version_cannot_be_written_outside_its_place(tmp_path: Path, name: str
     """A path that leads out of the artifact is refused."""
     evil = Version({name: Entry(b"x")}, is_folder=True)
     (tmp_path / "in").mkdir()
-    for write in (
-        lambda: materialise(evil, tmp_path / "in"),
-        lambda: deliver(tmp_path / "in", version_of(), evil),
-    ):
+    for write in (lambda: materialise(evil, tmp_path / "in"), lambda: deliver(tmp_path / "in", version_of(), evil)):
         with pytest.raises(FileError, match="out of the artifact"):
             write()
     assert os.listdir(tmp_path) == ["in"]

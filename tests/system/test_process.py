@@ -17,14 +17,7 @@ from hypothesis import strategies as st
 
 from honestone.core.errors import UsageError
 from honestone.system import process
-from honestone.system.process import (
-    Ended,
-    Limits,
-    NotStarted,
-    base_environment,
-    describe_command,
-    split_command,
-)
+from honestone.system.process import Ended, Limits, NotStarted, base_environment, describe_command, split_command
 
 
 def run(argv: list[str], cwd: Path, **options: object) -> Ended:
@@ -93,9 +86,7 @@ def test_no_input_is_an_empty_one(tmp_path):
 def test_it_runs_in_the_folder_and_environment_given(tmp_path):
     """Working directory and variables are the ones given, nothing else is passed on."""
     ended = run(
-        ["sh", "-c", 'pwd; echo "$ONLY"; env | wc -l'],
-        tmp_path,
-        env={"PATH": os.environ["PATH"], "ONLY": "this"},
+        ["sh", "-c", 'pwd; echo "$ONLY"; env | wc -l'], tmp_path, env={"PATH": os.environ["PATH"], "ONLY": "this"}
     )
     where, only, count = ended.stdout.decode().split("\n")[:3]
     assert Path(where).resolve() == tmp_path.resolve() and only == "this" and int(count) <= 5
@@ -108,9 +99,7 @@ def test_a_signal_is_a_negative_exit(tmp_path):
 
 def test_time_out_ends_the_whole_group(tmp_path):
     """After a time-out neither the program nor what it started is alive, even if they ignore SIGTERM."""
-    script = (
-        "trap '' TERM; (trap '' TERM; echo $$; exec sleep 60) & echo $!; sleep 60 & echo $!; wait; sleep 60"
-    )
+    script = "trap '' TERM; (trap '' TERM; echo $$; exec sleep 60) & echo $!; sleep 60 & echo $!; wait; sleep 60"
     ended = run(["sh", "-c", script], tmp_path, timeout=0.5)
     assert ended.timed_out and ended.exit is None
     pids = [int(word) for word in ended.stdout.split()]
@@ -120,9 +109,7 @@ def test_time_out_ends_the_whole_group(tmp_path):
 
 def test_a_time_out_asks_first(tmp_path):
     """A program that ends on SIGTERM gets the chance to write its last words."""
-    ended = run(
-        ["sh", "-c", "trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done"], tmp_path, timeout=0.5
-    )
+    ended = run(["sh", "-c", "trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done"], tmp_path, timeout=0.5)
     assert ended.timed_out and ended.stdout == b"bye\n"
 
 
@@ -142,9 +129,7 @@ def test_a_pipe_held_by_a_process_of_another_session_is_not_waited_for(tmp_path)
 
 def test_a_flood_is_capped_and_ended(tmp_path):
     """200 MB of output cost the cap, not 200 MB, and the writer is ended."""
-    ended = run(
-        python("import os\nfor _ in range(200): os.write(1, b'x' * 1000000)"), tmp_path, output_limit=100_000
-    )
+    ended = run(python("import os\nfor _ in range(200): os.write(1, b'x' * 1000000)"), tmp_path, output_limit=100_000)
     assert ended.truncated and len(ended.stdout) == 100_000 and ended.exit != 0
 
 
@@ -210,9 +195,7 @@ def test_many_run_side_by_side(tmp_path):
 
     async def main() -> list[Ended]:
         started = [
-            process.run(
-                ["sh", "-c", f"sleep 0.5; echo {n}"], cwd=tmp_path, env=base_environment(), timeout=60
-            )
+            process.run(["sh", "-c", f"sleep 0.5; echo {n}"], cwd=tmp_path, env=base_environment(), timeout=60)
             for n in range(20)
         ]
         return await asyncio.gather(*started)
@@ -261,8 +244,12 @@ def test_file_size_is_limited(tmp_path):
 
 def test_limits_do_not_change_the_program(tmp_path):
     """Under limits the words, the name, the environment and a broken pipe are as without."""
-    ended = run(["sh", "-c", 'echo "$0|$1|$A"; yes | head -1', "name", "a b"], tmp_path,
-                limits=Limits(cpu_seconds=20), env={"PATH": os.environ["PATH"], "A": "b"})  # fmt: skip
+    ended = run(
+        ["sh", "-c", 'echo "$0|$1|$A"; yes | head -1', "name", "a b"],
+        tmp_path,
+        limits=Limits(cpu_seconds=20),
+        env={"PATH": os.environ["PATH"], "A": "b"},
+    )
     assert (ended.stdout, ended.stderr, ended.exit) == (b"name|a b|b\ny\n", b"", 0)
 
 
@@ -279,9 +266,7 @@ def test_a_dropped_loop_leaves_nothing(tmp_path):
         "    loop.stop() if pid.exists() and pid.read_text().strip() else loop.call_later(0.02, look)\n"
         "look(); loop.run_forever()\n"
     )
-    subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, timeout=60, check=False, stderr=subprocess.DEVNULL
-    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=60, check=False, stderr=subprocess.DEVNULL)
     assert gone_soon(int((tmp_path / "pid").read_text()))
 
 

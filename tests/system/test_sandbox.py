@@ -18,9 +18,7 @@ from honestone.system import process, sandbox
 from honestone.system.sandbox import Sandbox
 
 AUTO = Sandbox.choose("auto")
-needs_bwrap = pytest.mark.skipif(
-    AUTO.name != "bwrap", reason="bubblewrap is not installed or does not work here"
-)
+needs_bwrap = pytest.mark.skipif(AUTO.name != "bwrap", reason="bubblewrap is not installed or does not work here")
 
 
 @pytest.fixture
@@ -83,9 +81,7 @@ def test_only_the_private_copy_can_be_written(copy, tmp_path):
     outside = tmp_path / "outside.txt"
     outside.write_text("before")
     (copy / "a").write_text("old")
-    ended = inside(
-        AUTO, ["sh", "-c", f"echo new > a; echo harm > {outside}; echo harm > /etc/harm"], copy, outside
-    )
+    ended = inside(AUTO, ["sh", "-c", f"echo new > a; echo harm > {outside}; echo harm > /etc/harm"], copy, outside)
     assert (copy / "a").read_text() == "new\n"
     assert outside.read_text() == "before" and not Path("/etc/harm").exists() and ended.exit != 0
 
@@ -152,9 +148,7 @@ def test_an_environment_in_the_home_works(copy, tmp_path, monkeypatch, forget_pr
     (home / "checkout" / ".venv" / "bin").mkdir(parents=True)
     python = home / "checkout" / ".venv" / "bin" / "python"
     python.symlink_to(Path(sys.executable).resolve())
-    (home / "checkout" / ".venv" / "pyvenv.cfg").write_text(
-        f"home = {Path(sys.executable).resolve().parent}\n"
-    )
+    (home / "checkout" / ".venv" / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PATH", f"{python.parent}{os.pathsep}{os.environ['PATH']}")
     ended = inside(AUTO, [str(python), "-c", "print('ok')"], copy)

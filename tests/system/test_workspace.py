@@ -60,10 +60,7 @@ def test_links_stay_inside_or_are_left_out(tmp_path: Path) -> None:
     (root / "folder/in").symlink_to(root / "a")
     (root / "linked").symlink_to("folder", target_is_directory=True)
     with made(tmp_path, copy="fixture") as folder:
-        assert sorted(folder.notes) == [
-            "left out out: a link that leads out",
-            "left out up: a link that leads out",
-        ]
+        assert sorted(folder.notes) == ["left out out: a link that leads out", "left out up: a link that leads out"]
         assert (folder.path / "folder/in").resolve() == folder.path / "a"
         assert (folder.path / "linked/in").read_text() == "a"
         assert not os.path.lexists(folder.path / "out")
@@ -79,9 +76,7 @@ def test_a_pipe_in_the_fixture_is_named_and_not_waited_for(tmp_path: Path) -> No
         assert "new file mode a special file" in folder.diff()
 
 
-def test_a_copy_of_a_folder_above_the_temporary_one_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_of_a_folder_above_the_temporary_one_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The place that is copied to is no part of what is copied."""
     import tempfile
 
@@ -102,8 +97,7 @@ def test_a_file_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys",
-    [{"copy": "none"}, {"git": "none"}, {"git": ".", "ref": "--orphan"}, {"git": "--upload-pack=x://y"}],
+    "keys", [{"copy": "none"}, {"git": "none"}, {"git": ".", "ref": "--orphan"}, {"git": "--upload-pack=x://y"}]
 )
 def test_what_is_not_there_is_refused(tmp_path: Path, keys: dict[str, str]) -> None:
     """A folder or repository that does not exist, and names that git would take for options."""
@@ -160,14 +154,7 @@ def test_a_commit_that_is_not_there(tmp_path: Path, repository: Path) -> None:
 
 def test_the_diff_shows_what_was_done_in_order_of_the_paths(tmp_path: Path) -> None:
     """New, changed, deleted, made executable, binary, a link; and nothing about what was not touched."""
-    fixture(
-        tmp_path,
-        b="1\n2\n3\n4\n5\n6\n7\n8\n9\n",
-        gone="bye\n",
-        same="untouched\n",
-        tool="#!/bin/sh\n",
-        z="old",
-    )
+    fixture(tmp_path, b="1\n2\n3\n4\n5\n6\n7\n8\n9\n", gone="bye\n", same="untouched\n", tool="#!/bin/sh\n", z="old")
     with made(tmp_path, copy="fixture") as folder:
         assert folder.diff() == ""
         (folder.path / "a").write_text("new, without an end")
@@ -242,11 +229,7 @@ def test_names_from_outside_are_harmless(tmp_path: Path) -> None:
         assert any("a\\n+forged" in line for line in lines)
 
 
-@given(
-    st.lists(st.sampled_from(["a", "b", "c", ""])),
-    st.lists(st.sampled_from(["a", "b", "c", ""])),
-    st.booleans(),
-)
+@given(st.lists(st.sampled_from(["a", "b", "c", ""])), st.lists(st.sampled_from(["a", "b", "c", ""])), st.booleans())
 def test_a_diff_can_be_applied(old: list[str], new: list[str], ends: bool) -> None:
     """Reading the hunks back turns the old text into the new one."""
     before = "".join(line + "\n" for line in old)
@@ -317,9 +300,7 @@ def test_a_locked_folder_is_removed(tmp_path: Path) -> None:
 def test_a_set_up_command_says_what_went_wrong(tmp_path: Path, line: str, why: str | None) -> None:
     """It runs in the folder with the variables given, on top of the harmless ones."""
     (tmp_path / "there").write_text("")
-    found = asyncio.run(
-        run_command(line, cwd=tmp_path, env={"MINE": "yes"}, timeout=0.5 if "sleep" in line else 20)
-    )
+    found = asyncio.run(run_command(line, cwd=tmp_path, env={"MINE": "yes"}, timeout=0.5 if "sleep" in line else 20))
     assert found is None if why is None else why in str(found)
     assert not (tmp_path / "mine").exists() or (tmp_path / "mine").read_text() == "yes\n"
 

@@ -79,9 +79,7 @@ def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
         if kind == "script":
             from honestone.adapters.judges.script import ScriptJudge
 
-            return ScriptJudge(
-                name, argv, cwd=wiring.cwd, timeout=wiring.judge_timeout, pass_env=wiring.pass_env
-            )
+            return ScriptJudge(name, argv, cwd=wiring.cwd, timeout=wiring.judge_timeout, pass_env=wiring.pass_env)
         from honestone.adapters.models.command import CommandModel
 
         model = CommandModel(argv, cwd=wiring.cwd, timeout=wiring.judge_timeout, pass_env=wiring.pass_env)
@@ -142,9 +140,7 @@ def make_worker(spec: str, wiring: Wiring) -> Worker:
 
         argv = anchor_program(split_command(rest), wiring.cwd, artifact=artifact)
         require_program(argv, wiring.cwd, what=f"the worker `{spec}`")
-        return CommandWorker(
-            spec, argv, base=wiring.cwd, timeout=wiring.worker_timeout, pass_env=wiring.pass_env
-        )
+        return CommandWorker(spec, argv, base=wiring.cwd, timeout=wiring.worker_timeout, pass_env=wiring.pass_env)
     if spec == "fix":
         from honestone.adapters.workers.fix import FixWorker
 
@@ -357,9 +353,7 @@ def _model_worker(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) ->
         from honestone.adapters.workers.model_edit import ModelEditWorker
 
         model = _model(spec, entry, wiring, seconds)
-        return ModelEditWorker(
-            spec, model, hidden=wiring.hidden, ask=None if wiring.ask is None else wiring.ask(model)
-        )
+        return ModelEditWorker(spec, model, hidden=wiring.hidden, ask=None if wiring.ask is None else wiring.ask(model))
     except CallFailed as failed:
         raise SettingsError(
             f"the worker `{spec}` is not there: {failed.reason}", hint="`honestone doctor` says how to get it"
@@ -378,17 +372,13 @@ def _plugin(group: str, kind: str, rest: str, wiring: Wiring) -> Any:
             try:
                 return point.load()(rest, wiring)
             except (ImportError, AttributeError) as error:
-                raise SettingsError(
-                    f"the plugin `{point.value}` for `{kind}` cannot be loaded: {error}"
-                ) from error
+                raise SettingsError(f"the plugin `{point.value}` for `{kind}` cannot be loaded: {error}") from error
     return None
 
 
 def _unknown(what: str, spec: str, known: Sequence[str]) -> SettingsError:
     if spec in ("cmd:", "script:", "record:", "agent:", "python:", "http:", "https:"):
-        return SettingsError(
-            f"the {what} `{spec}` names nothing", hint=f"write what it is after the colon: {spec}..."
-        )
+        return SettingsError(f"the {what} `{spec}` names nothing", hint=f"write what it is after the colon: {spec}...")
     near = get_close_matches(spec, known, n=1) or get_close_matches(spec.partition(":")[0], known, n=1)
     if not near and (" " in spec or shutil.which(spec)) and "cmd:" in known:
         near = [f"cmd:{spec}"]

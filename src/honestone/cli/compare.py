@@ -17,21 +17,19 @@ from honestone.cli.wiring import open_store_for, settings_here
 from honestone.core.comparison import COMPARE_GATES
 from honestone.core.errors import UsageError
 
-_FORMAT = click.option(
-    "--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True
-)
+_FORMAT = click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)
 
 
 @click.command("compare", short_help="Compare two runs of a suite, case by case.")
 @click.argument("baseline")
 @click.argument("candidate")
 @click.option(
-    "--fail-on", multiple=True, metavar="GATE",
+    "--fail-on",
+    multiple=True,
+    metavar="GATE",
     help="regression, missing or delta<0; repeat it. [regression and missing]",
-)  # fmt: skip
-@click.option(
-    "--across-contracts", is_flag=True, help="Compare runs that were judged differently all the same."
 )
+@click.option("--across-contracts", is_flag=True, help="Compare runs that were judged differently all the same.")
 @click.option("--require-improvement", is_flag=True, help="Pass only if the interval's lower end is above 0.")
 @_FORMAT
 @shared.json_option
@@ -53,8 +51,13 @@ def compare(
         before, after = _report(store, baseline), _report(store, candidate)
         contracts = _contracts(store, before, after)
     document = compare_reports(
-        before, after, gates=gates, across=across_contracts, require_improvement=require_improvement, documents=contracts
-    )  # fmt: skip
+        before,
+        after,
+        gates=gates,
+        across=across_contracts,
+        require_improvement=require_improvement,
+        documents=contracts,
+    )
     write(render_comparison(document, "json" if as_json else form))
     return exit_code_of(document["verdict"])
 

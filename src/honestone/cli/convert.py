@@ -20,14 +20,19 @@ if TYPE_CHECKING:
     from honestone.formats.source import Loss, SuiteSource
 
 SUITE_FORMATS: Final = (
-    "honestone", "agentv", "agentv-5", "agentv-4", "agentv-2", "agentv-seed", "task-suite", "healthbench",
-)  # fmt: skip
+    "honestone",
+    "agentv",
+    "agentv-5",
+    "agentv-4",
+    "agentv-2",
+    "agentv-seed",
+    "task-suite",
+    "healthbench",
+)
 """`agentv` is its newest dialect."""
 RUBRIC_FORMATS: Final = ("honestone", "autorubric")
 
-_output = click.option(
-    "--output", type=shared.PATH, default=None, metavar="FILE", help="Where to write it. [stdout]"
-)
+_output = click.option("--output", type=shared.PATH, default=None, metavar="FILE", help="Where to write it. [stdout]")
 _force = click.option("--force", is_flag=True, help="Write over a file that is there.")
 _accept = click.option(
     "--accept-loss", is_flag=True, help="Write the rest where one of the formats cannot say something."
@@ -48,9 +53,7 @@ _accept = click.option(
 @_force
 @_accept
 @shared.quiet_option
-def convert_suite(
-    path: Path, form: str, output: Path | None, force: bool, accept_loss: bool, quiet: bool
-) -> int:
+def convert_suite(path: Path, form: str, output: Path | None, force: bool, accept_loss: bool, quiet: bool) -> int:
     """Write a suite, ours or another tool's, in another format.
 
     What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
@@ -86,9 +89,7 @@ def convert_suite(
 @_force
 @_accept
 @shared.quiet_option
-def convert_rubric(
-    path: Path, form: str, output: Path | None, force: bool, accept_loss: bool, quiet: bool
-) -> int:
+def convert_rubric(path: Path, form: str, output: Path | None, force: bool, accept_loss: bool, quiet: bool) -> int:
     """Write a rubric, ours or another tool's, in another format.
 
     What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
@@ -102,11 +103,7 @@ def convert_rubric(
         losses = list(source.losses)
         if source.marks:
             losses.append(Loss(place=f"{path}:1:1", message=_MARKS, hint=_MARKS_HINT))
-        notes = [
-            f"read as {source.dialect}",
-            *notes,
-            *_refused(losses, source.dialect, accepted=accept_loss),
-        ]
+        notes = [f"read as {source.dialect}", *notes, *_refused(losses, source.dialect, accepted=accept_loss)]
     text, lost = _rubric_text(source.rubric, form)
     notes += _refused(_when_written(lost, form), form, accepted=accept_loss)
     _give(text, output, force)
@@ -152,8 +149,7 @@ def _refuse_unreadable(text: str, path: Path, form: str) -> None:
         (found.read if isinstance(found, Reader) else read_suite)(document)
     except UsageError as error:
         raise UsageError(
-            f"too little of this suite can be said in {form}: {error.message}",
-            hint="choose another format (--to)",
+            f"too little of this suite can be said in {form}: {error.message}", hint="choose another format (--to)"
         ) from None
 
 
@@ -204,16 +200,12 @@ def _paths_that_move(source: SuiteSource, output: Path | None) -> list[str]:
         for case in source.suite.cases
         if (case.workspace is not None and (case.workspace.copy or case.workspace.git))
         or case.setup
-        or any(
-            item.check is not None and item.check.kind in _WITH_PATHS for _, item in case.rubric.questions()
-        )
+        or any(item.check is not None and item.check.kind in _WITH_PATHS for _, item in case.rubric.questions())
     ]
     if not names and not source.suite.artifact:
         return []
     where = f" ({', '.join(names[:5])}{', ...' if len(names) > 5 else ''})" if names else ""
-    return [
-        f"paths in it{where} are meant from the suite's own folder, which is now another one than `{source.base}`"
-    ]
+    return [f"paths in it{where} are meant from the suite's own folder, which is now another one than `{source.base}`"]
 
 
 # ---------------------------------------------------------------------------------------------------- output

@@ -66,9 +66,13 @@ EXAMPLES: Mapping[str, Example] = {
 @click.command("demo", short_help="A whole run, offline, on real files.")
 @click.argument("name", type=click.Choice(list(EXAMPLES)), default="readme")
 @click.option(
-    "--dir", "folder", type=shared.PATH, default=None, metavar="DIR",
+    "--dir",
+    "folder",
+    type=shared.PATH,
+    default=None,
+    metavar="DIR",
     help=f"The folder to make. [{FOLDER}; a number is added when it is there]",
-)  # fmt: skip
+)
 @click.option("--keep/--no-keep", default=True, help="Keep the folder. [keep]")
 @shared.json_option
 @shared.quiet_option
@@ -113,8 +117,7 @@ def make_folder(wanted: Path | None) -> Path:
     except OSError as error:
         if wanted is not None:
             raise FileError(
-                f"cannot make the folder {str(wanted)!r}: {error.strerror or error}",
-                hint="name another --dir",
+                f"cannot make the folder {str(wanted)!r}: {error.strerror or error}", hint="name another --dir"
             ) from None
     try:
         return Path(tempfile.mkdtemp(prefix=f"{FOLDER}-")).resolve()
@@ -138,9 +141,7 @@ def _new_folder(wanted: Path, *, may_be_empty: bool) -> Path:
         except FileExistsError:
             continue
         return free
-    raise FileError(
-        f"{str(wanted)!r} and {_MOST_NAMES - 1} more are there already", hint="name another --dir"
-    )
+    raise FileError(f"{str(wanted)!r} and {_MOST_NAMES - 1} more are there already", hint="name another --dir")
 
 
 def copy_example(source: Path, place: Path) -> None:
@@ -199,9 +200,7 @@ def _working_directory() -> str | None:
 class _Demo:
     """One demo in its folder, which is the working directory now; `shown` is its name as seen from where it was typed."""
 
-    def __init__(
-        self, name: str, example: Example, shown: str, *, keep: bool, as_json: bool, quiet: bool
-    ) -> None:
+    def __init__(self, name: str, example: Example, shown: str, *, keep: bool, as_json: bool, quiet: bool) -> None:
         from honestone.cli.progress import style_for
 
         self._name = name
@@ -280,14 +279,22 @@ def _opening(style: Style, name: str, example: Example, shown: str, rubric: Rubr
         "",
         *_row(style, "judged", f"{example.artifact}: {example.about}"),
         *_row(style, "by", f"{_RUBRIC}: {len(rubric.criteria)} criteria, {_questions(rubric)}"),
-        *_row(style, "edited by", f"the rubric's `fix:` commands, {_fixes(rubric)} programs in tools/ that work out "
-              "each edit from what the file holds. A model could do it as well; here none is needed."),
-        *_row(style, "passes when", f"the weighted mean is {show_bar(rubric.threshold)} or more and no criterion is below "
-              f"its floor ({show_bar(rubric.floor)}; {', '.join(strict)})."),
+        *_row(
+            style,
+            "edited by",
+            f"the rubric's `fix:` commands, {_fixes(rubric)} programs in tools/ that work out "
+            "each edit from what the file holds. A model could do it as well; here none is needed.",
+        ),
+        *_row(
+            style,
+            "passes when",
+            f"the weighted mean is {show_bar(rubric.threshold)} or more and no criterion is below "
+            f"its floor ({show_bar(rubric.floor)}; {', '.join(strict)}).",
+        ),
         "",
         "First the score as it stands:",
         "",
-    ]  # fmt: skip
+    ]
 
 
 _WHO_ANSWERS = {
@@ -360,10 +367,7 @@ def _closing(style: Style, example: Example, shown: str, *, kept: bool) -> list[
 def _interrupted(style: Style, shown: str, words: list[str], *, kept: bool) -> list[str]:
     if not kept:
         return ["", *_wrapped(style, f"Interrupted. {shown} is removed again, as --no-keep says.")]
-    go_on = {
-        f"cd {shlex.quote(shown)}": "",
-        f"honestone improve {' '.join(words)}": "goes on where it stopped",
-    }
+    go_on = {f"cd {shlex.quote(shown)}": "", f"honestone improve {' '.join(words)}": "goes on where it stopped"}
     return ["", style.paint("Interrupted; to go on", "bold"), *_commands(style, go_on)]
 
 

@@ -48,22 +48,20 @@ def doctor(as_json: bool) -> int:
     always = {
         "judges": ["script:COMMAND", "cmd:COMMAND", "record:FILE", "human", "mock"],
         "workers": ["cmd:COMMAND", "fix", "human"],
-        "targets": [
-            "identity",
-            "cmd:COMMAND",
-            "python:MODULE:FUNCTION",
-            "http://ADDRESS",
-            "record:FILE",
-            "mock",
-        ],
+        "targets": ["identity", "cmd:COMMAND", "python:MODULE:FUNCTION", "http://ADDRESS", "record:FILE", "mock"],
     }
     sandbox = _sandbox()
     if as_json:
         document = {
-            "schema": SCHEMA, "version": __version__, "judges": [asdict(row) for row in models],
-            "workers": [asdict(row) for row in workers], "always": always, "sandbox": sandbox,
-            "store": str(store_folder(settings)), "settings": str(settings.folder) if settings.folder else None,
-        }  # fmt: skip
+            "schema": SCHEMA,
+            "version": __version__,
+            "judges": [asdict(row) for row in models],
+            "workers": [asdict(row) for row in workers],
+            "always": always,
+            "sandbox": sandbox,
+            "store": str(store_folder(settings)),
+            "settings": str(settings.folder) if settings.folder else None,
+        }
         write(dump(document) + "\n")
         return 0
     _print(models, _named(settings.workers), always, sandbox, settings)
@@ -83,9 +81,7 @@ def _named(entries: Any) -> list[Row]:
     return [_named_row(name, entry) for name, entry in entries.items()]
 
 
-def _cli_row(
-    name: str, *, provider: str | None = None, command: Any = None, api_key_env: str | None = None
-) -> Row:
+def _cli_row(name: str, *, provider: str | None = None, command: Any = None, api_key_env: str | None = None) -> Row:
     from honestone.adapters.agent_clis.detect import detect
 
     kind = provider or name
@@ -96,9 +92,14 @@ def _cli_row(
         found = f"{signed} ({found})"
     ready = status.found is not None and status.auth is not None
     return Row(
-        name=name, ready=ready, found=found, version=status.version, auth=status.auth,
-        hint=None if ready else status.hint, family=FAMILIES.get(kind),
-    )  # fmt: skip
+        name=name,
+        ready=ready,
+        found=found,
+        version=status.version,
+        auth=status.auth,
+        hint=None if ready else status.hint,
+        family=FAMILIES.get(kind),
+    )
 
 
 def _api_row(
@@ -117,14 +118,10 @@ def _api_row(
 def _named_row(name: str, entry: Any) -> Row:
     provider = entry.get("provider", "cli")
     if provider in CLIS:
-        return _cli_row(
-            name, provider=provider, command=entry.get("command"), api_key_env=entry.get("api_key_env")
-        )
+        return _cli_row(name, provider=provider, command=entry.get("command"), api_key_env=entry.get("api_key_env"))
     if provider == "cli":
         return Row(name=name, ready=True, found="a command of your settings")
-    return _api_row(
-        name, provider=provider, base_url=entry.get("base_url"), api_key_env=entry.get("api_key_env")
-    )
+    return _api_row(name, provider=provider, base_url=entry.get("base_url"), api_key_env=entry.get("api_key_env"))
 
 
 FAMILIES = {"codex": "openai", "claude": "anthropic", "gemini": "google"}
@@ -166,11 +163,7 @@ def _print(judges: list[Row], workers: list[Row], always: Any, sandbox: str, set
         else "none: checks that run code see this machine (apt-get install bubblewrap)"
     )
     write(f"\nSandbox    {box}\nStore      {clean(shown(store_folder(settings)))}\n")
-    where = (
-        clean(shown(settings.folder / "honestone.toml"))
-        if settings.folder
-        else "none (honestone init writes one)"
-    )
+    where = clean(shown(settings.folder / "honestone.toml")) if settings.folder else "none (honestone init writes one)"
     write(f"Settings   {where}\n")
 
 

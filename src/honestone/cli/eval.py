@@ -57,22 +57,14 @@ _KEPT_BYTES = 2_000_000
 @click.argument("artifacts", nargs=-1, required=True, metavar="ARTIFACT...|SUITE")
 @click.option("--rubric", "rubric_path", type=shared.PATH, help="The rubric file; without one, run a suite.")
 @shared.judging_options
-@click.option(
-    "--target", default=None, help="What makes the output that is judged. [the suite's, else identity]"
-)
+@click.option("--target", default=None, help="What makes the output that is judged. [the suite's, else identity]")
 @click.option("--gate-only", is_flag=True, help="Stop asking judges once the verdict cannot change.")
-@click.option(
-    "--input", "input_text", default=None, help="The input that a target gets. [the artifact's text]"
-)
+@click.option("--input", "input_text", default=None, help="The input that a target gets. [the artifact's text]")
 @click.option("--reference", default=None, help="A reference answer that judges see.")
 @click.option(
-    "--accept-loss",
-    is_flag=True,
-    help="Read another tool's file although something in it has no meaning here.",
+    "--accept-loss", is_flag=True, help="Read another tool's file although something in it has no meaning here."
 )
-@click.option(
-    "--locked", is_flag=True, help="Refuse a rubric, prompt, judge or bar other than `rubric lock` wrote."
-)
+@click.option("--locked", is_flag=True, help="Refuse a rubric, prompt, judge or bar other than `rubric lock` wrote.")
 @shared.suite_options
 @click.option("--format", "form", type=click.Choice(SUITE_FORMATS), default="text", show_default=True)
 @shared.json_option
@@ -110,9 +102,17 @@ def eval_(
         _refuse_for_artifacts(options)
         refuse_other_formats(form, "an artifact's scorecard")
         return _Eval(
-            judging, paths, rubric_path, target or "identity", input_text, reference, progress,
-            gate_only=gate_only, accept_loss=accept_loss, locked=locked,
-        ).run(paths, form)  # fmt: skip
+            judging,
+            paths,
+            rubric_path,
+            target or "identity",
+            input_text,
+            reference,
+            progress,
+            gate_only=gate_only,
+            accept_loss=accept_loss,
+            locked=locked,
+        ).run(paths, form)
 
 
 def _refuse_for_suites(gate_only: bool, input_text: str | None, reference: str | None) -> None:
@@ -159,7 +159,7 @@ class _Eval:
         self._max_bytes = max_bytes(judging, self._settings)
         self._rubric = load_rubric(
             rubric_path, threshold=judging.threshold, floor=judging.floor, accept_loss=accept_loss, note=progress.note
-        )  # fmt: skip
+        )
         self._scorer = Scorer(self._rubric, judging.rule)
         self._checker = make_checker(self._rubric, rubric_path, judging, artifacts)
         self._exclude = never_judged(self._rubric, rubric_path, self._checker)
@@ -173,9 +173,14 @@ class _Eval:
         self._seats = make_seats(names, wiring, looks=judging.looks)
         if self._target is None:
             refuse_too_big(
-                self._seats, self._rubric, judging, self._sizes, lambda path: self._load(path).version,
-                input=input_text, reference=reference,
-            )  # fmt: skip
+                self._seats,
+                self._rubric,
+                judging,
+                self._sizes,
+                lambda path: self._load(path).version,
+                input=input_text,
+                reference=reference,
+            )
         self._contract = contract_for(self._rubric, self._seats, self._checker, judging)
         self._contract_id = self._contract.id
         if locked:
@@ -185,10 +190,11 @@ class _Eval:
         self._rubric_name = printable(rubric_path)
         self._known = Known()
         self._meter = Meter(
-            calls=0, minutes=limit(judging.max_minutes, self._settings, "max_minutes", 24 * 60),
+            calls=0,
+            minutes=limit(judging.max_minutes, self._settings, "max_minutes", 24 * 60),
             usd=judging.max_usd if judging.max_usd is not None else self._settings.limits.get("max_usd"),
             clock=time.monotonic,
-        )  # fmt: skip
+        )
 
     def run(self, paths: Sequence[Path], form: str) -> int:
         most = 2 * len(paths) * len(self._seats)
@@ -201,9 +207,12 @@ class _Eval:
             gate_only = self._scorer if self._gate_only else None
             self._bench = Bench(self._rubric, self._checker, panel, gate_only=gate_only)
             self._run = store.start_run(
-                kind="eval", subject=", ".join(printable(path) for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
-                identity="", contract=self._contract.id, first=self._started(),
-            )  # fmt: skip
+                kind="eval",
+                subject=", ".join(printable(path) for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
+                identity="",
+                contract=self._contract.id,
+                first=self._started(),
+            )
             try:
                 return run_to_end(lambda: self._work(paths, form), panel.close)
             except KeyboardInterrupt:
@@ -249,27 +258,44 @@ class _Eval:
 
     def _started(self) -> Event:
         return {
-            "type": events.STARTED, "kind": "eval", "rubric": to_plain(self._rubric), "rubric_path": self._rubric_name,
+            "type": events.STARTED,
+            "kind": "eval",
+            "rubric": to_plain(self._rubric),
+            "rubric_path": self._rubric_name,
             "contract": dict(self._contract.document),
-            "contract_id": self._contract.id, "rule": str(self._judging.rule), "panel": [seat.id for seat in self._seats],
+            "contract_id": self._contract.id,
+            "rule": str(self._judging.rule),
+            "panel": [seat.id for seat in self._seats],
             "limits": {"calls": self._meter.calls, "minutes": self._meter.minutes, "usd": self._meter.usd},
-        }  # fmt: skip
+        }
 
     async def _work(self, paths: Sequence[Path], form: str) -> int:
         printer = Printer(form, many=len(paths) > 1 if form == "json" else len(paths) >= MANY)
         outcomes: set[str] = set()
         evaluation = Evaluation(
-            run=self._run, bench=self._bench, store=self._store, contract=self._contract_id, observer=self._progress,
-            looked_at=self._looked_at, target=self._target, input=self._input, reference=self._reference, exclude=self._exclude,
-            max_bytes=self._max_bytes, concurrency=int(self._settings.limits.get("concurrency", 64 if self._seats else 8)),
-            fresh=self._judging.fresh, has_folders=self._has_folders,
-        )  # fmt: skip
+            run=self._run,
+            bench=self._bench,
+            store=self._store,
+            contract=self._contract_id,
+            observer=self._progress,
+            looked_at=self._looked_at,
+            target=self._target,
+            input=self._input,
+            reference=self._reference,
+            exclude=self._exclude,
+            max_bytes=self._max_bytes,
+            concurrency=int(self._settings.limits.get("concurrency", 64 if self._seats else 8)),
+            fresh=self._judging.fresh,
+            has_folders=self._has_folders,
+        )
         async for judgement in evaluation.judge_all(paths):
             outcomes.add(self._print(judgement, printer))
         overall = overall_outcome(outcomes)
         self._store.finish_run(
-            self._run, overall, {"type": events.FINISHED, "result": overall, "reason": "", "seconds": round(self._meter.seconds, 3)}
-        )  # fmt: skip
+            self._run,
+            overall,
+            {"type": events.FINISHED, "result": overall, "reason": "", "seconds": round(self._meter.seconds, 3)},
+        )
         self._progress.close()
         printer.end()
         self._note_usage()
@@ -278,9 +304,7 @@ class _Eval:
     def _note_usage(self) -> None:
         spent = self._meter.spent
         if self._seats and spent.judge_calls == 0 and spent.cached_calls:
-            self._progress.note(
-                f"0 judge calls: every reply was on record ({spent.cached_calls}); --fresh asks anew"
-            )
+            self._progress.note(f"0 judge calls: every reply was on record ({spent.cached_calls}); --fresh asks anew")
 
     def _print(self, judgement: Judgement, printer: Printer) -> str:
         """Returns the outcome. A line of a long table needs no document, unless its details will be shown."""
@@ -300,9 +324,16 @@ class _Eval:
 
         usage = usage_document(judgement.spend.to_plain())
         facts = Facts(
-            path=judgement.path, digest=judgement.digest, contract=self._contract_id, run=self._run, text=judgement.text,
-            usage={**usage, "this_process": usage}, notes=judgement.notes, error=judgement.error, rubric=self._rubric_name,
-        )  # fmt: skip
+            path=judgement.path,
+            digest=judgement.digest,
+            contract=self._contract_id,
+            run=self._run,
+            text=judgement.text,
+            usage={**usage, "this_process": usage},
+            notes=judgement.notes,
+            error=judgement.error,
+            rubric=self._rubric_name,
+        )
         document = scorecard_document(self._scorer, judgement.ballots, facts, self._known)
         if judgement.output is not None:
             document["output"] = judgement.output

@@ -14,9 +14,7 @@ from honestone.core.errors import UsageError
 from honestone.system.files import write_atomically
 
 
-def eval_suite(
-    path: Path, judging: JudgingOptions, options: SuiteOptions, progress: Progress, form: str
-) -> int:
+def eval_suite(path: Path, judging: JudgingOptions, options: SuiteOptions, progress: Progress, form: str) -> int:
     places = places_to_save(options)
     document = SuiteSession(path, judging, options, progress).report()
     print_suite(document, form)

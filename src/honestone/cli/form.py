@@ -265,22 +265,28 @@ def _number(text: str) -> int | float | None:
 def draft_of(sheet: Sheet) -> dict[str, Any]:
     """The sheet as JSON values; `restore` takes it back."""
     return {
-        "schema": DRAFT, "at": sheet.at, "typing": sheet.typing, "text": sheet.text,
+        "schema": DRAFT,
+        "at": sheet.at,
+        "typing": sheet.typing,
+        "text": sheet.text,
         "said": [
-            {"item": list(asked.key), "answer": said.answer, "skipped": said.skipped, "evidence": said.evidence,
-             "suggestion": said.suggestion}
+            {
+                "item": list(asked.key),
+                "answer": said.answer,
+                "skipped": said.skipped,
+                "evidence": said.evidence,
+                "suggestion": said.suggestion,
+            }
             for asked, said in zip(sheet.items, sheet.said, strict=True)
         ],
-    }  # fmt: skip
+    }
 
 
 def restore(sheet: Sheet, plain: object) -> None:
     """What a draft says, as far as it is sound: it was written by us, but has lain on a disk since."""
     if not isinstance(plain, dict) or plain.get("schema") != DRAFT or not isinstance(plain.get("said"), list):
         return
-    kept = {
-        tuple(one["item"]): one for one in plain["said"] if isinstance(one, dict) and _is_key(one.get("item"))
-    }
+    kept = {tuple(one["item"]): one for one in plain["said"] if isinstance(one, dict) and _is_key(one.get("item"))}
     for asked, said in zip(sheet.items, sheet.said, strict=True):
         _restore_one(said, asked.item, kept.get(asked.key, {}))
     at = plain.get("at")
@@ -339,17 +345,13 @@ def page_of(sheet: Sheet, view: View, style: Style, columns: int) -> Page:
         page.body = [row for text in _HELP for row in wrap(text, columns, rest="    ")]
         page.foot = ["", "any key goes back"]
         return page
-    page.body = (
-        _end_page(sheet, style, columns) if sheet.is_at_end else _item_page(sheet, view, style, columns)
-    )
+    page.body = _end_page(sheet, style, columns) if sheet.is_at_end else _item_page(sheet, view, style, columns)
     page.foot = _foot(sheet, style, columns)
     return page
 
 
 def _head(sheet: Sheet, view: View, style: Style, columns: int) -> list[str]:
-    place = (
-        f"{min(sheet.at + 1, len(sheet.items))} of {len(sheet.items)}" if not sheet.is_at_end else "all items"
-    )
+    place = f"{min(sheet.at + 1, len(sheet.items))} of {len(sheet.items)}" if not sheet.is_at_end else "all items"
     left = cut_middle(
         f"{line(view.name)}{style.glyph('between')}{line(view.path)}",
         max(columns - len(place) - 2, 4),
@@ -365,9 +367,7 @@ def _item_page(sheet: Sheet, view: View, style: Style, columns: int) -> list[str
     if view.input is not None:
         out += [
             style.paint(row, "dim")
-            for row in wrap(
-                line(view.input), columns, first="input: ", most=_INPUT_LINES, more=style.glyph("more")
-            )
+            for row in wrap(line(view.input), columns, first="input: ", most=_INPUT_LINES, more=style.glyph("more"))
         ]
         out.append("")
     if asked.heading:
@@ -565,11 +565,7 @@ async def _fill_in(sheet: Sheet, view: View, question: Question, draft: Path, te
         typed = typed_line(sheet, columns)
         page = page_of(sheet, view, terminal.style, columns)
         below = 0 if typed is None else 2
-        lines = (
-            [*page.head, *page.body, *page.foot]
-            if terminal.is_dumb
-            else fitted(page, rows - below, sheet.scroll)
-        )
+        lines = [*page.head, *page.body, *page.foot] if terminal.is_dumb else fitted(page, rows - below, sheet.scroll)
         terminal.show(lines, typed)
         wish = press(sheet, await terminal.press())
         _write_json(draft, draft_of(sheet))
@@ -630,9 +626,7 @@ def shown_text(question: Question) -> str:
         return clean(version.text)
     else:
         parts.append((question.artifact.path, version.text))
-    return "\n".join(
-        f"== {line(title)} ==\n\n{clean(text).rstrip()}\n" for title, text in parts if text is not None
-    )
+    return "\n".join(f"== {line(title)} ==\n\n{clean(text).rstrip()}\n" for title, text in parts if text is not None)
 
 
 async def _run(command: str, path: Path, folder: Path, terminal: Terminal) -> str | None:

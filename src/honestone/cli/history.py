@@ -9,14 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from honestone.core import events
-from honestone.core.ballot import (
-    CHECK,
-    Ballot,
-    Mark,
-    answer_problem,
-    ballot_from_plain,
-    ballot_to_plain,
-)
+from honestone.core.ballot import CHECK, Ballot, Mark, answer_problem, ballot_from_plain, ballot_to_plain
 from honestone.core.errors import StoreError
 from honestone.core.events import Event
 from honestone.core.loop import Limits, LoopState, fold
@@ -59,12 +52,7 @@ def text_of(store: Any, digest: str) -> str | None:
 
 
 def judged_documents(
-    store: Any,
-    run: str,
-    *,
-    rubric: Rubric | None = None,
-    rule: str | None = None,
-    contract: str | None = None,
+    store: Any, run: str, *, rubric: Rubric | None = None, rule: str | None = None, contract: str | None = None
 ) -> Iterator[dict[str, Any]]:
     """The scorecards of an `eval` run, one at a time, under its own rubric and rule or another."""
     from honestone.report.documents import judged_document
@@ -91,11 +79,7 @@ def still_valid(ballot: Ballot, was: Rubric, now: Rubric) -> Ballot:
     marks: dict[Key, Mark] = {}
     abstained = {key: why for key, why in ballot.abstained.items() if key in new}
     for key, mark in ballot.marks.items():
-        if (
-            key in new
-            and _is_same_question(old.get(key), new[key])
-            and not answer_problem(new[key], mark.answer)
-        ):
+        if key in new and _is_same_question(old.get(key), new[key]) and not answer_problem(new[key], mark.answer):
             marks[key] = mark
         elif key in new:
             abstained[key] = "answered another question then"
@@ -103,11 +87,7 @@ def still_valid(ballot: Ballot, was: Rubric, now: Rubric) -> Ballot:
 
 
 def _is_same_question(old: Item | None, new: Item) -> bool:
-    return old is not None and (old.requirement, old.anchors, old.check) == (
-        new.requirement,
-        new.anchors,
-        new.check,
-    )
+    return old is not None and (old.requirement, old.anchors, old.check) == (new.requirement, new.anchors, new.check)
 
 
 def improvement_report(
@@ -133,9 +113,14 @@ def improvement_report(
     if "certifying" in log[0]:
         from honestone.report.suite_improvement import suite_improvement_document as draw
     document = draw(
-        state, log, run=run, usage=usage, text_of=lambda digest: text_of(store, digest),
-        report=os.path.relpath(path) if known else None, resumed=resumed,
-    )  # fmt: skip
+        state,
+        log,
+        run=run,
+        usage=usage,
+        text_of=lambda digest: text_of(store, digest),
+        report=os.path.relpath(path) if known else None,
+        resumed=resumed,
+    )
     report = improvement_markdown(document, rubric=log[0]["rubric"], diffs=round_diffs(store, state))
     if save:
         write_report(path, report)

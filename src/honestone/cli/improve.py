@@ -39,15 +39,7 @@ from honestone.core.contract import differences, digest_json
 from honestone.core.errors import ContractMismatch, CouldNotJudge, UsageError
 from honestone.core.events import Event
 from honestone.core.focus import fixes_for
-from honestone.core.loop import (
-    POLICIES,
-    Limits,
-    LoopState,
-    Result,
-    exit_code,
-    fold,
-    limits_to_plain,
-)
+from honestone.core.loop import POLICIES, Limits, LoopState, Result, exit_code, fold, limits_to_plain
 from honestone.core.proposal import MAX_DIFF
 from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Line, Scorer
@@ -118,10 +110,7 @@ if TYPE_CHECKING:
     help=f"Changed lines in one round. [{MAX_DIFF}]",
 )
 @click.option(
-    "--self",
-    "self_judge",
-    is_flag=True,
-    help="Let the worker's own model judge where nobody else can: SELF-EVALUATED.",
+    "--self", "self_judge", is_flag=True, help="Let the worker's own model judge where nobody else can: SELF-EVALUATED."
 )
 @click.option("--dry-run", is_flag=True, help="Leave the file alone; the best version stays in the store.")
 @click.option("--output", type=shared.PATH, help="Deliver the best version there and leave the file alone.")
@@ -161,22 +150,36 @@ def improve(
         from honestone.cli.improve_suite import SuiteTask, improve_suite
 
         return improve_suite(
-            artifact, suite_path, JudgingOptions.take(options),
+            artifact,
+            suite_path,
+            JudgingOptions.take(options),
             SuiteTask(
-                worker=worker_name, target=target, candidates=candidates or 1, min_pass_rate=min_pass_rate, rounds=rounds,
-                worker_timeout=worker_timeout, max_diff=max_diff, dry_run=dry_run, output=output,
+                worker=worker_name,
+                target=target,
+                candidates=candidates or 1,
+                min_pass_rate=min_pass_rate,
+                rounds=rounds,
+                worker_timeout=worker_timeout,
+                max_diff=max_diff,
+                dry_run=dry_run,
+                output=output,
                 require_improvement=require_improvement,
             ),
             refused={
-                "--rubric": rubric_path is not None, "--holdout": bool(holdouts), "--self": self_judge,
+                "--rubric": rubric_path is not None,
+                "--holdout": bool(holdouts),
+                "--self": self_judge,
                 f"--policy {policy}": policy != "keep-best",
             },
-            form="json" if as_json else form, quiet=quiet,
-        )  # fmt: skip
+            form="json" if as_json else form,
+            quiet=quiet,
+        )
     _refuse_without_suite(
-        target=target, candidates=candidates, min_pass_rate=min_pass_rate,
+        target=target,
+        candidates=candidates,
+        min_pass_rate=min_pass_rate,
         require_improvement=require_improvement or None,
-    )  # fmt: skip
+    )
     if rubric_path is None:
         raise UsageError(
             "improve needs a rubric, or a suite of tasks",
@@ -185,9 +188,20 @@ def improve(
     judging = JudgingOptions.take(options)
     with Progress(quiet=quiet) as progress:
         job = Job(
-            artifact, rubric_path, judging, worker_name=worker_name, holdouts=holdouts, policy=policy, rounds=rounds,
-            worker_timeout=worker_timeout, max_diff=max_diff, self_judge=self_judge, dry_run=dry_run, output=output, progress=progress,
-        )  # fmt: skip
+            artifact,
+            rubric_path,
+            judging,
+            worker_name=worker_name,
+            holdouts=holdouts,
+            policy=policy,
+            rounds=rounds,
+            worker_timeout=worker_timeout,
+            max_diff=max_diff,
+            self_judge=self_judge,
+            dry_run=dry_run,
+            output=output,
+            progress=progress,
+        )
         return job.run("json" if as_json else form)
 
 
@@ -203,9 +217,7 @@ def _refuse_without_suite(**given: Any) -> None:
 def _inside(artifact: Path, excluded: Collection[Path]) -> tuple[str, ...]:
     """The names within a folder artifact of what is no part of it: a worker's model is not shown its rubric."""
     root = artifact.resolve()
-    return tuple(
-        path.relative_to(root).as_posix() for path in excluded if root.is_dir() and path.is_relative_to(root)
-    )
+    return tuple(path.relative_to(root).as_posix() for path in excluded if root.is_dir() and path.is_relative_to(root))
 
 
 def retried(model: Model) -> Callable[[Prompt], Awaitable[Completion]]:
@@ -246,24 +258,31 @@ class Job:
         self._progress = progress
         self._settings = settings_here()
         self._policy = POLICIES[policy]
-        rubric = load_rubric(
-            rubric_path, threshold=judging.threshold, floor=judging.floor, note=progress.note
-        )  # fmt: skip
+        rubric = load_rubric(rubric_path, threshold=judging.threshold, floor=judging.floor, note=progress.note)
         self._scorer = Scorer(rubric, judging.rule)
         size = max_bytes(judging, self._settings)
         self._checker = make_checker(rubric, rubric_path, judging, [artifact])
         exclude = never_judged(rubric, rubric_path, self._checker)
         self._loaded = load_artifact(artifact, exclude=exclude, max_bytes=size)
         self._place = place_of(
-            artifact, exclude, output=output, dry_run=dry_run, size=size,
+            artifact,
+            exclude,
+            output=output,
+            dry_run=dry_run,
+            size=size,
             max_diff=int(limit(max_diff, self._settings, "max_diff", MAX_DIFF)),
-        )  # fmt: skip
+        )
         preflight_checks(rubric, self._checker, self._loaded.version)
         wiring = make_wiring(
-            judging, self._settings, worker_timeout=worker_timeout or WORKER_TIMEOUT, artifact=artifact.resolve(),
-            rubric_folder=rubric_path.parent.resolve(), fixes=_fixes(rubric), ask=retried,
+            judging,
+            self._settings,
+            worker_timeout=worker_timeout or WORKER_TIMEOUT,
+            artifact=artifact.resolve(),
+            rubric_folder=rubric_path.parent.resolve(),
+            fixes=_fixes(rubric),
+            ask=retried,
             hidden=_inside(artifact, exclude),
-        )  # fmt: skip
+        )
         self._worker = make_worker(worker_name or _default_worker(rubric), wiring)
         own = self._self_seat(worker_name or "", wiring) if self_judge else None
         names = _panel_names(judging, rubric, self._settings, own)
@@ -364,18 +383,19 @@ class Job:
         judged_by = self._judged_by()
         self._progress.note(self._preflight())
         first: Event = {
-            "type": events.STARTED, "kind": "improve",
+            "type": events.STARTED,
+            "kind": "improve",
             "artifact": {"path": self._place.named, "digest": version.digest, "is_folder": version.is_folder},
-            "contract": dict(self._contract.document), "contract_id": self._contract.id,
-            "policy": self._policy.name, "worker": self._worker.id, "limits": limits_to_plain(self._limits), **judged_by,
-        }  # fmt: skip
+            "contract": dict(self._contract.document),
+            "contract_id": self._contract.id,
+            "policy": self._policy.name,
+            "worker": self._worker.id,
+            "limits": limits_to_plain(self._limits),
+            **judged_by,
+        }
         store.keep_blobs(version_blobs(version))
         run = store.start_run(
-            kind="improve",
-            subject=self._subject,
-            identity=self._identity,
-            contract=self._contract.id,
-            first=first,
+            kind="improve", subject=self._subject, identity=self._identity, contract=self._contract.id, first=first
         )
         return run, self._new_state(version.digest), [first]
 
@@ -387,10 +407,13 @@ class Job:
         for note in packing_notes(packed):
             self._progress.note(note)
         return {
-            "rubric": to_plain(self._rubric), "rubric_path": self._rubric_name, "rule": str(self._judging.rule),
-            "panel": [seat.id for seat in self._panel], "holdouts": [seat.id for seat in self._holdouts],
+            "rubric": to_plain(self._rubric),
+            "rubric_path": self._rubric_name,
+            "rule": str(self._judging.rule),
+            "panel": [seat.id for seat in self._panel],
+            "holdouts": [seat.id for seat in self._holdouts],
             **({"packed": packed} if packed else {}),
-        }  # fmt: skip
+        }
 
     def _packed(self) -> dict[str, Any]:
         """What each judge is shown of the original, where that is too big for it."""
@@ -416,9 +439,7 @@ class Job:
         from honestone.engine.improve import require_resumable
 
         unfinished = [
-            r
-            for r in store.runs()
-            if r.kind == "improve" and r.subject == self._subject and r.finished is None
+            r for r in store.runs() if r.kind == "improve" and r.subject == self._subject and r.finished is None
         ]
         if self._judging.fresh:
             for old in unfinished:
@@ -458,14 +479,24 @@ class Job:
 
         resumed = len(log) > 1
         meter = Meter(
-            calls=self._limits.calls, minutes=self._limits.minutes, usd=self._limits.usd, clock=time.monotonic,
-            before=total_spend(log), seconds_before=max((e.get("seconds", 0.0) for e in log), default=0.0),
-        )  # fmt: skip
+            calls=self._limits.calls,
+            minutes=self._limits.minutes,
+            usd=self._limits.usd,
+            clock=time.monotonic,
+            before=total_spend(log),
+            seconds_before=max((e.get("seconds", 0.0) for e in log), default=0.0),
+        )
         narrator = Narrator(self._progress, state, log)
         work = self._shell(
-            run=run, state=state, policy=self._policy, place=self._place, worker=self._worker, store=store, meter=meter,
+            run=run,
+            state=state,
+            policy=self._policy,
+            place=self._place,
+            worker=self._worker,
+            store=store,
+            meter=meter,
             observer=narrator,
-        )  # fmt: skip
+        )
         try:
             stop = run_to_end(work.work, work.close)
             code = exit_code(stop.result)
@@ -487,7 +518,7 @@ class Job:
 
         panel = make_panel(
             (*self._panel, *self._holdouts), shell["store"], shell["meter"], self._judging, fallback=self._fallback
-        )  # fmt: skip
+        )
         bench = Bench(self._rubric, self._checker, panel)
         return Improvement(bench=bench, panel=self._panel, holdouts=self._holdouts, **shell)
 
@@ -532,9 +563,7 @@ def _default_worker(rubric: Rubric) -> str:
     )
 
 
-def _panel_names(
-    judging: JudgingOptions, rubric: Rubric, settings: Settings, own: Seat | None
-) -> tuple[str, ...]:
+def _panel_names(judging: JudgingOptions, rubric: Rubric, settings: Settings, own: Seat | None) -> tuple[str, ...]:
     """The panel; with `--self` there may be none."""
     if own is None or judging.judges:
         return choose_judges(judging, rubric, settings)
@@ -545,13 +574,7 @@ def _panel_names(
 
 
 def place_of(
-    artifact: Path,
-    exclude: frozenset[Path],
-    *,
-    output: Path | None,
-    dry_run: bool,
-    size: int,
-    max_diff: int,
+    artifact: Path, exclude: frozenset[Path], *, output: Path | None, dry_run: bool, size: int, max_diff: int
 ) -> Any:
     """Where it lies, with what is beside it. Raises UsageError for an `--output` that would destroy something."""
     from honestone.engine.improve import Place
@@ -559,13 +582,17 @@ def place_of(
     if output is not None and output.resolve() == artifact.resolve():
         raise UsageError("--output is the artifact itself", hint="leave --output out to improve it in place")
     if output is not None and output.resolve() in exclude:
-        raise UsageError(
-            f"--output {str(output)!r} is the rubric, or a file that judges", hint="name another --output"
-        )
+        raise UsageError(f"--output {str(output)!r} is the rubric, or a file that judges", hint="name another --output")
     root = artifact.resolve()
     inside = [path for path in sorted(exclude) if root.is_dir() and root in path.parents and path.is_file()]
     beside = {path.relative_to(root).as_posix(): Entry(path.read_bytes()) for path in inside}
     return Place(
-        path=root, named=printable(artifact), exclude=exclude, beside=beside, output=output, dry_run=dry_run,
-        max_bytes=size, max_diff=max_diff,
-    )  # fmt: skip
+        path=root,
+        named=printable(artifact),
+        exclude=exclude,
+        beside=beside,
+        output=output,
+        dry_run=dry_run,
+        max_bytes=size,
+        max_diff=max_diff,
+    )

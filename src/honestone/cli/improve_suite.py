@@ -111,9 +111,11 @@ class SuiteJob(Job):
         self._strict = task.require_improvement
         self._least = ONE if task.min_pass_rate is None else exact(task.min_pass_rate)
         options = SuiteOptions(
-            artifact=artifact, target=task.target, choice=Choice(),
+            artifact=artifact,
+            target=task.target,
+            choice=Choice(),
             min_pass_rate=None if task.min_pass_rate is None else self._least,
-        )  # fmt: skip
+        )
         self._session = SuiteSession(suite, judging, options, progress)
         self._suite_name = printable(suite)
         self._splits = _splits(self._session, suite)
@@ -135,9 +137,13 @@ class SuiteJob(Job):
         hidden = session.files
         judging = {file for file in session.judging_files() - hidden if file != root}
         place = place_of(
-            path, hidden | judging, output=task.output, dry_run=task.dry_run, size=size,
+            path,
+            hidden | judging,
+            output=task.output,
+            dry_run=task.dry_run,
+            size=size,
             max_diff=int(limit(task.max_diff, self._settings, "max_diff", MAX_DIFF)),
-        )  # fmt: skip
+        )
         inside = [file for file in (*hidden, self._fixtures) if file.is_relative_to(root) and file != root]
         self._place = replace(
             place,
@@ -152,14 +158,17 @@ class SuiteJob(Job):
 
         if task.worker is None:
             raise UsageError(
-                "improve needs a worker: who shall edit?",
-                hint="--worker cmd:COMMAND, or a model or an agent CLI",
+                "improve needs a worker: who shall edit?", hint="--worker cmd:COMMAND, or a model or an agent CLI"
             )
         wiring = make_wiring(
-            self._judging, self._settings, worker_timeout=task.worker_timeout or WORKER_TIMEOUT,
-            artifact=self._place.path, rubric_folder=self._session.source.base.resolve(), ask=retried,
+            self._judging,
+            self._settings,
+            worker_timeout=task.worker_timeout or WORKER_TIMEOUT,
+            artifact=self._place.path,
+            rubric_folder=self._session.source.base.resolve(),
+            ask=retried,
             hidden=self._place.off_limits,
-        )  # fmt: skip
+        )
         worker = make_worker(task.worker, wiring)
         if not worker.can_work_on(()):
             raise UsageError(
@@ -237,22 +246,28 @@ class SuiteJob(Job):
         for note in session.notes:
             self._progress.note(note)
         return {
-            **self._facts, "suite": {"path": self._suite_name, "dialect": session.source.dialect},
-            "target": session.target_name, "mock": session.is_mock, "panel": list(STEERING), "holdouts": [TEST],
+            **self._facts,
+            "suite": {"path": self._suite_name, "dialect": session.source.dialect},
+            "target": session.target_name,
+            "mock": session.is_mock,
+            "panel": list(STEERING),
+            "holdouts": [TEST],
             "rule": str(self._judging.rule),
-        }  # fmt: skip
+        }
 
     def _shell(self, **shell: Any) -> Shell:
         runner = _Sides(
-            session=self._session, store=shell["store"], splits=self._splits, loop=shell["run"],
-            folder=self._place.path.name, leave_out=self._left_out(),
-        )  # fmt: skip
+            session=self._session,
+            store=shell["store"],
+            splits=self._splits,
+            loop=shell["run"],
+            folder=self._place.path.name,
+            leave_out=self._left_out(),
+        )
         kind = "an agent skill (instructions that an agent is given)" if self._is_skill else "a prompt"
         edits = None
         if self._edit_seats:
-            edits = _Edits(
-                seats=self._edit_seats, store=shell["store"], judging=self._judging, named=self._place.named
-            )  # fmt: skip
+            edits = _Edits(seats=self._edit_seats, store=shell["store"], judging=self._judging, named=self._place.named)
         return SuiteImprovement(runner=runner, train=self._splits.train, kind=kind, edits=edits, **shell)
 
     def _left_out(self) -> tuple[str, ...]:
@@ -290,10 +305,14 @@ class _Sides:
             document = await self.session.run_side_within(self.store, subject, cases, left)
         spend = total_spend(self.store.events(document["run"]))
         return SplitRun(
-            run=document["run"], results=results_of(cases, document), spend=spend, earlier=left.before if is_new else spend,
-            judges=document["judges"], flags=[*document["flags"], *self._not_loaded(document)],
+            run=document["run"],
+            results=results_of(cases, document),
+            spend=spend,
+            earlier=left.before if is_new else spend,
+            judges=document["judges"],
+            flags=[*document["flags"], *self._not_loaded(document)],
             cut_short=_cut_short(document, left, meter),
-        )  # fmt: skip
+        )
 
     async def close(self) -> None:
         await self.session.close()
@@ -352,9 +371,11 @@ def _left_of(meter: Meter) -> Meter:
     used = meter.before.judge_calls + meter.spent.judge_calls
     known = (meter.before.usd or 0.0) + (meter.spent.usd or 0.0)
     return Meter(
-        calls=max(0, meter.calls - used), minutes=max(0.0, meter.minutes - meter.seconds / 60),
-        usd=None if meter.usd is None else max(0.0, meter.usd - known), clock=meter.clock,
-    )  # fmt: skip
+        calls=max(0, meter.calls - used),
+        minutes=max(0.0, meter.minutes - meter.seconds / 60),
+        usd=None if meter.usd is None else max(0.0, meter.usd - known),
+        clock=meter.clock,
+    )
 
 
 def _cut_short(document: dict[str, Any], left: Meter, whole: Meter) -> str | None:
@@ -363,9 +384,11 @@ def _cut_short(document: dict[str, Any], left: Meter, whole: Meter) -> str | Non
     if not is_open:
         return None
     if left.exhausted() is not None:
-        return f"--max-usd {whole.usd:g} is used up" if left.usd is not None and _is_spent(left) else (
-            f"--max-minutes {whole.minutes:g} are used up"
-        )  # fmt: skip
+        return (
+            f"--max-usd {whole.usd:g} is used up"
+            if left.usd is not None and _is_spent(left)
+            else (f"--max-minutes {whole.minutes:g} are used up")
+        )
     asks = document["judges"] or any(case["status"] == "skipped" for case in document["cases"])
     return f"--max-calls {whole.calls} are used up" if asks and left.no_call_left() else None
 

@@ -30,9 +30,7 @@ class _Done:
 
 
 @click.command("init", short_help="Write starter files to this folder.")
-@click.option(
-    "--dir", "folder", type=shared.PATH, default=Path(), metavar="DIR", help="The folder. [this one]"
-)
+@click.option("--dir", "folder", type=shared.PATH, default=Path(), metavar="DIR", help="The folder. [this one]")
 @shared.json_option
 def init(folder: Path, as_json: bool) -> int:
     """Write a starter rubric for the document in this folder, and a settings file. Nothing is written over."""

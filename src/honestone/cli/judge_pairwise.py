@@ -59,8 +59,7 @@ def _refuse_bars(judging: JudgingOptions) -> None:
     for name, given in (("--threshold", judging.threshold), ("--floor", judging.floor)):
         if given is not None:
             raise UsageError(
-                f"{name} is a bar for scores, and a comparison has none",
-                hint="`honestone eval` scores each artifact",
+                f"{name} is a bar for scores, and a comparison has none", hint="`honestone eval` scores each artifact"
             )
     if judging.combine == "min":
         raise UsageError("--combine min would always side with A", hint="use mean, median or majority")
@@ -69,9 +68,7 @@ def _refuse_bars(judging: JudgingOptions) -> None:
 class _Pairwise:
     """One comparison: everything is read and checked before the first call."""
 
-    def __init__(
-        self, a: Path, b: Path, rubric_path: Path, judging: JudgingOptions, progress: Progress
-    ) -> None:
+    def __init__(self, a: Path, b: Path, rubric_path: Path, judging: JudgingOptions, progress: Progress) -> None:
         from honestone.core.pairwise import ORDERS, pair_question
         from honestone.system.files import load_artifact, printable
 
@@ -120,9 +117,11 @@ class _Pairwise:
         most = int(limit(self._judging.max_calls, self._settings, "max_calls", 2 * self._parts * calls + 10))
         usd = self._judging.max_usd
         meter = Meter(
-            calls=most, minutes=limit(self._judging.max_minutes, self._settings, "max_minutes", 24 * 60),
-            usd=usd if usd is not None else self._settings.limits.get("max_usd"), clock=time.monotonic,
-        )  # fmt: skip
+            calls=most,
+            minutes=limit(self._judging.max_minutes, self._settings, "max_minutes", 24 * 60),
+            usd=usd if usd is not None else self._settings.limits.get("max_usd"),
+            clock=time.monotonic,
+        )
         if self._seats:
             judges = ", ".join(seat.id for seat in self._seats)
             self._progress.note(
@@ -134,12 +133,7 @@ class _Pairwise:
             try:
                 return run_to_end(
                     lambda: judge_pair(
-                        self._rubric,
-                        self._a,
-                        self._b,
-                        panel=panel,
-                        checker=self._checker,
-                        rule=self._judging.rule,
+                        self._rubric, self._a, self._b, panel=panel, checker=self._checker, rule=self._judging.rule
                     ),
                     panel.close,
                 )
@@ -162,10 +156,16 @@ class _Pairwise:
         from honestone.report.pairwise import PairFacts, pairwise_document
 
         facts = PairFacts(
-            title=self._rubric.title, rubric=self._rubric_name, a=(self._names[0], self._a.digest),
-            b=(self._names[1], self._b.digest), contract=self._contract(), usage=usage_document(judged.spend.to_plain()),
-            text=f"{self._a.text}\n{self._b.text}", notes=self._notes(judged), packed=judged.packed,
-        )  # fmt: skip
+            title=self._rubric.title,
+            rubric=self._rubric_name,
+            a=(self._names[0], self._a.digest),
+            b=(self._names[1], self._b.digest),
+            contract=self._contract(),
+            usage=usage_document(judged.spend.to_plain()),
+            text=f"{self._a.text}\n{self._b.text}",
+            notes=self._notes(judged),
+            packed=judged.packed,
+        )
         return pairwise_document(judged.comparison, judged.ballots, facts)
 
     def _contract(self) -> str:
@@ -187,11 +187,7 @@ class _Pairwise:
         return contract.id
 
     def _notes(self, judged: PairJudged) -> list[str]:
-        notes = [
-            f"{side}: {note}"
-            for side, loaded in zip("AB", self._loaded, strict=True)
-            for note in loaded.notes
-        ]
+        notes = [f"{side}: {note}" for side, loaded in zip("AB", self._loaded, strict=True) for note in loaded.notes]
         if judged.are_same:
             notes.append("both are the same, byte for byte: no judge was asked")
         for judge, shown in judged.packed.items():

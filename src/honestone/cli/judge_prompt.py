@@ -30,12 +30,18 @@ ANYBODY = "anybody"
 def asking_options(command: F) -> F:
     """What decides a prompt. `judge prompt`, `judge submit` and `eval` agree on it."""
     for option in (
-        click.option("--draw", type=click.IntRange(0, 99), default=0, show_default=True, help="Which look of this judge: 1 is that of agent:NAME#2."),
+        click.option(
+            "--draw",
+            type=click.IntRange(0, 99),
+            default=0,
+            show_default=True,
+            help="Which look of this judge: 1 is that of agent:NAME#2.",
+        ),
         click.option("--reference", default=None, help="A reference answer that the judge sees."),
         click.option("--input", "input_text", default=None, help="The input that the text answers."),
         click.option("--rubric", "rubric_path", type=shared.PATH, required=True, help="The rubric file."),
         click.argument("artifact", type=shared.PATH),
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command
 
@@ -90,11 +96,7 @@ def asking(
     )
     seat = agent_seat(name, draw, Wiring(cwd=Path.cwd(), settings=settings))
     words = [str(artifact), "--rubric", str(rubric_path)]
-    for option, value in (
-        ("--input", input_text),
-        ("--reference", reference),
-        ("--draw", str(draw) if draw else None),
-    ):
+    for option, value in (("--input", input_text), ("--reference", reference), ("--draw", str(draw) if draw else None)):
         words += [option, value] if value is not None else []
     if name != ANYBODY:
         words += ["--judge", name]
@@ -139,9 +141,7 @@ def prompt(
     from honestone.cli.judge_submit import still_asked
     from honestone.prompts.filling import reply_schema
 
-    one = asking(
-        artifact, rubric_path, name or ANYBODY, input_text=input_text, reference=reference, draw=draw
-    )
+    one = asking(artifact, rubric_path, name or ANYBODY, input_text=input_text, reference=reference, draw=draw)
     request = one.seat.judge.render(one.question)
     problems: tuple[str, ...] = ()
     if name is not None:
@@ -157,8 +157,14 @@ def prompt(
             print(f"answer it, then: {one.submit_line}", file=sys.stderr)
         return
     document: dict[str, Any] = {
-        "schema": SCHEMA, "artifact": {"path": one.question.artifact.path, "digest": one.question.artifact.version.digest},
-        "judge": one.seat.id if name else None, "draw": draw, "prompt": request.body, "token": request.token,
-        "reply_schema": reply_schema(numbered_items(request, one.question)), "problems": list(problems), "submit": one.submit_line,
-    }  # fmt: skip
+        "schema": SCHEMA,
+        "artifact": {"path": one.question.artifact.path, "digest": one.question.artifact.version.digest},
+        "judge": one.seat.id if name else None,
+        "draw": draw,
+        "prompt": request.body,
+        "token": request.token,
+        "reply_schema": reply_schema(numbered_items(request, one.question)),
+        "problems": list(problems),
+        "submit": one.submit_line,
+    }
     write(dump(document) + "\n")

@@ -89,8 +89,7 @@ def parse_scale(written: str) -> tuple[float, float]:
     lo, hi = (float(match[1]), float(match[2])) if match else (0.0, 0.0)
     if lo >= hi:
         raise UsageError(
-            f"`--scale` is {written!r}, but must be two numbers, the lower one first",
-            hint="for example: --scale 1-10",
+            f"`--scale` is {written!r}, but must be two numbers, the lower one first", hint="for example: --scale 1-10"
         )
     return lo, hi
 
@@ -100,8 +99,7 @@ def _checklist_reader(path: str | None) -> Reader:
 
     if path is None:
         raise UsageError(
-            "`--kind checklist` needs the items that were asked",
-            hint="give a file with one item a line: --items FILE",
+            "`--kind checklist` needs the items that were asked", hint="give a file with one item a line: --items FILE"
         )
     try:
         text = Path(path).read_text("utf-8-sig")

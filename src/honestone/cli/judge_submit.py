@@ -117,11 +117,7 @@ async def ballot_on_record(store: Store, seat: Seat, question: Question) -> Ball
 @click.command("submit")
 @asking_options
 @click.option(
-    "--judge",
-    "name",
-    metavar="NAME",
-    required=True,
-    help="Who answered: the judge is agent:NAME from now on.",
+    "--judge", "name", metavar="NAME", required=True, help="Who answered: the judge is agent:NAME from now on."
 )
 @click.option("--reply", "reply_path", metavar="FILE", default="-", help="The reply; - is stdin. [-]")
 @shared.json_option
@@ -168,14 +164,10 @@ def read_reply_file(path: str) -> str:
             hint="--reply FILE, or - for stdin",
         ) from None
     if len(data) > LONGEST_REPLY:
-        raise FileError(
-            f"the reply {path!r} is longer than a reply can be", hint="submit the judge's reply alone"
-        )
+        raise FileError(f"the reply {path!r} is longer than a reply can be", hint="submit the judge's reply alone")
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")
     if not text.strip():
-        raise UsageError(
-            "the reply is empty", hint="submit what the judge answered to `honestone judge prompt`"
-        )
+        raise UsageError("the reply is empty", hint="submit what the judge answered to `honestone judge prompt`")
     return text
 
 
@@ -184,13 +176,9 @@ def submission(one: Asking, taken: Taken, ballot: Ballot | None) -> dict[str, An
 
     `ballot` is all that the judge has on record now; None when the reply was refused.
     """
-    missing = (
-        ballot.abstained if ballot is not None else {key: "not recorded" for key, _ in one.question.items()}
-    )
+    missing = ballot.abstained if ballot is not None else {key: "not recorded" for key, _ in one.question.items()}
     problems = (
-        taken.refused
-        if ballot is None
-        else tuple(p for p in ballot.problems if not p.startswith("asked once more"))
+        taken.refused if ballot is None else tuple(p for p in ballot.problems if not p.startswith("asked once more"))
     )
     return {
         "schema": SCHEMA,
@@ -229,7 +217,6 @@ def _as_text(document: Mapping[str, Any], one: Asking) -> str:
     out += [f"  {line(problem)}" for problem in document["problems"]]
     if document["recorded"]:
         out += [
-            f"  [{entry['number']}] {line(entry['requirement'])}: {line(entry['why'])}"
-            for entry in document["missing"]
+            f"  [{entry['number']}] {line(entry['requirement'])}: {line(entry['why'])}" for entry in document["missing"]
         ]
     return "\n".join([*out, f"ask again: {one.prompt_line}"]) + "\n"

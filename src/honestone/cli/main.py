@@ -21,10 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rubric": ("honestone.cli.rubric:rubric", "Write, check, lock, convert and show rubrics."),
     "suite": ("honestone.cli.suite:suite", "Write, check, lock and convert suites."),
     "eval": ("honestone.cli.eval:eval_", "Score artifacts against a rubric, or run a suite."),
-    "improve": (
-        "honestone.cli.improve:improve",
-        "Improve an artifact until it passes, or say why it does not.",
-    ),
+    "improve": ("honestone.cli.improve:improve", "Improve an artifact until it passes, or say why it does not."),
     "compare": ("honestone.cli.compare:compare", "Compare two runs of a suite, case by case."),
     "trend": ("honestone.cli.compare:trend", "Many runs of a suite in a row."),
     "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),
@@ -48,9 +45,7 @@ Exit codes
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called. Help texts come from the table."""
 
-    def __init__(
-        self, *args: Any, commands_table: dict[str, tuple[str, str]] | None = None, **extra: Any
-    ) -> None:
+    def __init__(self, *args: Any, commands_table: dict[str, tuple[str, str]] | None = None, **extra: Any) -> None:
         super().__init__(*args, **extra)
         self._table = commands_table or {}
 
@@ -134,10 +129,7 @@ def _report_outside(error: OSError) -> int:
     """The disk or the system refused something that no part of ours foresaw."""
     where = f" ({error.filename})" if error.filename else ""
     print(f"error: {_safe(f'{error.strerror or error}{where}')}", file=sys.stderr)
-    print(
-        "hint: make room or give the rights, then run the same command: what is on record is kept",
-        file=sys.stderr,
-    )
+    print("hint: make room or give the rights, then run the same command: what is on record is kept", file=sys.stderr)
     return 2
 
 

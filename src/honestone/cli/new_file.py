@@ -15,8 +15,7 @@ def refuse_overwriting(output: Path | None, force: bool, *, example: str) -> Non
         raise FileError(f"{str(output)!r} is a folder", hint=f"name a file: --output {example}")
     if not force and (output.exists() or output.is_symlink()):
         raise FileError(
-            f"{str(output)!r} is there already",
-            hint="--force writes over it, --output FILE writes another one",
+            f"{str(output)!r} is there already", hint="--force writes over it, --output FILE writes another one"
         )
 
 

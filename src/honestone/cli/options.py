@@ -40,10 +40,7 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress and
 gate_options = _all(
     click.option("--threshold", type=float, metavar="0-100", help="Overall bar instead of the rubric's."),
     click.option(
-        "--floor",
-        type=float,
-        metavar="0-100",
-        help="Bar for every criterion instead of the rubric's; 0 is off.",
+        "--floor", type=float, metavar="0-100", help="Bar for every criterion instead of the rubric's; 0 is off."
     ),
 )
 
@@ -58,29 +55,64 @@ judging_options = _all(
     click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Who judges; repeat for a panel."),
     gate_options,
     combine_option,
-    click.option("--effort", type=click.Choice(["quick", "standard", "thorough"]), default="standard", show_default=True,
-                 help="Judges, repeats and rounds in one dial."),
-    click.option("--repeat", type=click.IntRange(1, 20), default=None,
-                 help="Looks per judge; of a suite, runs of each case: one that flips is unstable. [1; thorough: 2 looks]"),
-    click.option("--evidence", type=click.Choice(["warn", "require", "off"]), default="warn", show_default=True,
-                 help="What a quote that does not stand in the text does to its answer."),
-    click.option("--ask", type=click.Choice(["rubric", "criterion", "item"]), default="rubric", show_default=True,
-                 help="What one call to a judge covers."),
-    click.option("--pack", type=click.Choice(["none", "head", "outline"]), default="none", show_default=True,
-                 help="What a judge is shown of an artifact that is too big for it."),
-    click.option("--max-age", type=Amount(min=0), default=None, metavar="DAYS",
-                 help="Recorded replies older than this are asked again."),
+    click.option(
+        "--effort",
+        type=click.Choice(["quick", "standard", "thorough"]),
+        default="standard",
+        show_default=True,
+        help="Judges, repeats and rounds in one dial.",
+    ),
+    click.option(
+        "--repeat",
+        type=click.IntRange(1, 20),
+        default=None,
+        help="Looks per judge; of a suite, runs of each case: one that flips is unstable. [1; thorough: 2 looks]",
+    ),
+    click.option(
+        "--evidence",
+        type=click.Choice(["warn", "require", "off"]),
+        default="warn",
+        show_default=True,
+        help="What a quote that does not stand in the text does to its answer.",
+    ),
+    click.option(
+        "--ask",
+        type=click.Choice(["rubric", "criterion", "item"]),
+        default="rubric",
+        show_default=True,
+        help="What one call to a judge covers.",
+    ),
+    click.option(
+        "--pack",
+        type=click.Choice(["none", "head", "outline"]),
+        default="none",
+        show_default=True,
+        help="What a judge is shown of an artifact that is too big for it.",
+    ),
+    click.option(
+        "--max-age",
+        type=Amount(min=0),
+        default=None,
+        metavar="DAYS",
+        help="Recorded replies older than this are asked again.",
+    ),
     click.option("--judge-timeout", type=Amount(min=0, min_open=True), default=None, metavar="SECONDS"),
-    click.option("--sandbox", type=click.Choice(["auto", "bwrap", "none"]), default="auto", show_default=True,
-                 help="Where checks run code."),
+    click.option(
+        "--sandbox",
+        type=click.Choice(["auto", "bwrap", "none"]),
+        default="auto",
+        show_default=True,
+        help="Where checks run code.",
+    ),
     click.option("--pass-env", multiple=True, metavar="NAME", help="A variable that judges and workers may see."),
     click.option("--max-calls", type=click.IntRange(min=0), default=None, help="Judge calls, retries included."),
     click.option("--max-usd", type=Amount(min=0), default=None, help="Money, where the price is known."),
     click.option("--max-minutes", type=Amount(min=0), default=None, help="Time worked on the run."),
-    click.option("--max-size", type=Amount(min=0, min_open=True), default=None, metavar="MB",
-                 help="Largest artifact. [10]"),
+    click.option(
+        "--max-size", type=Amount(min=0, min_open=True), default=None, metavar="MB", help="Largest artifact. [10]"
+    ),
     click.option("--fresh", is_flag=True, help="Start over and ask every judge anew."),
-)  # fmt: skip
+)
 
 suite_options = _all(
     click.option("--artifact", type=PATH, default=None, help="What a suite is run on, instead of the one it names."),
@@ -90,18 +122,33 @@ suite_options = _all(
     click.option("--shard", default=None, metavar="I/N", help="Run every N-th case, from the I-th."),
     click.option("--failed", is_flag=True, help="Run the cases that failed in the suite's last run."),
     click.option("--errored", is_flag=True, help="Run the cases that the last run gave no verdict."),
-    click.option("--attempts", type=click.IntRange(1, 100), default=None, help="Runs of each case, instead of the suite's."),
-    click.option("--attempt-rule", type=click.Choice(["pass@k", "pass^k", "mean", "best"]), default=None,
-                 help="What several attempts at a case come to."),
+    click.option(
+        "--attempts", type=click.IntRange(1, 100), default=None, help="Runs of each case, instead of the suite's."
+    ),
+    click.option(
+        "--attempt-rule",
+        type=click.Choice(["pass@k", "pass^k", "mean", "best"]),
+        default=None,
+        help="What several attempts at a case come to.",
+    ),
     click.option("--concurrency", type=click.IntRange(1, 1000), default=None, help="Cases at a time. [8]"),
     click.option("--target-timeout", type=Amount(min=0, min_open=True), default=None, metavar="SECONDS"),
-    click.option("--min-pass-rate", type=Amount(min=0, max=1), default=None, metavar="0-1",
-                 help="Share of cases that has to pass. [1]"),
-    click.option("--baseline", default=None, metavar="RUN|PATH|GIT-REF",
-                 help="Compare with a run, a saved report, another artifact, the artifact at a git ref, or a skill with `without`."),
+    click.option(
+        "--min-pass-rate",
+        type=Amount(min=0, max=1),
+        default=None,
+        metavar="0-1",
+        help="Share of cases that has to pass. [1]",
+    ),
+    click.option(
+        "--baseline",
+        default=None,
+        metavar="RUN|PATH|GIT-REF",
+        help="Compare with a run, a saved report, another artifact, the artifact at a git ref, or a skill with `without`.",
+    ),
     click.option("--fail-on", multiple=True, metavar="GATE", help="regression, missing or delta<0. [delta<0]"),
     click.option("--require-improvement", is_flag=True, help="Pass only if the interval's lower end is above 0."),
     click.option("--across-contracts", is_flag=True, help="Compare runs that were judged differently all the same."),
     click.option("--update-baseline", is_flag=True, help="Save this run's report as the baseline's file."),
     click.option("--output", type=PATH, default=None, help="Save the JSON report there too."),
-)  # fmt: skip
+)

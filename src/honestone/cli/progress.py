@@ -25,11 +25,7 @@ _BLOCKS: Final = "█▏░┃✓✗→…⠋"
 
 
 def style_for(
-    stream: TextIO,
-    environ: Mapping[str, str] = os.environ,
-    *,
-    color: bool | None = None,
-    columns: int | None = None,
+    stream: TextIO, environ: Mapping[str, str] = os.environ, *, color: bool | None = None, columns: int | None = None
 ) -> Style:
     """How this stream can show a page. Colour only on a terminal that has not said no (`NO_COLOR`, `TERM=dumb`)."""
     encoding = stream.encoding or "utf-8"

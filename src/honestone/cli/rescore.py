@@ -21,10 +21,7 @@ from honestone.system.files import printable
 @click.command("rescore", short_help="Score a run again from its record.")
 @click.argument("run", default="last")
 @click.option(
-    "--rubric",
-    "rubric_path",
-    type=shared.PATH,
-    help="Another version of the rubric: weights, bars, fewer items.",
+    "--rubric", "rubric_path", type=shared.PATH, help="Another version of the rubric: weights, bars, fewer items."
 )
 @shared.gate_options
 @shared.combine_option
@@ -46,9 +43,7 @@ def rescore(
     with open_store_for(settings_here(), readonly=True) as store:
         info = store.find_run(run)
         if info.kind == "suite":
-            return _rescore_suite(
-                store, info, rubric_path, threshold, floor, combine, "json" if as_json else form
-            )
+            return _rescore_suite(store, info, rubric_path, threshold, floor, combine, "json" if as_json else form)
         started = next(store.iter_events(info.id))
         if "certifying" in started:
             raise UsageError(
@@ -90,12 +85,18 @@ def _rescore_suite(
         )
     log = store.events(info.id)
     shared = {**log[0]["contract"], "rule": combine or log[0]["rule"]}
-    shared["options"] = {**shared["options"], **({"threshold": threshold} if threshold is not None else {}),
-                         **({"floor": floor} if floor is not None else {})}  # fmt: skip
+    shared["options"] = {
+        **shared["options"],
+        **({"threshold": threshold} if threshold is not None else {}),
+        **({"floor": floor} if floor is not None else {}),
+    }
     contract = digest_json(shared)
     document = suite_document(
-        log, run=info.id, rule=combine or log[0]["rule"], bars=lambda rubric: with_bars(rubric, threshold=threshold, floor=floor)
-    )  # fmt: skip
+        log,
+        run=info.id,
+        rule=combine or log[0]["rule"],
+        bars=lambda rubric: with_bars(rubric, threshold=threshold, floor=floor),
+    )
     document["rescored_from"] = {"run": info.id, "contract": info.contract}
     document["contract"] = contract
     document["usage"] = {**document["usage"], "judge_calls": 0, "target_calls": 0}
@@ -106,9 +107,7 @@ def _rescore_suite(
 
 
 def _new_contract(started: dict[str, Any], rubric: Rubric, combine: str | None) -> str:
-    return digest_json(
-        {**started["contract"], "rubric": to_plain(rubric), "rule": combine or started["rule"]}
-    )
+    return digest_json({**started["contract"], "rubric": to_plain(rubric), "rule": combine or started["rule"]})
 
 
 def _rescored(
@@ -126,9 +125,12 @@ def _rescored(
     cast = state.ballots.get((best, "panel"), {}).values()
     ballots = [still_valid(ballot, was, rubric) for ballot in cast]
     facts = Facts(
-        path=started["artifact"]["path"], digest=best, contract=contract, run=info.id, usage=usage_document({}),
-        text=text_of(store, best), rubric=started.get("rubric_path"),
-    )  # fmt: skip
-    yield add_notes(
-        scorecard_document(scorer_of(started, rubric=rubric, rule=combine), ballots, facts), ballots
+        path=started["artifact"]["path"],
+        digest=best,
+        contract=contract,
+        run=info.id,
+        usage=usage_document({}),
+        text=text_of(store, best),
+        rubric=started.get("rubric_path"),
     )
+    yield add_notes(scorecard_document(scorer_of(started, rubric=rubric, rule=combine), ballots, facts), ballots)

@@ -33,9 +33,7 @@ rubric.add_command(convert_rubric)
 @rubric.command("show", short_help="Show a rubric as it is understood.")
 @click.argument("path", type=shared.PATH, required=False)
 @click.option("--schema", is_flag=True, help="The JSON Schema of rubric files, for editors.")
-@click.option(
-    "--template", metavar="NAME", help="A shipped rubric instead, as `rubric new --template` writes it."
-)
+@click.option("--template", metavar="NAME", help="A shipped rubric instead, as `rubric new --template` writes it.")
 @click.option("--formats", is_flag=True, help="The formats of other tools that are read.")
 @shared.json_option
 def show(path: Path | None, schema: bool, template: str | None, formats: bool, as_json: bool) -> int:
@@ -51,9 +49,7 @@ def show(path: Path | None, schema: bool, template: str | None, formats: bool, a
         write(dump(rubric_schema()) + "\n")
         return 0
     if (path is None) == (template is None):
-        raise click.UsageError(
-            "name a rubric file, or --template, --schema or --formats", click.get_current_context()
-        )
+        raise click.UsageError("name a rubric file, or --template, --schema or --formats", click.get_current_context())
     from honestone.formats.rubric_file import parse_rubric
 
     if template is not None:
@@ -75,9 +71,7 @@ def show(path: Path | None, schema: bool, template: str | None, formats: bool, a
     from honestone.report.draw import clean
 
     write(clean(found.title or path.name) + "\n")
-    write(
-        f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}\n\n"
-    )
+    write(f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}\n\n")
     for line in _outline(found.criteria, ""):
         write(line + "\n")
     return 0

@@ -32,9 +32,7 @@ def runs(limit: int, as_json: bool) -> int:
     for info, side in found:
         started = info.started[:16].replace("T", " ")
         which = f" ({side})" if side else ""
-        write(
-            f"{info.id}  {started}  {info.kind:<8}{info.result or 'unfinished':<16} {clean(info.subject + which)}\n"
-        )
+        write(f"{info.id}  {started}  {info.kind:<8}{info.result or 'unfinished':<16} {clean(info.subject + which)}\n")
     return 0
 
 
@@ -48,14 +46,9 @@ def _side_of(store: Any, info: Any) -> str | None:
 
 @click.command("show", short_help="Show a recorded run.")
 @click.argument("run", default="last")
+@click.option("--format", "form", type=click.Choice([*SUITE_FORMATS, "diff"]), default="text", show_default=True)
 @click.option(
-    "--format", "form", type=click.Choice([*SUITE_FORMATS, "diff"]), default="text", show_default=True
-)
-@click.option(
-    "--version",
-    "version",
-    metavar="N",
-    help="Print that version of the artifact: a round, 0, `best` or `original`.",
+    "--version", "version", metavar="N", help="Print that version of the artifact: a round, 0, `best` or `original`."
 )
 @shared.json_option
 def show(run: str, form: str, version: str | None, as_json: bool) -> int:

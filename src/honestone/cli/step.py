@@ -67,10 +67,7 @@ COMMANDS: Final = {
 
 
 @click.group(
-    "step",
-    cls=LazyGroup,
-    commands_table=COMMANDS,
-    short_help="A host agent as the worker, one action at a time.",
+    "step", cls=LazyGroup, commands_table=COMMANDS, short_help="A host agent as the worker, one action at a time."
 )
 def step() -> None:
     """A host agent as the worker, one action at a time.
@@ -99,9 +96,7 @@ def next_(artifact: Path | None, rubric_path: Path | None, as_json: bool, **opti
     if artifact is None:
         return _go_on(None, Submission())
     if rubric_path is None:
-        raise UsageError(
-            "a run of steps needs a rubric", hint=f"honestone step next {artifact} --rubric RUBRIC"
-        )
+        raise UsageError("a run of steps needs a rubric", hint=f"honestone step next {artifact} --rubric RUBRIC")
     return _run(Session(artifact=artifact, rubric_path=rubric_path, options=options), Submission())
 
 
@@ -111,11 +106,7 @@ next_.params += [param for param in improve.params if param.name not in _NOT_HER
 @click.command("submit")
 @click.argument("run", required=False)
 @click.option(
-    "--reply",
-    "reply_path",
-    metavar="FILE",
-    default=None,
-    help="A judge's reply, where one was asked for; - is stdin.",
+    "--reply", "reply_path", metavar="FILE", default=None, help="A judge's reply, where one was asked for; - is stdin."
 )
 @click.option(
     "--ended",
@@ -132,10 +123,8 @@ next_.params += [param for param in improve.params if param.name not in _NOT_HER
     help="The round that is handed in: repeated by mistake, it is not taken for the next one's.",
 )
 @click.option("--message", default="", metavar="TEXT", help="A word on it for the record.")
-@click.option("--json", "as_json", is_flag=True, hidden=True)  # fmt: skip
-def submit(
-    run: str | None, reply_path: str | None, ended: Any, number: int | None, message: str, as_json: bool
-) -> int:
+@click.option("--json", "as_json", is_flag=True, hidden=True)
+def submit(run: str | None, reply_path: str | None, ended: Any, number: int | None, message: str, as_json: bool) -> int:
     """Hand in the edited copy, or a judge's reply with --reply, and go on to the next action.
 
     The bytes at the location decide what the edit is worth. With RUN and --round, as each action's `then` has them,
@@ -162,9 +151,7 @@ def status(run: str | None, as_json: bool) -> int:
         "go on": "honestone step next",
         "done": f"nothing: {document['result']}",
     }[document["waits_for"]]
-    write(
-        f"run {document['run']} on {document['artifact']}: {document['rounds']} rounds done\nwaits for {waits}\n"
-    )
+    write(f"run {document['run']} on {document['artifact']}: {document['rounds']} rounds done\nwaits for {waits}\n")
     return 0
 
 
@@ -199,8 +186,7 @@ class Session:
             plain = json.loads((folder / _SESSION).read_bytes())
             os.chdir(plain["folder"])
             given: dict[str, Any] = {
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in plain["options"].items()
+                name: tuple(value) if isinstance(value, list) else value for name, value in plain["options"].items()
             }
             given["fresh"] = False
             if given.get("output") is not None:
@@ -309,8 +295,15 @@ class _StepJob(Job):
         progress: Progress,
     ) -> None:
         super().__init__(
-            session.artifact, session.rubric_path, judging, worker_name="step", worker_timeout=None, self_judge=False, progress=progress, **options
-        )  # fmt: skip
+            session.artifact,
+            session.rubric_path,
+            judging,
+            worker_name="step",
+            worker_timeout=None,
+            self_judge=False,
+            progress=progress,
+            **options,
+        )
         self._session = session
         self._submission = submission
 
@@ -392,11 +385,7 @@ class _Desk:
     def seats(self, seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
         """The same seats with judges that wait for the agents among them."""
         agents = [seat for seat in seats if is_agent(seat.judge)]
-        return (
-            tuple(replace(seat, judge=_Waits(seat.judge, agents, self)) for seat in seats)
-            if agents
-            else seats
-        )
+        return tuple(replace(seat, judge=_Waits(seat.judge, agents, self)) for seat in seats) if agents else seats
 
     def require(self, seat: Seat, question: Question) -> None:
         """Raises Waiting until this agent has replied, and replied once more where its first reply lacks something."""

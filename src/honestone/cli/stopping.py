@@ -13,9 +13,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def run_to_end(
-    work: Callable[[], Coroutine[Any, Any, T]], close: Callable[[], Coroutine[Any, Any, None]]
-) -> T:
+def run_to_end(work: Callable[[], Coroutine[Any, Any, T]], close: Callable[[], Coroutine[Any, Any, None]]) -> T:
     """Run `work`, then `close`. SIGTERM stops as Ctrl-C does: children are ended and nothing half-written stays.
 
     Raises KeyboardInterrupt for both.
@@ -26,9 +24,7 @@ def run_to_end(
         raise KeyboardInterrupt from None
 
 
-async def _watched(
-    work: Callable[[], Coroutine[Any, Any, T]], close: Callable[[], Coroutine[Any, Any, None]]
-) -> T:
+async def _watched(work: Callable[[], Coroutine[Any, Any, T]], close: Callable[[], Coroutine[Any, Any, None]]) -> T:
     task = asyncio.create_task(work())
     loop = asyncio.get_running_loop()
     is_main = threading.current_thread() is threading.main_thread()  # only it may handle signals

@@ -44,14 +44,7 @@ class Press:
 
 _CSI: Final = re.compile(r"\x1b\[[0-?]*[ -/]*")
 _ARROWS: Final = {"A": "up", "B": "down", "C": "right", "D": "left"}
-_NAMED: Final = {
-    "\r": "enter",
-    "\n": "enter",
-    "\x7f": "backspace",
-    "\x08": "backspace",
-    "\x15": "kill",
-    "\x04": "end",
-}
+_NAMED: Final = {"\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace", "\x15": "kill", "\x04": "end"}
 _PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 _LONGEST_SEQUENCE: Final = 4096
 
@@ -295,9 +288,7 @@ class Terminal:
             return
         if list(lines) != self._shown:
             self._write(
-                ("\n" if self._typed is not None else "")
-                + "".join(f"{line}\n" for line in lines)
-                + (typed or "")
+                ("\n" if self._typed is not None else "") + "".join(f"{line}\n" for line in lines) + (typed or "")
             )
         elif typed is not None:
             goes_on = self._typed is not None and typed.startswith(self._typed)

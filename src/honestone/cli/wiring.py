@@ -72,10 +72,25 @@ class JudgingOptions:
 def judging_defaults(*, judges: tuple[str, ...] = ()) -> JudgingOptions:
     """The shared options as they are when nothing else is asked for."""
     return JudgingOptions(
-        judges=judges, threshold=None, floor=None, combine=None, effort="standard", repeat=None, evidence="warn", ask="rubric",
-        pack="none", max_age=None, judge_timeout=None, sandbox="auto", pass_env=(), max_calls=None, max_usd=None,
-        max_minutes=None, max_size=None, fresh=False,
-    )  # fmt: skip
+        judges=judges,
+        threshold=None,
+        floor=None,
+        combine=None,
+        effort="standard",
+        repeat=None,
+        evidence="warn",
+        ask="rubric",
+        pack="none",
+        max_age=None,
+        judge_timeout=None,
+        sandbox="auto",
+        pass_env=(),
+        max_calls=None,
+        max_usd=None,
+        max_minutes=None,
+        max_size=None,
+        fresh=False,
+    )
 
 
 def settings_here() -> Settings:
@@ -134,9 +149,7 @@ def _points(option: str, number: float) -> Fraction:
     except ValueError:
         value = Fraction(-1)
     if not 0 <= value <= 1:
-        raise UsageError(
-            f"{option} is {number:g}, but must be from 0 to 100", hint=f"for example {option} 80"
-        )
+        raise UsageError(f"{option} is {number:g}, but must be from 0 to 100", hint=f"for example {option} 80")
     return value
 
 
@@ -160,9 +173,7 @@ def _person_at_the_terminal() -> Any:
     return TerminalPerson()
 
 
-def make_seats(
-    specs: Sequence[str], wiring: Wiring, *, looks: int = 1, taken: Sequence[str] = ()
-) -> tuple[Seat, ...]:
+def make_seats(specs: Sequence[str], wiring: Wiring, *, looks: int = 1, taken: Sequence[str] = ()) -> tuple[Seat, ...]:
     """Seats for judge names in the order given. A second equal one is a second draw, with `#2` to its name."""
     from honestone.adapters.registry import make_judge
     from honestone.engine.panel import Seat
@@ -208,9 +219,7 @@ def choose_judges(options: JudgingOptions, rubric: Rubric, settings: Settings) -
     return found
 
 
-def make_checker(
-    rubric: Rubric, rubric_path: Path, options: JudgingOptions, artifacts: Sequence[Path]
-) -> CheckRunner:
+def make_checker(rubric: Rubric, rubric_path: Path, options: JudgingOptions, artifacts: Sequence[Path]) -> CheckRunner:
     """`artifacts` are what is judged: a program among their files is taken from the version, never from disk."""
     from honestone.adapters.checks import CheckRunner
 
@@ -236,12 +245,7 @@ def checks_of(rubric: Rubric) -> list[Check]:
 
 
 def make_panel(
-    seats: Sequence[Seat],
-    store: Store,
-    meter: Meter,
-    options: JudgingOptions,
-    *,
-    fallback: Seat | None = None,
+    seats: Sequence[Seat], store: Store, meter: Meter, options: JudgingOptions, *, fallback: Seat | None = None
 ) -> Panel:
     from datetime import UTC, datetime, timedelta
 
@@ -251,20 +255,22 @@ def make_panel(
     if options.max_age is not None:
         oldest = (datetime.now(UTC) - timedelta(days=options.max_age)).isoformat(timespec="milliseconds")
     return Panel(
-        seats=seats, store=store, meter=meter, fresh=options.fresh, ask=options.ask, fallback=fallback,
-        require_evidence=options.evidence == "require", oldest_reply=oldest,
-    )  # fmt: skip
+        seats=seats,
+        store=store,
+        meter=meter,
+        fresh=options.fresh,
+        ask=options.ask,
+        fallback=fallback,
+        require_evidence=options.evidence == "require",
+        oldest_reply=oldest,
+    )
 
 
-def contract_for(
-    rubric: Rubric, seats: Sequence[Seat], checker: CheckRunner, options: JudgingOptions
-) -> Contract:
+def contract_for(rubric: Rubric, seats: Sequence[Seat], checker: CheckRunner, options: JudgingOptions) -> Contract:
     return make_contract(
         rubric,
         judges=[seat.identity for seat in seats],
-        checks=[
-            dict(checker.identity(item.check)) for _, item in rubric.questions() if item.check is not None
-        ],
+        checks=[dict(checker.identity(item.check)) for _, item in rubric.questions() if item.check is not None],
         rule=str(options.rule),
         options={"evidence": options.evidence, "ask": options.ask, "pack": options.pack},
     )
@@ -292,9 +298,7 @@ def refuse_too_big(
     from honestone.core.question import Question, asked_criteria
     from honestone.engine.panel import split
 
-    judges: list[tuple[str, Any]] = [
-        (seat.id, seat.judge) for seat in seats if hasattr(seat.judge, "refusal")
-    ]
+    judges: list[tuple[str, Any]] = [(seat.id, seat.judge) for seat in seats if hasattr(seat.judge, "refusal")]
     if not judges or not rubric.asks_judges:
         return
     # What surely fits is not rendered to find out; text that requirements make too long is skipped later.

@@ -162,9 +162,7 @@ def _read_single(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading
         return _read_one(plain, criterion)
     if not isinstance(assertions, list):
         why = "a score for the whole criterion does not say which items are met; answer each item"
-        return Reading(
-            marks={}, errors={(criterion.id, item.id): why for item in criterion.items}, problems=(why,)
-        )
+        return Reading(marks={}, errors={(criterion.id, item.id): why for item in criterion.items}, problems=(why,))
     given: dict[str, Any] = {}
     problems: list[str] = []
     for entry in assertions:
@@ -174,9 +172,7 @@ def _read_single(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading
             problems.append(f"no item has the text {text!r}")
         else:
             given[item.id] = (
-                _TWICE
-                if item.id in given
-                else {"met": entry.get("passed"), "evidence": entry.get("evidence")}
+                _TWICE if item.id in given else {"met": entry.get("passed"), "evidence": entry.get("evidence")}
             )
     inner = _read_criteria({criterion.id: {"items": given}}, _only(criterion))
     return Reading(marks=inner.marks, errors=inner.errors, problems=(*problems, *inner.problems))
@@ -190,9 +186,7 @@ def _read_one(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading:
         if share is None:
             why = f"`score` must be a number from 0 to 1, got {plain.get('score')!r}"
             return Reading(marks={}, errors={(criterion.id, item.id): why})
-        answer["score"] = as_written(
-            item.anchors.lowest + share * (item.anchors.highest - item.anchors.lowest)
-        )
+        answer["score"] = as_written(item.anchors.lowest + share * (item.anchors.highest - item.anchors.lowest))
     assertions = plain.get("assertions")
     if isinstance(assertions, list):
         answer["evidence"] = [

@@ -31,9 +31,12 @@ class Status(StrEnum):
 
 
 OUTCOMES = {
-    Status.PASSED: Outcome.PASS, Status.FAILED: Outcome.FAIL, Status.INCONCLUSIVE: Outcome.INCONCLUSIVE,
-    Status.TARGET_ERROR: Outcome.INCONCLUSIVE, Status.SKIPPED: Outcome.SKIPPED,
-}  # fmt: skip
+    Status.PASSED: Outcome.PASS,
+    Status.FAILED: Outcome.FAIL,
+    Status.INCONCLUSIVE: Outcome.INCONCLUSIVE,
+    Status.TARGET_ERROR: Outcome.INCONCLUSIVE,
+    Status.SKIPPED: Outcome.SKIPPED,
+}
 _OF = {Outcome.PASS: Status.PASSED, Outcome.FAIL: Status.FAILED, Outcome.INCONCLUSIVE: Status.INCONCLUSIVE}
 
 
@@ -92,7 +95,7 @@ def judge_attempt(number: int, card: Scorecard, case: Case) -> Attempt:
         verdict = meets(case.expect, card, verdict)
     return Attempt(
         number=number, status=_OF[verdict.outcome], low=card.low, high=card.high, reasons=verdict.reasons, card=card
-    )  # fmt: skip
+    )
 
 
 def meets(expect: Expect, card: Scorecard, verdict: Verdict) -> Verdict:
@@ -136,8 +139,13 @@ def result_of(attempts: Sequence[Attempt], case: Case) -> CaseResult:
 
 def _as_is(attempt: Attempt, unstable: bool) -> CaseResult:
     return CaseResult(
-        status=attempt.status, low=attempt.low, high=attempt.high, reasons=attempt.reasons, is_unstable=unstable, shown=attempt
-    )  # fmt: skip
+        status=attempt.status,
+        low=attempt.low,
+        high=attempt.high,
+        reasons=attempt.reasons,
+        is_unstable=unstable,
+        shown=attempt,
+    )
 
 
 def _any_of(attempts: Sequence[Attempt], unstable: bool) -> CaseResult:
@@ -158,9 +166,7 @@ def _all_of(attempts: Sequence[Attempt], unstable: bool) -> CaseResult:
     if failed is not None:
         count = sum(1 for a in attempts if a.status is Status.FAILED)
         why = (f"{count} of {len(attempts)} attempts failed, the first is {failed.number}", *failed.reasons)
-        return CaseResult(
-            status=Status.FAILED, low=low, high=high, reasons=why, is_unstable=unstable, shown=failed
-        )
+        return CaseResult(status=Status.FAILED, low=low, high=high, reasons=why, is_unstable=unstable, shown=failed)
     if all(a.status is Status.PASSED for a in attempts):
         return CaseResult(status=Status.PASSED, low=low, high=high, shown=attempts[0])
     return replace(_undecided(attempts, unstable), low=low, high=high)
@@ -177,10 +183,15 @@ def _mean_of(attempts: Sequence[Attempt], case: Case, unstable: bool) -> CaseRes
         undecided = _undecided(attempts, unstable)
         return replace(
             undecided, low=card.low, high=card.high, reasons=(*undecided.reasons, *verdict.reasons), shown=first
-        )  # fmt: skip
+        )
     return CaseResult(
-        status=_OF[verdict.outcome], low=card.low, high=card.high, reasons=verdict.reasons, is_unstable=unstable, shown=first
-    )  # fmt: skip
+        status=_OF[verdict.outcome],
+        low=card.low,
+        high=card.high,
+        reasons=verdict.reasons,
+        is_unstable=unstable,
+        shown=first,
+    )
 
 
 def mean_card(cards: Sequence[Scorecard | None]) -> Scorecard:

@@ -82,14 +82,18 @@ _ONE_TEXT, _TEXT_OR_LIST = "a text", "a text or a list of texts"
 KINDS: Final[Mapping[str, Kind]] = {
     "contains": _text_kind(
         "The text contains this; of a list, all. With `not-`: none of them.",
-        _TEXT_OR_LIST, _WORDS, "{contains: [Install, Usage]}",
+        _TEXT_OR_LIST,
+        _WORDS,
+        "{contains: [Install, Usage]}",
     ),
     "contains-any": _text_kind(
         "The text contains at least one of these.", _TEXT_OR_LIST, _WORDS, "{contains-any: [MIT, Apache]}"
     ),
     "contains-all": _text_kind(
         "The text contains all of these. With `not-`: at least one is missing.",
-        _TEXT_OR_LIST, _WORDS, "{contains-all: [Install, Usage]}",
+        _TEXT_OR_LIST,
+        _WORDS,
+        "{contains-all: [Install, Usage]}",
     ),
     "icontains": _text_kind(
         "As `contains`, whatever the case of letters.", _TEXT_OR_LIST, _WORDS, "{not-icontains: todo}"
@@ -101,7 +105,10 @@ KINDS: Final[Mapping[str, Kind]] = {
         "As `contains-all`, whatever the case of letters.", _TEXT_OR_LIST, _WORDS, "{icontains-all: [install, usage]}"
     ),
     "equals": _text_kind(
-        "The text is exactly this. Line breaks at the end do not count.", _ONE_TEXT, {"type": "string"}, "{equals: '42'}"
+        "The text is exactly this. Line breaks at the end do not count.",
+        _ONE_TEXT,
+        {"type": "string"},
+        "{equals: '42'}",
     ),
     "starts-with": _text_kind("The text starts with this.", _ONE_TEXT, _WORD, "{starts-with: '# '}"),
     "ends-with": _text_kind(
@@ -111,11 +118,17 @@ KINDS: Final[Mapping[str, Kind]] = {
         "A regular expression (Python's) matches somewhere in the text. Flags: i any case, m ^ and $ at every line, "
         "s dot matches line breaks, x spaces and comments, a ASCII.",
         "a pattern, or {pattern, flags}",
-        {"anyOf": [
-            _WORD,
-            {"type": "object", "properties": {"pattern": _WORD, "flags": {"type": "string"}},
-             "required": ["pattern"], "additionalProperties": False},
-        ]},
+        {
+            "anyOf": [
+                _WORD,
+                {
+                    "type": "object",
+                    "properties": {"pattern": _WORD, "flags": {"type": "string"}},
+                    "required": ["pattern"],
+                    "additionalProperties": False,
+                },
+            ]
+        },
         r"{regex: '(?m)^\s*1[.)]'}",
     ),
     "max-words": _text_kind("At most so many words.", "a whole number from 0", _COUNT, "{max-words: 500}"),
@@ -123,7 +136,11 @@ KINDS: Final[Mapping[str, Kind]] = {
     "max-chars": _text_kind("At most so many characters.", "a whole number from 0", _COUNT, "{max-chars: 4000}"),
     "min-chars": _text_kind("At least so many characters.", "a whole number from 0", _COUNT, "{min-chars: 200}"),
     "is-json": Kind(
-        family="data", doc="The text is one JSON value.", takes="true", schema=_YES, example="{is-json: true}",
+        family="data",
+        doc="The text is one JSON value.",
+        takes="true",
+        schema=_YES,
+        example="{is-json: true}",
         options=_TEXTS,
     ),
     "json-schema": Kind(
@@ -144,19 +161,29 @@ KINDS: Final[Mapping[str, Kind]] = {
         schema={
             "type": "object",
             "properties": {
-                "fields": {"type": "array", "minItems": 1, "items": {
-                    "type": "object",
-                    "properties": {
-                        "path": _WORD, "expected": {},
-                        "match": {"enum": ["exact", "numeric_tolerance", "date"]},
-                        "tolerance": _AMOUNT, "relative": _FLAG, "formats": {"type": "array", "items": _WORD, "minItems": 1},
-                        "weight": {"type": "number", "exclusiveMinimum": 0}, "required": _FLAG,
+                "fields": {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "path": _WORD,
+                            "expected": {},
+                            "match": {"enum": ["exact", "numeric_tolerance", "date"]},
+                            "tolerance": _AMOUNT,
+                            "relative": _FLAG,
+                            "formats": {"type": "array", "items": _WORD, "minItems": 1},
+                            "weight": {"type": "number", "exclusiveMinimum": 0},
+                            "required": _FLAG,
+                        },
+                        "required": ["path", "expected"],
+                        "additionalProperties": False,
                     },
-                    "required": ["path", "expected"], "additionalProperties": False,
-                }},
+                },
                 "threshold": {"type": "number", "minimum": 0, "maximum": 1},
             },
-            "required": ["fields"], "additionalProperties": False,
+            "required": ["fields"],
+            "additionalProperties": False,
         },
         example="{field-accuracy: {fields: [{path: 'items[0].price', expected: 12.5, match: numeric_tolerance, tolerance: 0.01}]}}",
         options=_TEXTS,
@@ -202,18 +229,25 @@ KINDS: Final[Mapping[str, Kind]] = {
         example="{command: python repro.py, expect_exit: 1, timeout: 30}",
         options={
             "expect_exit": Option(
-                doc="The exit code that meets the check.", takes="a whole number from 0 to 255",
-                schema={"type": "integer", "minimum": 0, "maximum": 255}, default=0,
+                doc="The exit code that meets the check.",
+                takes="a whole number from 0 to 255",
+                schema={"type": "integer", "minimum": 0, "maximum": 255},
+                default=0,
             ),
             "expect_stdout": Option(
                 doc="What the program has to print, besides its exit code.",
                 takes="{contains: a text or a list} or {regex: a pattern} or both",
-                schema={"type": "object", "properties": {"contains": _WORDS, "regex": _WORD},
-                        "minProperties": 1, "additionalProperties": False},
+                schema={
+                    "type": "object",
+                    "properties": {"contains": _WORDS, "regex": _WORD},
+                    "minProperties": 1,
+                    "additionalProperties": False,
+                },
             ),
             "stdin": Option(
                 doc="What the program reads: `artifact` is the text judged; left out, nothing.",
-                takes="`artifact`", schema={"enum": ["artifact"]},
+                takes="`artifact`",
+                schema={"enum": ["artifact"]},
             ),
             "timeout": _TIMEOUT,
         },
@@ -230,7 +264,10 @@ KINDS: Final[Mapping[str, Kind]] = {
             "output_env": Option(
                 doc="A variable more that holds the path of what is judged, under the name that the tests know.",
                 takes="the name of a variable",
-                schema={"type": "string", "pattern": r"^(?!(?:PATH|HOME|TMPDIR|LANG|PYTHON\w*|LD_\w*)$)[A-Za-z_][A-Za-z0-9_]*$"},
+                schema={
+                    "type": "string",
+                    "pattern": r"^(?!(?:PATH|HOME|TMPDIR|LANG|PYTHON\w*|LD_\w*)$)[A-Za-z_][A-Za-z0-9_]*$",
+                },
             ),
             "timeout": _TIMEOUT,
         },
@@ -245,11 +282,13 @@ KINDS: Final[Mapping[str, Kind]] = {
         example="{grader: python graders/tone.py, min_score: 0.8}",
         options={
             "min_score": Option(
-                doc="The score that meets the check.", takes="a number from 0 to 1",
-                schema={"type": "number", "minimum": 0, "maximum": 1}, default=1,
+                doc="The score that meets the check.",
+                takes="a number from 0 to 1",
+                schema={"type": "number", "minimum": 0, "maximum": 1},
+                default=1,
             ),
             "config": Option(
-                doc="Settings that the program is given as `config`.", takes="a mapping", schema={"type": "object"},
+                doc="Settings that the program is given as `config`.", takes="a mapping", schema={"type": "object"}
             ),
             "timeout": _TIMEOUT,
         },
@@ -264,7 +303,9 @@ KINDS: Final[Mapping[str, Kind]] = {
         options={
             "with": Option(
                 doc="What the function is called with: the text, or the path of the file or folder judged.",
-                takes="`text` or `path`", schema={"enum": ["text", "path"]}, default="text",
+                takes="`text` or `path`",
+                schema={"enum": ["text", "path"]},
+                default="text",
             ),
             "timeout": _TIMEOUT,
         },
@@ -274,12 +315,25 @@ KINDS: Final[Mapping[str, Kind]] = {
         doc="The target called these tools; `*` in a name stands for anything. Where the target does not tell its tool calls, "
         "this cannot be judged; the same holds for all checks of a run.",
         takes="a list of names, or of {tool, arguments, count}",
-        schema={"type": "array", "minItems": 1, "items": {"anyOf": [
-            _WORD,
-            {"type": "object",
-             "properties": {"tool": _WORD, "arguments": {"type": "object"}, "count": {"type": "integer", "minimum": 1}},
-             "required": ["tool"], "additionalProperties": False},
-        ]}},
+        schema={
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "anyOf": [
+                    _WORD,
+                    {
+                        "type": "object",
+                        "properties": {
+                            "tool": _WORD,
+                            "arguments": {"type": "object"},
+                            "count": {"type": "integer", "minimum": 1},
+                        },
+                        "required": ["tool"],
+                        "additionalProperties": False,
+                    },
+                ]
+            },
+        },
         example="{tool-calls: [search, {tool: open, arguments: {id: 7}}], mode: in_order}",
         options={
             "mode": Option(
@@ -301,35 +355,57 @@ KINDS: Final[Mapping[str, Kind]] = {
         family="trace",
         doc="How often the target called each of these tools; `*` in a name stands for anything, so `'*'` is all calls.",
         takes="{NAME: {min, max}}",
-        schema={"type": "object", "minProperties": 1, "additionalProperties": {
-            "type": "object", "properties": {"min": _COUNT, "max": _COUNT}, "minProperties": 1, "additionalProperties": False,
-        }},
+        schema={
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {
+                "type": "object",
+                "properties": {"min": _COUNT, "max": _COUNT},
+                "minProperties": 1,
+                "additionalProperties": False,
+            },
+        },
         example="{tool-count: {search: {min: 1, max: 3}, '*': {max: 10}}}",
     ),
     "latency": Kind(
-        family="trace", doc="The target's run took at most so many milliseconds.", takes="a number from 0", schema=_AMOUNT,
+        family="trace",
+        doc="The target's run took at most so many milliseconds.",
+        takes="a number from 0",
+        schema=_AMOUNT,
         example="{latency: 5000}",
     ),
     "cost": Kind(
-        family="trace", doc="The target's run cost at most so many US dollars.", takes="a number from 0", schema=_AMOUNT,
+        family="trace",
+        doc="The target's run cost at most so many US dollars.",
+        takes="a number from 0",
+        schema=_AMOUNT,
         example="{cost: 0.05}",
     ),
     "tokens": Kind(
         family="trace",
         doc="The target's run took at most so many tokens: in total, or `input` and `output` each.",
         takes="a whole number from 0, or {input, output, total}",
-        schema={"anyOf": [
-            _COUNT,
-            {"type": "object", "properties": {"input": _COUNT, "output": _COUNT, "total": _COUNT},
-             "minProperties": 1, "additionalProperties": False},
-        ]},
+        schema={
+            "anyOf": [
+                _COUNT,
+                {
+                    "type": "object",
+                    "properties": {"input": _COUNT, "output": _COUNT, "total": _COUNT},
+                    "minProperties": 1,
+                    "additionalProperties": False,
+                },
+            ]
+        },
         example="{tokens: {input: 4000, output: 500}}",
     ),
     "skill-loaded": Kind(
-        family="trace", doc="The agent read the skill that was installed for it.", takes="true", schema=_YES,
+        family="trace",
+        doc="The agent read the skill that was installed for it.",
+        takes="true",
+        schema=_YES,
         example="{skill-loaded: true}",
     ),
-}  # fmt: skip
+}
 
 
 def check_schema() -> dict[str, Any]:
@@ -340,11 +416,6 @@ def check_schema() -> dict[str, Any]:
         for written in (name, f"not-{name}"):
             own = {written: {**kind.schema, "description": kind.doc}}
             shapes.append(
-                {
-                    "type": "object",
-                    "properties": own | options,
-                    "required": [written],
-                    "additionalProperties": False,
-                }
+                {"type": "object", "properties": own | options, "required": [written], "additionalProperties": False}
             )
     return {"anyOf": shapes}

@@ -48,9 +48,7 @@ def read_check(written: Mapping[str, Any]) -> Check:
     names = [key for key in written if str(key).removeprefix("not-") in KINDS]
     if len(names) > 1:
         raise RubricError(
-            f"a check has one kind, but this one has {listed(names)}",
-            path=(names[1],),
-            hint="make them two items",
+            f"a check has one kind, but this one has {listed(names)}", path=(names[1],), hint="make them two items"
         )
     if not names:
         options = {option for kind in KINDS.values() for option in kind.options}
@@ -89,11 +87,7 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
         yield check.name, message, hint
         return
     if not fits(check.value, kind.schema):
-        yield (
-            check.name,
-            f"`{check.name}` takes {kind.takes}, not {_shown_value(check.value)}",
-            _help(check, kind),
-        )
+        yield (check.name, f"`{check.name}` takes {kind.takes}, not {_shown_value(check.value)}", _help(check, kind))
     elif check.kind == "regex":
         problem = _regex_problem(check.value, check.name)
         if problem:
@@ -125,9 +119,7 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
 def _unknown_kind(name: str | None) -> tuple[str, str]:
     if name is None:
         return "a check needs a kind", f"one of: {', '.join(KINDS)}; each also as not-..."
-    return f"unknown check `{visible(name, 40)}`", _near(
-        name, [*KINDS, *(f"not-{kind}" for kind in KINDS)], "checks"
-    )
+    return f"unknown check `{visible(name, 40)}`", _near(name, [*KINDS, *(f"not-{kind}" for kind in KINDS)], "checks")
 
 
 def _near(name: str, names: Iterable[str], what: str) -> str:
@@ -211,9 +203,7 @@ def fits(value: object, schema: Schema) -> bool:
     if "anyOf" in schema:
         return any(fits(value, option) for option in schema["anyOf"])
     if "enum" in schema:
-        return any(
-            value is option or (isinstance(option, str) and value == option) for option in schema["enum"]
-        )
+        return any(value is option or (isinstance(option, str) and value == option) for option in schema["enum"])
     match schema.get("type"):
         case "string":
             return isinstance(value, str) and _text_fits(value, schema)
@@ -236,30 +226,20 @@ def _text_fits(value: str, schema: Schema) -> bool:
 
 
 def _number_fits(value: int | float, schema: Schema) -> bool:
-    if (
-        isinstance(value, bool)
-        or not isfinite(value)
-        or (schema["type"] == "integer" and not isinstance(value, int))
-    ):
+    if isinstance(value, bool) or not isfinite(value) or (schema["type"] == "integer" and not isinstance(value, int)):
         return False
     low, above, high = schema.get("minimum"), schema.get("exclusiveMinimum"), schema.get("maximum")
-    return (
-        (low is None or value >= low) and (above is None or value > above) and (high is None or value <= high)
-    )
+    return (low is None or value >= low) and (above is None or value > above) and (high is None or value <= high)
 
 
 def _object_fits(value: Mapping[Any, Any], schema: Schema) -> bool:
     known = schema.get("properties", {})
-    if any(key not in value for key in schema.get("required", ())) or len(value) < schema.get(
-        "minProperties", 0
-    ):
+    if any(key not in value for key in schema.get("required", ())) or len(value) < schema.get("minProperties", 0):
         return False
     others = schema.get("additionalProperties", True)
     if not others and any(key not in known for key in value):
         return False
-    if isinstance(others, Mapping) and not all(
-        fits(inner, others) for key, inner in value.items() if key not in known
-    ):
+    if isinstance(others, Mapping) and not all(fits(inner, others) for key, inner in value.items() if key not in known):
         return False
     return all(fits(value[key], rule) for key, rule in known.items() if key in value)
 
@@ -320,9 +300,7 @@ def _fold(text: str) -> str:
     return text.lower() if text.isascii() else text.casefold()
 
 
-def _holds(
-    words: tuple[str, ...], fold: Callable[[str], str], *, need: Literal["all", "any"]
-) -> tuple[_Look, _Look]:
+def _holds(words: tuple[str, ...], fold: Callable[[str], str], *, need: Literal["all", "any"]) -> tuple[_Look, _Look]:
     """What is wrong when the words should be there, and when they should not."""
     folded = tuple((fold(word), word) for word in words)
     none_there = f"found none of: {listed(words)}" if len(words) > 1 else f"not found: {listed(words)}"
@@ -375,8 +353,7 @@ def _look_equals(value: str) -> tuple[_Look, _Look]:
         if text == wanted:
             return None
         at = next(
-            (i for i, (a, b) in enumerate(zip(text, wanted, strict=False)) if a != b),
-            min(len(text), len(wanted)),
+            (i for i, (a, b) in enumerate(zip(text, wanted, strict=False)) if a != b), min(len(text), len(wanted))
         )
         got = quoted(text[at : at + 20]) if at < len(text) else "the end"
         want = quoted(wanted[at : at + 20]) if at < len(wanted) else "the end"
@@ -420,9 +397,7 @@ def _look_regex(value: str | Mapping[str, str]) -> tuple[_Look, _Look]:
     return misses, has
 
 
-def _look_count(
-    count: Callable[[str], int], unit: str, *, most: bool
-) -> Callable[[int], tuple[_Look, _Look]]:  # fmt: skip
+def _look_count(count: Callable[[str], int], unit: str, *, most: bool) -> Callable[[int], tuple[_Look, _Look]]:
     def build(bound: int) -> tuple[_Look, _Look]:
         def wrong(text: str, *, negated: bool) -> str | None:
             counted = count(text)
@@ -450,9 +425,7 @@ def json_problem(text: str) -> str | None:
     try:
         _STRICT.decode(text)
     except json.JSONDecodeError as error:
-        return (
-            f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
-        )
+        return f"not JSON: {error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
     except ValueError as error:
         return f"not JSON: {error}"
     except RecursionError:
@@ -505,9 +478,7 @@ def compile_regex(value: str | Mapping[str, str]) -> re.Pattern[str]:
     flags = re.NOFLAG
     for letter in letters:
         flags |= _FLAGS[letter]
-    with (
-        warnings.catch_warnings()
-    ):  # "possible nested set": a pattern that works today is no reason to interrupt
+    with warnings.catch_warnings():  # "possible nested set": a pattern that works today is no reason to interrupt
         warnings.simplefilter("ignore")
         return re.compile(pattern, flags)
 

@@ -98,8 +98,7 @@ def compare(baseline: Mapping[str, Side], candidate: Mapping[str, Side]) -> Comp
     new = [
         id
         for id, after in candidate.items()
-        if after.status is not Status.SKIPPED
-        and (id not in baseline or baseline[id].status is Status.SKIPPED)
+        if after.status is not Status.SKIPPED and (id not in baseline or baseline[id].status is Status.SKIPPED)
     ]
     undecided = tuple(pair.id for pair in pairs if not pair.is_decided)
     deltas = [pair.delta for pair in pairs if pair.is_decided and pair.delta is not None]
@@ -115,11 +114,17 @@ def compare(baseline: Mapping[str, Side], candidate: Mapping[str, Side]) -> Comp
         interval=bootstrap(changed) if is_whole else None,
         score_delta=mean(known_scores) if has_scores else None,
         score_interval=bootstrap(known_scores) if has_scores else None,
-        wins=wins, losses=losses, ties=len(deltas) - wins - losses, p=sign_test(wins, losses),
-        regressions=_turned(pairs, Status.PASSED, Status.FAILED), improvements=_turned(pairs, Status.FAILED, Status.PASSED),
-        missing=tuple(missing), new=tuple(new), undecided=undecided,
+        wins=wins,
+        losses=losses,
+        ties=len(deltas) - wins - losses,
+        p=sign_test(wins, losses),
+        regressions=_turned(pairs, Status.PASSED, Status.FAILED),
+        improvements=_turned(pairs, Status.FAILED, Status.PASSED),
+        missing=tuple(missing),
+        new=tuple(new),
+        undecided=undecided,
         unstable=tuple(pair.id for pair in pairs if pair.is_unstable),
-    )  # fmt: skip
+    )
 
 
 def _turned(pairs: Sequence[Pair], before: Status, after: Status) -> tuple[str, ...]:

@@ -17,16 +17,7 @@ from honestone.core.checks import KINDS
 from honestone.core.json_text import Unusable, doubled_keys, objects_in, without_thinking
 from honestone.core.lint import Remark, check_for, lint
 from honestone.core.numbers import exact
-from honestone.core.rubric import (
-    DEFAULT_FLOOR,
-    DEFAULT_THRESHOLD,
-    Anchors,
-    Criterion,
-    Item,
-    Rubric,
-    as_written,
-    slug,
-)
+from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Anchors, Criterion, Item, Rubric, as_written, slug
 
 FEWEST_CRITERIA: Final = 2
 FEWEST_ITEMS: Final = 5
@@ -35,7 +26,9 @@ LEVELS: Final = (0, 25, 50, 75, 100)
 MAX_ROUNDS: Final = 5
 """What the loop does at its default effort; the contract names it."""
 
-WHY_TWO: Final = "at least two criteria are needed: one alone hides what is weak, and a second one gives it away. What else matters?"
+WHY_TWO: Final = (
+    "at least two criteria are needed: one alone hides what is weak, and a second one gives it away. What else matters?"
+)
 WHY_FLOOR: Final = (
     "Without a floor a strong criterion hides a weak one: 90 and 55 make 72.5, which passes 70. The floor is the score "
     "that every criterion has to reach on its own."
@@ -137,20 +130,29 @@ class Vague:
 
 _VAGUE: Final[tuple[tuple[str, str], ...]] = (
     (r"good|nice|great|excellent|decent|high[- ]quality|quality", "every claim names its source"),
-    (r"beautiful|pretty|elegant|attractive|aesthetic\w*|looks?|visual\w*", "headings of one level look the same on every page"),
+    (
+        r"beautiful|pretty|elegant|attractive|aesthetic\w*|looks?|visual\w*",
+        "headings of one level look the same on every page",
+    ),
     (r"clean|tidy|neat", "no line of code is commented out"),
     (r"clear(ly)?|clarity|understandable|readab\w+|legib\w+", "every term is explained where it first stands"),
     (r"intuitive|user[- ]?friendl\w+|usab\w+|easy|simple", "the first task is done in at most three steps"),
     (r"professional\w*|polished|tone|style", "no sentence addresses the reader by a nickname"),
-    (r"interesting|engaging|fun|compelling|exciting|enjoyable", "the first paragraph poses a question that the last one answers"),
-    (r"appropriate\w*|proper\w*|adequate\w*|sufficient\w*|reasonabl\w+|suitab\w+|enough", "has at least one example for each rule"),
+    (
+        r"interesting|engaging|fun|compelling|exciting|enjoyable",
+        "the first paragraph poses a question that the last one answers",
+    ),
+    (
+        r"appropriate\w*|proper\w*|adequate\w*|sufficient\w*|reasonabl\w+|suitab\w+|enough",
+        "has at least one example for each rule",
+    ),
     (r"robust\w*|reliab\w+|solid", "says what happens when the input is empty"),
     (r"modern|innovative|creativ\w+|original\w*|fresh", "names one thing that no other proposal does"),
     (r"well[- ]\w+|effective\w*|efficient\w*|performan\w+|fast", "answers in under 200 ms for 1,000 rows"),
     (r"complete\w*|thorough\w*|comprehensive\w*", "names every option of the command"),
     (r"concise\w*|brief|short|succinct\w*", "has at most 300 words"),
     (r"helpful\w*|useful\w*|relevan\w+|meaningful\w*", "names the command that solves the problem"),
-)  # fmt: skip
+)
 _VAGUE_KOREAN: Final[tuple[tuple[str, str], ...]] = (
     (r"좋은|좋다|좋음|훌륭|우수|괜찮|품질|퀄리티", "모든 주장에 출처가 적혀 있다"),
     (r"예쁜|예쁘|아름다|멋진|멋있|세련|디자인|미적", "같은 단계의 제목은 모두 같은 모양이다"),
@@ -167,7 +169,7 @@ _VAGUE_KOREAN: Final[tuple[tuple[str, str], ...]] = (
     (r"간결|짧은|짧게", "300단어를 넘지 않는다"),
     (r"유용|도움|관련성|의미 있", "문제를 푸는 명령을 적는다"),
     (r"자연스러|부드러|매끄러", "번역투 표현(~에 의해, ~되어지다)이 없다"),
-)  # fmt: skip
+)
 
 
 def vague_word(text: str) -> Vague | None:
@@ -187,11 +189,7 @@ def _is_plain(piece: str) -> bool:
 
 def vague_criterion(wanted: Wanted) -> Vague | None:
     """A criterion is vague when its words are and nothing that was said with it can be seen in an artifact."""
-    if (
-        wanted.items
-        or wanted.levels
-        or any(vague_word(piece) is None for piece in pieces(wanted.description))
-    ):
+    if wanted.items or wanted.levels or any(vague_word(piece) is None for piece in pieces(wanted.description)):
         return None
     return vague_word(wanted.name) or vague_word(wanted.description)
 
@@ -243,7 +241,7 @@ _NEAR: Final[tuple[frozenset[str], ...]] = tuple(
         "traceable traceability links link 추적 링크",
         "licence license contributing contribution support next-steps 라이선스 기여",
     )
-)  # fmt: skip
+)
 _EMPTY_WORDS: Final = frozenset(
     re.split(
         " ",
@@ -286,16 +284,7 @@ _CATEGORY_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "readme": ("리드미",),
     "code-review": ("code reviews", "review comment", "코드 리뷰", "코드리뷰"),
     "bug-report": ("bug", "issue report", "버그", "결함 보고"),
-    "design-doc": (
-        "design document",
-        "architecture",
-        "system design",
-        "rfc",
-        "proposal",
-        "설계",
-        "기획서",
-        "아키텍처",
-    ),
+    "design-doc": ("design document", "architecture", "system design", "rfc", "proposal", "설계", "기획서", "아키텍처"),
     "skill": ("skill.md", "스킬"),
     "prompt": ("프롬프트",),
     "essay": ("article", "blog", "post", "writing", "에세이", "글쓰기", "논설", "블로그", "기사"),
@@ -310,9 +299,7 @@ _PORTABLE: Final = frozenset({("essay", "evidence"), ("essay", "argument"), ("re
 _SIZES: Final = ("min-words", "max-words", "min-chars", "max-chars")
 
 
-def matching_criterion(
-    wanted: Wanted, about: str, library: Sequence[Library]
-) -> tuple[Library, Criterion] | None:
+def matching_criterion(wanted: Wanted, about: str, library: Sequence[Library]) -> tuple[Library, Criterion] | None:
     """The template's criterion that is about the same. One of the suggested template goes first."""
     preferred = suggested_template(about, library)
     best: tuple[Fraction, Library, Criterion] | None = None
@@ -321,9 +308,7 @@ def matching_criterion(
             if one is not preferred and (one.name, criterion.id) not in _PORTABLE:
                 continue
             score = _match(wanted, criterion)
-            if score >= _GOOD_MATCH and (
-                best is None or (score, one is preferred) > (best[0], best[1] is preferred)
-            ):
+            if score >= _GOOD_MATCH and (best is None or (score, one is preferred) > (best[0], best[1] is preferred)):
                 best = (score, one, criterion)
     return best and (best[1], best[2])
 
@@ -587,11 +572,7 @@ def read_model_draft(reply: str, wanted: Sequence[Wanted]) -> ModelDraft:
     scan = objects_in(without_thinking(reply)[0])
     objects = [one.value for one in scan.found if "criteria" in one.value]
     if len(objects) != 1:
-        what = (
-            "no JSON object with `criteria`"
-            if not objects
-            else f"{len(objects)} JSON objects with `criteria`"
-        )
+        what = "no JSON object with `criteria`" if not objects else f"{len(objects)} JSON objects with `criteria`"
         return ModelDraft(problems=(f"the reply holds {what}; one is wanted",))
     rows = objects[0]["criteria"]
     if doubled_keys(objects[0]) or not isinstance(rows, list):

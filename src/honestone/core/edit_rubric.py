@@ -46,9 +46,7 @@ def shown_edit(before: Version, after: Version) -> Version:
 
 def failures_in_words(tasks: list[str]) -> str | None:
     """The input that goes with an edit: which tasks failed before it."""
-    return (
-        "Tasks that failed before the edit:\n" + "\n".join(f"- {task}" for task in tasks) if tasks else None
-    )
+    return "Tasks that failed before the edit:\n" + "\n".join(f"- {task}" for task in tasks) if tasks else None
 
 
 __all__ = ["DIFF_FILE", "EDIT", "EDIT_RUBRIC", "failures_in_words", "shown_edit"]

@@ -47,12 +47,7 @@ class RubricError(UsageError):
     """A rubric breaks a rule. `path` leads to the offending value: ("criteria", 0, "weight")."""
 
     def __init__(
-        self,
-        message: str,
-        *,
-        path: tuple[str | int, ...] = (),
-        place: str | None = None,
-        hint: str | None = None,
+        self, message: str, *, path: tuple[str | int, ...] = (), place: str | None = None, hint: str | None = None
     ) -> None:
         super().__init__(message, place=place, hint=hint)
         self.path = path

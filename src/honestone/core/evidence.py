@@ -52,11 +52,7 @@ def find_quote(quote: str, text: str) -> Found | None:
 
 
 _SAME: Final = str.maketrans(
-    {
-        **dict.fromkeys("“”„‟«»″", '"'),
-        **dict.fromkeys("‘’‚‛´`′‹›", "'"),
-        **dict.fromkeys("‐‑‒–—―−﹣-", "-"),
-    }
+    {**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛´`′‹›", "'"), **dict.fromkeys("‐‑‒–—―−﹣-", "-")}
 )
 _ELLIPSIS = re.compile(r"\[?\s*(?:\.{3,}|…)\s*\]?")
 
@@ -86,9 +82,7 @@ def _plain(text: str) -> _Plain:
     words = " ".join(word for _, word in found)
     folded = words.lower()
     # One letter (İ) grows when folded and would shift every offset behind it.
-    return _Plain(
-        words, folded if len(folded) == len(words) else words, at_plain, [start for start, _ in found]
-    )
+    return _Plain(words, folded if len(folded) == len(words) else words, at_plain, [start for start, _ in found])
 
 
 def _unquoted(words: str) -> str:

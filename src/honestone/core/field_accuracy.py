@@ -19,14 +19,7 @@ from honestone.core.trace_checks import same
 
 Date = tuple[int, int, int]
 
-DATE_FORMATS: Final = (
-    "YYYY-MM-DD",
-    "YYYY/MM/DD",
-    "DD-MMM-YYYY",
-    "D MMMM YYYY",
-    "MMMM D, YYYY",
-    "MMM D, YYYY",
-)
+DATE_FORMATS: Final = ("YYYY-MM-DD", "YYYY/MM/DD", "DD-MMM-YYYY", "D MMMM YYYY", "MMMM D, YYYY", "MMM D, YYYY")
 """What is read as a date where nothing else is said: only what can be read in one way."""
 
 
@@ -78,11 +71,7 @@ def field_problems(value: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]
                 )
         if rule.match == "numeric_tolerance" and number_of(rule.expected) is None:
             yield f"{name} is compared as a number, but expects {_shown(rule.expected)}", None
-        if (
-            rule.match == "date"
-            and all(map(date_pattern, rule.formats))
-            and not _days(rule.expected, rule.formats)
-        ):
+        if rule.match == "date" and all(map(date_pattern, rule.formats)) and not _days(rule.expected, rule.formats):
             yield f"{name} is compared as a date, but expects {_shown(rule.expected)}", _formats(rule)
 
 
@@ -138,9 +127,7 @@ def field_criteria(check: Check) -> tuple[Criterion, ...]:
         own = Check(kind=check.kind, value={"fields": [kept]}, negated=check.negated, options=check.options)
         says = f"the field {quoted(rule.path)} is {'not ' if check.negated else ''}{_shown(rule.expected)}"
         item = Item(id=id, requirement=says, check=own, whole=True)
-        out.append(
-            Criterion(id=id, requirement=says, weight=rule.weight, required=rule.required, items=(item,))
-        )
+        out.append(Criterion(id=id, requirement=says, weight=rule.weight, required=rule.required, items=(item,)))
     return tuple(out)
 
 
@@ -194,14 +181,35 @@ def number_of(value: Any) -> Fraction | None:
 # ------------------------------------------------------------------------------------------------------------- dates
 
 _MONTHS: Final = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _PARTS: Final = {
-    "YYYY": r"(?P<year>\d{4})", "YY": r"(?P<short>\d{2})", "MMMM": r"(?P<name>[A-Za-z]{3,9})", "MMM": r"(?P<name>[A-Za-z]{3})\.?",
-    "MM": r"(?P<month>\d{2})", "M": r"(?P<month>\d{1,2})", "DD": r"(?P<day>\d{2})", "D": r"(?P<day>\d{1,2})",
-    "%Y": r"(?P<year>\d{4})", "%y": r"(?P<short>\d{2})", "%m": r"(?P<month>\d{1,2})", "%d": r"(?P<day>\d{1,2})",
-    "%B": r"(?P<name>[A-Za-z]{3,9})", "%b": r"(?P<name>[A-Za-z]{3})\.?",
-}  # fmt: skip
+    "YYYY": r"(?P<year>\d{4})",
+    "YY": r"(?P<short>\d{2})",
+    "MMMM": r"(?P<name>[A-Za-z]{3,9})",
+    "MMM": r"(?P<name>[A-Za-z]{3})\.?",
+    "MM": r"(?P<month>\d{2})",
+    "M": r"(?P<month>\d{1,2})",
+    "DD": r"(?P<day>\d{2})",
+    "D": r"(?P<day>\d{1,2})",
+    "%Y": r"(?P<year>\d{4})",
+    "%y": r"(?P<short>\d{2})",
+    "%m": r"(?P<month>\d{1,2})",
+    "%d": r"(?P<day>\d{1,2})",
+    "%B": r"(?P<name>[A-Za-z]{3,9})",
+    "%b": r"(?P<name>[A-Za-z]{3})\.?",
+}
 _TIME: Final = r"(?:[T ]\d{2}:\d{2}\S*)?"
 
 
@@ -266,9 +274,7 @@ def _shown(value: Any) -> str:
         return quoted(value, 40)
     if isinstance(value, list | Mapping):
         return (
-            f"{len(value)} values"
-            if isinstance(value, list)
-            else f"an object with {listed(list(map(str, value)), 3)}"
+            f"{len(value)} values" if isinstance(value, list) else f"an object with {listed(list(map(str, value)), 3)}"
         )
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]

@@ -13,9 +13,7 @@ REJECTIONS_BEFORE_YIELDING = 2
 
 
 def choose_focus(
-    card: Scorecard,
-    rejections: Mapping[str, int],
-    workable: Callable[[Line], bool] = lambda line: True,
+    card: Scorecard, rejections: Mapping[str, int], workable: Callable[[Line], bool] = lambda line: True
 ) -> Line | None:
     """Below-floor criteria first (lowest first), then the lowest score, ties to the higher weight.
 
@@ -67,9 +65,7 @@ def effective_weights(card: Scorecard) -> dict[str, Fraction]:
         siblings[line.parent] = siblings.get(line.parent, ZERO) + max(line.criterion.weight, ZERO)
     shares: dict[str | None, Fraction] = {None: ONE}
     for line in card.lines:
-        shares[line.criterion.id] = (
-            shares[line.parent] * line.criterion.weight / (siblings[line.parent] or ONE)
-        )
+        shares[line.criterion.id] = shares[line.parent] * line.criterion.weight / (siblings[line.parent] or ONE)
     return {name: value for name, value in shares.items() if name is not None}
 
 
@@ -126,9 +122,7 @@ def _item_brief(line: ItemLine) -> list[str]:
     if item.anchors is not None and line.met is not None:
         span = item.anchors.highest - item.anchors.lowest
         now = item.anchors.lowest + line.met * span
-        out[0] += (
-            f" (now {float(now):g} on {as_written(item.anchors.lowest)}-{as_written(item.anchors.highest)})"
-        )
+        out[0] += f" (now {float(now):g} on {as_written(item.anchors.lowest)}-{as_written(item.anchors.highest)})"
         above = [(value, text) for value, text in item.anchors.levels if value > now]
         out += [f"  {as_written(value)}: {_one_line(text)}" for value, text in above]
     for judge, mark in line.votes:

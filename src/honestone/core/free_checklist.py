@@ -115,17 +115,7 @@ def _mappings(value: object, depth: int = 4) -> Iterator[list[tuple[str, object,
 
 
 _NAME_KEYS: Final = ("item", "requirement", "question", "criterion", "text", "name", "id", "number")
-_ANSWER_KEYS: Final = (
-    "answer",
-    "met",
-    "verdict",
-    "passed",
-    "pass",
-    "checked",
-    "result",
-    "satisfied",
-    "value",
-)
+_ANSWER_KEYS: Final = ("answer", "met", "verdict", "passed", "pass", "checked", "result", "satisfied", "value")
 
 
 def _row_name(row: Mapping[str, Any]) -> str | None:
@@ -165,8 +155,7 @@ def _shown(value: object) -> str:
 
 _BOX = re.compile(r"^\s*(?:[-*+•]\s*|\d{1,4}[.)]\s*)?(?:\[([ xX✓✗-]?)\]|([☐☑☒✅❌✓✔✗✘]))\s*(.+?)\s*$")
 _ANSWERED = re.compile(
-    r"^(.*?)(?:^|[\s:–—=|>-]+)\W*(yes|no|true|false|pass(?:ed)?|fail(?:ed)?|met|unmet|not met)\W*$",
-    re.IGNORECASE,
+    r"^(.*?)(?:^|[\s:–—=|>-]+)\W*(yes|no|true|false|pass(?:ed)?|fail(?:ed)?|met|unmet|not met)\W*$", re.IGNORECASE
 )
 _MARKUP = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
 _TICKED: Final = frozenset("xX✓☑☒✅✔")

@@ -83,9 +83,9 @@ def as_yes_no(value: object) -> bool | None:
 
 
 _YES: Final = frozenset(["yes", "y", "true", "pass", "passed", "passes", "met", "satisfied", "correct", "1"])
-_NO: Final = frozenset(
-    ["no", "n", "false", "fail", "failed", "fails", "unmet", "unsatisfied", "incorrect", "0"]
-) | {"not met"}
+_NO: Final = frozenset(["no", "n", "false", "fail", "failed", "fails", "unmet", "unsatisfied", "incorrect", "0"]) | {
+    "not met"
+}
 
 
 # ------------------------------------------------------------------------------------------------ one way to decide
@@ -124,9 +124,7 @@ def _read(
     answer, problem = _decide([*written, *said])
     if answer is None and problem is None:
         problem = _why_nothing(scan, bool(written))
-    return FreeReading(
-        answer, (problem,) if problem else (), (*repairs, *(more if answer is not None else ()))
-    )
+    return FreeReading(answer, (problem,) if problem else (), (*repairs, *(more if answer is not None else ())))
 
 
 def _decide(claims: list[_Claim[Any]]) -> tuple[Any, str | None]:
@@ -159,11 +157,7 @@ def _why_nothing(scan: Scan, placeholders: bool) -> str:
 
 
 def _written_claims(
-    body: str,
-    scan: Scan,
-    keys: frozenset[str],
-    understand: _Understand[Any],
-    scale: tuple[float, float] | None,
+    body: str, scan: Scan, keys: frozenset[str], understand: _Understand[Any], scale: tuple[float, float] | None
 ) -> tuple[list[_Claim[Any]], tuple[str, ...]]:
     """What the objects of a reply state. The one introduced as final outranks drafts and quotations."""
     claims: list[_Claim[Any]] = []
@@ -259,14 +253,11 @@ _ATTRIBUTION = re.compile(
 _TASK_SPEAKS = re.compile(
     r"\b(?:instruction|question|task|prompt|rubric|criteri\w+|requirement)s?\W*(?:\w+\W+)?$", re.IGNORECASE
 )
-_OWN_VOICE = re.compile(
-    r"\b(?:i|we|my|our|therefore|thus|hence|it is (?:clear|evident)|overall)\b", re.IGNORECASE
-)
+_OWN_VOICE = re.compile(r"\b(?:i|we|my|our|therefore|thus|hence|it is (?:clear|evident)|overall)\b", re.IGNORECASE)
 _CONCESSION = re.compile(r"^\W*(?:while|although|though|even though|whereas)\b", re.IGNORECASE)
 _SUPPOSED = re.compile(r"\b(?:if|unless|suppose|assuming|had)\b|\bwhether\s+(?:\w+\s+){0,3}$", re.IGNORECASE)
 _DENIED = re.compile(
-    r"(?:\b(?:not|never|neither|nor|cannot|instead of|rather than|hardly|no longer)\b|n['’]t\b)[^,;:]*$",
-    re.IGNORECASE,
+    r"(?:\b(?:not|never|neither|nor|cannot|instead of|rather than|hardly|no longer)\b|n['’]t\b)[^,;:]*$", re.IGNORECASE
 )
 
 
@@ -284,9 +275,7 @@ def _is_own(before: str) -> bool:
     """
     if _SUPPOSED.search(before) or _DENIED.search(before):
         return False
-    verbs = [
-        verb for verb in _ATTRIBUTION.finditer(before) if not _TASK_SPEAKS.search(before[: verb.start()])
-    ]
+    verbs = [verb for verb in _ATTRIBUTION.finditer(before) if not _TASK_SPEAKS.search(before[: verb.start()])]
     if not verbs:
         return True
     since = before[verbs[-1].end() :]
@@ -301,11 +290,7 @@ def _is_own(before: str) -> bool:
 
 _SCORE_KEYS: Final = frozenset(
     {"score", "rating", "grade", "mark"}
-    | {
-        f"{which} {what}"
-        for which in ("final", "overall", "total")
-        for what in ("score", "rating", "grade", "mark")
-    }
+    | {f"{which} {what}" for which in ("final", "overall", "total") for what in ("score", "rating", "grade", "mark")}
 )
 _NUM = r"[-+−]?\d{1,12}(?:\.\d{1,12})?"
 _OUT_OF = rf"(?:\s*(?:/|out\s+of|of)\s*({_NUM})|\s*(%))?"
@@ -318,9 +303,7 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _BRACKETED = re.compile(rf"\[\[\s*({_NUM}){_OUT_OF}\s*\]\](?!\s*if\b)", re.IGNORECASE)
-_FRACTION = re.compile(
-    rf"(?<![\w./-])({_NUM})(?:\s*/\s*|\s+out\s+of\s+)({_NUM})(?![\w/]|\.\d)", re.IGNORECASE
-)
+_FRACTION = re.compile(rf"(?<![\w./-])({_NUM})(?:\s*/\s*|\s+out\s+of\s+)({_NUM})(?![\w/]|\.\d)", re.IGNORECASE)
 _GIVES = re.compile(
     r"\b(?:give|giving|rate|rating|score|scoring|grade|grading|award|assign|deserves?|earns?|gets?|receives?|merits?)\b"
     r"[^.\n]{0,60}$",
@@ -350,9 +333,7 @@ def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim[int |
             )
         return _number_claim(match[1], match[2] or match[3], lo, hi, rank)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        shown = (
-            "null" if value is None else repr(value) if isinstance(value, bool | Unusable) else "no number"
-        )
+        shown = "null" if value is None else repr(value) if isinstance(value, bool | Unusable) else "no number"
         return _Claim(None, rank, f"the score is {shown}, not a number")
     return _on_scale(value, lo, hi, rank)
 
@@ -463,9 +444,7 @@ _YES_NO_LABELLED = re.compile(
     re.IGNORECASE,
 )
 _YES_NO_BRACKETED = re.compile(rf"\[\[\s*{_WORD}\s*\]\](?!\s*if\b)", re.IGNORECASE)
-_YES_NO_FIRST = re.compile(
-    r"\W*(yes|no|true|false|pass|fail|passed|failed)(?=\s*(?:[.,!:;\n—–-]|$))", re.IGNORECASE
-)
+_YES_NO_FIRST = re.compile(r"\W*(yes|no|true|false|pass|fail|passed|failed)(?=\s*(?:[.,!:;\n—–-]|$))", re.IGNORECASE)
 _YES_NO_LAST = re.compile(r"(?:\b(?:so|therefore|thus|hence)\b[\s,:]*|^\W*)" + _WORD + r"\W*$", re.IGNORECASE)
 
 
@@ -506,18 +485,7 @@ def _spoken_yes_no(text: str) -> Iterator[_Claim[bool]]:
 
 
 _PAIR_KEYS: Final = frozenset(
-    {
-        "winner",
-        "better",
-        "preferred",
-        "preference",
-        "choice",
-        "verdict",
-        "answer",
-        "decision",
-        "best",
-        "result",
-    }
+    {"winner", "better", "preferred", "preference", "choice", "verdict", "answer", "decision", "best", "result"}
     | {"final verdict", "final answer", "final decision", "better output", "better response"}
 )
 _THINGS = (
@@ -564,17 +532,14 @@ _PAIR_LABELLED = re.compile(
     re.IGNORECASE,
 )
 _PAIR_BRACKETED = re.compile(
-    r"\[\[\s*(?:([ABC])|([AB])\s*(>{1,3}|<{1,3}|={1,2})\s*([AB])|(tie))\s*\]\](?!\s*(?:if|for|when)\b)",
-    re.IGNORECASE,
+    r"\[\[\s*(?:([ABC])|([AB])\s*(>{1,3}|<{1,3}|={1,2})\s*([AB])|(tie))\s*\]\](?!\s*(?:if|for|when)\b)", re.IGNORECASE
 )
 _TIE = re.compile(
     r"\b(?:it is|it['’]s|is|as|call it|declare)(?: an?)? (?:tie|draw)\b|\bends? in a (?:tie|draw)\b"
     r"|\b(?:both|«[AB]» and «[AB]»)[^.]{0,80}\bequally (?:good|bad|strong|well|valid|matched|acceptable|effective)\b",
     re.IGNORECASE,
 )
-_NEITHER = re.compile(
-    rf"\bneither\b(?:[ \t]+(?:{_THINGS}|of them|one)\b|[ \t]+«[AB]»|[ \t]+is\b)", re.IGNORECASE
-)
+_NEITHER = re.compile(rf"\bneither\b(?:[ \t]+(?:{_THINGS}|of them|one)\b|[ \t]+«[AB]»|[ \t]+is\b)", re.IGNORECASE)
 _ASPECT = re.compile(
     r"\b(?:in terms of|when it comes to|as far as|with regard to|with respect to|regarding|in the area of|on the "
     r"(?:aspect|dimension|criterion) of)\b",

@@ -60,9 +60,9 @@ def entries(block: str) -> dict[str, str]:
 
 def is_plain(block: str) -> bool:
     """Whether every top-level key is written so that `entries` sees it: no quoted or computed key, no flow mapping."""
-    return all(
-        _KEY.match(line) is not None or line[:1] in " \t\r\n#-" for line in lines_of(block)
-    ) and not re.search(r"^\s*<<[ \t]*:", block, re.M)
+    return all(_KEY.match(line) is not None or line[:1] in " \t\r\n#-" for line in lines_of(block)) and not re.search(
+        r"^\s*<<[ \t]*:", block, re.M
+    )
 
 
 def updated(text: str, updates: Mapping[str, Any]) -> str:

@@ -103,11 +103,7 @@ class GateResult:
         }
 
     def blockers_to_plain(self) -> list[dict[str, str]]:
-        return [
-            {"layer": layer.layer, "details": layer.details}
-            for layer in self.layers
-            if layer.passed is not True
-        ]
+        return [{"layer": layer.layer, "details": layer.details} for layer in self.layers if layer.passed is not True]
 
 
 def decide(evidence: Evidence) -> GateResult:
@@ -203,20 +199,14 @@ def _regression(evidence: Evidence) -> LayerResult:
     verdict, reason = _figure(evidence.evaluation, "verdict"), _text(_figure(evidence.evaluation, "reason"))
     because = f" ({reason})" if reason else ""
     if verdict == "fail":
-        return _blocking(
-            "regression", [f"it fails on real tasks{because or _rates(evidence.evaluation)}"], ""
-        )
+        return _blocking("regression", [f"it fails on real tasks{because or _rates(evidence.evaluation)}"], "")
     if verdict in ("error", "skipped"):
         return _unknown(f"the evaluation ended as `{verdict}`{because}: nothing was judged")
     if verdict != "pass":
         return _unknown(f"the evaluation's verdict {_word(verdict)} is not known")
     if _figure(evidence.evaluation, "mock"):
         return _unknown("the evaluation is a mock: no agent ran")
-    return LayerResult(
-        layer="regression",
-        passed=True,
-        details=f"no worse on real tasks{_rates(evidence.evaluation)}",
-    )
+    return LayerResult(layer="regression", passed=True, details=f"no worse on real tasks{_rates(evidence.evaluation)}")
 
 
 def _unknown(doubt: str) -> LayerResult:

@@ -74,9 +74,7 @@ class ItemStats:
 
     @property
     def runs_against_the_rest(self) -> bool:
-        return (
-            self.artifacts >= FEWEST_FOR_CORRELATION and self.item_rest is not None and self.item_rest <= -0.1
-        )
+        return self.artifacts >= FEWEST_FOR_CORRELATION and self.item_rest is not None and self.item_rest <= -0.1
 
 
 def item_stats(rubric: Rubric, record: Record) -> list[ItemStats]:
@@ -181,10 +179,7 @@ def discrimination(pairs: Sequence[tuple[Fraction, Fraction]]) -> Fraction | Non
     low, high = rests[size - 1], rests[-size]
     if low >= high:
         return None
-    upper, lower = (
-        mean([x for x, rest in pairs if rest >= high]),
-        mean([x for x, rest in pairs if rest <= low]),
-    )
+    upper, lower = (mean([x for x, rest in pairs if rest >= high]), mean([x for x, rest in pairs if rest <= low]))
     assert upper is not None and lower is not None
     return upper - lower
 

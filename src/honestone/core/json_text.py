@@ -132,9 +132,7 @@ def _int(written: str) -> int | Unusable:
     return int(written) if len(written) <= 30 else Unusable(written)
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=Unusable, parse_float=_float, parse_int=_int
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=Unusable, parse_float=_float, parse_int=_int)
 
 
 def _decode(text: str, start: int) -> tuple[dict[str, Any], int]:
@@ -169,17 +167,7 @@ _WORDS: Final[dict[str, Any]] = {
     **{word: Unusable(word) for word in ("NaN", "Infinity", "-Infinity")},
 }
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_ESCAPES: Final = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "b": "\b",
-    "f": "\f",
-    "\\": "\\",
-    '"': '"',
-    "'": "'",
-    "/": "/",
-}
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", '"': '"', "'": "'", "/": "/"}
 
 
 class _Tolerant:

@@ -300,14 +300,9 @@ class LoopState:
     @property
     def metric_is_dead(self) -> bool:
         """The last three changed versions each scored exactly like the one before, or could not be judged at all."""
-        judged = [
-            r
-            for r in self.rounds
-            if r.version and r.outcome is Change.CHANGED and self._was_judged(r.version)
-        ]
+        judged = [r for r in self.rounds if r.version and r.outcome is Change.CHANGED and self._was_judged(r.version)]
         return len(judged) >= _DEAD_AFTER and all(
-            self.card(r.version or "").values == self.card(r.base).values
-            or not self.is_marked(r.version or "")
+            self.card(r.version or "").values == self.card(r.base).values or not self.is_marked(r.version or "")
             for r in judged[-_DEAD_AFTER:]
         )
 
@@ -365,13 +360,7 @@ class KeepBest:
         if state.verdict(version).passed and not state.verdict(state.best).passed:
             return Accept(version=version, reason="it passes the gate")
         if new.low > best.low - TOLERANCE:
-            word = (
-                "rose"
-                if new.low > best.low
-                else "held"
-                if new.low == best.low
-                else "fell by less than 2 points"
-            )
+            word = "rose" if new.low > best.low else "held" if new.low == best.low else "fell by less than 2 points"
             return Accept(version=version, reason=f"the score {word}: {_move(best, new)}")
         return RollBack(reason=f"the score fell: {_move(best, new)}")
 
@@ -417,11 +406,7 @@ def _look_at_baseline(state: LoopState) -> Action | None:
 
 
 def _why_no_marks(state: LoopState) -> str:
-    told = [
-        f"{b.judge}: {b.reason}"
-        for b in state.ballots.get((state.original, "panel"), {}).values()
-        if b.reason
-    ]
+    told = [f"{b.judge}: {b.reason}" for b in state.ballots.get((state.original, "panel"), {}).values() if b.reason]
     return "the baseline has no usable mark" + (f" ({'; '.join(told)})" if told else "")
 
 
@@ -501,9 +486,7 @@ def _rounds_used_up(state: LoopState) -> Stop:
     if outcomes == {Change.UNCHANGED}:
         return Stop(result=Result.NO_CHANGE, reason="the worker changed nothing in any round")
     if outcomes and not outcomes & {Change.CHANGED, Change.UNCHANGED}:
-        return Stop(
-            result=Result.WORKER_FAILED, reason=f"no proposal came through: {', '.join(sorted(outcomes))}"
-        )
+        return Stop(result=Result.WORKER_FAILED, reason=f"no proposal came through: {', '.join(sorted(outcomes))}")
     if state.stale < state.limits.patience:
         return Stop(result=Result.ROUND_LIMIT, reason=f"{state.limits.rounds} rounds are done")
     return Stop(result=Result.PLATEAU, reason=f"{state.limits.patience} rounds without progress")
@@ -514,9 +497,7 @@ def _nothing_left(state: LoopState) -> Stop:
     if choose_focus(card, {}) is not None:
         return Stop(result=Result.PLATEAU, reason=state.words.not_workable)
     if card.score is None:
-        return Stop(
-            result=Result.COULD_NOT_JUDGE, reason="what is missing for the verdict could not be judged"
-        )
+        return Stop(result=Result.COULD_NOT_JUDGE, reason="what is missing for the verdict could not be judged")
     return Stop(result=Result.PLATEAU, reason="nothing is left to improve")
 
 

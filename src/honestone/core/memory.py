@@ -36,9 +36,12 @@ class Lesson:
 
     def to_plain(self) -> dict[str, Any]:
         return {
-            "type": self.type, "succeeded": self.succeeded, "context": dict(self.context), "timestamp": self.timestamp,
+            "type": self.type,
+            "succeeded": self.succeeded,
+            "context": dict(self.context),
+            "timestamp": self.timestamp,
             "hit_count": self.hit_count,
-        }  # fmt: skip
+        }
 
     @property
     def kind(self) -> tuple[str, bool, str]:
@@ -122,11 +125,7 @@ def _added(before: Lesson, new: Lesson) -> Lesson:
 def counts(value: object) -> dict[str, int]:
     """How often each task failed, of a memory that somebody may have edited."""
     found = value if isinstance(value, Mapping) else {}
-    return {
-        str(name): times
-        for name, times in found.items()
-        if isinstance(times, int) and not isinstance(times, bool)
-    }
+    return {str(name): times for name, times in found.items() if isinstance(times, int) and not isinstance(times, bool)}
 
 
 def _list(value: object) -> list[Any]:

@@ -125,9 +125,7 @@ class Packed:
         if not self.whole.is_folder:
             (part,) = self.parts.values()
             lines = f"{part.lines} of {_lines(part.of)}"
-            return (
-                f"the first {lines}" if self.strategy is Pack.HEAD else f"{lines}, headings and definitions"
-            )
+            return f"the first {lines}" if self.strategy is Pack.HEAD else f"{lines}, headings and definitions"
         cut = self.cut
         gone = sum(part.lines == 0 for part in cut.values())
         how = "their beginning" if self.strategy is Pack.HEAD else "their headings and definitions"

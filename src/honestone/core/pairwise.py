@@ -47,9 +47,7 @@ HALF: Final = Fraction(1, 2)
 SHARE: Final[Mapping[Winner, Fraction]] = {"a": ZERO, "tie": HALF, "b": ONE}
 _MARK: Final[Mapping[Choice, float]] = {"first": 0, "tie": 0.5, "second": 1}
 _CHOICE: Final[Mapping[float, Choice]] = {number: choice for choice, number in _MARK.items()}
-_SCALE: Final = Anchors(
-    levels=((ZERO, "the first is better"), (HALF, "neither is"), (ONE, "the second is better"))
-)
+_SCALE: Final = Anchors(levels=((ZERO, "the first is better"), (HALF, "neither is"), (ONE, "the second is better")))
 
 
 # --------------------------------------------------------------------------------------------------------- question
@@ -371,9 +369,7 @@ class Comparison:
         Over answers given in both orders: one order alone says nothing about the place.
         """
         count = {"first": ONE, "tie": HALF, "second": ZERO}
-        said = [
-            count[choice] for looks in self._pairs() for choice in (looks.a_first, looks.b_first) if choice
-        ]
+        said = [count[choice] for looks in self._pairs() for choice in (looks.a_first, looks.b_first) if choice]
         return sum(said, ZERO) / len(said) if said else None
 
     @property
@@ -404,10 +400,7 @@ def compare(rubric: Rubric, answers: Answers, rule: Rule = Rule.MEAN) -> Compari
 
 def same(rubric: Rubric) -> Comparison:
     """What two equal artifacts come to, without a question."""
-    lines = (
-        PairLine(criterion=criterion, parent=parent, low=HALF, high=HALF)
-        for criterion, parent in rubric.walk()
-    )
+    lines = (PairLine(criterion=criterion, parent=parent, low=HALF, high=HALF) for criterion, parent in rubric.walk())
     return Comparison(lines=tuple(lines), low=HALF, high=HALF)
 
 
@@ -454,7 +447,11 @@ def _check_lines(criterion: Criterion, ballots: tuple[Ballot, Ballot] | None) ->
             continue
         key = (criterion.id, item.id)
         marks = [ballot.marks.get(key) for ballot in ballots] if ballots else [None, None]
-        why = [f"{side}: {ballot.abstained[key]}" for side, ballot in zip("AB", ballots or (), strict=False) if key in ballot.abstained]  # fmt: skip
+        why = [
+            f"{side}: {ballot.abstained[key]}"
+            for side, ballot in zip("AB", ballots or (), strict=False)
+            if key in ballot.abstained
+        ]
         a, b = (None if mark is None else mark.answer is True for mark in marks)
         yield CheckLine(item=item, a=a, b=b, is_penalty=criterion.is_penalty, why="; ".join(why) or None)
 

@@ -103,9 +103,7 @@ class FileWrite:
 
 Plan: TypeAlias = AppendSection | ReplaceSection | InsertBefore | UpdateFrontMatter | WriteFiles
 
-ACTIONS = tuple(
-    kind.action for kind in (AppendSection, ReplaceSection, InsertBefore, UpdateFrontMatter, WriteFiles)
-)
+ACTIONS = tuple(kind.action for kind in (AppendSection, ReplaceSection, InsertBefore, UpdateFrontMatter, WriteFiles))
 
 _REMARKS = {"notes", "note", "reason", "rationale", "description", "summary", "comment"}
 """Keys that may stand in any plan and say nothing about the edit."""
@@ -127,9 +125,7 @@ def apply_plan(plan: Plan, version: Version) -> Version:
     return after
 
 
-def _edited(
-    plan: AppendSection | ReplaceSection | InsertBefore | UpdateFrontMatter, version: Version
-) -> Version:
+def _edited(plan: AppendSection | ReplaceSection | InsertBefore | UpdateFrontMatter, version: Version) -> Version:
     _require_inside(plan.target)
     entry = version.files.get(plan.target)
     if entry is None:
@@ -174,10 +170,7 @@ def _written(plan: WriteFiles, version: Version) -> Version:
     for path in plan.delete:
         if path not in version.files:
             raise PlanError(Refusal.ERROR, f"the plan deletes `{path}`, but the skill has no such file")
-    new = {
-        path: Entry(write.data, _executable(write, version.files.get(path)))
-        for path, write in plan.files.items()
-    }
+    new = {path: Entry(write.data, _executable(write, version.files.get(path))) for path, write in plan.files.items()}
     return _with(version, new, without=plan.delete)
 
 
@@ -209,15 +202,14 @@ def _require_inside(path: str) -> None:
     parts = path.split("/")
     if not path or any(part in ("", ".", "..") for part in parts) or "\\" in path:
         raise PlanError(
-            Refusal.OUTSIDE, f"the plan's path {path!r} leaves the skill",
+            Refusal.OUTSIDE,
+            f"the plan's path {path!r} leaves the skill",
             hint="paths of a plan are relative to the skill's folder, with / between their parts",
-        )  # fmt: skip
+        )
     if not path.isprintable() or len(path) > 1000 or any(len(part.encode()) > 255 for part in parts):
         raise PlanError(Refusal.ERROR, f"the plan's path {path[:80]!r} cannot be the name of a file")
     if any(part.startswith(".") or part == "__pycache__" for part in parts):
-        raise PlanError(
-            Refusal.OUTSIDE, f"the plan's path {path!r} is hidden, and hidden files are no part of a skill"
-        )
+        raise PlanError(Refusal.OUTSIDE, f"the plan's path {path!r} is hidden, and hidden files are no part of a skill")
 
 
 # ------------------------------------------------------------------------------------------------------------ between
@@ -316,9 +308,11 @@ def plan_to_plain(plan: Plan) -> dict[str, Any]:
             return {"action": plan.action, "section_heading": plan.heading, "content_lines": list(plan.lines)}
         case InsertBefore():
             return {
-                "action": plan.action, "section_heading": plan.heading, "content_lines": list(plan.lines),
+                "action": plan.action,
+                "section_heading": plan.heading,
+                "content_lines": list(plan.lines),
                 "before_heading": plan.before,
-            }  # fmt: skip
+            }
         case UpdateFrontMatter():
             return {"action": plan.action, "frontmatter_updates": dict(plan.updates)}
         case WriteFiles():
@@ -347,9 +341,10 @@ def read_plan(plain: object, *, target: str) -> Plan:
     action = plain["action"]
     if action not in ACTIONS:
         raise PlanError(
-            Refusal.UNSUPPORTED, f"the plan's action {action[:60]!r} is for a person: no program here can apply it",
+            Refusal.UNSUPPORTED,
+            f"the plan's action {action[:60]!r} is for a person: no program here can apply it",
             hint=f"plans that are applied: {', '.join(ACTIONS)}",
-        )  # fmt: skip
+        )
     if action == WriteFiles.action:
         _only(plain, "files", "delete")
         return WriteFiles(files=_files(plain.get("files", [])), delete=_names(plain))
@@ -411,8 +406,7 @@ def _files(plain: object) -> dict[str, FileWrite]:
         unknown = set(one) - {"path", "text", "base64", "mode"}
         if unknown:
             raise PlanError(
-                Refusal.UNSUPPORTED,
-                f"the plan says {sorted(map(str, unknown))} of `{path}`, which is not known",
+                Refusal.UNSUPPORTED, f"the plan says {sorted(map(str, unknown))} of `{path}`, which is not known"
             )
         files[path] = FileWrite(data=_data(one, path), executable=_mode(one.get("mode"), path))
     return files
@@ -436,9 +430,7 @@ def _mode(mode: object, path: str) -> bool | None:
         return None
     if isinstance(mode, str) and re.fullmatch(r"(?:0o|0|100)?[0-7]{3}", mode):
         return bool(int(mode[-3:], 8) & 0o100)
-    raise PlanError(
-        Refusal.ERROR, f"the plan's mode of `{path}` is {str(mode)[:20]!r}, not one like 0644 or 0755"
-    )
+    raise PlanError(Refusal.ERROR, f"the plan's mode of `{path}` is {str(mode)[:20]!r}, not one like 0644 or 0755")
 
 
 def _names(plain: Mapping[str, Any]) -> tuple[str, ...]:

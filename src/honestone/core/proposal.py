@@ -72,9 +72,7 @@ def classify(
     if ended == "timeout":
         return Change.TIMEOUT, "still working when its time was up; whatever it changed is thrown away"
     if strays:
-        return Change.OUT_OF_SCOPE, "touched " + ", ".join(strays[:5]) + (
-            " and more" if len(strays) > 5 else ""
-        )
+        return Change.OUT_OF_SCOPE, "touched " + ", ".join(strays[:5]) + (" and more" if len(strays) > 5 else "")
     if trouble is not None:
         return Change.OUT_OF_SCOPE, trouble
     if after is None:

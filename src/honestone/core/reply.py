@@ -68,9 +68,7 @@ def read_reply(text: str, schema: ReplySchema, *, cut: bool = False) -> ReplyRea
     )
 
 
-def complaints(
-    numbers: Mapping[int, Key], errors: Mapping[Key, str], problems: Sequence[str] = ()
-) -> tuple[str, ...]:
+def complaints(numbers: Mapping[int, Key], errors: Mapping[Key, str], problems: Sequence[str] = ()) -> tuple[str, ...]:
     """What a judge is told when it is asked once more. It names items by number: their words and ids stay out.
 
     A reason that voided the whole reply is said once, not for every item.
@@ -96,9 +94,7 @@ def complaints(
 _CANARY_ITEM = re.compile(CANARY_MARK + r"item (\d+): (.*)", re.DOTALL)
 
 
-def _choose(
-    body: str, scan: Scan, schema: ReplySchema, *, cut: bool
-) -> tuple[FoundObject, ReplyReading] | str:
+def _choose(body: str, scan: Scan, schema: ReplySchema, *, cut: bool) -> tuple[FoundObject, ReplyReading] | str:
     """The one object that is the reply with its reading, or why there is none."""
     if not body.strip():
         return "the reply is empty"

@@ -27,9 +27,7 @@ _ORDER: Final = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
 
 _MARKDOWN: Final = (".md", ".markdown")
 _TEXT: Final = (".txt", ".rst", ".csv", ".tsv", ".json", ".yaml", ".yml", ".toml", ".svg", ".xml")
-_DATA_THAT_RUNS: Final = frozenset(
-    {"package.json", "pyproject.toml", "settings.json", "hooks.json", "mcp.json"}
-)
+_DATA_THAT_RUNS: Final = frozenset({"package.json", "pyproject.toml", "settings.json", "hooks.json", "mcp.json"})
 _POWERS: Final = re.compile(r"allowed|tools|hooks|permission|mcp|command|agent|model", re.IGNORECASE)
 """Keys of front matter that say what a skill may use or run."""
 _RUNS_WHEN_LOADED: Final = re.compile(r"^[ \t>*-]*!`|[ \t(]!`[^`\n]+`", re.MULTILINE)
@@ -68,9 +66,7 @@ def _is_code(path: str, entry: Entry) -> bool:
     name = path.rpartition("/")[2].lower()
     if entry.executable or entry.data.startswith(b"#!") or as_text(entry.data) is None:
         return True
-    return name in _DATA_THAT_RUNS or not (
-        name.endswith((*_MARKDOWN, *_TEXT)) or name in ("license", "notice")
-    )
+    return name in _DATA_THAT_RUNS or not (name.endswith((*_MARKDOWN, *_TEXT)) or name in ("license", "notice"))
 
 
 def _risk_of_front_matter(path: str, before: str, after: str) -> Risk:

@@ -59,9 +59,7 @@ class Anchors:
         """A number on this scale as 0-1, linearly. Raises ValueError when it is not on the scale."""
         value = exact(mark)
         if not self.lowest <= value <= self.highest:
-            raise ValueError(
-                f"{mark} is not on the scale {as_written(self.lowest)}-{as_written(self.highest)}"
-            )
+            raise ValueError(f"{mark} is not on the scale {as_written(self.lowest)}-{as_written(self.highest)}")
         return (value - self.lowest) / (self.highest - self.lowest)
 
 
@@ -262,8 +260,7 @@ def _item_problems(criterion: Criterion, here: tuple[str | int, ...]) -> Iterato
             )
         elif item.anchors is not None and not _rises(item.anchors):
             yield RubricError(
-                f"`anchors` of `{item.id}` are not in rising order, or hold one level twice",
-                path=(*place, "anchors"),
+                f"`anchors` of `{item.id}` are not in rising order, or hold one level twice", path=(*place, "anchors")
             )
         if item.anchors is not None and item.check is not None:
             yield RubricError(f"`{item.id}` has both anchors and a check", path=(*place, "check"))

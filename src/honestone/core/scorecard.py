@@ -189,9 +189,7 @@ class Scorer:
         own: list[Line] = []
         for criterion in group:
             place = len(lines)
-            line = self._known_leaf(criterion, ballots) or self._line(
-                criterion, parent, ballots, voters, lines
-            )
+            line = self._known_leaf(criterion, ballots) or self._line(criterion, parent, ballots, voters, lines)
             lines.insert(place, line)
             own.append(line)
         low, high, applies = self._group_mean(own)
@@ -200,18 +198,13 @@ class Scorer:
         return low, high, applies, own
 
     def _group_mean(self, own: list[Line]) -> tuple[Fraction, Fraction, bool]:
-        known = (
-            id(own[0].criterion),
-            *(id(n) for line in own if line.applies for n in (line.low, line.high)),
-        )
+        known = (id(own[0].criterion), *(id(n) for line in own if line.applies for n in (line.low, line.high)))
         found = self._means.get(known)
         if found is None:
             applying = [line for line in own if line.applies]
             low = weighted_mean((line.criterion.weight, line.low, line.high) for line in applying)
             high = weighted_mean((line.criterion.weight, line.high, line.low) for line in applying)
-            found = (
-                (ZERO, ONE, False) if low is None or high is None else (self._one(low), self._one(high), True)
-            )
+            found = (ZERO, ONE, False) if low is None or high is None else (self._one(low), self._one(high), True)
             # Only numbers that are kept for good may be known by their ids.
             shared = all(self._numbers.get(n) is n for line in applying for n in (line.low, line.high))
             if shared and len(applying) == len(own) and len(self._means) < _CACHE_LIMIT:
@@ -225,12 +218,7 @@ class Scorer:
         return self._numbers.get(number, number)
 
     def _line(
-        self,
-        criterion: Criterion,
-        parent: str | None,
-        ballots: Sequence[Ballot],
-        voters: list[str],
-        lines: list[Line],
+        self, criterion: Criterion, parent: str | None, ballots: Sequence[Ballot], voters: list[str], lines: list[Line]
     ) -> Line:
         if criterion.children:
             floor = self.rubric.floor_of(criterion, parent)
@@ -241,10 +229,17 @@ class Scorer:
                 low, high = self._one(ONE - high), self._one(ONE - low)
                 by_judge = {judge: ONE - score for judge, score in by_judge.items()}
             return Line(
-                criterion=criterion, parent=parent, floor=floor, low=low, high=high, applies=applies, items=(),
-                by_judge=by_judge, voters=min(counts) if counts else None,
+                criterion=criterion,
+                parent=parent,
+                floor=floor,
+                low=low,
+                high=high,
+                applies=applies,
+                items=(),
+                by_judge=by_judge,
+                voters=min(counts) if counts else None,
                 may_leave=applies and _may_leave(own),
-            )  # fmt: skip
+            )
         floor = self.rubric.floor_of(criterion, parent)
         items = tuple(self._item(criterion, item, ballots) for item in criterion.items)
         low, high, applies = _item_means(items)
@@ -252,11 +247,17 @@ class Scorer:
             low, high = ONE - high, ONE - low
         asked = [line for line in items if line.item.check is None]
         line = Line(
-            criterion=criterion, parent=parent, floor=floor, low=self._one(low), high=self._one(high), applies=applies,
-            items=items, by_judge=self._by_judge(criterion, items, voters) if asked and voters else {},
+            criterion=criterion,
+            parent=parent,
+            floor=floor,
+            low=self._one(low),
+            high=self._one(high),
+            applies=applies,
+            items=items,
+            by_judge=self._by_judge(criterion, items, voters) if asked and voters else {},
             voters=min(len(line.votes) for line in asked) if asked else None,
             may_leave=applies and all(line.may_leave for line in items),
-        )  # fmt: skip
+        )
         if len(ballots) == 1 and ballots[0].judge == CHECK and len(self._leaves) < _CACHE_LIMIT:
             self._leaves[self._leaf_key(criterion, ballots[0])] = line
         return line
@@ -302,15 +303,11 @@ class Scorer:
         return known
 
     def _met(self, criterion: Criterion, item: Item, shares: list[Fraction]) -> Fraction:
-        if (
-            criterion.is_penalty or criterion.negate
-        ):  # Yes is the bad answer, so the strictest vote and a tie mean yes.
+        if criterion.is_penalty or criterion.negate:  # Yes is the bad answer, so the strictest vote and a tie mean yes.
             return ONE - combine([ONE - s for s in shares], self.rule, yes_no=item.anchors is None)
         return combine(shares, self.rule, yes_no=item.anchors is None)
 
-    def _by_judge(
-        self, criterion: Criterion, items: tuple[ItemLine, ...], voters: list[str]
-    ) -> dict[str, Fraction]:
+    def _by_judge(self, criterion: Criterion, items: tuple[ItemLine, ...], voters: list[str]) -> dict[str, Fraction]:
         found: dict[str, Fraction] = {}
         for judge in voters:
             shares: list[Fraction] = []
@@ -416,6 +413,16 @@ def missing(card: Scorecard) -> list[Key]:
 
 
 __all__ = [
-    "DISAGREEMENT", "NOT_APPLICABLE", "ItemLine", "Line", "Rule", "Scorecard", "Scorer", "combine", "is_na", "missing",
-    "share", "weighted_mean",
-]  # fmt: skip
+    "DISAGREEMENT",
+    "NOT_APPLICABLE",
+    "ItemLine",
+    "Line",
+    "Rule",
+    "Scorecard",
+    "Scorer",
+    "combine",
+    "is_na",
+    "missing",
+    "share",
+    "weighted_mean",
+]

@@ -54,13 +54,7 @@ class Occasion:
 
 
 def write_skill_brief(
-    occasion: Occasion,
-    *,
-    location: str,
-    name: str,
-    number: int = 1,
-    count: int = 1,
-    others: Sequence[str] = (),
+    occasion: Occasion, *, location: str, name: str, number: int = 1, count: int = 1, others: Sequence[str] = ()
 ) -> str:
     """`others` say in a line each what earlier candidates of this run changed."""
     lines = [
@@ -135,9 +129,7 @@ def fenced(text: str) -> list[str]:
 def without_controls(text: str) -> str:
     """Line feeds and tabs stay; other control characters become a sign that can be seen."""
     return re.sub(
-        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]",
-        "\ufffd",
-        text.replace("\r\n", "\n"),
+        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", "\ufffd", text.replace("\r\n", "\n")
     )
 
 

@@ -138,9 +138,7 @@ def _verdict(
     return SkillVerdict.ERROR, _open(candidate, baseline)
 
 
-def _is_above_noise(
-    candidate: Sequence[TaskResult], baseline: Sequence[TaskResult], *, at_best: bool
-) -> bool:
+def _is_above_noise(candidate: Sequence[TaskResult], baseline: Sequence[TaskResult], *, at_best: bool) -> bool:
     """Whether the interval's lower end is above 0 when every open task ends well for the candidate (`at_best`), or badly.
 
     The lower end never falls when one task ends better: the same draws are taken whatever the differences are.
@@ -152,9 +150,7 @@ def _is_above_noise(
     return bootstrap([Fraction(int(now[id]) - int(then[id])) for id in now])[0] > 0
 
 
-def _interval(
-    candidate: Sequence[TaskResult], baseline: Sequence[TaskResult]
-) -> tuple[Fraction, Fraction] | None:
+def _interval(candidate: Sequence[TaskResult], baseline: Sequence[TaskResult]) -> tuple[Fraction, Fraction] | None:
     """95% paired bootstrap of the per-task differences; None while a task is open."""
     then = {result.task_id: result.passed for result in baseline}
     changes = []

@@ -32,7 +32,7 @@ WHY: Final = {
     "unused-file": "an agent that is not told of a file does not read it",
     "unfinished": "the agent takes the note for an instruction",
     "open-code": "everything after it is code",
-}  # fmt: skip
+}
 
 MOST_LINES: Final = 500
 MOST_DESCRIPTION: Final = 1024
@@ -174,10 +174,7 @@ def _body(text: str) -> Iterator[StructureRemark]:
     lines = parts.body.split("\n")
     if not any(line.strip() and not line.lstrip().startswith("#") for line in lines):
         yield StructureRemark(
-            rule="no-body",
-            line=first,
-            message="it has no instructions",
-            suggestion="write what the agent shall do",
+            rule="no-body", line=first, message="it has no instructions", suggestion="write what the agent shall do"
         )
     count = len(lines_of(parts.body))
     if count > MOST_LINES:
@@ -221,9 +218,7 @@ _NAMED_FILE: Final = re.compile(
 
 def _links(text: str, version: Version) -> Iterator[StructureRemark]:
     """Links between Markdown files and files named in code: outside of blocks of code, which show what may be."""
-    folders = {name[:at] or "." for name in version.files for at, sign in enumerate(name) if sign == "/"} | {
-        "."
-    }
+    folders = {name[:at] or "." for name in version.files for at, sign in enumerate(name) if sign == "/"} | {"."}
     told: set[str] = set()
     for number, line in _prose(text):
         for written in (*_LINK.findall(line), *_NAMED_FILE.findall(line)):

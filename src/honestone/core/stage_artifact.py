@@ -22,33 +22,46 @@ class Stage:
 
 
 PROPOSED: Final = Stage(
-    verb="propose", says="proposed", folder="candidate_versions", what="candidates",
-    next_step="rank_candidates", next_owner="critic",
-)  # fmt: skip
+    verb="propose",
+    says="proposed",
+    folder="candidate_versions",
+    what="candidates",
+    next_step="rank_candidates",
+    next_owner="critic",
+)
 RANKED: Final = Stage(
-    verb="rank", says="ranked", folder="rankings", what="a ranking",
-    next_step="execute_candidate", next_owner="executor",
-)  # fmt: skip
+    verb="rank",
+    says="ranked",
+    folder="rankings",
+    what="a ranking",
+    next_step="execute_candidate",
+    next_owner="executor",
+)
 EVALUATED: Final = Stage(
-    verb="evaluate", says="evaluated", folder="evaluations", what="an evaluation",
-    next_step="gate_decision", next_owner="gate",
-)  # fmt: skip
+    verb="evaluate",
+    says="evaluated",
+    folder="evaluations",
+    what="an evaluation",
+    next_step="gate_decision",
+    next_owner="gate",
+)
 EXECUTED: Final = Stage(
-    verb="apply", says="executed", folder="executions", what="an execution",
-    next_step="apply_gate", next_owner="gate",
-)  # fmt: skip
+    verb="apply", says="executed", folder="executions", what="an execution", next_step="apply_gate", next_owner="gate"
+)
 GATED: Final = Stage(
-    verb="gate", says="gated", folder="receipts", what="a gate receipt",
-    next_step="propose_candidates", next_owner="proposer",
-)  # fmt: skip
+    verb="gate",
+    says="gated",
+    folder="receipts",
+    what="a gate receipt",
+    next_step="propose_candidates",
+    next_owner="proposer",
+)
 
 STAGES: Final = (PROPOSED, RANKED, EVALUATED, EXECUTED, GATED)
 TRACES_FOLDER: Final = "traces"
 
 
-def head(
-    stage: Stage, *, run_id: str, created_at: str, status: str = "success", lane: str = LANE
-) -> dict[str, Any]:
+def head(stage: Stage, *, run_id: str, created_at: str, status: str = "success", lane: str = LANE) -> dict[str, Any]:
     """The first fields of an artifact. `end` gives the last ones."""
     return {
         "schema_version": SCHEMA_VERSION,

@@ -201,13 +201,23 @@ def case_to_plain(case: Case) -> dict[str, Any]:
 def case_from_plain(plain: Mapping[str, Any], rubric: Rubric) -> Case:
     workspace = plain.get("workspace")
     return Case(
-        id=plain["id"], rubric=rubric, messages=tuple(Message(*message) for message in plain["input"]),
-        attempts=plain["attempts"], stops_at_pass=plain.get("stops_at_pass", False), attempt_rule=AttemptRule(plain["attempt_rule"]), split=Split(plain["split"]),
-        reference=plain.get("reference"), timeout=plain.get("timeout"), skip=plain.get("skip"),
-        description=plain.get("description"), tags=tuple(plain.get("tags", ())), setup=tuple(plain.get("setup", ())),
-        teardown=tuple(plain.get("teardown", ())), workspace=None if workspace is None else Workspace(**workspace),
+        id=plain["id"],
+        rubric=rubric,
+        messages=tuple(Message(*message) for message in plain["input"]),
+        attempts=plain["attempts"],
+        stops_at_pass=plain.get("stops_at_pass", False),
+        attempt_rule=AttemptRule(plain["attempt_rule"]),
+        split=Split(plain["split"]),
+        reference=plain.get("reference"),
+        timeout=plain.get("timeout"),
+        skip=plain.get("skip"),
+        description=plain.get("description"),
+        tags=tuple(plain.get("tags", ())),
+        setup=tuple(plain.get("setup", ())),
+        teardown=tuple(plain.get("teardown", ())),
+        workspace=None if workspace is None else Workspace(**workspace),
         expect=_expect_from_plain(plain.get("expect")),
-    )  # fmt: skip
+    )
 
 
 def _expect_from_plain(plain: Mapping[str, Any] | None) -> Expect | None:

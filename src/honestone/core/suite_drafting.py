@@ -45,9 +45,12 @@ class TaskDraft:
 
     def case(self) -> Case:
         return Case(
-            id=self.id, rubric=_rubric(self), messages=(Message("user", self.prompt),), timeout=TIMEOUT,
+            id=self.id,
+            rubric=_rubric(self),
+            messages=(Message("user", self.prompt),),
+            timeout=TIMEOUT,
             description=self.description or None,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,9 +126,7 @@ class SkillText:
         """What somebody asks for who needs the skill: the phrases it is said to answer to, then its uses."""
         quoted = re.findall(r"[\"“「]([^\"”」\n]{8,120})[\"”」]", self.description)
         phrases = [phrase.strip(" .,") for phrase in quoted if not phrase.startswith(("$", "/"))]
-        return tuple(
-            dict.fromkeys([*phrases, *(_as_need(use) for use in self.uses), *_asked_for(self.description)])
-        )
+        return tuple(dict.fromkeys([*phrases, *(_as_need(use) for use in self.uses), *_asked_for(self.description)]))
 
 
 _ASKS: Final = re.compile(
@@ -143,23 +144,24 @@ def _asked_for(description: str) -> list[str]:
     ]
 
 
-# fmt: off
 _TITLES: Final = (
-    ("not_uses", r"when\s+not\s+to\s+use|not\s+(?:for|to\s+use)|out\s+of\s+scope|non-?goals?|不(?:使用|适用)|何时不|사용하지|쓰지"),
+    (
+        "not_uses",
+        r"when\s+not\s+to\s+use|not\s+(?:for|to\s+use)|out\s+of\s+scope|non-?goals?|不(?:使用|适用)|何时不|사용하지|쓰지",
+    ),
     ("bad", r"anti-?(?:patterns?|examples?)|bad\s+examples?|common\s+mistakes|反模式|反例|错误示例|안티"),
     ("uses", r"when\s+to\s+use|use\s+cases?|triggers?|何时使用|使用场景|适用|언제|사용\s*시기"),
     ("examples", r"examples?|示例|例子|예시|예제"),
     ("outputs", r"outputs?(?:\s+\w+)?|deliverables?|输出|产出|交付|출력|결과물"),
     ("steps", r"(?:work)?flow|process|steps|instructions|procedure|how\s+it\s+works|execution|流程|步骤|절차|단계"),
-    ("rules", r"(?:\w+\s+)?(?:rules?|constraints?|guidelines?|requirements?|principles?|musts?)|important(?:\s+notes?)?|规则|约束|原则|要求|注意|규칙|원칙|주의"),
+    (
+        "rules",
+        r"(?:\w+\s+)?(?:rules?|constraints?|guidelines?|requirements?|principles?|musts?)|important(?:\s+notes?)?|规则|约束|原则|要求|注意|규칙|원칙|주의",
+    ),
 )
-# fmt: on
-_KINDS: Final = tuple(
-    (kind, re.compile(rf"(?i)(?:^|\b|\W)(?:{words})(?:\b|\W|$)")) for kind, words in _TITLES
-)
-_BULLET: Final = re.compile(
-    r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(.+(?:\n[ \t]{2,}(?![-*+]|\d{1,3}[.)]).+)*)", re.M
-)
+
+_KINDS: Final = tuple((kind, re.compile(rf"(?i)(?:^|\b|\W)(?:{words})(?:\b|\W|$)")) for kind, words in _TITLES)
+_BULLET: Final = re.compile(r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(.+(?:\n[ \t]{2,}(?![-*+]|\d{1,3}[.)]).+)*)", re.M)
 _TABLE_ROW: Final = re.compile(r"^[ \t]*\|(.+)\|[ \t]*$", re.M)
 _TAGS: Final = ("anti-example", "bad-example", "example")
 
@@ -184,10 +186,16 @@ def read_skill(name: str, text: str) -> SkillText:
             bad += [line for line in (_one_line(line) for line in inside.split("\n")) if line][:5]
     rules = parts["rules"] + [step for step in parts["steps"] if _is_binding(step)]
     return SkillText(
-        name=name, description=_one_line(front_values(text).get("description", "")), uses=_some(parts["uses"]),
-        not_uses=_some(parts["not_uses"]), rules=_some(rules), examples=tuple(dict.fromkeys(examples))[:20], bad=_some(bad),
-        outputs=tuple(dict.fromkeys(tables))[:20], steps=_some(parts["steps"]),
-    )  # fmt: skip
+        name=name,
+        description=_one_line(front_values(text).get("description", "")),
+        uses=_some(parts["uses"]),
+        not_uses=_some(parts["not_uses"]),
+        rules=_some(rules),
+        examples=tuple(dict.fromkeys(examples))[:20],
+        bad=_some(bad),
+        outputs=tuple(dict.fromkeys(tables))[:20],
+        steps=_some(parts["steps"]),
+    )
 
 
 def _some(texts: Iterable[str], most: int = 60) -> tuple[str, ...]:
@@ -243,9 +251,7 @@ def _rows(body: str) -> list[Pair]:
     rows = [[_one_line(cell) for cell in row.split("|")] for row in _TABLE_ROW.findall(body)]
     for number, cells in enumerate(rows):
         is_rule = all(re.fullmatch(r":?-{1,}:?", cell) for cell in cells)
-        is_head = number + 1 < len(rows) and all(
-            re.fullmatch(r":?-{1,}:?", cell) for cell in rows[number + 1]
-        )
+        is_head = number + 1 < len(rows) and all(re.fullmatch(r":?-{1,}:?", cell) for cell in rows[number + 1])
         if len(cells) >= 2 and not is_rule and not is_head and cells[0] and cells[1]:
             out.append(Pair(asked=cells[0], answer=", ".join(cells[1:])))
     return out
@@ -319,7 +325,7 @@ def _is_name(word: str) -> bool:
         or re.search(r"[^\W_][-_/.][^\W_]", word)
         or re.search(r"[a-z][A-Z]", word)
         or re.fullmatch(r"[A-Z]{3,}", word)
-    )  # fmt: skip
+    )
 
 
 def _tells(word: str) -> bool:
@@ -356,19 +362,12 @@ def _by_code(read: SkillText) -> Iterator[list[TaskDraft]]:
         elif topic is None and not _MIXED.search(rule) and (words := _ruled(rule)):
             general.append((rule, words))
     outputs = [
-        _task(
-            f"output {_bare(row.asked)}",
-            _need(_bare(row.asked)),
-            f"The skill's output: {row.answer}",
-            must=words,
-        )
+        _task(f"output {_bare(row.asked)}", _need(_bare(row.asked)), f"The skill's output: {row.answer}", must=words)
         for row in read.outputs
         if (words := telling_words(row.answer))
     ]
     examples = [
-        _task(
-            f"example {_bare(one.asked)}", one.asked[:_LONGEST_PROMPT], "An example of the skill", must=words
-        )
+        _task(f"example {_bare(one.asked)}", one.asked[:_LONGEST_PROMPT], "An example of the skill", must=words)
         for one in read.examples
         if (words := _new_words(one))
     ]
@@ -423,15 +422,11 @@ def _outside(read: SkillText, own_words: Sequence[str]) -> Iterator[TaskDraft]:
     for line in read.not_uses:
         before, *after = _ARROW.split(line, maxsplit=1)
         topic = _without_negation(_bare(before))
-        words = tuple(dict.fromkeys(word for word in own_words if word.casefold() not in topic.casefold()))[
-            :5
-        ]
+        words = tuple(dict.fromkeys(word for word in own_words if word.casefold() not in topic.casefold()))[:5]
         if after and (other := telling_words(after[0])):
             yield _task(f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", must=other)
         elif words:
-            yield _task(
-                f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", must_not=words
-            )
+            yield _task(f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", must_not=words)
 
 
 def _mistakes(read: SkillText) -> Iterator[TaskDraft]:
@@ -440,19 +435,13 @@ def _mistakes(read: SkillText) -> Iterator[TaskDraft]:
         words = telling_words(line)
         if words and requests:
             yield _task(
-                f"no {words[0]}",
-                _need(requests.pop(0)),
-                f"A mistake that the skill names: {line}",
-                must_not=words,
+                f"no {words[0]}", _need(requests.pop(0)), f"A mistake that the skill names: {line}", must_not=words
             )
 
 
 def _without_negation(text: str) -> str:
     bare = re.sub(r"(?i)^\W*(?:never|do\s+not|don['’]t|must\s+not|not|no|avoid|禁止|不要|不得)\s*", "", text)
-    return (
-        re.sub(r"(?i)^(?:use\s+(?:it|this(?:\s+skill)?)\s+)?(?:for|to|when|if)\s+", "", bare).strip(" .")
-        or text
-    )
+    return re.sub(r"(?i)^(?:use\s+(?:it|this(?:\s+skill)?)\s+)?(?:for|to|when|if)\s+", "", bare).strip(" .") or text
 
 
 # ------------------------------------------------------------------------------------------------ tasks for judges
@@ -472,16 +461,11 @@ def _by_judges(read: SkillText) -> Iterator[TaskDraft]:
         yield _task(f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", rubric=rubric)
     for rule in read.rules:
         yield _task(
-            f"rule {_bare(rule)}",
-            _need(_first_sentence(read)),
-            f"The skill's rule: {rule}",
-            rubric=_scale(rule),
+            f"rule {_bare(rule)}", _need(_first_sentence(read)), f"The skill's rule: {rule}", rubric=_scale(rule)
         )
     what = _need(_first_sentence(read))
     for name, more in zip(_WAYS, _ways_in(what), strict=True):
-        yield _task(
-            name, f"{what} {more}".strip(), "What the skill's description promises", rubric=_scale(good)
-        )
+        yield _task(name, f"{what} {more}".strip(), "What the skill's description promises", rubric=_scale(good))
 
 
 _WAYS: Final = ("asked plainly", "too little said", "in a hurry", "step by step", "doubtful")
@@ -500,9 +484,12 @@ def _ways_in(text: str) -> tuple[str, ...]:
     if re.search("[一-鿿]", text):
         return ("", "细节我还没有想好。", "越短越好。", "请写出每一步。", "也请说明哪里可能出错。")
     return (
-        "", "I have not decided on any details yet.", "Keep it as short as it can be.", "Show me each step that you take.",
+        "",
+        "I have not decided on any details yet.",
+        "Keep it as short as it can be.",
+        "Show me each step that you take.",
         "Tell me what could go wrong with it, and what you would check.",
-    )  # fmt: skip
+    )
 
 
 def _first_sentence(read: SkillText) -> str:
@@ -531,9 +518,7 @@ def _rubric(task: TaskDraft) -> Rubric:
         groups.append(_group("keywords", "Holds every keyword", "icontains", task.must, negated=False))
     else:
         check = Check(kind="min-words", value=_FEWEST_WORDS)
-        item = Item(
-            id="says-something", requirement=f"Has {_FEWEST_WORDS} words at least", check=check, whole=True
-        )
+        item = Item(id="says-something", requirement=f"Has {_FEWEST_WORDS} words at least", check=check, whole=True)
         groups.append(Criterion(id=item.id, requirement=item.requirement, items=(item,)))
     if task.must_not:
         groups.append(_group("none-of", "Holds none of the words", "icontains", task.must_not, negated=True))
@@ -546,9 +531,7 @@ def _group(id: str, text: str, kind: str, words: Sequence[str], *, negated: bool
     for word in words:
         name = free_id(slug(word), used)
         used.add(name)
-        said = (
-            f"The text {'does not contain' if negated else 'contains'} `{word}`, whatever the case of letters"
-        )
+        said = f"The text {'does not contain' if negated else 'contains'} `{word}`, whatever the case of letters"
         items.append(Item(id=name, requirement=said, check=Check(kind=kind, value=word, negated=negated)))
     return Criterion(id=id, requirement=text, items=tuple(items))
 
@@ -557,15 +540,21 @@ def _group(id: str, text: str, kind: str, words: Sequence[str], *, negated: bool
 
 
 def _task(name: str, prompt: str, description: str, **judged: Any) -> TaskDraft:
-    return TaskDraft(
-        id=slug(name, limit=40), prompt=prompt, description=_one_line(description)[:300], **judged
-    )
+    return TaskDraft(id=slug(name, limit=40), prompt=prompt, description=_one_line(description)[:300], **judged)
 
 
 def _as_need(use: str) -> str:
     """`When the user asks for X` is a need for X."""
     bare = _bare(use).strip(" .")
-    return re.sub(r"(?i)^(?:(?:use\s+)?(?:when|whenever|if|for)\s+)?(?:(?:the\s+|a\s+)?user\s+(?:asks?\s+(?:for|to|about)|wants?\s+(?:to)?|needs?\s+(?:to)?|says?)\s+)?", "", bare, count=1) or bare  # fmt: skip
+    return (
+        re.sub(
+            r"(?i)^(?:(?:use\s+)?(?:when|whenever|if|for)\s+)?(?:(?:the\s+|a\s+)?user\s+(?:asks?\s+(?:for|to|about)|wants?\s+(?:to)?|needs?\s+(?:to)?|says?)\s+)?",
+            "",
+            bare,
+            count=1,
+        )
+        or bare
+    )
 
 
 def _need(what: str) -> str:
@@ -586,11 +575,7 @@ def _ask_about(topic: str) -> str:
         return f"{topic}: 어떻게 해야 하나요?"
     if re.search("[一-鿿]", topic):
         return f"{topic}：应该怎么做？"
-    return (
-        f"What should I know about {topic}?"
-        if len(topic.split()) <= 3
-        else f"This is the case: {topic}. What now?"
-    )
+    return f"What should I know about {topic}?" if len(topic.split()) <= 3 else f"This is the case: {topic}. What now?"
 
 
 # ------------------------------------------------------------------------------------------------ choosing
@@ -701,9 +686,13 @@ def _from_model(entry: Any) -> TaskDraft | str:
     name = slug(id if isinstance(id, str) and id.strip() else prompt, limit=40)
     description = entry.get("description")
     return TaskDraft(
-        id=name, prompt=_printable(prompt.strip()), must=must, must_not=must_not, rubric=_printable(rubric.strip()),
+        id=name,
+        prompt=_printable(prompt.strip()),
+        must=must,
+        must_not=must_not,
+        rubric=_printable(rubric.strip()),
         description=_printable(_one_line(description))[:300] if isinstance(description, str) else "",
-    )  # fmt: skip
+    )
 
 
 def _word_list(value: Any) -> tuple[str, ...] | None:
@@ -711,9 +700,7 @@ def _word_list(value: Any) -> tuple[str, ...] | None:
         return ()
     if not isinstance(value, list) or len(value) > 50:
         return None
-    if not all(
-        isinstance(word, str) and word.strip() and word.isprintable() and len(word) <= 200 for word in value
-    ):
+    if not all(isinstance(word, str) and word.strip() and word.isprintable() and len(word) <= 200 for word in value):
         return None
     return tuple(dict.fromkeys(word.strip() for word in value))
 

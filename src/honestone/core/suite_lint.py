@@ -33,7 +33,7 @@ WHY: Final = {
     "one-author": "who wrote both asks for what the skill says, not for what its users need",
     "other-skill": "a suite for another skill says little about this one",
     "prompt-names-skill": "without the skill the task means something else, so the two sides do not do the same",
-}  # fmt: skip
+}
 
 FEWEST: Final = 5
 MOST: Final = 10
@@ -111,7 +111,6 @@ def _asked_words(case: Case) -> Iterator[Wanted]:
             yield wanted
 
 
-# fmt: off
 _COMMON: Final = frozenset(  # words, for reading
     """a an and any are as at be been but by can could did do does for from had has have he here how i if in into
     is it its just may me more most must my no not now of ok okay on one or other our out over
@@ -119,7 +118,6 @@ _COMMON: Final = frozenset(  # words, for reading
     very was we well were what when where which who why will with would yes you your
     的 了 是 在 和 有 我 不 这 个 们 一 에 은 는 이 가 을 를 의 です ます する の に は を が と""".split()  # noqa: SIM905
 )
-# fmt: on
 
 
 def is_common(word: str, *, ignores_case: bool = True) -> bool:
@@ -142,10 +140,11 @@ def common_words(suite: Suite) -> Iterator[SuiteRemark]:
         for wanted in _asked_words(case):
             if _is_met_by_anything(wanted):
                 yield SuiteRemark(
-                    rule="common-words", case=case.id,
+                    rule="common-words",
+                    case=case.id,
                     message=f"the answer has to hold {_listed(wanted.words)}, which nearly any answer does",
                     suggestion="expect words that only a right answer holds",
-                )  # fmt: skip
+                )
 
 
 def answer_in_prompt(suite: Suite) -> Iterator[SuiteRemark]:
@@ -158,17 +157,16 @@ def answer_in_prompt(suite: Suite) -> Iterator[SuiteRemark]:
                 words = tuple(word for word in words if _holds(Wanted(words=(word,)), case.input))
             stand = "words stand" if len(words) > 1 else "word stands"
             yield SuiteRemark(
-                rule="answer-in-prompt", case=case.id,
+                rule="answer-in-prompt",
+                case=case.id,
                 message=f"the expected {stand} in the prompt itself: {_listed(words)}",
                 suggestion="take it out of the prompt, or expect what only a right answer holds",
-            )  # fmt: skip
+            )
 
 
 def _words_alone(case: Case) -> bool:
     """Whether words that must be there decide it, and nothing else."""
-    leaves = [
-        criterion for criterion, _ in case.rubric.walk() if criterion.items and criterion.weight != ZERO
-    ]
+    leaves = [criterion for criterion, _ in case.rubric.walk() if criterion.items and criterion.weight != ZERO]
     return all(keywords(criterion) is not None for criterion in leaves)
 
 
@@ -179,7 +177,6 @@ def _holds(wanted: Wanted, text: str) -> bool:
     return wanted.holds_for(lambda word: word in text)
 
 
-# fmt: off
 _ABSENCE: Final = re.compile(
     r"""(?ix)
       \b(?:must|should|may|shall|can|do|does)\s*(?:not|n['’]t)\s+(?:ever\s+)?
@@ -196,7 +193,6 @@ _ABSENCE: Final = re.compile(
 )
 _PRESENCE: Final = (*_ALL, *_ANY, "starts-with", "ends-with", "min-words", "min-chars")
 _FENCED: Final = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
-# fmt: on
 
 
 def only_presence(suite: Suite) -> Iterator[SuiteRemark]:
@@ -204,10 +200,11 @@ def only_presence(suite: Suite) -> Iterator[SuiteRemark]:
         meant = _ABSENCE.search(_FENCED.sub("", case.input))
         if meant is not None and _looks_for_presence_alone(case):
             yield SuiteRemark(
-                rule="only-presence", case=case.id,
+                rule="only-presence",
+                case=case.id,
                 message=f'the prompt says "{" ".join(meant[0].split())}", but only words that must be there are looked for',
                 suggestion="add a check for what must be absent (`not-contains`)",
-            )  # fmt: skip
+            )
 
 
 def _looks_for_presence_alone(case: Case) -> bool:
@@ -217,8 +214,16 @@ def _looks_for_presence_alone(case: Case) -> bool:
 
 
 _SILENT: Final = (
-    "contains", "contains-any", "icontains", "icontains-any", "icontains-all", "contains-all", "starts-with", "ends-with", "regex",
-)  # fmt: skip
+    "contains",
+    "contains-any",
+    "icontains",
+    "icontains-any",
+    "icontains-all",
+    "contains-all",
+    "starts-with",
+    "ends-with",
+    "regex",
+)
 
 
 def silence_passes(suite: Suite) -> Iterator[SuiteRemark]:
@@ -228,10 +233,11 @@ def silence_passes(suite: Suite) -> Iterator[SuiteRemark]:
         turned = any(criterion.negate or criterion.weight < ZERO for criterion, _ in case.rubric.walk())
         if not turned and all(c is not None and c.negated and c.kind in _SILENT for c in checks):
             yield SuiteRemark(
-                rule="silence-passes", case=case.id,
+                rule="silence-passes",
+                case=case.id,
                 message="it only looks for what must not be there, so an empty answer passes",
                 suggestion="also ask for something that a right answer has, `min-words` at least",
-            )  # fmt: skip
+            )
 
 
 def cannot_fail(suite: Suite) -> Iterator[SuiteRemark]:
@@ -240,9 +246,11 @@ def cannot_fail(suite: Suite) -> Iterator[SuiteRemark]:
         floors = any(c.required or rubric.floor_of(c, parent) > ZERO for c, parent in rubric.walk())
         if rubric.threshold == ZERO and not floors and case.expect is None and case.skip is None:
             yield SuiteRemark(
-                rule="cannot-fail", case=case.id, message="its threshold is 0 and nothing has a floor or is required",
+                rule="cannot-fail",
+                case=case.id,
+                message="its threshold is 0 and nothing has a floor or is required",
                 suggestion="say from which score on it passes",
-            )  # fmt: skip
+            )
 
 
 def same_prompt(suite: Suite) -> Iterator[SuiteRemark]:
@@ -255,9 +263,11 @@ def same_prompt(suite: Suite) -> Iterator[SuiteRemark]:
             continue
         if key in first:
             yield SuiteRemark(
-                rule="same-prompt", case=case.id, message=f"its prompt is that of `{first[key]}`",
+                rule="same-prompt",
+                case=case.id,
+                message=f"its prompt is that of `{first[key]}`",
                 suggestion="ask something else, or judge both things in one task",
-            )  # fmt: skip
+            )
         first.setdefault(key, case.id)
 
 
@@ -269,15 +279,20 @@ def timeouts(suite: Suite) -> Iterator[SuiteRemark]:
     for case in suite.cases:
         if case.timeout is not None and case.timeout < SHORTEST and not by_code:
             yield SuiteRemark(
-                rule="short-timeout", case=case.id, is_advice=True,
+                rule="short-timeout",
+                case=case.id,
+                is_advice=True,
                 message=f"its timeout is {case.timeout:g} s, which an agent needs to start",
                 suggestion="30 seconds are few, 120 are usual",
-            )  # fmt: skip
+            )
         if case.timeout is not None and case.timeout > LONGEST:
             yield SuiteRemark(
-                rule="long-timeout", case=case.id, is_advice=True, message=f"its timeout is {case.timeout:g} s",
+                rule="long-timeout",
+                case=case.id,
+                is_advice=True,
+                message=f"its timeout is {case.timeout:g} s",
                 suggestion="split the task, or leave the limit at some minutes",
-            )  # fmt: skip
+            )
 
 
 def how_many(suite: Suite) -> Iterator[SuiteRemark]:
@@ -287,23 +302,29 @@ def how_many(suite: Suite) -> Iterator[SuiteRemark]:
         return
     if count < FEWEST:
         yield SuiteRemark(
-            rule="few-tasks", is_advice=True, message=f"the suite has {count} task{'s' if count != 1 else ''}",
+            rule="few-tasks",
+            is_advice=True,
+            message=f"the suite has {count} task{'s' if count != 1 else ''}",
             suggestion=f"{FEWEST} to {MOST} cover what a skill is for",
-        )  # fmt: skip
+        )
     elif count > MOST:
         yield SuiteRemark(
-            rule="many-tasks", is_advice=True, message=f"the suite has {count} tasks",
+            rule="many-tasks",
+            is_advice=True,
+            message=f"the suite has {count} tasks",
             suggestion=f"{FEWEST} to {MOST} cover what a skill is for; `--split` and `--tag` choose some",
-        )  # fmt: skip
+        )
 
 
 def no_code(suite: Suite) -> Iterator[SuiteRemark]:
     judged = [case for case in suite.cases if case.skip is None]
     if judged and not any(case.rubric.has_checks for case in judged):
         yield SuiteRemark(
-            rule="no-code", is_advice=True, message="every task is judged by judges alone, none by code",
+            rule="no-code",
+            is_advice=True,
+            message="every task is judged by judges alone, none by code",
             suggestion="where words, a format or a test can tell, let a check answer",
-        )  # fmt: skip
+        )
 
 
 def splits(suite: Suite) -> Iterator[SuiteRemark]:
@@ -315,15 +336,25 @@ def splits(suite: Suite) -> Iterator[SuiteRemark]:
     named = all(case.split is not None for case in suite.cases)
     how = ", ".join(f"{counts[split]} {split}" for split in Split if counts[split])
     yield SuiteRemark(
-        rule="empty-split", is_advice=True,
+        rule="empty-split",
+        is_advice=True,
         message=f"no task is in {' or '.join(empty)} ({how}{'' if named else '; by the hash of the ids'})",
         suggestion="`honestone improve --suite` needs all three: say `split:` where the hash leaves one empty",
-    )  # fmt: skip
+    )
 
 
 RULES: Final[tuple[Rule, ...]] = (
-    common_words, answer_in_prompt, only_presence, silence_passes, cannot_fail, same_prompt, timeouts, how_many, no_code, splits,
-)  # fmt: skip
+    common_words,
+    answer_in_prompt,
+    only_presence,
+    silence_passes,
+    cannot_fail,
+    same_prompt,
+    timeouts,
+    how_many,
+    no_code,
+    splits,
+)
 
 
 # ------------------------------------------------------------------------------------------------ what runs showed
@@ -394,9 +425,7 @@ def lint_with_skill(
                 suggestion="name the skill that it is for in `skill_id`",
             )
         )
-    named = re.compile(
-        rf"(?<![\w-]){re.escape(skill)}\s+skill\b|\bskill\s+[`'\"]?{re.escape(skill)}(?![\w-])", re.I
-    )
+    named = re.compile(rf"(?<![\w-]){re.escape(skill)}\s+skill\b|\bskill\s+[`'\"]?{re.escape(skill)}(?![\w-])", re.I)
     out += [
         SuiteRemark(
             rule="prompt-names-skill",

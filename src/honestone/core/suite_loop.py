@@ -69,8 +69,7 @@ class Splits:
     def among(cls, cases: Sequence[Case]) -> Splits:
         """Every task that is not skipped, by the split that it names or else by the hash of its id."""
         found: dict[str, tuple[Case, ...]] = {
-            str(split): tuple(case for case in cases if case.skip is None and case.in_split is split)
-            for split in Split
+            str(split): tuple(case for case in cases if case.skip is None and case.in_split is split) for split in Split
         }
         return cls(train=found[TRAIN], val=found[VAL], test=found[TEST])
 
@@ -131,9 +130,7 @@ class TaskScorer(Scorer):
         super().__init__(rubric)
         self.asks_judges = False
 
-    def _by_judge(
-        self, criterion: Criterion, items: tuple[ItemLine, ...], voters: list[str]
-    ) -> dict[str, Fraction]:
+    def _by_judge(self, criterion: Criterion, items: tuple[ItemLine, ...], voters: list[str]) -> dict[str, Fraction]:
         return {}
 
 
@@ -192,9 +189,7 @@ class KeepWhatHelps:
                 reason=f"val tasks could not be run or judged: {', '.join(val.undone)} ({_why(state, version)})"
             )
         if val.fell:
-            return RollBack(
-                reason=f"val fell from {_from_to(best, new, VAL)}; failing now: {', '.join(val.lost)}"
-            )
+            return RollBack(reason=f"val fell from {_from_to(best, new, VAL)}; failing now: {', '.join(val.lost)}")
         passes = state.verdict(version).passed and not state.verdict(state.best).passed
         if val.rose or train.rose or passes:
             return Accept(version=version, reason="; ".join(_told(best, new, name) for name in STEERING))
@@ -233,9 +228,13 @@ class Candidate:
 
 def candidate_of(event: Event) -> Candidate:
     return Candidate(
-        number=event["candidate"], outcome=Change(event["outcome"]), detail=event["detail"], message=event["message"],
-        version=event.get("version"), diff=event.get("diff"),
-    )  # fmt: skip
+        number=event["candidate"],
+        outcome=Change(event["outcome"]),
+        detail=event["detail"],
+        message=event["message"],
+        version=event.get("version"),
+        diff=event.get("diff"),
+    )
 
 
 def _is_train(line: Line) -> bool:
@@ -356,10 +355,13 @@ def is_suite_run(started: Mapping[str, Any]) -> bool:
 def state_from(started: Mapping[str, Any], limits: Any) -> SuiteLoopState:
     """The state of a run over a suite before anything happened."""
     return SuiteLoopState(
-        scorer=TaskScorer(from_plain(started["rubric"])), certifier=TaskScorer(from_plain(started["certifying"])),
-        limits=limits, original=started["artifact"]["digest"], candidates=started["candidates"],
+        scorer=TaskScorer(from_plain(started["rubric"])),
+        certifier=TaskScorer(from_plain(started["certifying"])),
+        limits=limits,
+        original=started["artifact"]["digest"],
+        candidates=started["candidates"],
         strict=started.get("require_improvement", False),
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------- the brief
@@ -371,9 +373,7 @@ def failed_tasks(card: Scorecard, cases: Sequence[Case]) -> list[FailedTask]:
     found = []
     for line in short_items(card.line(TRAIN)):
         said = [mark.suggestion for _, mark in line.votes if mark.suggestion]
-        found.append(
-            FailedTask(task_id=line.item.id, prompt=prompts.get(line.item.id, ""), details="\n".join(said))
-        )
+        found.append(FailedTask(task_id=line.item.id, prompt=prompts.get(line.item.id, ""), details="\n".join(said)))
     return found
 
 

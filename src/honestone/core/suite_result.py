@@ -72,14 +72,13 @@ def judge_suite(rates: Rates, *, least: Fraction = ONE, is_cut_short: bool = Fal
         count = sum(rates.counts[status] for status in Status if status is not Status.SKIPPED)
         some = "" if low == high else "at most "
         why = (
-            f"{failed} of {count} cases failed" if least == ONE else
-            f"the pass rate is {some}{show_points(high)}%, below --min-pass-rate {show_bar(least)}%"
-        )  # fmt: skip
+            f"{failed} of {count} cases failed"
+            if least == ONE
+            else f"the pass rate is {some}{show_points(high)}%, below --min-pass-rate {show_bar(least)}%"
+        )
         return Verdict(Outcome.FAIL, (why,))
     if low < least:
-        return Verdict(
-            Outcome.INCONCLUSIVE, (f"{unsure} case{'s' if unsure != 1 else ''} could not be judged",)
-        )
+        return Verdict(Outcome.INCONCLUSIVE, (f"{unsure} case{'s' if unsure != 1 else ''} could not be judged",))
     if is_cut_short:
         return Verdict(Outcome.INCONCLUSIVE, ("not every case was reached",))
     return Verdict(Outcome.PASS)

@@ -31,12 +31,16 @@ class Trace:
     def to_plain(self) -> dict[str, Any]:
         calls = self.tool_calls
         return {
-            "tool_calls": None if calls is None else [
-                {"name": call.name, "arguments": dict(call.arguments), "result": call.result} for call in calls
-            ],
-            "input_tokens": self.input_tokens, "output_tokens": self.output_tokens, "usd": self.usd,
-            "duration_ms": self.duration_ms, "skill_loaded": self.skill_loaded, "extra": dict(self.extra),
-        }  # fmt: skip
+            "tool_calls": None
+            if calls is None
+            else [{"name": call.name, "arguments": dict(call.arguments), "result": call.result} for call in calls],
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "usd": self.usd,
+            "duration_ms": self.duration_ms,
+            "skill_loaded": self.skill_loaded,
+            "extra": dict(self.extra),
+        }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Trace:

@@ -105,9 +105,7 @@ def _tool_calls(check: Check, trace: Trace) -> Answer:
 def _wanted(written: Any, args: str) -> Wanted:
     if isinstance(written, str):
         return Wanted(tool=written)
-    return Wanted(
-        tool=written["tool"], arguments=written.get("arguments"), count=written.get("count"), args=args
-    )
+    return Wanted(tool=written["tool"], arguments=written.get("arguments"), count=written.get("count"), args=args)
 
 
 def _named(calls: Sequence[ToolCall]) -> str:
@@ -120,9 +118,7 @@ def _any_order(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | Non
         return _first_missing(wanted, calls)
     spread = [one for one in wanted for _ in range(one.times)]
     # Who has as many to choose from as there are wanted ones will always get one, so no more need be looked at.
-    options = [
-        list(islice((at for at, call in enumerate(calls) if one.fits(call)), len(spread))) for one in spread
-    ]
+    options = [list(islice((at for at, call in enumerate(calls) if one.fits(call)), len(spread))) for one in spread]
     unmatched = matched(options)
     return None if unmatched is None else f"not called: {spread[unmatched].words}"
 
@@ -214,8 +210,11 @@ def _nothing_but(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | N
 
 
 _MODES: Final[Mapping[str, Callable[[Sequence[Wanted], Sequence[ToolCall]], str | None]]] = {
-    "any_order": _any_order, "in_order": _in_order, "exact": _exactly, "subset": _nothing_but,
-}  # fmt: skip
+    "any_order": _any_order,
+    "in_order": _in_order,
+    "exact": _exactly,
+    "subset": _nothing_but,
+}
 
 
 def _tool_count(check: Check, trace: Trace) -> Answer:
@@ -283,6 +282,10 @@ def _skill_loaded(check: Check, trace: Trace) -> Answer:
 
 
 _ANSWERS: Final[Mapping[str, Callable[[Check, Trace], Answer]]] = {
-    "tool-calls": _tool_calls, "tool-count": _tool_count, "latency": _latency, "cost": _cost, "tokens": _tokens,
+    "tool-calls": _tool_calls,
+    "tool-count": _tool_count,
+    "latency": _latency,
+    "cost": _cost,
+    "tokens": _tokens,
     "skill-loaded": _skill_loaded,
-}  # fmt: skip
+}

@@ -102,9 +102,7 @@ class TextBench:
                 compiled = checker.compile(item.check) if item.check is not None else None
                 if compiled is None:
                     return None
-                looks.append(
-                    compiled.evaluate if compiled.guard_from is None else _guarded(checker, compiled)
-                )
+                looks.append(compiled.evaluate if compiled.guard_from is None else _guarded(checker, compiled))
             if looks:
                 keys = tuple((criterion.id, item.id) for item in criterion.items)
                 name = msgspec.json.encode(criterion.id) + b":"

@@ -126,9 +126,13 @@ class Evaluation:
             made = await self.target.run(Task(messages=messages, version=version, case=name))
             if made.error is not None:
                 failed = Judgement(
-                    path=name, digest=version.digest, ballots=(), spend=Spend(target_calls=1), notes=loaded.notes,
+                    path=name,
+                    digest=version.digest,
+                    ballots=(),
+                    spend=Spend(target_calls=1),
+                    notes=loaded.notes,
                     error=f"the target failed: {made.error}",
-                )  # fmt: skip
+                )
                 return failed, {}
         artifact = Artifact(name, version)
         judged = await self.bench.judge(artifact, input=self.input, reference=self.reference, output=made)
@@ -136,10 +140,15 @@ class Evaluation:
         output = None if made is None else made.text
         judged.spend.target_calls += self.target is not None
         judgement = Judgement(
-            path=name, digest=version.digest, ballots=judged.ballots, spend=judged.spend, output=output,
+            path=name,
+            digest=version.digest,
+            ballots=judged.ballots,
+            spend=judged.spend,
+            output=output,
             text=output if output is not None else version.text,
-            notes=(*loaded.notes, *packing_notes(packed)), packed=packed,
-        )  # fmt: skip
+            notes=(*loaded.notes, *packing_notes(packed)),
+            packed=packed,
+        )
         return judgement, version_blobs(version) if self._asks_judges else {}
 
     def _packed(self, artifact: Artifact, output: Output | None) -> dict[str, Any]:
@@ -172,10 +181,7 @@ def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, Any]:
 
 
 def packing_notes(packed: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{judge} was shown a part (--pack {part['strategy']}): {part['shown']}"
-        for judge, part in packed.items()
-    ]
+    return [f"{judge} was shown a part (--pack {part['strategy']}): {part['shown']}" for judge, part in packed.items()]
 
 
 _NOTHING = Spend()
@@ -197,9 +203,7 @@ class _InOrder:
     its error is raised in its turn.
     """
 
-    def __init__(
-        self, paths: Sequence[Path], judge: Callable[[Path], Awaitable[_Found]], *, at_once: int
-    ) -> None:
+    def __init__(self, paths: Sequence[Path], judge: Callable[[Path], Awaitable[_Found]], *, at_once: int) -> None:
         self._waiting = enumerate(paths)
         self._judge = judge
         self._lead = _LEAD * at_once

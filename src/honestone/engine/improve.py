@@ -15,18 +15,7 @@ from honestone.core.ballot import CHECK, ballot_to_plain
 from honestone.core.errors import CouldNotJudge, FileError, UsageError
 from honestone.core.events import Event
 from honestone.core.focus import fixes_for, unmet_keys, write_brief
-from honestone.core.loop import (
-    Accept,
-    Action,
-    Ask,
-    LoopState,
-    Policy,
-    Propose,
-    Result,
-    RollBack,
-    Stop,
-    decide,
-)
+from honestone.core.loop import Accept, Action, Ask, LoopState, Policy, Propose, Result, RollBack, Stop, decide
 from honestone.core.proposal import Change, classify, diff_size
 from honestone.engine.judging import Bench
 from honestone.engine.meter import Meter, Spend
@@ -73,8 +62,11 @@ class Made:
     def facts(self) -> dict[str, Any]:
         """As an event tells it."""
         facts: dict[str, Any] = {
-            "outcome": str(self.outcome), "detail": self.detail, "message": self.message, "spend": self.spend.to_plain(),
-        }  # fmt: skip
+            "outcome": str(self.outcome),
+            "detail": self.detail,
+            "message": self.message,
+            "spend": self.spend.to_plain(),
+        }
         if self.after is not None:
             size = diff_size(self.before, self.after)
             facts["version"] = self.after.digest
@@ -154,9 +146,7 @@ class Shell(ABC):
             case Propose():
                 await self._propose(action)
             case Accept(version=version, reason=reason):
-                self._record(
-                    events.ACCEPTED, round=self.state.rounds[-1].number, version=version, reason=reason
-                )
+                self._record(events.ACCEPTED, round=self.state.rounds[-1].number, version=version, reason=reason)
             case RollBack(reason=reason):
                 self._record(events.REJECTED, round=self.state.rounds[-1].number, reason=reason)
 
@@ -220,10 +210,7 @@ class Shell(ABC):
             root = Path(folder).resolve()
             (root / "copy").mkdir()
             copy = make_copy(
-                before,
-                root / "copy",
-                name=self._place.path.name or "artifact",
-                beside=dict(self._place.beside),
+                before, root / "copy", name=self._place.path.name or "artifact", beside=dict(self._place.beside)
             )
             brief = self._brief(action, copy.place, candidate)
             brief_file = root / "brief.md"
@@ -269,7 +256,7 @@ class Shell(ABC):
             detail = f"{detail} ({done.message})"
         return Made(
             outcome=outcome, detail=detail, message=done.message or None, spend=spend, before=before, after=after
-        )  # fmt: skip
+        )
 
     # -- delivering
 
@@ -307,9 +294,7 @@ class Shell(ABC):
     def _found(self, before: Version, after: Version) -> Version:
         """What is on disk of two versions. Other files in an `--output` folder are none of our business."""
         try:
-            found = load_artifact(
-                self._target, exclude=self._place.exclude, max_bytes=self._place.max_bytes
-            ).version
+            found = load_artifact(self._target, exclude=self._place.exclude, max_bytes=self._place.max_bytes).version
         except FileError:
             return Version({}, is_folder=True)
         if not found.is_folder:
@@ -351,9 +336,7 @@ class Shell(ABC):
 class Improvement(Shell):
     """The loop in which judges and checks look at every version."""
 
-    def __init__(
-        self, *, bench: Bench, panel: tuple[Seat, ...], holdouts: tuple[Seat, ...], **shell: Any
-    ) -> None:
+    def __init__(self, *, bench: Bench, panel: tuple[Seat, ...], holdouts: tuple[Seat, ...], **shell: Any) -> None:
         super().__init__(**shell)
         self._bench = bench
         self._seats = {"panel": panel, "holdout": holdouts}
@@ -372,9 +355,7 @@ class Improvement(Shell):
         artifact = Artifact(self._place.named, self._version(action.version))
         if CHECK in action.judges:
             ballot = await self._bench.check(artifact)
-            self._record(
-                events.BALLOT, version=action.version, role=action.role, ballot=ballot_to_plain(ballot)
-            )
+            self._record(events.BALLOT, version=action.version, role=action.role, ballot=ballot_to_plain(ballot))
         wanted = [seat for seat in self._seats[action.role] if seat.id in action.judges]
         if not wanted:
             return
@@ -407,11 +388,7 @@ class Improvement(Shell):
         when a run is taken up again. A refusal is a reply, on record, and costs nothing to read again."""
         for version in dict.fromkeys((self.state.best, self.state.current)):
             ballots = self.state.ballots.get((version, "panel"), {})
-            failed = [
-                seat
-                for seat in self._seats["panel"]
-                if (b := ballots.get(seat.id)) is not None and not b.marks
-            ]
+            failed = [seat for seat in self._seats["panel"] if (b := ballots.get(seat.id)) is not None and not b.marks]
             if not failed or self._meter.exhausted():
                 continue
             artifact = Artifact(self._place.named, self._version(version))
@@ -431,15 +408,10 @@ def _forbidden(before: Version, after: Version | None, place: Place) -> list[str
     if after is None or not after.is_folder:
         return []
     made = [
-        name
-        for name in after.files
-        if any(name == other or name.startswith(f"{other}/") for other in place.off_limits)
+        name for name in after.files if any(name == other or name.startswith(f"{other}/") for other in place.off_limits)
     ]
     changed = [name for name in place.locked if before.files.get(name) != after.files.get(name)]
-    return [
-        *(f"{name} (not part of the artifact)" for name in made),
-        *(f"{name} (it judges)" for name in changed),
-    ]
+    return [*(f"{name} (not part of the artifact)" for name in made), *(f"{name} (it judges)" for name in changed)]
 
 
 def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:

@@ -16,15 +16,7 @@ from honestone.core.loop import Ask, Propose
 from honestone.core.proposal import Change
 from honestone.core.skill_evaluation import TaskResult
 from honestone.core.suite import Case
-from honestone.core.suite_loop import (
-    TEST,
-    TRAIN,
-    Candidate,
-    SuiteLoopState,
-    ballot_of,
-    failed_tasks,
-    write_task_brief,
-)
+from honestone.core.suite_loop import TEST, TRAIN, Candidate, SuiteLoopState, ballot_of, failed_tasks, write_task_brief
 from honestone.engine.improve import Shell
 from honestone.engine.meter import Meter, Spend
 from honestone.ports import Brief
@@ -77,13 +69,7 @@ class SuiteImprovement(Shell):
     state: SuiteLoopState
 
     def __init__(
-        self,
-        *,
-        runner: SplitRunner,
-        train: Sequence[Case],
-        kind: str,
-        edits: EditPanel | None = None,
-        **shell: Any,
+        self, *, runner: SplitRunner, train: Sequence[Case], kind: str, edits: EditPanel | None = None, **shell: Any
     ) -> None:
         super().__init__(**shell)
         self._runner = runner
@@ -118,9 +104,14 @@ class SuiteImprovement(Shell):
             self._record(events.LIMIT, reason=done.cut_short, **facts)
             return
         self._record(
-            events.BALLOT, version=version, role=role, ballot=ballot_to_plain(ballot_of(split, done.results)),
-            judges=[dict(judge) for judge in done.judges], flags=list(done.flags), **facts,
-        )  # fmt: skip
+            events.BALLOT,
+            version=version,
+            role=role,
+            ballot=ballot_to_plain(ballot_of(split, done.results)),
+            judges=[dict(judge) for judge in done.judges],
+            flags=list(done.flags),
+            **facts,
+        )
 
     def _count(self, done: SplitRun) -> None:
         """Into the loop's meter: what an earlier process spent on this split was not on record until now."""
@@ -138,17 +129,17 @@ class SuiteImprovement(Shell):
         if not tried:
             return
         chosen = await self._choose(tried, action.base)
-        facts: dict[str, Any] = {
-            "outcome": str(chosen.outcome),
-            "detail": chosen.detail,
-            "message": chosen.message,
-        }
+        facts: dict[str, Any] = {"outcome": str(chosen.outcome), "detail": chosen.detail, "message": chosen.message}
         if chosen.version is not None:
             facts |= {"version": chosen.version, "diff": chosen.diff}
         self._record(
-            events.PROPOSED, round=len(self.state.rounds) + 1, focus=list(action.focus), candidate=chosen.number,
-            candidates=[self._told(one) for one in tried], **facts,
-        )  # fmt: skip
+            events.PROPOSED,
+            round=len(self.state.rounds) + 1,
+            focus=list(action.focus),
+            candidate=chosen.number,
+            candidates=[self._told(one) for one in tried],
+            **facts,
+        )
 
     async def _try_all(self, action: Propose) -> None:
         """Every candidate goes on record when it is made: none is paid for twice."""
@@ -222,9 +213,7 @@ class SuiteImprovement(Shell):
             "outcome": str(one.outcome),
             "version": one.version,
             "train": [float(line.low), float(line.high)] if line is not None else None,
-            "edit": None
-            if (score := self.state.looks_like.get(one.version or "")) is None
-            else float(score * 10),
+            "edit": None if (score := self.state.looks_like.get(one.version or "")) is None else float(score * 10),
         }
 
     def _brief(self, action: Propose, place: Path, candidate: int) -> Brief:
@@ -234,7 +223,7 @@ class SuiteImprovement(Shell):
         )
         return Brief(
             text=text, focus=action.focus, unmet=tuple((TRAIN, task.task_id) for task in failed), candidate=candidate
-        )  # fmt: skip
+        )
 
 
 def _without(spend: Spend, earlier: Spend) -> Spend:

@@ -31,9 +31,7 @@ class Bench:
     With `gate_only` judges are asked one after another, and no more once the verdict cannot change.
     """
 
-    def __init__(
-        self, rubric: Rubric, checker: Checker, panel: Panel, *, gate_only: Scorer | None = None
-    ) -> None:
+    def __init__(self, rubric: Rubric, checker: Checker, panel: Panel, *, gate_only: Scorer | None = None) -> None:
         self.rubric = rubric
         self._gate_only = gate_only
         self.panel = panel
@@ -57,12 +55,18 @@ class Bench:
         if output is None:
             return Question(
                 artifact=artifact, criteria=self._asked, input=input, reference=reference, case=case, attempt=attempt
-            )  # fmt: skip
+            )
         workspace = None if output.diff is None else {"path": output.folder, "diff": output.diff}
         return Question(
-            artifact=artifact, criteria=self._asked, input=input, reference=reference, output=output.text, workspace=workspace,
-            case=case, attempt=attempt,
-        )  # fmt: skip
+            artifact=artifact,
+            criteria=self._asked,
+            input=input,
+            reference=reference,
+            output=output.text,
+            workspace=workspace,
+            case=case,
+            attempt=attempt,
+        )
 
     async def judge(
         self,
@@ -77,9 +81,7 @@ class Bench:
         """All checks and all seats. Judges are asked first, so that calls are granted in the order of the artifacts."""
         asking: asyncio.Task[list[Consulted]] | None = None
         question = (
-            self.question(
-                artifact, input=input, reference=reference, output=output, case=case, attempt=attempt
-            )
+            self.question(artifact, input=input, reference=reference, output=output, case=case, attempt=attempt)
             if self._asked
             else None
         )
@@ -114,11 +116,7 @@ class Bench:
         return [*found, *(_spared(seat) for seat in seats)]
 
     async def check(
-        self,
-        artifact: Artifact,
-        output: Output | None = None,
-        input: str | None = None,
-        reference: str | None = None,
+        self, artifact: Artifact, output: Output | None = None, input: str | None = None, reference: str | None = None
     ) -> Ballot:
         """What code says."""
         findings = await self.checker.run(
@@ -143,10 +141,7 @@ def check_ballot(checks: Sequence[tuple[Key, Check]], findings: Sequence[Finding
             marks[key] = Mark(finding.met, (finding.note,) if finding.note else ())
     boxes = sorted({finding.sandbox for finding in findings if finding.sandbox})
     return Ballot(
-        judge=CHECK,
-        marks=marks,
-        abstained=abstained,
-        reason=f"sandbox: {', '.join(boxes)}" if boxes else None,
+        judge=CHECK, marks=marks, abstained=abstained, reason=f"sandbox: {', '.join(boxes)}" if boxes else None
     )
 
 

@@ -153,9 +153,7 @@ class Panel:
         text = f'{{"body":{encode_basestring(request.body if request.keyed is None else request.keyed)},"draw":{seat.draw},"judge":{identity}}}'
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    async def _paid_reply(
-        self, key: str, seat: Seat, request: Request, question: Question, spend: Spend
-    ) -> Reply:
+    async def _paid_reply(self, key: str, seat: Seat, request: Request, question: Question, spend: Spend) -> Reply:
         if not self.fresh or key in self._asked:
             kept = self.store.reply(key, since=self.oldest_reply)
             if kept is not None:
@@ -204,19 +202,13 @@ class Panel:
             why = "it did not answer a question whose answer is known, so nothing it said can be trusted"
             return _no_ballot(seat, question, State.DEGRADED, why, reading)
         marks, unfound = self._with_evidence(question, reading)
-        abstained = {
-            key: reading.errors.get(key, "no answer") for key, _ in question.items() if key not in marks
-        }
+        abstained = {key: reading.errors.get(key, "no answer") for key, _ in question.items() if key not in marks}
         abstained.update(unfound)
         problems = (*reading.problems, *((second_failed,) if second_failed else ()))
         if not marks:
-            why = next(
-                iter((*reading.problems, *reading.errors.values(), *unfound.values())), "no usable answer"
-            )
+            why = next(iter((*reading.problems, *reading.errors.values(), *unfound.values())), "no usable answer")
             return _no_ballot(seat, question, State.DEGRADED, f"no usable answer: {why}", reading)
-        return Ballot(
-            judge=seat.id, marks=marks, abstained=abstained, problems=problems, repairs=reading.repairs
-        )
+        return Ballot(judge=seat.id, marks=marks, abstained=abstained, problems=problems, repairs=reading.repairs)
 
     def _with_evidence(self, question: Question, reading: Reading) -> tuple[dict[Key, Mark], dict[Key, str]]:
         if not self.require_evidence:
@@ -226,8 +218,7 @@ class Panel:
         unfound: dict[Key, str] = {}
         for key, mark in reading.marks.items():
             missing = next(
-                (quote for quote in mark.evidence if is_quote(quote) and find_quote(quote, text) is None),
-                None,
+                (quote for quote in mark.evidence if is_quote(quote) and find_quote(quote, text) is None), None
             )
             if missing is None:
                 kept[key] = mark
@@ -312,9 +303,7 @@ def _merge(first: Reading, second: Reading) -> Reading:
     )
 
 
-def _no_ballot(
-    seat: Seat, question: Question, state: State, reason: str, reading: Reading | None = None
-) -> Ballot:
+def _no_ballot(seat: Seat, question: Question, state: State, reason: str, reading: Reading | None = None) -> Ballot:
     return Ballot(
         judge=seat.id,
         marks={},

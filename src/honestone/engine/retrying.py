@@ -66,12 +66,7 @@ async def with_retries(
             return await call()
         except CallFailed as failure:
             wait = next_wait(
-                failure,
-                attempt,
-                clock() - start,
-                attempts=attempts,
-                total_seconds=total_seconds,
-                jitter=jitter,
+                failure, attempt, clock() - start, attempts=attempts, total_seconds=total_seconds, jitter=jitter
             )
             if wait is None or (on_retry is not None and not on_retry(failure, wait)):
                 raise

@@ -10,15 +10,7 @@ from typing import Any
 
 from honestone.core import events
 from honestone.core.artifact import Artifact, Version
-from honestone.core.attempts import (
-    Attempt,
-    CaseResult,
-    Status,
-    judge_attempt,
-    result_of,
-    skipped,
-    target_failed,
-)
+from honestone.core.attempts import Attempt, CaseResult, Status, judge_attempt, result_of, skipped, target_failed
 from honestone.core.ballot import ballot_from_plain, ballot_to_plain
 from honestone.core.checks import visible
 from honestone.core.errors import FileError
@@ -181,9 +173,15 @@ class SuiteRun:
 
     async def _produce(self, target: Target, case: Case, number: int, place: _InFolder) -> Output:
         task = Task(
-            messages=case.messages, version=self.version, case=case.id, attempt=number, timeout=case.timeout,
-            folder=place.path, isolated=self.isolated, skill=self.skill,
-        )  # fmt: skip
+            messages=case.messages,
+            version=self.version,
+            case=case.id,
+            attempt=number,
+            timeout=case.timeout,
+            folder=place.path,
+            isolated=self.isolated,
+            skill=self.skill,
+        )
         self.meter.spent.target_calls += 1
         try:
             output = await target.run(task)
@@ -204,12 +202,18 @@ class SuiteRun:
         artifact = self._subject(output)
         judged = await judging.bench.judge(
             artifact, input=case.input or None, reference=case.reference, output=output, case=case.id, attempt=number
-        )  # fmt: skip
+        )
         ballots = [ballot_to_plain(ballot) for ballot in judged.ballots]
         self.store.append(
             self.run,
-            {"type": events.ATTEMPTED, "case": case.id, "attempt": number, "ballots": ballots, "spend": judged.spend.to_plain()},
-        )  # fmt: skip
+            {
+                "type": events.ATTEMPTED,
+                "case": case.id,
+                "attempt": number,
+                "ballots": ballots,
+                "spend": judged.spend.to_plain(),
+            },
+        )
         return judge_attempt(number, judging.scorer.card(judged.ballots), case)
 
     def _subject(self, output: Output | None) -> Artifact:
@@ -220,18 +224,11 @@ class SuiteRun:
         return Artifact(self.artifact, self.version)
 
     def _judged(
-        self,
-        case: Case,
-        number: int,
-        judging: Judging,
-        output: Output | None,
-        ballots: Sequence[Mapping[str, Any]],
+        self, case: Case, number: int, judging: Judging, output: Output | None, ballots: Sequence[Mapping[str, Any]]
     ) -> Attempt:
         if output is not None and output.error is not None:
             return target_failed(number, output.error)
-        return judge_attempt(
-            number, judging.scorer.card([ballot_from_plain(plain) for plain in ballots]), case
-        )
+        return judge_attempt(number, judging.scorer.card([ballot_from_plain(plain) for plain in ballots]), case)
 
     # ------------------------------------------------------------------------------------------------------ progress
 
@@ -332,9 +329,13 @@ def produced_event(case: str, attempt: int, output: Output) -> Event:
     spend = Spend(target_calls=1)
     spend.add(output.usage)
     event: Event = {
-        "type": events.PRODUCED, "case": case, "attempt": attempt, "output": output.text, "duration_ms": output.duration_ms,
+        "type": events.PRODUCED,
+        "case": case,
+        "attempt": attempt,
+        "output": output.text,
+        "duration_ms": output.duration_ms,
         "spend": spend.to_plain(),
-    }  # fmt: skip
+    }
     if output.error is not None:
         event["error"] = output.error
     if output.trace is not None:
@@ -350,7 +351,10 @@ def output_from_event(event: Event, store: Store) -> Output:
     trace = event.get("trace")
     files = event.get("files")
     return Output(
-        text=event["output"], error=event.get("error"), duration_ms=event["duration_ms"], diff=event.get("diff"),
+        text=event["output"],
+        error=event.get("error"),
+        duration_ms=event["duration_ms"],
+        diff=event.get("diff"),
         trace=None if trace is None else Trace.from_plain(trace),
         files=None if files is None else load_version(store, files),
-    )  # fmt: skip
+    )

@@ -90,19 +90,17 @@ TAKES: Final[Mapping[Takes, Taken]] = {
     "weight": Taken(words="a number", schema={"type": "number"}),
     "points": Taken(words="a number from 0 to 100", schema={"type": "number", "minimum": 0, "maximum": 100}),
     "flag": Taken(words="true or false", schema={"type": "boolean"}),
-    "items": Taken(
-        words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/item"}}
-    ),
-    "criteria": Taken(
-        words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/criterion"}}
-    ),
+    "items": Taken(words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/item"}}),
+    "criteria": Taken(words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/criterion"}}),
     "anchors": Taken(words="a mapping from numbers to text", schema={"$ref": "#/$defs/anchors"}),
     "check": Taken(words="one check", schema={"$ref": "#/$defs/check"}),
     "command": Taken(words="a command line", schema={"type": "string", "pattern": r"\S"}),
     "level": Taken(words="a number", schema={"type": "number"}),
 }
 
-_ID_DOC = "Names it in results, reports and judges' replies. Without one: its text, shortened; rewording makes a new id."
+_ID_DOC = (
+    "Names it in results, reports and judges' replies. Without one: its text, shortened; rewording makes a new id."
+)
 _MAY_NOT_APPLY = "A judge may answer that it does not apply; then it leaves the mean."
 _FIX = "The command that the check-fixing worker runs when it is unmet, looked up beside the rubric."
 _ANCHORS_DOC = (
@@ -114,9 +112,7 @@ RUBRIC: Final = Shape(
     name="rubric",
     doc="What good looks like, and the bar to meet.",
     fields=(
-        Field(
-            key="rubric", takes="version", doc="The version of this format.", example="rubric: 1", default="1"
-        ),
+        Field(key="rubric", takes="version", doc="The version of this format.", example="rubric: 1", default="1"),
         Field(
             key="title",
             takes="name",

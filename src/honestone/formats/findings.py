@@ -30,9 +30,14 @@ class Finding:
     def to_plain(self) -> dict[str, Any]:
         """One entry of `honestone.findings/1`."""
         out: dict[str, Any] = {
-            "rule": self.rule, "place": self.place, "message": self.message, "why": self.why, "suggestion": self.suggestion,
-            "criterion": self.criterion, "item": self.item,
-        }  # fmt: skip
+            "rule": self.rule,
+            "place": self.place,
+            "message": self.message,
+            "why": self.why,
+            "suggestion": self.suggestion,
+            "criterion": self.criterion,
+            "item": self.item,
+        }
         if self.check is not None:
             out["check"] = {self.check.name: self.check.value, **self.check.options}
         return out
@@ -57,10 +62,16 @@ def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[Find
             place = _looked_up(marked, texts, (remark.text, remark.item, remark.criterion))
         found.append(
             Finding(
-                place=place, message=remark.message, suggestion=remark.suggestion, rule=remark.rule, why=WHY[remark.rule],
-                criterion=remark.criterion, item=remark.item, check=remark.check,
+                place=place,
+                message=remark.message,
+                suggestion=remark.suggestion,
+                rule=remark.rule,
+                why=WHY[remark.rule],
+                criterion=remark.criterion,
+                item=remark.item,
+                check=remark.check,
             )
-        )  # fmt: skip
+        )
     return found
 
 

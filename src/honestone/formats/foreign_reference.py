@@ -34,23 +34,14 @@ def foreign_reference() -> str:
 
 
 def _section(reader: Reader) -> list[str]:
-    out = [
-        f"## {reader.name}",
-        "",
-        f"{reader.title[0].upper()}{reader.title[1:]}. Gives a {reader.gives}.",
-        "",
-    ]
+    out = [f"## {reader.name}", "", f"{reader.title[0].upper()}{reader.title[1:]}. Gives a {reader.gives}.", ""]
     if reader.defaults:
         out += [*(f"- {_inline(default)}" for default in reader.defaults), ""]
     if reader.keys:
         out += ["| key | what it becomes | |", "| --- | --- | --- |", *_rows(reader.keys), ""]
     if reader.example:
         language = (
-            "json"
-            if reader.example.lstrip().startswith(("{", "["))
-            else "toml"
-            if " = " in reader.example
-            else "yaml"
+            "json" if reader.example.lstrip().startswith(("{", "[")) else "toml" if " = " in reader.example else "yaml"
         )
         out += [f"```{language}", reader.example.strip("\n"), "```", ""]
     return out

@@ -37,10 +37,12 @@ def read_examples(folder: Path, rubric: Rubric) -> tuple[list[Example], list[str
     if not folder.is_dir():
         raise FileError(f"there is no folder `{folder}`", hint="--golden takes a folder of examples")
     found = {
-        f"{verdict}/{path.name}": Example(name=f"{verdict}/{path.name}", path=path, expect=Expect(verdict=cast(Any, verdict)))
+        f"{verdict}/{path.name}": Example(
+            name=f"{verdict}/{path.name}", path=path, expect=Expect(verdict=cast(Any, verdict))
+        )
         for verdict in VERDICTS
         for path in _entries(folder / verdict)
-    }  # fmt: skip
+    }
     table = next((folder / name for name in FILES if (folder / name).is_file()), None)
     if table is not None:
         found |= {example.name: example for example in _read_table(table, rubric)}
@@ -71,9 +73,7 @@ def _read_table(path: Path, rubric: Rubric) -> list[Example]:
     marked = read_marked(path)
     if not isinstance(marked.value, dict) or not marked.value:
         raise UsageError(
-            "this must be a mapping from names to verdicts",
-            place=marked.at(()),
-            hint="for example good.md: pass",
+            "this must be a mapping from names to verdicts", place=marked.at(()), hint="for example good.md: pass"
         )
     reading = _Reading(marked, {criterion.id for criterion, _ in rubric.walk()})
     examples = [reading.example(path.parent, key) for key in marked.value]
@@ -99,10 +99,7 @@ class _Reading:
         path = folder / name
         if not _is_inside(folder, name):
             self.problem(
-                f"`{name}` leads out of `{folder}`",
-                (key,),
-                "examples lie beside the file that names them",
-                at_key=True,
+                f"`{name}` leads out of `{folder}`", (key,), "examples lie beside the file that names them", at_key=True
             )
             return None
         if not path.exists():
@@ -162,9 +159,7 @@ class _Reading:
 
     def range(self, value: Any, path: tuple[Any, ...]) -> tuple[Fraction, Fraction] | None:
         """`[60, 80]` or one number, in points, as 0-1."""
-        places = (
-            [(*path, at) for at in range(2)] if isinstance(value, list) and len(value) == 2 else [path, path]
-        )
+        places = [(*path, at) for at in range(2)] if isinstance(value, list) and len(value) == 2 else [path, path]
         try:
             low, high = (self.marked.number(place) / 100 for place in places)
         except ValueError:
@@ -172,9 +167,7 @@ class _Reading:
             return None
         if not 0 <= low <= high <= 1:
             self.problem(
-                "a range goes from a lower number to a higher one, both from 0 to 100",
-                path,
-                "for example [60, 80]",
+                "a range goes from a lower number to a higher one, both from 0 to 100", path, "for example [60, 80]"
             )
             return None
         return low, high
@@ -185,10 +178,7 @@ def _is_inside(folder: Path, name: str) -> bool:
 
 
 def differing(
-    expect: Expect,
-    verdict: str,
-    score: tuple[Fraction, Fraction],
-    criteria: Mapping[str, tuple[Fraction, Fraction]],
+    expect: Expect, verdict: str, score: tuple[Fraction, Fraction], criteria: Mapping[str, tuple[Fraction, Fraction]]
 ) -> Iterator[tuple[str, bool | None]]:
     """What is not as expected, in words: False is certainly not, None cannot be told as long as marks are missing.
 
@@ -205,10 +195,7 @@ def differing(
         if low <= found_low and found_high <= high:
             continue
         is_out = found_high < low or found_low > high
-        yield (
-            f"{name} is {_span(found_low, found_high)}, expected {_span(low, high)}",
-            False if is_out else None,
-        )
+        yield (f"{name} is {_span(found_low, found_high)}, expected {_span(low, high)}", False if is_out else None)
 
 
 def _span(low: Fraction, high: Fraction) -> str:

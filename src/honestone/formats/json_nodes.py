@@ -71,9 +71,7 @@ class _Reader:
             return node, at + 1
         while True:
             if self.text[at : at + 1] != '"':
-                raise self.wrong(
-                    at, "a key in double quotes is missing here", "the last entry has no `,` after it"
-                )
+                raise self.wrong(at, "a key in double quotes is missing here", "the last entry has no `,` after it")
             key, at = self.string(at)
             assert key.raw is not None
             if key.raw in seen:

@@ -37,11 +37,7 @@ def read_lock(path: Path) -> Contract:
             hint=f"honestone rubric lock {path.with_name(path.name.removesuffix('.lock'))}",
         )
     found = parse_marked(read_text(path), str(path)).value
-    if (
-        not isinstance(found, dict)
-        or found.get("schema") != SCHEMA
-        or not isinstance(found.get("document"), dict)
-    ):
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA or not isinstance(found.get("document"), dict):
         raise FileError(
             "this is no lock that this honestone reads",
             place=f"{path}:1:1",
@@ -85,9 +81,7 @@ def require_locked(locked: Contract, now: Contract, lock: Path) -> None:
 def what_changed(locked: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What differs from the locked document to this one, a line each: things are known by their ids, not by their place."""
     ours, theirs = _by_id(locked), _by_id(now)
-    _keep_common(
-        ours, theirs, "checks"
-    )  # which checks there are is told with the rubric; here, what they use
+    _keep_common(ours, theirs, "checks")  # which checks there are is told with the rubric; here, what they use
     order = [part for part in _PARTS if part in ours or part in theirs]
     lines = []
     for part in dict.fromkeys([*order, *ours, *theirs]):
@@ -109,9 +103,7 @@ def _by_id(value: Any) -> Any:
     numbered: dict[str, Any] = {}
     for id, entry in zip(ids, value, strict=True):
         same = sum(1 for known in numbered if known == id or known.startswith(f"{id}#"))
-        numbered[f"{id}#{same + 1}" if same else str(id)] = _by_id(
-            {k: v for k, v in entry.items() if k != "id"}
-        )
+        numbered[f"{id}#{same + 1}" if same else str(id)] = _by_id({k: v for k, v in entry.items() if k != "id"})
     return numbered
 
 
@@ -121,9 +113,7 @@ def _id_of(entry: Any) -> str | None:
         return None
     if isinstance(entry.get("id"), str):
         return str(entry["id"])
-    return (
-        f"{entry['check']} {canonical(entry.get('value'))}" if isinstance(entry.get("check"), str) else None
-    )
+    return f"{entry['check']} {canonical(entry.get('value'))}" if isinstance(entry.get("check"), str) else None
 
 
 def _keep_common(ours: dict[str, Any], theirs: dict[str, Any], part: str) -> None:

@@ -141,11 +141,7 @@ def _decode(data: bytes, name: str) -> str:
         start = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
         line, column = _line_and_column(data[:start].decode("utf-8-sig", "replace"))
         raise refuse(
-            name,
-            line,
-            column,
-            f"this file is not UTF-8: byte {start} is 0x{data[start]:02x}",
-            "save it as UTF-8",
+            name, line, column, f"this file is not UTF-8: byte {start} is 0x{data[start]:02x}", "save it as UTF-8"
         ) from None
     return text
 
@@ -166,14 +162,10 @@ def parse_marked(text: str, name: str) -> Marked:
     text = text.removeprefix("\ufeff")
     if "\0" in text:
         raise refuse(
-            name,
-            *_line_and_column(text[: text.index("\0")]),
-            "this file holds a NUL byte, so it is not a text file",
+            name, *_line_and_column(text[: text.index("\0")]), "this file holds a NUL byte, so it is not a text file"
         )
     if len(text) > MAX_BYTES:
-        raise FileError(
-            f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files"
-        )
+        raise FileError(f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files")
     root = _root(text, name)
     if root is None:
         raise refuse(name, 1, 1, "this file is empty", "see `honestone init` for a file to start from")

@@ -23,9 +23,18 @@ _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _NAMED: Final[dict[str, bool | None]] = {
-    "": None, "~": None, "null": None, "Null": None, "NULL": None,
-    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
-}  # fmt: skip
+    "": None,
+    "~": None,
+    "null": None,
+    "Null": None,
+    "NULL": None,
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+}
 
 
 class Node:
@@ -143,11 +152,7 @@ def refuse(name: str, line: int, column: int, message: str, hint: str | None = N
 
 def too_deep(name: str, line: int, column: int) -> FileError:
     return refuse(
-        name,
-        line,
-        column,
-        f"this is nested more than {MAX_DEPTH} levels deep",
-        "a file for people is far flatter",
+        name, line, column, f"this is nested more than {MAX_DEPTH} levels deep", "a file for people is far flatter"
     )
 
 

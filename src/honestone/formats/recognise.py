@@ -13,18 +13,28 @@ from honestone.formats.rubric_file import RubricSource
 from honestone.formats.source import ForeignRubric, SuiteSource
 
 MODULES: Final = (
-    "agentv", "task_suite", "agent_skills", "promptfoo", "autorubric", "rubric_package", "healthbench", "paperbench", "verifiers",
-    "pydantic_evals", "inspect_dataset", "rulph", "waza", "checkeval",
-)  # fmt: skip
+    "agentv",
+    "task_suite",
+    "agent_skills",
+    "promptfoo",
+    "autorubric",
+    "rubric_package",
+    "healthbench",
+    "paperbench",
+    "verifiers",
+    "pydantic_evals",
+    "inspect_dataset",
+    "rulph",
+    "waza",
+    "checkeval",
+)
 """One module of `formats.foreign` a family of formats; each offers `READERS`."""
 
 
 def readers() -> tuple[Reader, ...]:
     """Every foreign reader."""
     return tuple(
-        reader
-        for module in MODULES
-        for reader in import_module(f"honestone.formats.foreign.{module}").READERS
+        reader for module in MODULES for reader in import_module(f"honestone.formats.foreign.{module}").READERS
     )
 
 
@@ -60,20 +70,26 @@ def _unknown(document: Document) -> UsageError:
     except FileError as error:
         return error  # it cannot be read at all: that is what is wrong with it
     like = max(readers(), key=lambda reader: len(document.keys & set(reader.looks_like)), default=None)
-    ours = {"a honestone rubric": {"rubric", "title", "threshold", "floor", "criteria"},
-            "a honestone suite": {"suite", "title", "cases", "target", "rubric", "artifact"}}  # fmt: skip
+    ours = {
+        "a honestone rubric": {"rubric", "title", "threshold", "floor", "criteria"},
+        "a honestone suite": {"suite", "title", "cases", "target", "rubric", "artifact"},
+    }
     likeness = {name: len(document.keys & known) for name, known in ours.items()}
     closest = max(likeness, key=lambda name: likeness[name])
     if like is not None and len(document.keys & set(like.looks_like)) > likeness[closest]:
         what, shared = like.title, document.keys & set(like.looks_like)
     else:
         what, shared = closest, document.keys & ours[closest]
-    found = f"it looks closest to {what} (it has {', '.join(f'`{key}`' for key in sorted(shared))})" if shared else (
-        "it looks like none: a rubric has `criteria`, a suite `cases`")  # fmt: skip
+    found = (
+        f"it looks closest to {what} (it has {', '.join(f'`{key}`' for key in sorted(shared))})"
+        if shared
+        else ("it looks like none: a rubric has `criteria`, a suite `cases`")
+    )
     return UsageError(
-        "this file is in no format that honestone reads", place=place,
+        "this file is in no format that honestone reads",
+        place=place,
         hint=f"{found}; `honestone rubric show --formats` lists them",
-    )  # fmt: skip
+    )
 
 
 def read_any_suite(path: Path) -> SuiteSource:
@@ -86,9 +102,10 @@ def read_any_suite(path: Path) -> SuiteSource:
         if path.suffix in _WRITTEN_AS_DATA:
             document.marked.at(())  # raises what keeps it from being read: a slip in a suite makes it no text
         raise UsageError(
-            f"`{path}` is a text, not a suite", place=f"{path}:1:1",
+            f"`{path}` is a text, not a suite",
+            place=f"{path}:1:1",
             hint=f"say what it shall be judged by: honestone eval {path} --rubric RUBRIC",
-        )  # fmt: skip
+        )
     found = recognise(document)
     if found == "suite":
         from honestone.formats.suite_file import read_suite
@@ -100,9 +117,10 @@ def read_any_suite(path: Path) -> SuiteSource:
         return source
     what = found.title if isinstance(found, Reader) else "a honestone rubric"
     raise UsageError(
-        f"`{path}` is {what}, not a suite", place=f"{path}:1:1",
+        f"`{path}` is {what}, not a suite",
+        place=f"{path}:1:1",
         hint=f"what shall be judged by it? honestone eval ARTIFACT --rubric {path}",
-    )  # fmt: skip
+    )
 
 
 def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
@@ -134,9 +152,7 @@ def _is_nearly_ours(document: Document) -> bool:
     keys = document.keys
     if document.is_lines or "criteria" in keys or "cases" in keys or "suite" in keys:
         return False
-    return "rubric" in keys or (
-        bool(keys & {"threshold", "floor"}) and any(near(key, ["criteria"]) for key in keys)
-    )
+    return "rubric" in keys or (bool(keys & {"threshold", "floor"}) and any(near(key, ["criteria"]) for key in keys))
 
 
 def _is_prose(document: Document) -> bool:

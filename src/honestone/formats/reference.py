@@ -73,12 +73,7 @@ def rubric_reference() -> str:
         *_FILE_RULES.splitlines(),
         "",
     ]
-    for title, shape in (
-        ("The rubric", RUBRIC),
-        ("A criterion", CRITERION),
-        ("An item", ITEM),
-        ("Anchors", LEVEL),
-    ):
+    for title, shape in (("The rubric", RUBRIC), ("A criterion", CRITERION), ("An item", ITEM), ("Anchors", LEVEL)):
         lines += section(title, shape)
     lines += _checks()
     return "\n".join(lines).rstrip() + "\n"

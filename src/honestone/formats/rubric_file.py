@@ -129,9 +129,7 @@ class Reading:
         self._rules(draft)
         if self.problems:
             raise RubricFileErrors(tuple(sorted(self.problems, key=lambda p: self.marked.position(p.path))))
-        return Rubric(
-            criteria=draft.criteria, title=draft.title, threshold=draft.threshold, floor=draft.floor
-        )
+        return Rubric(criteria=draft.criteria, title=draft.title, threshold=draft.threshold, floor=draft.floor)
 
     def name_texts(self, criteria: Any) -> None:
         """Settles the ids of the criteria of one rubric that have only a text. Comes before they are read."""
@@ -193,10 +191,7 @@ class Reading:
             elif value is None:
                 default = "" if field.default in ("none", "required") else f" (default: {field.default})"
                 self.problem(
-                    f"`{key}`{owner} has no value",
-                    here,
-                    f"give it one or remove the key{default}",
-                    at_key=True,
+                    f"`{key}`{owner} has no value", here, f"give it one or remove the key{default}", at_key=True
                 )
             else:
                 read = self.readers[field.takes](self, value, here, owner)
@@ -229,9 +224,7 @@ class Reading:
 
     def text(self, value: Any, path: FilePath, owner: str) -> str | None:
         if not isinstance(value, str):
-            quotes = (
-                None if isinstance(value, (list, dict)) else f'write it in quotes: "{self.marked.raw(path)}"'
-            )
+            quotes = None if isinstance(value, (list, dict)) else f'write it in quotes: "{self.marked.raw(path)}"'
             self.must_be("text", value, path, owner, quotes)
         elif not value.strip():
             self.problem(f"`{path[-1]}`{owner} is empty", path)
@@ -240,9 +233,7 @@ class Reading:
         return None
 
     def weight(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
-        return self._number(
-            "weight", value, path, owner, "weights are relative: 3 counts three times as much as 1"
-        )
+        return self._number("weight", value, path, owner, "weights are relative: 3 counts three times as much as 1")
 
     def points(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
         number = self._number("points", value, path, owner, "points are out of 100: write 70, not 0.7 or 70%")
@@ -251,9 +242,7 @@ class Reading:
     def level(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
         return self._number("level", value, path, owner, None)
 
-    def _number(
-        self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None
-    ) -> Fraction | None:
+    def _number(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None) -> Fraction | None:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return self.marked.number(path)
         if isinstance(value, str) and _number_in(value) is not None:
@@ -333,12 +322,7 @@ class Reading:
         return slug(text) if text else None
 
     def _naming(
-        self,
-        got: Mapping[str, Any],
-        value: Mapping[MapKey, Any],
-        path: FilePath,
-        owner: str,
-        ids: Mapping[str, str],
+        self, got: Mapping[str, Any], value: Mapping[MapKey, Any], path: FilePath, owner: str, ids: Mapping[str, str]
     ) -> tuple[str, str]:
         """Requirement and id, each from the other or from the check where it is left out."""
         requirement = got.get("requirement")
@@ -347,9 +331,7 @@ class Reading:
         elif requirement is None and "criteria" in value:
             requirement = got.get("id")
         if requirement is None and not _SAYS_IT & value.keys() and not self._excused(value):
-            self.problem(
-                f"`requirement`{owner} is missing", (*path, "requirement"), "say in words what is asked"
-            )
+            self.problem(f"`requirement`{owner} is missing", (*path, "requirement"), "say in words what is asked")
         if "id" in got:
             return requirement or "?", got["id"]
         if requirement is None or "id" in value:
@@ -369,9 +351,7 @@ class Reading:
                 self.problem(
                     f"`{key}`{owner} stands beside child `criteria`",
                     (*path, key),
-                    "make it a child criterion"
-                    if key in ("items", "anchors", "check")
-                    else "put it on the children",
+                    "make it a child criterion" if key in ("items", "anchors", "check") else "put it on the children",
                     at_key=True,
                 )
 
@@ -413,9 +393,7 @@ class Reading:
             return None
         return Anchors(levels=tuple(sorted(levels.items())))
 
-    def _levels_of_mapping(
-        self, value: Mapping[MapKey, Any], path: FilePath, owner: str
-    ) -> dict[Fraction, str] | None:
+    def _levels_of_mapping(self, value: Mapping[MapKey, Any], path: FilePath, owner: str) -> dict[Fraction, str] | None:
         levels: dict[Fraction, str] = {}
         before = len(self.problems)
         for key in value:
@@ -441,9 +419,7 @@ class Reading:
             if not isinstance(entry, dict):
                 shown = shown_value(entry, self.marked.raw(here))
                 self.problem(
-                    f"level number {index + 1}{owner} is {shown}, but must be a mapping",
-                    here,
-                    "{value: 0, text: none}",
+                    f"level number {index + 1}{owner} is {shown}, but must be a mapping", here, "{value: 0, text: none}"
                 )
                 continue
             got = self.fields(LEVEL, here, mine)
@@ -454,20 +430,12 @@ class Reading:
                 self._level(levels, got[numbers[0]], got["text"], (*here, "text"), owner)
         return None if len(self.problems) > before else levels
 
-    def _level(
-        self, levels: dict[Fraction, str], number: Fraction, text: Any, path: FilePath, owner: str
-    ) -> None:
+    def _level(self, levels: dict[Fraction, str], number: Fraction, text: Any, path: FilePath, owner: str) -> None:
         if number in levels:
-            self.problem(
-                f"level {as_written(number)} of `anchors`{owner} is described twice", path, at_key=True
-            )
+            self.problem(f"level {as_written(number)} of `anchors`{owner} is described twice", path, at_key=True)
         elif not isinstance(text, str) or not text.strip():
             is_empty = text is None or isinstance(text, str)
-            shown = (
-                "has no text"
-                if is_empty
-                else f"is {shown_value(text, self.marked.raw(path))}, but must be text"
-            )
+            shown = "has no text" if is_empty else f"is {shown_value(text, self.marked.raw(path))}, but must be text"
             self.problem(
                 f"level {as_written(number)} of `anchors`{owner} {shown}",
                 path,
@@ -493,9 +461,7 @@ class Reading:
             places = {self.marked.raw_key((*path, key)): (*path, key) for key in value}
             written = {key: self.plain(place) for key, place in places.items()}
         else:
-            hint = (
-                "one check an item: make each an item of its own" if isinstance(value, list) else _CHECK_HINT
-            )
+            hint = "one check an item: make each an item of its own" if isinstance(value, list) else _CHECK_HINT
             self.must_be("check", value, path, owner, hint)
             return None
         try:
@@ -548,8 +514,11 @@ _A = {"criterion": "a criterion", "item": "an item"}
 _LIST_HINT = "write a list, one entry a line, each after `- `"
 _ANCHORS_HINT = "describe levels by number: {0: none, 10: full}"
 _CHECK_HINT = "name a kind and its argument: {contains: text}"
-_YES_NO = {word: str(is_true).lower() for is_true, words in ((True, "yes on true y 1"), (False, "no off false n 0"))
-           for word in words.split()}  # fmt: skip
+_YES_NO = {
+    word: str(is_true).lower()
+    for is_true, words in ((True, "yes on true y 1"), (False, "no off false n 0"))
+    for word in words.split()
+}
 
 
 def value_at(value: Any, path: FilePath) -> Any:
@@ -663,7 +632,7 @@ _LOOKS_LIKE: Final[tuple[tuple[frozenset[str], str, str | None], ...]] = (
     (frozenset({"rubrics"}), "an eval file with rubrics", None),
     (frozenset({"judges"}), "a settings file", None),
     (frozenset({"schema", "verdict"}), "a honestone result", None),
-)  # fmt: skip
+)
 
 
 def _not_a_rubric(name: str, looks_like: str, hint: str | None, place: str | None = None) -> RubricFileErrors:
@@ -692,10 +661,7 @@ def _unrecognised(marked: Marked) -> RubricFileErrors:
     typo = next((key for key in sorted(keys) if near(key, ["criteria"]) or key in _OTHER_WORDS), None)
     if typo is not None:
         error = RubricError(
-            f"unknown key `{typo}`",
-            path=(typo,),
-            place=marked.key_at((typo,)),
-            hint="did you mean `criteria`?",
+            f"unknown key `{typo}`", path=(typo,), place=marked.key_at((typo,)), hint="did you mean `criteria`?"
         )
     else:
         error = RubricError(

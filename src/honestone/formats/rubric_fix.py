@@ -40,13 +40,7 @@ class Change:
     why: str
 
     def to_plain(self) -> dict[str, str]:
-        return {
-            "place": self.place,
-            "rule": self.rule,
-            "before": self.before,
-            "after": self.after,
-            "why": self.why,
-        }
+        return {"place": self.place, "rule": self.rule, "before": self.before, "after": self.after, "why": self.why}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +98,7 @@ class _Fixing:
             spans = [self._span(place) for place in places]
             written = [span for span in spans if span is not None]
             shared = len(set(written)) < len(written)  # `<<` brings one weight to several criteria
-            unwritten = any(
-                span is None and not one.is_penalty for span, one in zip(spans, group, strict=True)
-            )
+            unwritten = any(span is None and not one.is_penalty for span, one in zip(spans, group, strict=True))
             if shared or unwritten:
                 self.left.append(
                     f"{at}: these weights are not all written out as numbers, so they are left as they are"
@@ -141,9 +133,7 @@ class _Fixing:
                     f"{self.source.marked.at(remark.path)}: the id `{old}` is left, as {known_by} refers to it"
                 )
             elif new in self._taken(owner):
-                self.left.append(
-                    f"{self.source.marked.at(remark.path)}: the id `{old}` is left, as `{new}` is taken"
-                )
+                self.left.append(f"{self.source.marked.at(remark.path)}: the id `{old}` is left, as `{new}` is taken")
             else:
                 self._change(
                     remark.path,
@@ -252,14 +242,11 @@ def scaled_to_100(weights: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
         whole = [value // unit * unit if value > 0 else round(value / unit) * unit for value in exact]
         spare = round((100 - sum((value for value in whole if value > 0), Fraction(0))) / unit)
         order = sorted(
-            (at for at, weight in enumerate(weights) if weight > 0),
-            key=lambda at: (whole[at] - exact[at], at),
+            (at for at, weight in enumerate(weights) if weight > 0), key=lambda at: (whole[at] - exact[at], at)
         )
         for at in order[: max(spare, 0)]:
             whole[at] += unit
-        if all(
-            (new > 0) == (old > 0) and (new < 0) == (old < 0) for new, old in zip(whole, weights, strict=True)
-        ):
+        if all((new > 0) == (old > 0) and (new < 0) == (old < 0) for new, old in zip(whole, weights, strict=True)):
             return tuple(whole)
         decimals += 1
 
@@ -286,9 +273,7 @@ def _decimal(number: Fraction) -> str:
 def _get(rubric: Rubric, path: Steps) -> Any:
     found: Any = rubric
     for name, index in _pairs(path):
-        found = getattr(found, "children" if name == "criteria" and isinstance(found, Criterion) else name)[
-            index
-        ]
+        found = getattr(found, "children" if name == "criteria" and isinstance(found, Criterion) else name)[index]
     return found
 
 
@@ -302,9 +287,7 @@ def _with(rubric: Rubric, path: Steps, **changes: Any) -> Rubric:
     return replace(rubric, criteria=_changed(rubric.criteria, list(_pairs(path)), changes))
 
 
-def _changed(
-    group: tuple[Any, ...], steps: list[tuple[str, int]], changes: dict[str, Any]
-) -> tuple[Any, ...]:
+def _changed(group: tuple[Any, ...], steps: list[tuple[str, int]], changes: dict[str, Any]) -> tuple[Any, ...]:
     (_, index), *rest = steps
     entry = group[index]
     if not rest:

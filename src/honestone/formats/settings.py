@@ -20,14 +20,31 @@ from honestone.core.errors import SettingsError
 NAME: Final = "honestone.toml"
 
 _AGENT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
-    "provider": str, "model": str, "base_url": str, "api_key_env": str, "auth": str, "command": (str, list), "timeout": (int, float),
-    "parameters": dict, "pass_env": list, "family": str, "output": str, "concurrency": int, "probability": bool, "max_input_tokens": int,
-    "images": bool,
-}  # fmt: skip
-_LIMIT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
-    "max_calls": int, "max_usd": (int, float), "max_minutes": (int, float), "rounds": int, "max_diff": int, "max_size": (int, float),
+    "provider": str,
+    "model": str,
+    "base_url": str,
+    "api_key_env": str,
+    "auth": str,
+    "command": (str, list),
+    "timeout": (int, float),
+    "parameters": dict,
+    "pass_env": list,
+    "family": str,
+    "output": str,
     "concurrency": int,
-}  # fmt: skip
+    "probability": bool,
+    "max_input_tokens": int,
+    "images": bool,
+}
+_LIMIT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
+    "max_calls": int,
+    "max_usd": (int, float),
+    "max_minutes": (int, float),
+    "rounds": int,
+    "max_diff": int,
+    "max_size": (int, float),
+    "concurrency": int,
+}
 _TABLES: Final = ("judges", "workers", "targets", "prices", "limits")
 
 
@@ -63,9 +80,7 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SettingsError(
-            f"the settings cannot be read: {error.strerror or error}",
-            place=str(path),
-            hint="make the file readable",
+            f"the settings cannot be read: {error.strerror or error}", place=str(path), hint="make the file readable"
         ) from None
 
 
@@ -154,8 +169,13 @@ class _Place:
 
 
 _WORDS: Final[dict[type, str]] = {
-    str: "text", int: "a number", float: "a number", dict: "a table", list: "a list", bool: "true or false",
-}  # fmt: skip
+    str: "text",
+    int: "a number",
+    float: "a number",
+    dict: "a table",
+    list: "a list",
+    bool: "true or false",
+}
 _HEADER: Final = re.compile(r"\s*\[\[?([^\[\]]+)\]")
 _KEY: Final = re.compile(r"\s*([\w.\-\s\"']+?)\s*=")
 _TOML_PLACE: Final = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
@@ -186,7 +206,5 @@ def _toml_error(error: tomllib.TOMLDecodeError, path: Path) -> SettingsError:
     at = _TOML_PLACE.search(said)
     place = f"{path}:{at[1]}:{at[2]}" if at else str(path)
     return SettingsError(
-        f"it is no TOML: {_TOML_PLACE.sub('', said)}",
-        place=place,
-        hint="values need quotes, tables need [brackets]",
+        f"it is no TOML: {_TOML_PLACE.sub('', said)}", place=place, hint="values need quotes, tables need [brackets]"
     )

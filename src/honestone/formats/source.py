@@ -67,10 +67,11 @@ def refuse_losses(losses: Sequence[Loss], dialect: str, *, accepted: bool) -> tu
         raise SourceErrors(
             [
                 UsageError(
-                    loss.message, place=loss.place,
+                    loss.message,
+                    place=loss.place,
                     hint=loss.hint or f"{dialect} can say this and honestone cannot: --accept-loss reads the rest",
                 )
                 for loss in losses
             ]
-        )  # fmt: skip
+        )
     return tuple(f"lost: {loss.place}: {loss.message}" for loss in losses)

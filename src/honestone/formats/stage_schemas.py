@@ -25,9 +25,7 @@ def _object(properties: Schema, *, required: list[str] | None = None, about: str
 
 def _list(items: Schema, about: str | None = None) -> Schema:
     return (
-        {"type": "array", "items": items}
-        if about is None
-        else {"description": about, "type": "array", "items": items}
+        {"type": "array", "items": items} if about is None else {"description": about, "type": "array", "items": items}
     )
 
 
@@ -46,12 +44,7 @@ _SCORE: Final[Schema] = {"type": ["number", "null"], "minimum": 0, "maximum": 10
 _DIGEST: Final[Schema] = {"type": ["string", "null"], "pattern": "^sha256:[0-9a-f]{64}$"}
 _ANY: Final[Schema] = {}
 _DELTA: Final[Schema] = {"type": ["number", "null"], "minimum": -1, "maximum": 1}
-_INTERVAL: Final[Schema] = {
-    "type": ["array", "null"],
-    "items": {"type": "number"},
-    "minItems": 2,
-    "maxItems": 2,
-}
+_INTERVAL: Final[Schema] = {"type": ["array", "null"], "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
 
 
 def _artifact(stage: str, properties: Schema, *, required: list[str], is_last: bool = False) -> Schema:
@@ -95,9 +88,7 @@ def _plan() -> Schema:
             "path": _said(_NAME, "Relative to the skill's folder."),
             "text": _TEXT,
             "base64": _said(_TEXT, "Instead of `text`, for what is no text."),
-            "mode": _said(
-                {"type": "string", "pattern": "^(0o|0|100)?[0-7]{3}$"}, "Octal. Left out: as it was."
-            ),
+            "mode": _said({"type": "string", "pattern": "^(0o|0|100)?[0-7]{3}$"}, "Octal. Left out: as it was."),
         },
         required=["path"],
     )
@@ -113,10 +104,7 @@ def _plan() -> Schema:
         "write_files": ({"files": _list(file), "delete": _list(_NAME)}, []),
     }
     rules = [
-        {
-            "if": {"properties": {"action": {"const": action}}},
-            "then": {"properties": properties, "required": required},
-        }
+        {"if": {"properties": {"action": {"const": action}}}, "then": {"properties": properties, "required": required}}
         for action, (properties, required) in known.items()
     ]
     about = "How to make the edit. An action that is not one of the five is for a person."
@@ -292,8 +280,7 @@ def receipt_schema() -> Schema:
         "source_ranking_artifact": _TEXT,
         "source_execution_artifact": _TEXT,
         "rollback": _object(
-            {"attempted": _YES_NO, "success": _YES_NO, "reason": _MAYBE_TEXT},
-            required=["attempted", "success"],
+            {"attempted": _YES_NO, "success": _YES_NO, "reason": _MAYBE_TEXT}, required=["attempted", "success"]
         ),
         "blockers": _list(_object({"layer": _NAME, "details": _TEXT}, required=["layer"])),
         "gate_layers": layers,
@@ -349,9 +336,7 @@ def pipeline_schema() -> Schema:
             "decision": _one_of("keep", "pending_promote", "revert", "reject"),
             "reason": _NAME,
             "candidate_id": _MAYBE_TEXT,
-            **{
-                name: _said(_MAYBE_TEXT, "Its artifact; null: the try did not come so far.") for name in paths
-            },
+            **{name: _said(_MAYBE_TEXT, "Its artifact; null: the try did not come so far.") for name in paths},
             **figures,
         }
     )

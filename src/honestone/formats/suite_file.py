@@ -13,17 +13,7 @@ from typing import Any, ClassVar, cast
 
 from honestone.core.errors import FileError, RubricError, UsageError
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, slug
-from honestone.core.suite import (
-    SUITE_VERSION,
-    AttemptRule,
-    Case,
-    Expect,
-    Message,
-    Split,
-    Suite,
-    TargetSpec,
-    Workspace,
-)
+from honestone.core.suite import SUITE_VERSION, AttemptRule, Case, Expect, Message, Split, Suite, TargetSpec, Workspace
 from honestone.formats.check_words import check_in_words
 from honestone.formats.fields import RUBRIC, Taken, Takes, near
 from honestone.formats.foreign.base import Document
@@ -164,8 +154,10 @@ class _SuiteReading(Reading):
         value = self.marked.value
         if not isinstance(value, dict):
             raise UsageError(
-                "this is no suite", place=self.marked.at(), hint="a suite has a list of `cases`; `honestone suite new` writes one"
-            )  # fmt: skip
+                "this is no suite",
+                place=self.marked.at(),
+                hint="a suite has a list of `cases`; `honestone suite new` writes one",
+            )
         self._refuse_newer(value)
         cases_value = value.get("cases")
         got = self.fields(SUITE, (), "")
@@ -212,9 +204,7 @@ class _SuiteReading(Reading):
                 hint="a newer honestone reads it",
             )
         if "suite" not in value:
-            self.notes.append(
-                f"{self.marked.name}: no `suite: {SUITE_VERSION}` line; read as version {SUITE_VERSION}"
-            )
+            self.notes.append(f"{self.marked.name}: no `suite: {SUITE_VERSION}` line; read as version {SUITE_VERSION}")
 
     def _no_id_twice(self, cases: Any) -> None:
         first: dict[str, FilePath] = {}
@@ -224,8 +214,10 @@ class _SuiteReading(Reading):
             if id and id in first:
                 line = self.marked.position(first[id])[0]
                 self.problem(
-                    f"two cases have this id, the first in line {line}", path, "an id names one case in results and choices"
-                )  # fmt: skip
+                    f"two cases have this id, the first in line {line}",
+                    path,
+                    "an id names one case in results and choices",
+                )
             first.setdefault(id, path)
 
     # ------------------------------------------------------------------------------------------ a case
@@ -235,9 +227,7 @@ class _SuiteReading(Reading):
         if not isinstance(value, dict):
             shown = shown_value(value, self.marked.raw(path))
             self.problem(
-                f"this is {shown}, but a case must be a mapping",
-                path,
-                "write {id: ..., input: ..., rubric: [...]}",
+                f"this is {shown}, but a case must be a mapping", path, "write {id: ..., input: ..., rubric: [...]}"
             )
             return None
         before = len(self.problems)
@@ -280,9 +270,7 @@ class _SuiteReading(Reading):
         if own is None and shared is None and not checks:
             if "rubric" not in self.marked.value:
                 self.problem(
-                    "there is nothing to judge it by",
-                    path,
-                    "give it a `rubric` or `checks`, or the suite a `rubric`",
+                    "there is nothing to judge it by", path, "give it a `rubric` or `checks`, or the suite a `rubric`"
                 )
             return None
         parts = [part for part in (shared, own) if part is not None]
@@ -295,22 +283,15 @@ class _SuiteReading(Reading):
         draft = Draft(
             title=next((part.title for part in (own, shared) if part and part.title), ""),
             threshold=_first(
-                own.threshold if own else None,
-                shared.threshold if shared else None,
-                suite.threshold,
-                DEFAULT_THRESHOLD,
+                own.threshold if own else None, shared.threshold if shared else None, suite.threshold, DEFAULT_THRESHOLD
             ),
-            floor=_first(
-                own.floor if own else None, shared.floor if shared else None, suite.floor, DEFAULT_FLOOR
-            ),
+            floor=_first(own.floor if own else None, shared.floor if shared else None, suite.floor, DEFAULT_FLOOR),
             criteria=criteria,
         )
 
         return self._sound(draft, [part for part in (own, shared) if part], places, path)
 
-    def _sound(
-        self, draft: Draft, parts: list[_Part], places: list[FilePath], around: FilePath
-    ) -> Rubric | None:
+    def _sound(self, draft: Draft, parts: list[_Part], places: list[FilePath], around: FilePath) -> Rubric | None:
         """The rubric, when it breaks no rule of core. `places` are the paths of its criteria, `around` is for the rest."""
 
         def where(inside: FilePath) -> FilePath:
@@ -326,9 +307,7 @@ class _SuiteReading(Reading):
         if len(self.problems) > before:
             return None
         try:
-            return Rubric(
-                title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=draft.criteria
-            )
+            return Rubric(title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=draft.criteria)
         except RubricError:
             return None  # what is wrong has been told at the same place already
 
@@ -348,18 +327,14 @@ class _SuiteReading(Reading):
     def _places(self, part: _Part) -> list[FilePath]:
         return list(part.paths or (part.path,) * len(part.criteria))
 
-    def _expected_are_there(
-        self, path: FilePath, expect: Expect | None, criteria: tuple[Criterion, ...]
-    ) -> None:
+    def _expected_are_there(self, path: FilePath, expect: Expect | None, criteria: tuple[Criterion, ...]) -> None:
         known = [criterion.id for top in criteria for criterion, _ in top.walk()]
         for id in expect.criteria if expect else ():
             if id not in known:
                 meant = near(id, known)
                 self.problem(
                     f"`expect` names `{id}`, but there is no such criterion",
-                    next(
-                        key for key in self._keys((*path, "expect")) if self.marked.raw_key(key).strip() == id
-                    ),
+                    next(key for key in self._keys((*path, "expect")) if self.marked.raw_key(key).strip() == id),
                     f"did you mean `{meant}`?" if meant else f"criteria: {', '.join(known[:10])}",
                     at_key=True,
                 )
@@ -399,9 +374,7 @@ class _SuiteReading(Reading):
             self.problem("this rubric has no `criteria`", path, hint + ", or {file: PATH}", at_key=True)
         else:
             seems_a_path = isinstance(value, str) and value.strip().endswith((".yaml", ".yml", ".json"))
-            self.must_be(
-                "rubric", value, path, owner, f"write {{file: {value.strip()}}}" if seems_a_path else hint
-            )
+            self.must_be("rubric", value, path, owner, f"write {{file: {value.strip()}}}" if seems_a_path else hint)
         return None
 
     def _part_of_file(self, name: str, path: FilePath) -> _Part | None:
@@ -442,16 +415,16 @@ class _SuiteReading(Reading):
         self.problems.append(
             RubricError(
                 wrong.message if wrong.place else self._named(wrong.message, path),
-                path=cast(Any, path), place=wrong.place or self.marked.at(path), hint=wrong.hint,
+                path=cast(Any, path),
+                place=wrong.place or self.marked.at(path),
+                hint=wrong.hint,
             )
-        )  # fmt: skip
+        )
 
     def checks(self, value: Any, path: FilePath, owner: str) -> tuple[Check, ...] | None:
         if not self._is_filled_list("checks", value, path, owner):
             return None
-        checks = [
-            self.check(entry, (*path, index), f" number {index + 1}") for index, entry in enumerate(value)
-        ]
+        checks = [self.check(entry, (*path, index), f" number {index + 1}") for index, entry in enumerate(value)]
         return tuple(check for check in checks if check) if all(checks) else None
 
     # ------------------------------------------------------------------------------------------ files beside the suite
@@ -506,8 +479,11 @@ class _SuiteReading(Reading):
         if not (self.base / name).is_dir():
             is_file = (self.base / name).exists()
             self.problem(
-                f"`{name}` is a file, but must be a folder" if is_file else f"there is no folder `{name}` beside the suite", path
-            )  # fmt: skip
+                f"`{name}` is a file, but must be a folder"
+                if is_file
+                else f"there is no folder `{name}` beside the suite",
+                path,
+            )
             return None
         return name
 
@@ -533,9 +509,7 @@ class _SuiteReading(Reading):
         value = value_at(self.marked.value, path)
         who = f" of message number {index + 1}"
         if not isinstance(value, dict):
-            self.problem(
-                f"message number {index + 1} must be a mapping", path, "write {role: user, content: Hello}"
-            )
+            self.problem(f"message number {index + 1} must be a mapping", path, "write {role: user, content: Hello}")
             return None
         got = self.fields(MESSAGE, path, who)
         for key in ("role", "content"):
@@ -573,18 +547,14 @@ class _SuiteReading(Reading):
     def suite_version(self, value: Any, path: FilePath, owner: str) -> int | None:
         if isinstance(value, int | float) and not isinstance(value, bool) and value == SUITE_VERSION:
             return SUITE_VERSION
-        self.must_be(
-            "suite-version", value, path, owner, "it is the version of the format, not of your suite"
-        )
+        self.must_be("suite-version", value, path, owner, "it is the version of the format, not of your suite")
         return None
 
     def case_id(self, value: Any, path: FilePath, owner: str) -> str | None:
         id = self.name(value, path, owner)
         if id is not None and not id.isprintable():
             self.problem(
-                "`id` holds characters that cannot be shown",
-                path,
-                "it is typed on command lines and stands in reports",
+                "`id` holds characters that cannot be shown", path, "it is typed on command lines and stands in reports"
             )
             return None
         return id
@@ -606,16 +576,13 @@ class _SuiteReading(Reading):
                 return float(value)
             if value > MAX_SECONDS:
                 self.problem(
-                    f"`{path[-1]}`{owner} is {self.marked.raw(path)}, but {MAX_SECONDS} seconds are the most",
-                    path,
+                    f"`{path[-1]}`{owner} is {self.marked.raw(path)}, but {MAX_SECONDS} seconds are the most", path
                 )
                 return None
         self.must_be("seconds", value, path, owner, "write a plain number: timeout: 120")
         return None
 
-    def _choice(
-        self, takes: Takes, known: tuple[str, ...], value: Any, path: FilePath, owner: str
-    ) -> str | None:
+    def _choice(self, takes: Takes, known: tuple[str, ...], value: Any, path: FilePath, owner: str) -> str | None:
         if isinstance(value, str) and value in known:
             return value
         meant = near(value, known) if isinstance(value, str) else None
@@ -661,9 +628,7 @@ class _SuiteReading(Reading):
         try:
             words = shlex.split(line)
         except ValueError as error:
-            self.problem(
-                f"`{key}` cannot be split into words: {str(error).lower()}", path, "quote as in a shell"
-            )
+            self.problem(f"`{key}` cannot be split into words: {str(error).lower()}", path, "quote as in a shell")
             return None
         if not words or not words[0] or "\0" in line:
             self.problem(f"`{key}` names no program", path)
@@ -681,10 +646,7 @@ class _SuiteReading(Reading):
             return None
         got = self.fields(TARGET, path, " of `target`")
         return TargetSpec(
-            use=got.get("use"),
-            skill=got.get("skill"),
-            timeout=got.get("timeout"),
-            output=got.get("output", "text"),
+            use=got.get("use"), skill=got.get("skill"), timeout=got.get("timeout"), output=got.get("output", "text")
         )
 
     def workspace(self, value: Any, path: FilePath, owner: str) -> Workspace | None:
@@ -694,9 +656,7 @@ class _SuiteReading(Reading):
             return None
         got = self.fields(WORKSPACE, path, " of `workspace`")
         if "copy" in value and "git" in value:
-            self.problem(
-                "`workspace` has both `copy` and `git`", (*path, "git"), "take one of them", at_key=True
-            )
+            self.problem("`workspace` has both `copy` and `git`", (*path, "git"), "take one of them", at_key=True)
         git, ref = got.get("git", (None, None))
         return Workspace(copy=got.get("copy"), files=got.get("files", {}), git=git, ref=ref)
 
@@ -710,21 +670,14 @@ class _SuiteReading(Reading):
             wrong = unsafe_name(name)
             if wrong:
                 self.problem(
-                    f"the file name {wrong}",
-                    here,
-                    "names are relative to the workspace: src/main.py",
-                    at_key=True,
+                    f"the file name {wrong}", here, "names are relative to the workspace: src/main.py", at_key=True
                 )
             elif not isinstance(text, str):
-                self.problem(
-                    f"`{name}` of `files` must be text", here, "put it in quotes", at_key=text is None
-                )
+                self.problem(f"`{name}` of `files` must be text", here, "put it in quotes", at_key=text is None)
             else:
                 files[name] = text
         for name in files:
-            above = next(
-                (str(folder) for folder in PurePosixPath(name).parents if str(folder) in files), None
-            )
+            above = next((str(folder) for folder in PurePosixPath(name).parents if str(folder) in files), None)
             if above:
                 self.problem(f"`{above}` of `files` is a file and a folder at once", path)
         return files
@@ -760,9 +713,7 @@ class _SuiteReading(Reading):
                     verdict = entry
                 else:
                     shown = shown_value(entry, self.marked.raw(here))
-                    self.problem(
-                        f"`verdict` of `expect` is {shown}, but must be one of: {', '.join(VERDICTS)}", here
-                    )
+                    self.problem(f"`verdict` of `expect` is {shown}, but must be one of: {', '.join(VERDICTS)}", here)
             else:
                 span = self._span(entry, here, key)
                 if span is not None and key == "score":

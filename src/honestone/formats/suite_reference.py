@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from honestone.core.suite import SUITE_VERSION
 from honestone.formats.reference import section
-from honestone.formats.suite_fields import (
-    CASE,
-    GIT,
-    IN_FILE,
-    IN_FILES,
-    MESSAGE,
-    SUITE,
-    TAKES,
-    TARGET,
-    WORKSPACE,
-)
+from honestone.formats.suite_fields import CASE, GIT, IN_FILE, IN_FILES, MESSAGE, SUITE, TAKES, TARGET, WORKSPACE
 
 EXAMPLE = """\
 suite: 1
@@ -104,7 +94,5 @@ def suite_reference() -> str:
         ("Several files", IN_FILES),
     ):
         lines += section(title, shape, TAKES)
-    lines += [
-        "Criteria, rubrics and checks: see the [rubric reference](rubric.md) and the [checks](checks.md)."
-    ]
+    lines += ["Criteria, rubrics and checks: see the [rubric reference](rubric.md) and the [checks](checks.md)."]
     return "\n".join(lines) + "\n"

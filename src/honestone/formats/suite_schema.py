@@ -17,23 +17,13 @@ def suite_schema() -> dict[str, Any]:
         **mapping_schema(SUITE, required=["cases"], takes=TAKES),
         # A case needs something to be judged by: its own, or the suite's rubric.
         "if": {"not": {"required": ["rubric"]}},
-        "then": {
-            "properties": {
-                "cases": {"items": {"anyOf": [{"required": ["rubric"]}, {"required": ["checks"]}]}},
-            }
-        },
+        "then": {"properties": {"cases": {"items": {"anyOf": [{"required": ["rubric"]}, {"required": ["checks"]}]}}}},
         "$defs": {
             **rubric_schema()["$defs"],
             "case": mapping_schema(CASE, required=["id"], takes=TAKES),
             "rubric": _rubric(),
-            "target": {
-                "description": TARGET.doc,
-                "anyOf": [TAKES["text"].schema, mapping_schema(TARGET, takes=TAKES)],
-            },
-            "workspace": {
-                **mapping_schema(WORKSPACE, takes=TAKES),
-                "not": {"required": ["copy", "git"]},
-            },
+            "target": {"description": TARGET.doc, "anyOf": [TAKES["text"].schema, mapping_schema(TARGET, takes=TAKES)]},
+            "workspace": {**mapping_schema(WORKSPACE, takes=TAKES), "not": {"required": ["copy", "git"]}},
         },
     }
 

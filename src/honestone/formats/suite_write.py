@@ -12,16 +12,7 @@ from typing import Any
 from honestone.core.errors import RubricError, UsageError
 from honestone.core.numbers import exact
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Rubric
-from honestone.core.suite import (
-    SUITE_VERSION,
-    AttemptRule,
-    Case,
-    Expect,
-    Message,
-    Suite,
-    TargetSpec,
-    Workspace,
-)
+from honestone.core.suite import SUITE_VERSION, AttemptRule, Case, Expect, Message, Suite, TargetSpec, Workspace
 from honestone.formats.rubric_write import INLINE, check_lines, check_pairs, criterion_lines
 from honestone.formats.suite_file import check_criteria, split_ref
 from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
@@ -97,9 +88,7 @@ def _common(cases: Sequence[Case]) -> _Common:
     threshold, floor = gates.most_common(1)[0][0]
     # A rubric's title can stand at the top only with criteria below it.
     title = _only([case.rubric.title for case in cases], "")
-    own_gate = [
-        c for c in cases if (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)
-    ]
+    own_gate = [c for c in cases if (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)]
     criteria = _shared_criteria(cases, own_gate)
     return _Common(
         threshold=threshold,
@@ -148,9 +137,7 @@ def _gate(threshold: Fraction, floor: Fraction) -> list[str]:
     return [f"threshold: {decimal(threshold * 100)}", f"floor: {decimal(floor * 100)}"]
 
 
-def _limits(
-    of: Case | _Common, *, attempts: int, attempt_rule: AttemptRule, timeout: float | None
-) -> Iterator[str]:
+def _limits(of: Case | _Common, *, attempts: int, attempt_rule: AttemptRule, timeout: float | None) -> Iterator[str]:
     """What differs from what would hold anyway."""
     if of.attempts != attempts:
         yield f"attempts: {of.attempts}"
@@ -182,9 +169,7 @@ def _case(case: Case, common: _Common) -> Iterator[str]:
         yield f"tags: {flow(case.tags)}"
     if case.skip is not None:
         yield from text_lines("skip", case.skip)
-    yield from _limits(
-        case, attempts=common.attempts, attempt_rule=common.attempt_rule, timeout=common.timeout
-    )
+    yield from _limits(case, attempts=common.attempts, attempt_rule=common.attempt_rule, timeout=common.timeout)
     if case.setup != common.setup:
         yield from _commands("setup", case.setup)
     if case.teardown != common.teardown:

@@ -92,18 +92,12 @@ def _files(folder: Path) -> list[Path]:
     if folder.is_file():
         return [folder]
     if not folder.is_dir():
-        raise FileError(
-            f"there is no folder `{folder}`", hint="name a folder of session logs, or one of them"
-        )
+        raise FileError(f"there is no folder `{folder}`", hint="name a folder of session logs, or one of them")
     found = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink()
+        path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink()
     )
     if len(found) > MAX_FILES:
-        raise FileError(
-            f"`{folder}` holds more than {MAX_FILES} files", hint="name a folder with fewer of them"
-        )
+        raise FileError(f"`{folder}` holds more than {MAX_FILES} files", hint="name a folder with fewer of them")
     return found
 
 
@@ -194,8 +188,12 @@ def _logged(row: Mapping[str, Any]) -> Any:
 
 
 _ROLES: Final[Mapping[Any, Literal["user", "assistant"]]] = {
-    "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant", "model": "assistant",
-}  # fmt: skip
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "gpt": "assistant",
+    "model": "assistant",
+}
 
 
 def _turns(messages: Sequence[Any]) -> list[Turn]:
@@ -237,10 +235,22 @@ def _said(content: Any) -> str:
 
 
 _MACHINERY: Final = (
-    "system-reminder", "environment_context", "user_instructions", "local-command-stdout", "local-command-stderr",
-    "local-command-caveat", "command-name", "command-message", "command-args", "command-contents", "turn_aborted", "ide_opened_file",
-    "ide_selection", "task-notification", "INSTRUCTIONS",
-)  # fmt: skip
+    "system-reminder",
+    "environment_context",
+    "user_instructions",
+    "local-command-stdout",
+    "local-command-stderr",
+    "local-command-caveat",
+    "command-name",
+    "command-message",
+    "command-args",
+    "command-contents",
+    "turn_aborted",
+    "ide_opened_file",
+    "ide_selection",
+    "task-notification",
+    "INSTRUCTIONS",
+)
 _NOBODY: Final = re.compile(
     r"\A\s*(?:# AGENTS\.md instructions|\[Request interrupted|Caveat: The messages below|This session is being continued from|/[\w:-]+\s*\Z)"
 )
@@ -285,9 +295,7 @@ def ask_of(turns: Sequence[Turn], place: str) -> Ask | None:
             break
     if taken is False and turns[-1].role == "assistant":
         taken = None  # corrected, and then nobody complained any more
-    return Ask(
-        prompt=turns[start].text, answer=answer, place=place, taken=taken, corrections=tuple(corrections)
-    )
+    return Ask(prompt=turns[start].text, answer=answer, place=place, taken=taken, corrections=tuple(corrections))
 
 
 # ------------------------------------------------------------------------------------------------ tasks
@@ -351,18 +359,27 @@ def _case(ask: Ask, prompt: str, id: str) -> Case:
     """Judged by words where the answer taken was a short one; else by what was asked for afterwards, or by that answer."""
     reference = _SECRET.sub(HIDDEN, _printable(ask.answer))[:LONGEST_ANSWER]
     base = Case(
-        id=id, rubric=_rubric(ask), messages=(Message("user", prompt),), timeout=TIMEOUT, split=split_of(id),
+        id=id,
+        rubric=_rubric(ask),
+        messages=(Message("user", prompt),),
+        timeout=TIMEOUT,
+        split=split_of(id),
         reference=reference if ask.taken or not ask.corrections else None,
         description=f"from {Path(ask.place.rpartition(':')[0]).name}: {_how(ask)}",
-    )  # fmt: skip
+    )
     if ask.taken and not ask.corrections and len(reference.split()) <= 12:
         words = tuple(word for word in telling_words(reference) if word.casefold() not in prompt.casefold())
         task = TaskDraft(id=id, prompt=prompt, must=words)
         if words and not problems_of(task):
             return Case(
-                id=id, rubric=task.case().rubric, messages=base.messages, timeout=TIMEOUT, split=base.split,
-                reference=base.reference, description=base.description,
-            )  # fmt: skip
+                id=id,
+                rubric=task.case().rubric,
+                messages=base.messages,
+                timeout=TIMEOUT,
+                split=base.split,
+                reference=base.reference,
+                description=base.description,
+            )
     return base
 
 
@@ -384,10 +401,7 @@ def _rubric(ask: Ask) -> Rubric:
         id = free_id(f"asked-for-afterwards-{number}" if wanted else "as-the-reference", used)
         used.add(id)
         item = Item(
-            id=id,
-            requirement=text,
-            anchors=Anchors(levels=((ZERO, "not at all"), (ONE, "in full"))),
-            whole=True,
+            id=id, requirement=text, anchors=Anchors(levels=((ZERO, "not at all"), (ONE, "in full"))), whole=True
         )
         criteria.append(Criterion(id=id, requirement=text, items=(item,)))
     return Rubric(criteria=tuple(criteria), threshold=PASS_THRESHOLD, floor=ZERO)

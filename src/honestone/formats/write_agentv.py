@@ -49,26 +49,78 @@ class _Shape:
 
 _SHAPES: Final[Mapping[str, _Shape]] = {
     "seed": _Shape(
-        dialect=SEED, cases="evalcases", goal="expected_outcome", graders="evaluators", text="expected_outcome",
-        judge="llm_judge", judged_by="prompt", rubric="rubric", criteria="rubrics", group="composite", members="evaluators",
-        name="name", least="required_min_score", least_top=TOP, needs_goal=True, program=None,
+        dialect=SEED,
+        cases="evalcases",
+        goal="expected_outcome",
+        graders="evaluators",
+        text="expected_outcome",
+        judge="llm_judge",
+        judged_by="prompt",
+        rubric="rubric",
+        criteria="rubrics",
+        group="composite",
+        members="evaluators",
+        name="name",
+        least="required_min_score",
+        least_top=TOP,
+        needs_goal=True,
+        program=None,
     ),
     "2": _Shape(
-        dialect=TWO, cases="tests", goal="criteria", graders="assert", text="outcome", judge="llm_judge", judged_by="prompt",
-        rubric="rubrics", criteria="criteria", group="composite", members="evaluators", name="name", least="required_min_score",
-        least_top=TOP, needs_goal=True, program=("code_judge", "script"),
+        dialect=TWO,
+        cases="tests",
+        goal="criteria",
+        graders="assert",
+        text="outcome",
+        judge="llm_judge",
+        judged_by="prompt",
+        rubric="rubrics",
+        criteria="criteria",
+        group="composite",
+        members="evaluators",
+        name="name",
+        least="required_min_score",
+        least_top=TOP,
+        needs_goal=True,
+        program=("code_judge", "script"),
     ),
     "4": _Shape(
-        dialect=FOUR, cases="tests", goal="criteria", graders="assertions", text="outcome", judge="llm-grader",
-        judged_by="prompt", rubric="rubrics", criteria="criteria", group="composite", members="assertions", name="name",
-        least="min_score", least_top=1, needs_goal=False, program=("code-grader", "command"),
+        dialect=FOUR,
+        cases="tests",
+        goal="criteria",
+        graders="assertions",
+        text="outcome",
+        judge="llm-grader",
+        judged_by="prompt",
+        rubric="rubrics",
+        criteria="criteria",
+        group="composite",
+        members="assertions",
+        name="name",
+        least="min_score",
+        least_top=1,
+        needs_goal=False,
+        program=("code-grader", "command"),
     ),
     "5": _Shape(
-        dialect=FIVE, cases="tests", goal="criteria", graders="assert", text="outcome", judge="llm-rubric", judged_by="value",
-        rubric="llm-rubric", criteria="value", group="assert-set", members="assert", name="metric", least="min_score",
-        least_top=1, needs_goal=False, program=("script", "command"),
+        dialect=FIVE,
+        cases="tests",
+        goal="criteria",
+        graders="assert",
+        text="outcome",
+        judge="llm-rubric",
+        judged_by="value",
+        rubric="llm-rubric",
+        criteria="value",
+        group="assert-set",
+        members="assert",
+        name="metric",
+        least="min_score",
+        least_top=1,
+        needs_goal=False,
+        program=("script", "command"),
     ),
-}  # fmt: skip
+}
 _ROLES: Final = ("system", "user", "assistant", "tool")
 
 
@@ -133,19 +185,14 @@ class _Writer:
         if use_of(target.use) != target.use:
             self.lose("the suite", f"AgentV has no target `{target.use}` without a targets file")
             return {}
-        return (
-            {"providers": [target.use]}
-            if self.shape.dialect is FIVE
-            else {"execution": {"target": target.use}}
-        )
+        return {"providers": [target.use]} if self.shape.dialect is FIVE else {"execution": {"target": target.use}}
 
     def _threshold(self, place: str, bar: Fraction | None) -> Plain:
         if bar is None or bar == PASS_MARK:
             return {}
         if self.shape.dialect in (SEED, TWO):
             self.lose(
-                place,
-                f"in this dialect a case passes at {float(PASS_MARK * 100):g}, not at {float(bar * 100):g}",
+                place, f"in this dialect a case passes at {float(PASS_MARK * 100):g}, not at {float(bar * 100):g}"
             )
             return {}
         value = {"threshold": self.number(place, bar)}
@@ -279,9 +326,7 @@ class _Writer:
         return {"workspace": out} if out else {}
 
     def _hooks(self, place: str, lines: tuple[str, ...], when: str) -> Plain:
-        keys: tuple[str, ...] = (
-            ("before_all", "before_each") if when == "before" else ("after_each", "after_all")
-        )
+        keys: tuple[str, ...] = ("before_all", "before_each") if when == "before" else ("after_each", "after_all")
         if len(lines) > 2:
             self.lose(place, f"more than two commands {when} a case")
         if len(lines) == 1:
@@ -345,9 +390,7 @@ class _Writer:
         if c.required and can_require:
             out["required"] = True
         elif c.required:
-            self.lose(
-                here, "`required` of a group, or of a mark from 0 to 1: AgentV asks for the threshold there"
-            )
+            self.lose(here, "`required` of a group, or of a mark from 0 to 1: AgentV asks for the threshold there")
         if c.floor:
             out["min_score"] = self.number(here, c.floor)
         return out
@@ -362,9 +405,7 @@ class _Writer:
         inner = [grader for child in c.children for grader in self._grader(here, child)]
         out = {**self._head(here, c, self.shape.group), self.shape.members: inner, **bars}
         if self.shape.group == "composite":
-            weights = {
-                child.id: self.number(here, child.weight) for child in c.children if not child.is_penalty
-            }
+            weights = {child.id: self.number(here, child.weight) for child in c.children if not child.is_penalty}
             out["aggregator"] = {"type": "weighted_average", "weights": weights}
         return out
 
@@ -448,10 +489,7 @@ class _Writer:
         """Levels on 0-10, each at a whole number."""
         low, span = anchors.lowest, anchors.highest - anchors.lowest
         if low != 0 or anchors.highest != TOP or any(value.denominator != 1 for value, _ in anchors.levels):
-            self.lose(
-                here,
-                f"a scale from {as_written(low)} to {as_written(anchors.highest)} is written as 0 to {TOP}",
-            )
+            self.lose(here, f"a scale from {as_written(low)} to {as_written(anchors.highest)} is written as 0 to {TOP}")
         if any(text != text.strip() for _, text in anchors.levels):
             self.lose(here, "white space around the words of a level")
         return {round((value - low) / span * TOP): text for value, text in anchors.levels}
@@ -530,12 +568,7 @@ class _Writer:
                     "type": "trajectory:tool-sequence",
                     "value": {"mode": mode, "steps": [call["tool"] for call in calls]},
                 }
-            if (
-                mode == "any_order"
-                and len(calls) == 1
-                and "arguments" in calls[0]
-                and args in ("exact", "subset")
-            ):
+            if mode == "any_order" and len(calls) == 1 and "arguments" in calls[0] and args in ("exact", "subset"):
                 how = "exact" if args == "exact" else "partial"
                 return {
                     "type": "trajectory:tool-args-match",
@@ -543,8 +576,7 @@ class _Writer:
                 }
             return f"tool-calls in mode {mode}"
         expected = [
-            {"tool": call["tool"], **({"args": call["arguments"]} if "arguments" in call else {})}
-            for call in calls
+            {"tool": call["tool"], **({"args": call["arguments"]} if "arguments" in call else {})} for call in calls
         ]
         more = {"args_match": {"subset": "superset"}.get(args, args)} if args else {}
         modes = {"any_order": "superset"}
@@ -573,9 +605,7 @@ def _merged(one: Plain, other: Plain) -> Plain:
     """Two mappings, with mappings inside merged too."""
     out = dict(one)
     for key, value in other.items():
-        out[key] = (
-            _merged(out[key], value) if isinstance(value, dict) and isinstance(out.get(key), dict) else value
-        )
+        out[key] = _merged(out[key], value) if isinstance(value, dict) and isinstance(out.get(key), dict) else value
     return out
 
 

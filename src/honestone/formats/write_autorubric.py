@@ -48,16 +48,12 @@ def flatten(rubric: Rubric, losses: Losses, format: str) -> list[Flat]:
     if rubric.floor:
         losses.add("rubric", f"the floor {show_bar(rubric.floor)}: {format} has none")
     found = [
-        flat
-        for criterion in rubric.criteria
-        for flat in _flat(criterion, criterion.weight, False, losses, format)
+        flat for criterion in rubric.criteria for flat in _flat(criterion, criterion.weight, False, losses, format)
     ]
     return [flat for flat in found if _can_be_asked(flat, losses, format)]
 
 
-def _flat(
-    criterion: Criterion, weight: Fraction, negate: bool, losses: Losses, format: str
-) -> Iterator[Flat]:
+def _flat(criterion: Criterion, weight: Fraction, negate: bool, losses: Losses, format: str) -> Iterator[Flat]:
     place = f"criterion `{criterion.id}`"
     for name in ("required", "fix"):
         if getattr(criterion, name):
@@ -73,26 +69,19 @@ def _flat(
         return
     is_one = len(criterion.items) == 1 and criterion.items[0].whole
     if not is_one:
-        losses.add(
-            place, "a checklist: each item is written as a criterion of its own, with its share of the weight"
-        )
+        losses.add(place, "a checklist: each item is written as a criterion of its own, with its share of the weight")
     elif criterion.items[0].requirement != criterion.requirement:
         losses.add(place, "its question is written, its own text is not")
     for item in criterion.items:
         id = criterion.id if item.whole else f"{criterion.id}.{item.id}"
         if item.fix:
             losses.add(f"criterion `{id}`", f"`fix`: {format} has no such thing")
-        yield Flat(
-            id=id, requirement=item.requirement, weight=weight / len(criterion.items), item=item, negate=negate
-        )  # fmt: skip
+        yield Flat(id=id, requirement=item.requirement, weight=weight / len(criterion.items), item=item, negate=negate)
 
 
 def _can_be_asked(flat: Flat, losses: Losses, format: str) -> bool:
     if flat.item.check is not None:
-        losses.add(
-            f"criterion `{flat.id}`",
-            f"the check `{flat.item.check.name}`: {format} has judges only; left out",
-        )
+        losses.add(f"criterion `{flat.id}`", f"the check `{flat.item.check.name}`: {format} has judges only; left out")
     return flat.item.check is None
 
 
@@ -101,8 +90,7 @@ def whole_weights(flats: Sequence[Flat], losses: Losses) -> list[Fraction]:
     factor = lcm(*(_without_twos_and_fives(flat.weight.denominator) for flat in flats)) if flats else 1
     if factor != 1:
         losses.add(
-            "rubric",
-            f"all weights are multiplied by {factor}, so that each is a decimal number; no score changes",
+            "rubric", f"all weights are multiplied by {factor}, so that each is a decimal number; no score changes"
         )
     return [flat.weight * factor for flat in flats]
 
@@ -116,8 +104,7 @@ def _without_twos_and_fives(number: int) -> int:
 
 def nothing_left(format: str) -> UsageError:
     return UsageError(
-        f"nothing in this rubric can be said in {format}",
-        hint="it takes yes/no questions for judges, with weights",
+        f"nothing in this rubric can be said in {format}", hint="it takes yes/no questions for judges, with weights"
     )
 
 
@@ -128,17 +115,12 @@ def to_json(value: Any, indent: int | None = None, level: int = 0) -> str:
     if not isinstance(value, (dict, list)) or not value:
         return json.dumps(value, ensure_ascii=False)
     parts = (
-        [
-            f"{json.dumps(key, ensure_ascii=False)}: {to_json(entry, indent, level + 1)}"
-            for key, entry in value.items()
-        ]
+        [f"{json.dumps(key, ensure_ascii=False)}: {to_json(entry, indent, level + 1)}" for key, entry in value.items()]
         if isinstance(value, dict)
         else [to_json(entry, indent, level + 1) for entry in value]
     )
     opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
-    if indent is None or (
-        isinstance(value, dict) and not any(isinstance(e, (dict, list)) for e in value.values())
-    ):
+    if indent is None or (isinstance(value, dict) and not any(isinstance(e, (dict, list)) for e in value.values())):
         return f"{opening}{', '.join(parts)}{closing}"
     pad = " " * (indent * (level + 1))
     body = ",\n".join(pad + part for part in parts)

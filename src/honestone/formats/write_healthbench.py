@@ -25,8 +25,7 @@ def dump_healthbench(suite: Suite) -> tuple[str, list[Loss]]:
     lines = [to_json(line) for case in suite.cases if (line := _line(case, losses)) is not None]
     if not lines:
         raise UsageError(
-            f"no case of this suite can be said in {_FORMAT}",
-            hint="it takes yes/no questions for judges, with points",
+            f"no case of this suite can be said in {_FORMAT}", hint="it takes yes/no questions for judges, with points"
         )
     return "".join(line + "\n" for line in lines), losses.found
 
@@ -83,9 +82,7 @@ def _prompt(case: Case, losses: Losses) -> Iterator[Mapping[str, str]]:
 
 
 def _ideal(case: Case, losses: Losses) -> Mapping[str, Any] | None:
-    found: dict[str, Any] = {
-        key: case.metadata[key] for key in KEPT if _has_place(key, case.metadata.get(key))
-    }
+    found: dict[str, Any] = {key: case.metadata[key] for key in KEPT if _has_place(key, case.metadata.get(key))}
     if case.reference is not None:
         if case.reference.strip():
             found = {"ideal_completion": case.reference, **found}
@@ -115,9 +112,7 @@ def _can_be_said(flat: Flat, losses: Losses) -> bool:
         return False
     if flat.negate:
         losses.add(
-            place,
-            f"negated: {_FORMAT} gives points for a yes only; left out",
-            "reword it as what should be there",
+            place, f"negated: {_FORMAT} gives points for a yes only; left out", "reword it as what should be there"
         )
         return False
     if flat.item.may_not_apply:

@@ -98,11 +98,7 @@ def _whole(case: Case) -> list[str]:
 
 def _is_plain(criterion: Criterion) -> bool:
     return not (
-        criterion.children
-        or criterion.negate
-        or criterion.fix
-        or criterion.is_penalty
-        or criterion.weight == 0
+        criterion.children or criterion.negate or criterion.fix or criterion.is_penalty or criterion.weight == 0
     )
 
 
@@ -118,12 +114,7 @@ def _words(rubric: Rubric) -> tuple[list[str], bool] | None:
     for criterion in rubric.criteria:
         for item in criterion.items:
             check = item.check
-            if (
-                check is None
-                or check.kind != "icontains"
-                or check.options
-                or not isinstance(check.value, str)
-            ):
+            if check is None or check.kind != "icontains" or check.options or not isinstance(check.value, str):
                 return None
             words.append(check.value)
             negated.add(check.negated)
@@ -168,9 +159,7 @@ def _suite_losses(suite: Suite) -> Iterator[Loss]:
     ):
         if said:
             yield Loss(
-                place="suite",
-                message=f"{what} cannot be said in a task suite",
-                hint="name it on the command line",
+                place="suite", message=f"{what} cannot be said in a task suite", hint="name it on the command line"
             )
 
 

@@ -59,9 +59,7 @@ class _Builder:
 
         try:
             parser: Any = SafeLoader(text)
-            parser.doc_infos = [
-                DocInfo()
-            ]  # where the parser notes a %YAML line; only its own front end sets it
+            parser.doc_infos = [DocInfo()]  # where the parser notes a %YAML line; only its own front end sets it
         except ReaderError as error:
             raise self._odd_character(text, error.position) from None
         documents = 0
@@ -70,15 +68,7 @@ class _Builder:
                 event = parser.get_event()
             except MarkedYAMLError as error:
                 raise self._syntax(text, error) from None
-            except (
-                YAMLError,
-                ValueError,
-                OverflowError,
-                LookupError,
-                TypeError,
-                AssertionError,
-                AttributeError,
-            ):
+            except (YAMLError, ValueError, OverflowError, LookupError, TypeError, AssertionError, AttributeError):
                 # The library's own slips on damaged input (an escape beyond Unicode, for one): it stopped here.
                 raise self._refuse_at(parser, "this is not valid YAML") from None
             kind = type(event)
@@ -100,15 +90,11 @@ class _Builder:
 
     def _document(self, event: Any, number: int) -> None:
         if number > 1:
-            raise self._refuse_at(
-                event.start_mark, "a second document starts here", "put each in a file of its own"
-            )
+            raise self._refuse_at(event.start_mark, "a second document starts here", "put each in a file of its own")
         if event.version is not None and tuple(event.version) != (1, 2):
             wanted = ".".join(map(str, event.version))
             raise self._refuse_at(
-                event.start_mark,
-                f"this asks for YAML {wanted}",
-                "files are read as YAML 1.2: remove the `%YAML` line",
+                event.start_mark, f"this asks for YAML {wanted}", "files are read as YAML 1.2: remove the `%YAML` line"
             )
 
     def _scalar(self, event: Any) -> None:
@@ -169,9 +155,7 @@ class _Builder:
         self.expanded += meant.size
         if self.expanded > MAX_EXPANDED:
             raise self._refuse_at(
-                mark,
-                f"the aliases of this file stand for more than {MAX_EXPANDED:,} values",
-                "write them out",
+                mark, f"the aliases of this file stand for more than {MAX_EXPANDED:,} values", "write them out"
             )
         if len(self.open) + meant.height > MAX_DEPTH:
             raise too_deep(self.name, mark.line + 1, mark.column + 1)
@@ -225,9 +209,7 @@ class _Builder:
         if tag not in _ALLOWED_TAGS:
             shown = tag.replace(_TAG, "!!")
             raise self._refuse_at(
-                event.start_mark,
-                f"the tag `{shown}` is not read here",
-                "text that begins with `!` needs quotes",
+                event.start_mark, f"the tag `{shown}` is not read here", "text that begins with `!` needs quotes"
             )
         return tag
 
@@ -260,11 +242,7 @@ class _Builder:
         indent = line[: len(line) - len(line.lstrip())]
         if "\t" in indent:
             return refuse(
-                self.name,
-                mark.line + 1,
-                indent.index("\t") + 1,
-                "a tab is used to indent",
-                "YAML indents with spaces",
+                self.name, mark.line + 1, indent.index("\t") + 1, "a tab is used to indent", "YAML indents with spaces"
             )
         if "quoted scalar" in context and "end of" in problem and error.context_mark is not None:
             return self._refuse_at(error.context_mark, "this quote is never closed", "add the closing quote")
@@ -289,11 +267,7 @@ _MISTAKES = (
         "this `:` does not belong here",
         'text with a colon and a space in it needs quotes, "like: this"; keys of one mapping begin in one column',
     ),
-    (
-        "cannot start any token",
-        "text cannot begin with this character",
-        "put the text in quotes",
-    ),
+    ("cannot start any token", "text cannot begin with this character", "put the text in quotes"),
     (
         "but found '<block mapping start>'",
         "this line is indented further than the one it belongs to",

@@ -69,10 +69,7 @@ class JudgePrompt:
 
 
 def judge_prompt(
-    question: Question,
-    problems: Sequence[str] = (),
-    packed: Packed | None = None,
-    images: Sequence[Image] = (),
+    question: Question, problems: Sequence[str] = (), packed: Packed | None = None, images: Sequence[Image] = ()
 ) -> JudgePrompt:
     """`problems` name the errors of a first reply; numbers are the same as in the prompt it answered.
 
@@ -142,12 +139,7 @@ def _answer_schema(kind: _Kind) -> dict[str, Any]:
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 # ----------------------------------------------------------------------------------------------------- requirements
@@ -322,9 +314,7 @@ def tree_of(version: Version, packed: Packed | None = None, images: Sequence[Ima
     """Every file's name on a line, with what is not shown of it, and the number of an image that is."""
     texts = version.texts
     # The digest makes another image another prompt, and so another request on record.
-    attached = {
-        image.path: f"image {n}, attached, {image.digest[7:23]}" for n, image in enumerate(images, start=1)
-    }
+    attached = {image.path: f"image {n}, attached, {image.digest[7:23]}" for n, image in enumerate(images, start=1)}
     lines = []
     for path in sorted(version.files):
         if path not in texts:

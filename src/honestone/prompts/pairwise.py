@@ -42,9 +42,7 @@ class PairPrompt:
 
 
 def pair_prompt(
-    question: PairQuestion,
-    problems: Sequence[str] = (),
-    packed: tuple[Packed | None, Packed | None] = (None, None),
+    question: PairQuestion, problems: Sequence[str] = (), packed: tuple[Packed | None, Packed | None] = (None, None)
 ) -> PairPrompt:
     """`problems` name the errors of a first reply; `packed` is what is shown of each text that is too big."""
     template = load_template("pairwise")
@@ -55,12 +53,9 @@ def pair_prompt(
     base = sha256(f"{template.digest}\0{question.draw}\0".encode())
     base.update(_encoded("\0".join((*plan, first, second))))
     canary = int.from_bytes(base.digest()[:8]) % (len(plan) + 1) + 1
-    control = CANARY.requirement.replace(
-        "…", _invented_word(base.digest()[8:], "\n".join((*plan, first, second)))
-    )
+    control = CANARY.requirement.replace("…", _invented_word(base.digest()[8:], "\n".join((*plan, first, second))))
     items = "\n".join(
-        f"[{number}] {line}"
-        for number, line in enumerate([*plan[: canary - 1], control, *plan[canary - 1 :]], 1)
+        f"[{number}] {line}" for number, line in enumerate([*plan[: canary - 1], control, *plan[canary - 1 :]], 1)
     )
     complaint = _complaint(problems)
     token = sha256(base.digest() + _encoded(items) + _encoded(complaint)).hexdigest()[:12]

@@ -16,7 +16,10 @@ MOST_LETTERS: Final = 200_000
 def tasks_prompt(name: str, text: str, problems: Sequence[str] = (), *, most: int = MOST) -> str:
     """`problems` name what was wrong with the first reply when it is asked once more."""
     values = {
-        "name": " ".join(name.split()), "skill": fenced(text), "fewest": str(min(FEWEST, most)), "most": str(most),
+        "name": " ".join(name.split()),
+        "skill": fenced(text),
+        "fewest": str(min(FEWEST, most)),
+        "most": str(most),
         "complaint": complaint(problems),
-    }  # fmt: skip
+    }
     return load_template("tasks").fill(values)

@@ -8,15 +8,7 @@ from typing import Final
 from honestone.core.numbers import exact
 from honestone.report.draw import Number, Style, bar, count, cut_middle, line, pad, points, width, wrap
 from honestone.report.markdown import bullets, md, page, table
-from honestone.report.suite_words import (
-    counts_words,
-    percent,
-    rate_words,
-    side_name,
-    signed,
-    signed_rate,
-    status_of,
-)
+from honestone.report.suite_words import counts_words, percent, rate_words, side_name, signed, signed_rate, status_of
 from honestone.report.words import Doc, verdict_words
 
 PLAIN: Final = Style()
@@ -115,8 +107,7 @@ def changed_cases(doc: Doc) -> list[Doc]:
     changed = [
         case
         for case in doc.get("cases") or ()
-        if status_of(case.get("baseline") or {}) != status_of(case.get("candidate") or {})
-        or case.get("delta")
+        if status_of(case.get("baseline") or {}) != status_of(case.get("candidate") or {}) or case.get("delta")
     ]
     return sorted(changed, key=lambda case: (case.get("delta") is None, case.get("delta") or 0))
 
@@ -141,12 +132,14 @@ def _case_lines(changed: Sequence[Doc], style: Style) -> list[str]:
 def comparison_markdown(doc: Doc) -> str:
     """One comparison as Markdown."""
     sides = f"{md(side_name(doc.get('baseline')))} → {md(side_name(doc.get('candidate')))}"
-    return page([
-        f"# {verdict_words(doc)}: {sides}",
-        bullets(md(reason) for reason in doc.get("reasons") or ()),
-        *comparison_parts(doc, level=2),
-        bullets(md(note) for note in doc.get("notes") or ()),
-    ])  # fmt: skip
+    return page(
+        [
+            f"# {verdict_words(doc)}: {sides}",
+            bullets(md(reason) for reason in doc.get("reasons") or ()),
+            *comparison_parts(doc, level=2),
+            bullets(md(note) for note in doc.get("notes") or ()),
+        ]
+    )
 
 
 def comparison_parts(doc: Doc, *, level: int) -> list[str]:

@@ -228,10 +228,7 @@ def _answers_of(line: Line) -> tuple[object, ...]:
 
 def _reworded(drawn: dict[str, Any], votes: Sequence[Votes], quotes: _Quotes) -> dict[str, Any]:
     """A criterion drawn for other marks with the same answers."""
-    items = [
-        {**item, **_words(said, quotes), "note": None}
-        for item, said in zip(drawn["items"], votes, strict=True)
-    ]
+    items = [{**item, **_words(said, quotes), "note": None} for item, said in zip(drawn["items"], votes, strict=True)]
     return {**drawn, "items": items}
 
 
@@ -348,16 +345,21 @@ def usage_document(total: Mapping[str, Any], here: Mapping[str, Any] | None = No
 # ---------------------------------------------------------------------------------------------------------- judged artifacts
 
 
-def judged_document(
-    scorer: Scorer, started: Event, judged: Event, *, run: str, text: str | None
-) -> dict[str, Any]:
+def judged_document(scorer: Scorer, started: Event, judged: Event, *, run: str, text: str | None) -> dict[str, Any]:
     """The scorecard of one `judged` event of an `eval` run."""
     ballots = [ballot_from_plain(plain) for plain in judged["ballots"]]
     usage = usage_document(judged.get("spend", {}), judged.get("spend", {}))
     facts = Facts(
-        path=judged["path"], digest=judged["digest"], contract=started["contract_id"], run=run, usage=usage, text=text,
-        notes=tuple(judged.get("notes", ())), error=judged.get("error"), rubric=started.get("rubric_path"),
-    )  # fmt: skip
+        path=judged["path"],
+        digest=judged["digest"],
+        contract=started["contract_id"],
+        run=run,
+        usage=usage,
+        text=text,
+        notes=tuple(judged.get("notes", ())),
+        error=judged.get("error"),
+        rubric=started.get("rubric_path"),
+    )
     document = add_notes(scorecard_document(scorer, ballots, facts), ballots)
     if "output" in judged:
         document["output"] = judged["output"]
@@ -390,9 +392,14 @@ def improvement_document(
     def card_of(version: str) -> dict[str, Any]:
         ballots = list(state.ballots.get((version, "panel"), {}).values())
         facts = Facts(
-            path=artifact["path"], digest=version, contract=started["contract_id"], run=run,
-            usage=usage_document(_spend_on(log, version)), text=text_of(version), rubric=started.get("rubric_path"),
-        )  # fmt: skip
+            path=artifact["path"],
+            digest=version,
+            contract=started["contract_id"],
+            run=run,
+            usage=usage_document(_spend_on(log, version)),
+            text=text_of(version),
+            rubric=started.get("rubric_path"),
+        )
         return add_notes(scorecard_document(state.scorer, ballots, facts), ballots)
 
     return {
@@ -408,8 +415,7 @@ def improvement_document(
         "worker": started["worker"],
         "limits": started["limits"],
         "rounds": [
-            round_document(state, entry, event)
-            for entry, event in zip(state.rounds, _proposals(log), strict=True)
+            round_document(state, entry, event) for entry, event in zip(state.rounds, _proposals(log), strict=True)
         ],
         "baseline": card_of(state.original),
         "final": card_of(state.best),
@@ -446,9 +452,7 @@ def round_document(state: LoopState, entry: Round, event: Event) -> dict[str, An
     from honestone.core.proposal import Change
 
     before = state.card(entry.base)
-    judged = (
-        entry.version is not None and entry.outcome is Change.CHANGED and _is_judged(state, entry.version)
-    )
+    judged = entry.version is not None and entry.outcome is Change.CHANGED and _is_judged(state, entry.version)
     after: Scorecard | None = state.card(entry.version) if judged and entry.version else None
     ballots = list(state.ballots.get((entry.version or "", "panel"), {}).values()) if judged else []
     return {
@@ -491,12 +495,7 @@ def _certification(state: LoopState) -> dict[str, Any]:
     from honestone.core.loop import CONSULTATIONS
 
     if not state.needs_witness:
-        return {
-            "needed": False,
-            "ok": None,
-            "judges": [],
-            "reason": "code alone decides, so no witness is needed",
-        }
+        return {"needed": False, "ok": None, "judges": [], "reason": "code alone decides, so no witness is needed"}
     version = state.best
     verdicts = state.certifications(version)
     judges = []
@@ -511,9 +510,7 @@ def _certification(state: LoopState) -> dict[str, Any]:
                 "verdict": str(verdict.outcome) if verdict else None,
                 "score": _points(card.score) if card else None,
                 "state": str(ballot.state) if ballot else str(State.SKIPPED),
-                "reason": (ballot.reason or "; ".join(verdict.reasons) or None)
-                if ballot and verdict
-                else "not asked",
+                "reason": (ballot.reason or "; ".join(verdict.reasons) or None) if ballot and verdict else "not asked",
             }
         )
     asked = bool(verdicts)

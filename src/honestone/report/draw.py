@@ -171,11 +171,7 @@ def clusters(text: str) -> Iterator[str]:
 def _continues(held: str, char: str) -> bool:
     if char < "\u0300":
         return False
-    if (
-        unicodedata.category(char) in ("Mn", "Me", "Mc")
-        or char in _JOINERS
-        or "\U0001f3fb" <= char <= "\U0001f3ff"
-    ):
+    if unicodedata.category(char) in ("Mn", "Me", "Mc") or char in _JOINERS or "\U0001f3fb" <= char <= "\U0001f3ff":
         return True
     if held[-1] == "\u200d":
         return unicodedata.category(char) == "So"
@@ -242,13 +238,7 @@ def pad(text: str, columns: int, *, right: bool = False, more: str = "…") -> s
 
 
 def wrap(
-    text: str,
-    columns: int,
-    *,
-    first: str = "",
-    rest: str | None = None,
-    most: int | None = None,
-    more: str = "…",
+    text: str, columns: int, *, first: str = "", rest: str | None = None, most: int | None = None, more: str = "…"
 ) -> list[str]:
     """One-line text as lines of at most so many columns, the first behind `first`, the others behind `rest`.
 

@@ -20,9 +20,7 @@ _HATCH: Final = (
 KINDS: Final = ("passed", "failed", "inconclusive")
 
 
-def share_bar(
-    low: Number, high: Number, *, mark: Number | None, look: str, says: str, height: int = 12
-) -> str:
+def share_bar(low: Number, high: Number, *, mark: Number | None, look: str, says: str, height: int = 12) -> str:
     """A bar for `low` of 100, what may still come up to `high` shaded, a line where `mark` stands."""
     parts = [_rect("track", 0, 100, height)]
     if high > low:
@@ -67,9 +65,7 @@ def histogram(scores: Sequence[tuple[Number, str]]) -> str:
                 parts.append(_block(kind, index, top, tall))
         total = sum(one.values())
         if total:
-            parts.append(
-                f'<text x="{index * 10 + 5}%" y="{float(top) - 4:.1f}" text-anchor="middle">{total:,}</text>'
-            )
+            parts.append(f'<text x="{index * 10 + 5}%" y="{float(top) - 4:.1f}" text-anchor="middle">{total:,}</text>')
     parts.append(f'<line class="axis" x1="0" x2="100%" y1="{floor}" y2="{floor}"/>')
     for at in range(0, 101, 20):
         anchor = "start" if at == 0 else "end" if at == 100 else "middle"
@@ -103,11 +99,15 @@ def difference(value: Number, interval: Sequence[Number] | None, reach: Number, 
     """A difference as a dot with its interval, on a scale from -reach to reach with 0 in the middle."""
     low, high = interval or (value, value)
     place = [_at(50 + exact(one) * 50 / exact(reach)) for one in (low, value, high)]
-    return _svg(22, says, [
-        '<line class="grid" x1="0" x2="100%" y1="11" y2="11"/><line class="axis" x1="50%" x2="50%" y1="0" y2="22"/>',
-        f'<line class="pair" x1="{place[0]}" x2="{place[2]}" y1="11" y2="11"/>',
-        f'<circle class="after" cx="{place[1]}" cy="11" r="5"/>',
-    ])  # fmt: skip
+    return _svg(
+        22,
+        says,
+        [
+            '<line class="grid" x1="0" x2="100%" y1="11" y2="11"/><line class="axis" x1="50%" x2="50%" y1="0" y2="22"/>',
+            f'<line class="pair" x1="{place[0]}" x2="{place[2]}" y1="11" y2="11"/>',
+            f'<circle class="after" cx="{place[1]}" cy="11" r="5"/>',
+        ],
+    )
 
 
 def reach_of(values: Sequence[Number | None]) -> Number:

@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from honestone.report.draw import (
-    Style,
-    bar,
-    bar_number,
-    change,
-    cut,
-    line,
-    pad,
-    points,
-    score_or_interval,
-    width,
-    wrap,
-)
+from honestone.report.draw import Style, bar, bar_number, change, cut, line, pad, points, score_or_interval, width, wrap
 from honestone.report.text import (
     PLAIN,
     STACKED_BELOW,
@@ -31,22 +19,9 @@ from honestone.report.text import (
     usage_line,
     verdict_lines,
 )
-from honestone.report.words import (
-    APART,
-    Doc,
-    depths,
-    diff_words,
-    outcome_words,
-    result_words,
-    run_id,
-    states_words,
-)
+from honestone.report.words import APART, Doc, depths, diff_words, outcome_words, result_words, run_id, states_words
 
-_LOOKS: Final = {
-    "PASSED": ("yes", "green"),
-    "UNCONFIRMED": ("unknown", "yellow"),
-    "INTERRUPTED": ("warn", "yellow"),
-}
+_LOOKS: Final = {"PASSED": ("yes", "green"), "UNCONFIRMED": ("unknown", "yellow"), "INTERRUPTED": ("warn", "yellow")}
 
 
 def improvement_text(doc: Doc, style: Style = PLAIN) -> str:
@@ -72,9 +47,7 @@ def round_text(one_round: Doc, style: Style = PLAIN) -> str:
         by_judge = one.get("by_judge") or {}
         told = f"{line(one['id'])} {_arrow(one.get('before'), one.get('after'), style)}"
         if len(by_judge) > 1:
-            told += (
-                " (" + ", ".join(f"{line(judge)} {points(score)}" for judge, score in by_judge.items()) + ")"
-            )
+            told += " (" + ", ".join(f"{line(judge)} {points(score)}" for judge, score in by_judge.items()) + ")"
         if _is_apart(by_judge):
             told += ", judges disagree"
         if one["id"] in (one_round.get("floor_violations") or ()):
@@ -214,9 +187,7 @@ def _round_lines(one: Doc, style: Style, size: int = 0) -> list[str]:
     glyph = style.paint(style.glyph("yes" if kept else "no"), "green" if kept else "red")
     before, after = one.get("score_before"), one.get("score_after")
     scores = _arrow(before, after, style) if after is not None else _interval_words(one)
-    said = "  ".join(
-        part for part in (line(one.get("decision") or ""), scores, diff_words(one.get("diff"))) if part
-    )
+    said = "  ".join(part for part in (line(one.get("decision") or ""), scores, diff_words(one.get("diff"))) if part)
     start = f"  {glyph} {line(one['round']):>2}  "
     room = style.columns - 8
     focus = cut(_focus(one), room, style.glyph("more"))
@@ -313,9 +284,7 @@ def next_commands(doc: Doc) -> list[str]:
         from honestone.report.suite_improvement import suite_commands
 
         return suite_commands(doc)
-    improve = improve_command(
-        {**(doc.get("final") or {}), "artifact": doc.get("artifact")}, worker=doc.get("worker")
-    )
+    improve = improve_command({**(doc.get("final") or {}), "artifact": doc.get("artifact")}, worker=doc.get("worker"))
     result = doc["result"]
     own_program = str(doc.get("worker") or "").startswith(("cmd:", "fix"))
     if result == "UNCONFIRMED" and not (doc.get("certification") or {}).get("judges"):

@@ -85,10 +85,7 @@ def _scorecard_cases(doc: Doc) -> list[Case]:
     reasons = [line(one) for one in doc.get("reasons") or ()]
     outcome = _GATE_OUTCOMES.get(doc["verdict"], "error")
     message = f"{verdict_words(doc)}: {'; '.join(reasons) or score_line(doc)}"
-    return [
-        *cases,
-        Case(classname=path, name="gate", outcome=outcome, message=message, details="\n".join(reasons)),
-    ]
+    return [*cases, Case(classname=path, name="gate", outcome=outcome, message=message, details="\n".join(reasons))]
 
 
 def _item_case(classname: str, name: str, criterion: Doc, item: Doc) -> Case:
@@ -99,9 +96,7 @@ def _item_case(classname: str, name: str, criterion: Doc, item: Doc) -> Case:
         outcome, message = "skipped", "does not apply"
     elif is_problem(item):
         outcome = "failure"
-        message = ("penalty incurred" if criterion.get("is_penalty") else "not met") + (
-            f" ({votes})" if votes else ""
-        )
+        message = ("penalty incurred" if criterion.get("is_penalty") else "not met") + (f" ({votes})" if votes else "")
     elif is_unanswered(item):
         outcome, message = "error", line(item.get("note") or "nobody answered")
     details = "\n".join(_details(item, votes)) if outcome in ("failure", "error") else ""
@@ -144,7 +139,9 @@ def _counts(name: str, cases: Sequence[Case]) -> str:
 
 
 def _case_xml(case: Case) -> str:
-    start = f'    <testcase classname="{xml_text(case.classname)}" name="{xml_text(case.name)}" time="{case.seconds:.3f}"'
+    start = (
+        f'    <testcase classname="{xml_text(case.classname)}" name="{xml_text(case.name)}" time="{case.seconds:.3f}"'
+    )
     if case.outcome == "passed":
         return f"{start}/>"
     message = f'message="{xml_text(case.message)}"'

@@ -102,10 +102,7 @@ def scorecards_markdown(docs: Sequence[Doc]) -> str:
         ]
         for doc in docs
     ]
-    parts = [
-        f"# {passed} of {len(docs)} passed",
-        table(["artifact", "verdict", "score", "why"], rows, right=[2]),
-    ]
+    parts = [f"# {passed} of {len(docs)} passed", table(["artifact", "verdict", "score", "why"], rows, right=[2])]
     for doc in docs:
         parts += [f"## {verdict_words(doc)}: {md(artifact_path(doc))}", *_scorecard_parts(doc, level=3)]
     return page(parts)
@@ -149,14 +146,16 @@ def criteria_table(doc: Doc) -> str:
     rows = []
     for one in criteria:
         by_judge = one.get("by_judge") or {}
-        rows.append([
-            "↳ " * depth[one["id"]] + md(one["id"]),
-            _criterion_score(one),
-            bar_number(one.get("floor")) if one.get("floor") else "",
-            bar_number(one.get("weight")),
-            *(points(by_judge[judge]) if judge in by_judge else "" for judge in judges),
-            ", ".join(_criterion_notes(one)),
-        ])  # fmt: skip
+        rows.append(
+            [
+                "↳ " * depth[one["id"]] + md(one["id"]),
+                _criterion_score(one),
+                bar_number(one.get("floor")) if one.get("floor") else "",
+                bar_number(one.get("weight")),
+                *(points(by_judge[judge]) if judge in by_judge else "" for judge in judges),
+                ", ".join(_criterion_notes(one)),
+            ]
+        )
     head = ["criterion", "score", "needs", "weight", *(md(judge) for judge in judges), "note"]
     return table(head, rows, right=range(1, len(head) - 1))
 
@@ -242,31 +241,31 @@ def improvement_markdown(
     `rubric` is `core.rubric.to_plain`; `diffs` are `{"round": 2, "diff": text}`.
     """
     final = doc.get("final") or doc.get("baseline") or {}
-    return page([
-        f"# {result_words(doc)}: {md(artifact_path(doc))}",
-        md(doc["reason"]) if doc.get("reason") else "",
-        _summary(doc, final),
-        *_history(doc),
-        *_rounds(doc),
-        "## Final scores",
-        criteria_table(final) if final else "Nothing was scored.",
-        bullets(_remarks({**final, "flags": doc.get("flags") or final.get("flags")})),
-        *(findings(final, "##") if final else []),
-        *_availability(doc),
-        *_certification(doc),
-        *_rubric_parts(rubric),
-        *_diff_parts(diffs or ()),
-        "## Record",
-        _improvement_record(doc),
-    ])  # fmt: skip
+    return page(
+        [
+            f"# {result_words(doc)}: {md(artifact_path(doc))}",
+            md(doc["reason"]) if doc.get("reason") else "",
+            _summary(doc, final),
+            *_history(doc),
+            *_rounds(doc),
+            "## Final scores",
+            criteria_table(final) if final else "Nothing was scored.",
+            bullets(_remarks({**final, "flags": doc.get("flags") or final.get("flags")})),
+            *(findings(final, "##") if final else []),
+            *_availability(doc),
+            *_certification(doc),
+            *_rubric_parts(rubric),
+            *_diff_parts(diffs or ()),
+            "## Record",
+            _improvement_record(doc),
+        ]
+    )
 
 
 def _summary(doc: Doc, final: Doc) -> str:
     before = doc.get("baseline") or {}
     lines = [
-        f"score: {_overall(before)} → {_overall(final)}, needs {bar_number(doc.get('threshold'))}"
-        if before
-        else "",
+        f"score: {_overall(before)} → {_overall(final)}, needs {bar_number(doc.get('threshold'))}" if before else "",
         f"rubric: {md(doc['title'])}" if doc.get("title") else "",
         f"floor: {bar_number(doc['floor'])}" if doc.get("floor") else "",
         f"best version: {_version_name(doc.get('best_round') or 0)}",
@@ -293,9 +292,7 @@ def _history(doc: Doc) -> list[str]:
         whole = score_or_interval(one.get("score_after"), one.get("interval_after"))
         cells = [whole if one.get("interval_after") or one.get("score_after") is not None else "", *scores]
         kept = one.get("decision") == "accepted"
-        rows.append(
-            [f"round {md(one['round'])}", *(cell if kept or not cell else f"({cell})" for cell in cells)]
-        )
+        rows.append([f"round {md(one['round'])}", *(cell if kept or not cell else f"({cell})" for cell in cells)])
     head = ["version", "overall", *(md(name) for name in ids)]
     note = "Scores in brackets belong to versions that were not kept."
     return ["## Score history", table(head, rows, right=range(1, len(head))), note if len(rows) > 1 else ""]
@@ -313,16 +310,18 @@ def _rounds(doc: Doc) -> list[str]:
     for one in rounds:
         scores = f"{_or_unknown(one.get('score_before'))} → {_or_unknown(one.get('score_after'))}"
         by = change(one.get("score_before"), one.get("score_after"))
-        rows.append([
-            md(one["round"]),
-            ", ".join(md(name) for name in one.get("focus") or ()),
-            md(outcome_words(one)),
-            f"{md(one.get('decision') or '')}" + (f": {md(one['reason'])}" if one.get("reason") else ""),
-            scores + (f" ({by})" if by else "") if one.get("score_after") is not None else "",
-            diff_words(one.get("diff")),
-            ", ".join(md(name) for name in one.get("floor_violations") or ()),
-            "; ".join(md(flag) for flag in one.get("flags") or ()),
-        ])  # fmt: skip
+        rows.append(
+            [
+                md(one["round"]),
+                ", ".join(md(name) for name in one.get("focus") or ()),
+                md(outcome_words(one)),
+                f"{md(one.get('decision') or '')}" + (f": {md(one['reason'])}" if one.get("reason") else ""),
+                scores + (f" ({by})" if by else "") if one.get("score_after") is not None else "",
+                diff_words(one.get("diff")),
+                ", ".join(md(name) for name in one.get("floor_violations") or ()),
+                "; ".join(md(flag) for flag in one.get("flags") or ()),
+            ]
+        )
     head = ["round", "focus", "outcome", "decision", "score", "lines", "below floor", "flags"]
     return ["## Rounds", table(head, rows, right=[0])]
 
@@ -341,9 +340,7 @@ def _availability(doc: Doc) -> list[str]:
     rows = []
     for name, judges in looks:
         states = {judge["id"]: judge["state"] for judge in judges}
-        rows.append(
-            [md(name), *(md(states.get(judge, "not asked")) for judge in ids), md(states_words(judges))]
-        )
+        rows.append([md(name), *(md(states.get(judge, "not asked")) for judge in ids), md(states_words(judges))])
     return ["## Judges", table(["version", *(md(judge) for judge in ids), "why"], rows)]
 
 
@@ -352,12 +349,7 @@ def _certification(doc: Doc) -> list[str]:
     if not held_out.get("needed") and not held_out.get("judges"):
         return []
     rows = [
-        [
-            md(one["id"]),
-            md(one.get("verdict") or ""),
-            _or_unknown(one.get("score")),
-            md(one.get("reason") or ""),
-        ]
+        [md(one["id"]), md(one.get("verdict") or ""), _or_unknown(one.get("score")), md(one.get("reason") or "")]
         for one in held_out.get("judges") or ()
     ]
     said = {True: "Certified", False: "Not certified", None: "Not asked for"}[held_out.get("ok")]
@@ -374,9 +366,7 @@ def _certification(doc: Doc) -> list[str]:
 
 def _improvement_record(doc: Doc) -> str:
     artifact = doc.get("artifact") or {}
-    limits = ", ".join(
-        f"{name} {value}" for name, value in (doc.get("limits") or {}).items() if value is not None
-    )
+    limits = ", ".join(f"{name} {value}" for name, value in (doc.get("limits") or {}).items() if value is not None)
     facts = [
         ("spent", ", ".join(usage_parts(doc.get("usage"), whole_run=True))),
         ("limits", limits),
@@ -395,11 +385,7 @@ def _rubric_parts(rubric: Mapping[str, Any] | None) -> list[str]:
     if not rubric:
         return []
     bars = f"Threshold {_share(rubric['threshold'])}, floor {_share(rubric['floor'])}."
-    return [
-        "## Rubric",
-        f"{md(rubric['title'])}. {bars}" if rubric.get("title") else bars,
-        rubric_markdown(rubric),
-    ]
+    return ["## Rubric", f"{md(rubric['title'])}. {bars}" if rubric.get("title") else bars, rubric_markdown(rubric)]
 
 
 def rubric_markdown(rubric: Mapping[str, Any]) -> str:
@@ -445,8 +431,5 @@ def _diff_parts(diffs: Sequence[Mapping[str, Any]]) -> list[str]:
     for one in diffs:
         text = one["diff"]
         shown = text if len(text) <= LONGEST_DIFF else text[:LONGEST_DIFF] + "\n(the rest is left out here)"
-        parts += [
-            f"### Round {md(one['round'])}",
-            fenced(shown, "diff") if shown.strip() else "No difference in text.",
-        ]
+        parts += [f"### Round {md(one['round'])}", fenced(shown, "diff") if shown.strip() else "No difference in text."]
     return parts

@@ -108,12 +108,7 @@ def _found(quote: str, text: str) -> bool | None:
 
 # ------------------------------------------------------------------------------------------------------------- text
 
-_VERDICT: Final = {
-    "a": "A is better",
-    "b": "B is better",
-    "tie": "neither is better",
-    None: "could not be judged",
-}
+_VERDICT: Final = {"a": "A is better", "b": "B is better", "tie": "neither is better", None: "could not be judged"}
 
 
 def pairwise_text(document: Mapping[str, Any], style: Style) -> str:
@@ -143,15 +138,11 @@ def _criterion_text(criterion: Mapping[str, Any], style: Style) -> list[str]:
     indent = "    " if criterion["parent"] else "  "
     wins = criterion["wins"]
     votes = ", ".join(
-        f"{count} {name}"
-        for name, count in (("A", wins["a"]), ("B", wins["b"]), ("tie", wins["tie"]))
-        if count
+        f"{count} {name}" for name, count in (("A", wins["a"]), ("B", wins["b"]), ("tie", wins["tie"])) if count
     )
     kind = "penalty " if criterion["is_penalty"] else ""
     tail = f"  judges: {votes}" if votes else ""
-    out = [
-        f"{indent}{_share(criterion):>11}  {line(criterion['id'])} ({kind}weight {criterion['weight']}){tail}"
-    ]
+    out = [f"{indent}{_share(criterion):>11}  {line(criterion['id'])} ({kind}weight {criterion['weight']}){tail}"]
     for check in criterion["checks"]:
         out.append(
             f"{indent}             check {line(check['id'])}: A {_met(check['a'])}, B {_met(check['b'])}"
@@ -160,9 +151,7 @@ def _criterion_text(criterion: Mapping[str, Any], style: Style) -> list[str]:
     for judge, looks in criterion["by_judge"].items():
         if looks["inconsistent"]:
             said = f"{looks['a_first']} with A first, {looks['b_first']} with B first"
-            out.append(
-                f"{indent}             {style.glyph('split')} {line(judge)} contradicts itself: {said}"
-            )
+            out.append(f"{indent}             {style.glyph('split')} {line(judge)} contradicts itself: {said}")
         elif looks["winner"] is None:
             out.append(f"{indent}             {style.glyph('unknown')} {line(judge)}: {line(looks['note'])}")
     return out

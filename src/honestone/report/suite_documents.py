@@ -31,14 +31,7 @@ from honestone.core.scorecard import Rule, Scorecard, Scorer
 from honestone.core.suite import AttemptRule, Case, case_from_plain
 from honestone.core.suite_result import Rates, judge_suite, rates_of
 from honestone.core.verdict import Verdict
-from honestone.report.documents import (
-    Facts,
-    add_notes,
-    judge_states,
-    scorecard_document,
-    spend_in,
-    usage_document,
-)
+from honestone.report.documents import Facts, add_notes, judge_states, scorecard_document, spend_in, usage_document
 
 REPORT = "honestone.report/1"
 COMPARISON = "honestone.comparison/1"
@@ -85,9 +78,7 @@ class SuiteLog:
 
     @property
     def verdict(self) -> Verdict:
-        return judge_suite(
-            self.rates, least=Fraction(self.started["min_pass_rate"]), is_cut_short=self.is_cut_short
-        )
+        return judge_suite(self.rates, least=Fraction(self.started["min_pass_rate"]), is_cut_short=self.is_cut_short)
 
     def sides(self) -> dict[str, Side]:
         """The cases as a comparison sees them."""
@@ -130,9 +121,17 @@ def read_log(
         for id, one in ran.items()
     )
     return SuiteLog(
-        started=started, plain=by_id, cases=cases, results=results, attempts=attempts, ran=ran, scorers=by_case,
-        is_cut_short=cut, compared=compared, finished=finished,
-    )  # fmt: skip
+        started=started,
+        plain=by_id,
+        cases=cases,
+        results=results,
+        attempts=attempts,
+        ran=ran,
+        scorers=by_case,
+        is_cut_short=cut,
+        compared=compared,
+        finished=finished,
+    )
 
 
 def _attempts(case: Case, ran: _Ran, scorer: Scorer) -> list[Attempt]:
@@ -160,20 +159,13 @@ def _result(case: Case, attempts: Sequence[Attempt], ran: _Ran) -> CaseResult:
 
 
 def suite_document(
-    log: Sequence[Event],
-    *,
-    run: str | None,
-    rule: str | None = None,
-    bars: Callable[[Rubric], Rubric] | None = None,
+    log: Sequence[Event], *, run: str | None, rule: str | None = None, bars: Callable[[Rubric], Rubric] | None = None
 ) -> dict[str, Any]:
     """`honestone.report/1` of a run."""
     found = read_log(log, rule=rule, bars=bars)
     started, rates, verdict = found.started, found.rates, found.verdict
     ballots = [
-        ballot_from_plain(plain)
-        for event in log
-        if event["type"] == events.ATTEMPTED
-        for plain in event["ballots"]
+        ballot_from_plain(plain) for event in log if event["type"] == events.ATTEMPTED for plain in event["ballots"]
     ]
     spent = spend_in(log)
     target_calls = spent.get("target_calls", 0)
@@ -249,9 +241,13 @@ def case_document(found: SuiteLog, case: Case) -> dict[str, Any]:
     ballots = [ballot_from_plain(b) for b in attempted["ballots"]] if attempted else []
     output = produced.get("output")
     facts = Facts(
-        path="output.txt" if output is not None else (found.started["artifact"] or {}).get("path", ""), digest="",
-        contract=plain["contract"], run=None, usage={}, text=output,
-    )  # fmt: skip
+        path="output.txt" if output is not None else (found.started["artifact"] or {}).get("path", ""),
+        digest="",
+        contract=plain["contract"],
+        run=None,
+        usage={},
+        text=output,
+    )
     body = add_notes(scorecard_document(found.scorers[case.id], ballots, facts), ballots)
     for name in ("schema", "title", "rubric", "artifact", "run", "usage", "has_fixes", "self_evaluated"):
         body.pop(name, None)
@@ -328,9 +324,18 @@ def sides_of(document: Mapping[str, Any]) -> dict[str, Side]:
 
 
 _KNOWN = (
-    "run", "suite", "artifact", "target", "verdict", "reasons", "pass_rate", "pass_rate_interval", "mean_score", "counts",
+    "run",
+    "suite",
+    "artifact",
+    "target",
+    "verdict",
+    "reasons",
+    "pass_rate",
+    "pass_rate_interval",
+    "mean_score",
+    "counts",
     "contract",
-)  # fmt: skip
+)
 _STATUSES = frozenset(str(status) for status in Status)
 
 
@@ -342,9 +347,7 @@ def report_fault(document: Mapping[str, Any]) -> str | None:
     if not isinstance(document["suite"], Mapping) or not {"path", "title"} <= document["suite"].keys():
         return "its `suite` is not the name of a suite"
     rates = [document["pass_rate"], document["mean_score"]]
-    if not all(rate is None or _is_number(rate) for rate in rates) or not isinstance(
-        document["counts"], Mapping
-    ):
+    if not all(rate is None or _is_number(rate) for rate in rates) or not isinstance(document["counts"], Mapping):
         return "its figures are not numbers"
     cases = document.get("cases")
     if not isinstance(cases, list):
@@ -370,7 +373,7 @@ def _is_number(value: object) -> bool:
 
 def comparison_document(
     found: Comparison, verdict: Verdict, *, baseline: str | None, candidate: str | None, notes: Sequence[str] = ()
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """`honestone.comparison/1`. `baseline` and `candidate` are run ids."""
     return {
         "schema": COMPARISON,
@@ -381,9 +384,7 @@ def comparison_document(
         "delta": _number(found.delta),
         "interval": _span(found.interval),
         "score_delta": None if found.score_delta is None else to_points(found.score_delta),
-        "score_interval": None
-        if found.score_interval is None
-        else [to_points(e) for e in found.score_interval],
+        "score_interval": None if found.score_interval is None else [to_points(e) for e in found.score_interval],
         "p": found.p,
         "wins": found.wins,
         "losses": found.losses,

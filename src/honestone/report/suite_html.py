@@ -68,33 +68,31 @@ from honestone.report.words import (
 OPEN_UP_TO: Final = 3000  # characters: a longer text is folded
 MOST_PAIRS: Final = 24
 _GLYPHS: Final = {"passed": "✓", "failed": "✗", "inconclusive": "?", "target-error": "!", "skipped": "–"}
-_VERDICT_LOOKS: Final = {
-    "pass": "passed",
-    "fail": "failed",
-    "inconclusive": "inconclusive",
-    "skipped": "skipped",
-}
+_VERDICT_LOOKS: Final = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive", "skipped": "skipped"}
 
 
 def suite_html(doc: Doc) -> str:
     """One run of a suite (`honestone.report/1`) as a whole page."""
     view = _view(doc)
     style, script = _part("style.css"), _part("page.js")
-    return _filled(_part("page.html"), {
-        "style": style,
-        "script": script,
-        "style_hash": _hash(style),
-        "script_hash": _hash(script),
-        "title": esc_line(f"{suite_name(doc)}: {verdict_words(doc).lower()}", 300),
-        "head": _head(doc),
-        "summary": _summary(doc),
-        "figures": _scores(doc),
-        "comparison": _comparison(doc, view),
-        "toolbar": _toolbar(doc, view),
-        "table": _table(doc, view),
-        "judges": _judges(doc, view),
-        "record": _record(doc),
-    })  # fmt: skip
+    return _filled(
+        _part("page.html"),
+        {
+            "style": style,
+            "script": script,
+            "style_hash": _hash(style),
+            "script_hash": _hash(script),
+            "title": esc_line(f"{suite_name(doc)}: {verdict_words(doc).lower()}", 300),
+            "head": _head(doc),
+            "summary": _summary(doc),
+            "figures": _scores(doc),
+            "comparison": _comparison(doc, view),
+            "toolbar": _toolbar(doc, view),
+            "table": _table(doc, view),
+            "judges": _judges(doc, view),
+            "record": _record(doc),
+        },
+    )
 
 
 @lru_cache(maxsize=4)
@@ -153,7 +151,9 @@ def _sizes(doc: Doc) -> Iterable[int]:
 
 
 def _badge(status: str, words: str | None = None) -> str:
-    return f'<span class="badge {status}"><i aria-hidden="true">{_GLYPHS[status]}</i> {esc_line(words or status)}</span>'
+    return (
+        f'<span class="badge {status}"><i aria-hidden="true">{_GLYPHS[status]}</i> {esc_line(words or status)}</span>'
+    )
 
 
 def _head(doc: Doc) -> str:
@@ -183,9 +183,7 @@ def _summary(doc: Doc) -> str:
     parts = [
         f'<ul class="reasons">{reasons}</ul>' if reasons else "",
         f'<dl class="tiles">{"".join(tiles)}</dl>',
-        f'<ul class="warnings">{"".join(f"<li>{esc_line(one)}</li>" for one in remarks)}</ul>'
-        if remarks
-        else "",
+        f'<ul class="warnings">{"".join(f"<li>{esc_line(one)}</li>" for one in remarks)}</ul>' if remarks else "",
     ]
     return "\n".join(part for part in parts if part)
 
@@ -324,11 +322,7 @@ def _toolbar(doc: Doc, view: _View) -> str:
     )
     tags = sorted({line(tag) for case in cases_of(doc) for tag in case.get("tags") or ()})
     splits = sorted({line(case["split"]) for case in cases_of(doc) if case.get("split")})
-    orders = [
-        ("order up", "file order"),
-        ("status up", "status, failed first"),
-        ("score up", "score, lowest first"),
-    ]
+    orders = [("order up", "file order"), ("status up", "status, failed first"), ("score up", "score, lowest first")]
     orders += [("change up", "change, largest loss first")] if view.changes else []
     orders += [("time down", "time, longest first"), ("case up", "name")]
     return (
@@ -423,9 +417,7 @@ def _score_cell(case: Doc, status: str) -> str:
         return '<span class="soft">n/a</span>'
     told = score_or_interval(case.get("score"), interval)
     low, high = interval or (case["score"], case["score"])
-    drawn = plots.share_bar(
-        low, high, mark=case.get("threshold"), look=status, says=f"score {told} of 100", height=6
-    )
+    drawn = plots.share_bar(low, high, mark=case.get("threshold"), look=status, says=f"score {told} of 100", height=6)
     return f'{told}<div class="bar">{drawn}</div>'
 
 
@@ -433,9 +425,7 @@ def _change_cell(change: Doc | None) -> str:
     if change is None:
         return '<span class="soft">new</span>'
     before = status_of(change.get("baseline") or {})
-    was = (
-        f'<div class="soft">was {before}</div>' if before != status_of(change.get("candidate") or {}) else ""
-    )
+    was = f'<div class="soft">was {before}</div>' if before != status_of(change.get("candidate") or {}) else ""
     return f"{signed(change.get('delta'))}{was}"
 
 
@@ -475,16 +465,12 @@ def _case_facts(case: Doc) -> list[tuple[str, str]]:
 def _text(name: str, text: str, view: _View, *, shown: str | None = None, look: str = "") -> str:
     """A text under its name, folded when long. `shown`: the same as HTML, its length the page's limit at most."""
     if not text:
-        return (
-            f'<p class="text"><b>{name}</b> <span class="soft">empty</span></p>' if shown is not None else ""
-        )
+        return f'<p class="text"><b>{name}</b> <span class="soft">empty</span></p>' if shown is not None else ""
     cut = len(text) - view.longest
     told = f"{len(text):,} characters"
     is_open = " open" if len(text) <= OPEN_UP_TO else ""
     rest = (
-        f'<p class="cut">Cut here: {cut:,} more characters are in the record, not in this page.</p>'
-        if cut > 0
-        else ""
+        f'<p class="cut">Cut here: {cut:,} more characters are in the record, not in this page.</p>' if cut > 0 else ""
     )
     body = shown if shown is not None else esc(text[: view.longest])
     # A line break directly behind <pre> is not part of its text.
@@ -518,10 +504,7 @@ def _trace(trace: Any, view: _View, name: str = "Trace") -> str:
         ("tokens out", _count(trace.get("output_tokens"))),
         ("cost", f"${trace['usd']:,.4f}" if isinstance(trace.get("usd"), int | float) else ""),
         ("duration", duration_words(trace.get("duration_ms"))),
-        (
-            "skill loaded",
-            "" if trace.get("skill_loaded") is None else "yes" if trace["skill_loaded"] else "no",
-        ),
+        ("skill loaded", "" if trace.get("skill_loaded") is None else "yes" if trace["skill_loaded"] else "no"),
     ]
     calls = trace.get("tool_calls")
     told = "tool calls not told" if calls is None else f"{len(calls):,} tool calls"
@@ -572,12 +555,7 @@ def _attempts(case: Doc, output: str, view: _View) -> str:
         number = esc_line(one.get("attempt", ""))
         own = text_of(one.get("output"))
         why = "; ".join(reasons_of(one)[:2])
-        cells = [
-            number,
-            _badge(status_of(one)),
-            points(one.get("score")),
-            duration_words(one.get("duration_ms")),
-        ]
+        cells = [number, _badge(status_of(one)), points(one.get("score")), duration_words(one.get("duration_ms"))]
         cells.append(esc_line(why, 400) or ("the output above" if own and own == output else ""))
         rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
         if own != output:
@@ -663,9 +641,7 @@ def _vote(judge: str, answer: Any, view: _View) -> str:
 
 def _quote(quote: Any, marks: Marks, output: str, view: _View) -> str:
     """A judge's quote, linked to where it stands in the output; or that it does not stand there."""
-    words, judge = (
-        (quote, "") if isinstance(quote, str) else (quote.get("quote") or "", quote.get("judge") or "")
-    )
+    words, judge = (quote, "") if isinstance(quote, str) else (quote.get("quote") or "", quote.get("judge") or "")
     number = view.numbers.get(judge)
     label = who(number) if number else ""
     told = f"<q>{esc_line(words, 2000)}</q>"
@@ -713,8 +689,10 @@ def _judges(doc: Doc, view: _View) -> str:
 
 
 def _record(doc: Doc) -> str:
-    return _facts([
-        ("run", line(doc.get("run") or "")),
-        ("contract", line(doc.get("contract") or "")),
-        ("artifact", line((doc.get("artifact") or {}).get("digest") or "")),
-    ])  # fmt: skip
+    return _facts(
+        [
+            ("run", line(doc.get("run") or "")),
+            ("contract", line(doc.get("contract") or "")),
+            ("artifact", line((doc.get("artifact") or {}).get("digest") or "")),
+        ]
+    )

@@ -49,9 +49,7 @@ def certification(state: SuiteLoopState, log: Sequence[Event]) -> dict[str, Any]
     from honestone.core.suite_loop import TEST, paired_interval
 
     cards = {version: state.certification_card(version) for version in (state.best, state.original)}
-    now, then = (
-        card.line(TEST) if card is not None else None for card in (cards[state.best], cards[state.original])
-    )
+    now, then = (card.line(TEST) if card is not None else None for card in (cards[state.best], cards[state.original]))
     rates = [_rate(one) for one in (now, then)]
     both = rates[0] is not None and rates[1] is not None
     interval = paired_interval(then, now) if now is not None and then is not None else None
@@ -69,7 +67,7 @@ def certification(state: SuiteLoopState, log: Sequence[Event]) -> dict[str, Any]
         "runs": {"result": _run_of(log, state.best, "holdout"), "baseline": _run_of(log, state.original, "holdout")},
         "judges": [],
         "reason": _why_not(state, now),
-    }  # fmt: skip
+    }
 
 
 def _why_not(state: SuiteLoopState, now: Line | None) -> str | None:
@@ -143,12 +141,7 @@ def _passed(rate: float | None, of: int) -> str:
 
 def suite_commands(doc: Doc) -> list[str]:
     """What to type after a loop over a suite."""
-    again = [
-        "honestone improve",
-        shlex.quote(artifact_path(doc)),
-        "--suite",
-        shlex.quote(line(doc["suite"]["path"])),
-    ]
+    again = ["honestone improve", shlex.quote(artifact_path(doc)), "--suite", shlex.quote(line(doc["suite"]["path"]))]
     again += ["--target", shlex.quote(line(doc["target"])), "--worker", shlex.quote(line(doc["worker"]))]
     tested = doc["certification"]["runs"]["result"]
     result = doc["result"]

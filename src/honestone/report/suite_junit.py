@@ -61,9 +61,7 @@ def _details(case: Doc) -> Iterable[str]:
     """Reasons, items that are not met or not answered, attempts, and the beginning of the output."""
     yield from reasons_of(case)
     for criterion, item in findings_of(quoting_output(case)):
-        said = (
-            "not answered" if is_unanswered(item) else "penalty" if criterion.get("is_penalty") else "not met"
-        )
+        said = "not answered" if is_unanswered(item) else "penalty" if criterion.get("is_penalty") else "not met"
         votes = "; ".join(f"{answer}: {', '.join(judges)}" for answer, judges in votes_by_answer(item))
         yield f"- {said}: {line(criterion['id'])}: {requirement(item)}" + (f" ({votes})" if votes else "")
         if item.get("note"):

@@ -61,9 +61,7 @@ def suite_markdown(doc: Doc, *, most: int = MOST) -> str:
     after = [*_judges(doc), _record(doc)]
     room = most - len(page([*before, *after])) - 600
     rows, hidden_rows = _rows(cases_of(doc), int(room * _ROWS_SHARE))
-    cases = (
-        ["## Cases", table(["case", "status", "score", "time", "why"], rows, right=[2, 3])] if rows else []
-    )
+    cases = ["## Cases", table(["case", "status", "score", "time", "why"], rows, right=[2, 3])] if rows else []
     room -= len(page(cases))
     details, hidden_details = _details(cases_of(doc), room)
     cut = _cut_words(hidden_rows, hidden_details, doc)
@@ -83,10 +81,7 @@ def _summary(doc: Doc) -> str:
         ", ".join(counts_words(counts_of(doc))),
         *([f"unstable: {md(', '.join(unstable), 1000)}"] if unstable else []),
         *(f"**{name}**: {why}" for name, why in warnings(doc)),
-        *(
-            md(flag, 500)
-            for flag in (*flags_to_show({**doc, "flags": flags_of(doc)}), *(doc.get("notes") or ()))[:20]
-        ),
+        *(md(flag, 500) for flag in (*flags_to_show({**doc, "flags": flags_of(doc)}), *(doc.get("notes") or ()))[:20]),
     ]
     return bullets(lines)
 
@@ -160,12 +155,14 @@ def _detail(case: Doc) -> str:
         lines.append(f"attempts: {told}")
     output = text_of(case.get("output"))
     lines += [f"output: {md(output, _OUTPUT)}"] if output.strip() else []
-    return page([
-        f"<details><summary><code>{name}</code> {status_of(case)}</summary>",
-        bullets(lines),
-        *findings(quoting_output(case), "###"),
-        "</details>",
-    ]).rstrip("\n")  # fmt: skip
+    return page(
+        [
+            f"<details><summary><code>{name}</code> {status_of(case)}</summary>",
+            bullets(lines),
+            *findings(quoting_output(case), "###"),
+            "</details>",
+        ]
+    ).rstrip("\n")
 
 
 def _cut_words(rows: Sequence[Doc], details: int, doc: Doc) -> str:
@@ -179,19 +176,19 @@ def _cut_words(rows: Sequence[Doc], details: int, doc: Doc) -> str:
         told.append(f"the details of {details:,} cases are left out")
     if not told:
         return ""
-    where = (
-        f"`honestone show {md(doc['run'])} --format html` has them" if doc.get("run") else "the JSON has them"
-    )
+    where = f"`honestone show {md(doc['run'])} --format html` has them" if doc.get("run") else "the JSON has them"
     return f"_Cut to fit: {'; '.join(told)}; {where}._"
 
 
 def _last_resort(doc: Doc, most: int) -> str:
     """Names or reasons alone are too long: the verdict and the counts."""
-    return page([
-        f"# {verdict_words(doc)}: {md(suite_name(doc), 60)}",
-        ", ".join(counts_words(counts_of(doc))),
-        "_The rest is too long for this page; the JSON has it._",
-    ])[:most]  # fmt: skip
+    return page(
+        [
+            f"# {verdict_words(doc)}: {md(suite_name(doc), 60)}",
+            ", ".join(counts_words(counts_of(doc))),
+            "_The rest is too long for this page; the JSON has it._",
+        ]
+    )[:most]
 
 
 # ---------------------------------------------------------------------------------------------------------------- rest

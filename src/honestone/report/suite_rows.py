@@ -25,8 +25,7 @@ _EXECUTION: Final = {
 def suite_jsonl(doc: Doc) -> str:
     """One run of a suite (`honestone.report/1`)."""
     return "".join(
-        json.dumps(_row(doc, case), ensure_ascii=True, allow_nan=False, default=str) + "\n"
-        for case in cases_of(doc)
+        json.dumps(_row(doc, case), ensure_ascii=True, allow_nan=False, default=str) + "\n" for case in cases_of(doc)
     )
 
 
@@ -41,9 +40,7 @@ def _row(doc: Doc, case: Doc) -> dict[str, Any]:
         "execution_status": _EXECUTION[status],
         "scores": [_score(criterion) for criterion in _top_level(case)],
         "assertions": [
-            _assertion(criterion, item)
-            for criterion, item in order_of(case.get("criteria") or ())
-            if applies(item)
+            _assertion(criterion, item) for criterion, item in order_of(case.get("criteria") or ()) if applies(item)
         ],
         "input": case.get("input"),
         "output": None if case.get("output") is None else text_of(case["output"]),
@@ -54,10 +51,7 @@ def _row(doc: Doc, case: Doc) -> dict[str, Any]:
         "reasons": list(case.get("reasons") or ()),
     }
     if isinstance(case.get("trace"), Mapping):
-        row["token_usage"] = {
-            "input": case["trace"].get("input_tokens"),
-            "output": case["trace"].get("output_tokens"),
-        }
+        row["token_usage"] = {"input": case["trace"].get("input_tokens"), "output": case["trace"].get("output_tokens")}
         row["cost_usd"] = case["trace"].get("usd")
     return row
 

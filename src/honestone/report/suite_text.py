@@ -7,18 +7,7 @@ from typing import Final
 
 from honestone.core.numbers import exact
 from honestone.report.comparison_text import comparison_lines
-from honestone.report.draw import (
-    Style,
-    bar,
-    cut,
-    cut_middle,
-    line,
-    pad,
-    points,
-    score_or_interval,
-    width,
-    wrap,
-)
+from honestone.report.draw import Style, bar, cut, cut_middle, line, pad, points, score_or_interval, width, wrap
 from honestone.report.suite_words import (
     case_duration,
     case_name,
@@ -93,9 +82,7 @@ def _case_lines(doc: Doc, style: Style) -> list[str]:
             lines += _details(case, style, reasons_from=1 if is_whole else 0)
     hidden = sum(map(is_open, cases)) - shown
     if hidden:
-        lines.append(
-            f"what {hidden:,} more cases miss is left out here; --format html and --json have it all"
-        )
+        lines.append(f"what {hidden:,} more cases miss is left out here; --format html and --json have it all")
     return lines
 
 
@@ -120,9 +107,7 @@ def _case_line(case: Doc, style: Style, name: int, score: int, time: int) -> tup
 
 
 def _score(case: Doc) -> str:
-    if case.get("score") is None and (
-        not case.get("interval") or status_of(case) in ("target-error", "skipped")
-    ):
+    if case.get("score") is None and (not case.get("interval") or status_of(case) in ("target-error", "skipped")):
         return points(None)
     return score_or_interval(case.get("score"), case.get("interval"))
 
@@ -131,9 +116,7 @@ def _details(case: Doc, style: Style, *, reasons_from: int) -> list[str]:
     lines: list[str] = []
     reasons = reasons_of(case)[reasons_from:]
     for reason in reasons[:MOST_REASONS]:
-        lines += wrap(
-            reason, style.columns, first=f"    {style.glyph('dot')} ", most=4, more=style.glyph("more")
-        )
+        lines += wrap(reason, style.columns, first=f"    {style.glyph('dot')} ", most=4, more=style.glyph("more"))
     if len(reasons) > MOST_REASONS:
         lines.append(f"    and {len(reasons) - MOST_REASONS:,} more reasons")
     inner = replace(style, width=style.columns - 4)
@@ -156,10 +139,7 @@ def _comparison(doc: Doc, style: Style) -> list[str]:
     if not comparison:
         return []
     rates = {"baseline_pass_rate": doc.get("baseline_pass_rate"), "pass_rate": doc.get("pass_rate")}
-    return [
-        style.paint("Against the baseline", "bold"),
-        *comparison_lines({**comparison, **rates}, style),
-    ]
+    return [style.paint("Against the baseline", "bold"), *comparison_lines({**comparison, **rates}, style)]
 
 
 def _summary(doc: Doc, style: Style) -> list[str]:
@@ -195,9 +175,7 @@ def _rate_line(doc: Doc, style: Style, look: str) -> str:
         return "n/a: no case was judged"
     low, high = (exact(end) * 100 for end in (interval or (rate or 0, rate or 0)))
     told = style.glyph("between").join(
-        part
-        for part in (rate_words(rate, interval), f"{passed:,} of {judged:,} passed", needs_words(doc))
-        if part
+        part for part in (rate_words(rate, interval), f"{passed:,} of {judged:,} passed", needs_words(doc)) if part
     )
     cells = min(24, style.columns - 14 - 2 - width(told))
     if cells < 8:

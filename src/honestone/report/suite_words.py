@@ -231,9 +231,7 @@ def is_open(case: Doc) -> bool:
 
 def findings_of(case: Doc) -> list[tuple[Doc, Doc]]:
     """The items that are not met or not answered, each with its criterion."""
-    return [
-        pair for pair in order_of(case.get("criteria") or ()) if is_problem(pair[1]) or is_unanswered(pair[1])
-    ]
+    return [pair for pair in order_of(case.get("criteria") or ()) if is_problem(pair[1]) or is_unanswered(pair[1])]
 
 
 def quoting_output(case: Doc) -> Doc:

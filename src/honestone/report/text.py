@@ -81,12 +81,7 @@ def scorecards_text(docs: Sequence[Doc], style: Style = PLAIN) -> str:
     open_ones = [doc for doc in docs if doc["verdict"] in ("fail", "inconclusive")]
     sections = [_overview(docs, style)]
     for doc in open_ones[:MOST_DETAILS]:
-        sections += [
-            headline(doc, style),
-            score_table(doc, style),
-            *findings(doc, style),
-            remarks(doc, style),
-        ]
+        sections += [headline(doc, style), score_table(doc, style), *findings(doc, style), remarks(doc, style)]
     if len(open_ones) > MOST_DETAILS:
         hidden = len(open_ones) - MOST_DETAILS
         sections.append([f"{count(hidden, 'more artifact')} did not pass; --json has them all"])
@@ -116,18 +111,13 @@ def headline(doc: Doc, style: Style) -> list[str]:
     )
 
 
-def verdict_lines(
-    style: Style, glyph: str, look: str, words: str, doc: Doc, *, reasons: Sequence[str]
-) -> list[str]:
+def verdict_lines(style: Style, glyph: str, look: str, words: str, doc: Doc, *, reasons: Sequence[str]) -> list[str]:
     said = f"{style.glyph(glyph)} {words}"
     path = artifact_path(doc)
     if width(said) + 2 + width(path) <= style.columns:
         lines = [style.paint(said, look, "bold") + "  " + path]
     else:
-        lines = [
-            style.paint(said, look, "bold"),
-            "  " + cut_middle(path, style.columns - 2, style.glyph("more")),
-        ]
+        lines = [style.paint(said, look, "bold"), "  " + cut_middle(path, style.columns - 2, style.glyph("more"))]
     if doc.get("title"):
         lines += [style.paint(one, "dim") for one in wrap(line(doc["title"]), style.columns, first="  ")]
     for reason in reasons:
@@ -162,9 +152,7 @@ def score_table(doc: Doc, style: Style) -> list[str]:
     rows = [_overall_row(doc), *(_criterion_row(one, depth[one["id"]]) for one in shown)]
     lines = draw_rows(rows, style)
     if hidden:
-        lines.append(
-            f"  {count(hidden, 'more criterion', 'more criteria')} at or above the floor; --json has them all"
-        )
+        lines.append(f"  {count(hidden, 'more criterion', 'more criteria')} at or above the floor; --json has them all")
     return lines
 
 
@@ -172,9 +160,7 @@ def _worth_showing(criteria: Sequence[Doc], depth: dict[str, int]) -> tuple[list
     """All of them, or of very many the top of the tree and what is below its floor or unknown."""
     if len(criteria) <= MOST_ROWS:
         return list(criteria), 0
-    kept = [
-        one for one in criteria if not depth[one["id"]] or one.get("below_floor") or one.get("score") is None
-    ]
+    kept = [one for one in criteria if not depth[one["id"]] or one.get("below_floor") or one.get("score") is None]
     kept = kept[:MOST_ROWS]
     return kept, len(criteria) - len(kept)
 
@@ -293,9 +279,7 @@ def _stacked(rows: Sequence[Row], style: Style) -> list[str]:
             + (f"  {style.paint(told, 'dim')}" if told else "")
         )
         needs = f"/{_needs(row)}" if _needs(row) else ""
-        lines.append(
-            f"    {_bar_of(row, cells, style)}  {_score_of(row, score, style)}{style.paint(needs, 'dim')}"
-        )
+        lines.append(f"    {_bar_of(row, cells, style)}  {_score_of(row, score, style)}{style.paint(needs, 'dim')}")
         lines += ["    " + _painted_note(row, style)] if row.notes else []
         lines += _judges_below(row, style, indent=4, with_scores=True)
     return lines
@@ -310,9 +294,7 @@ def _note(row: Row) -> str:
 
 
 def _painted_note(row: Row, style: Style) -> str:
-    return style.paint(
-        _note(row), "red" if row.look == "red" and "penalty, not incurred" not in row.notes else "dim"
-    )
+    return style.paint(_note(row), "red" if row.look == "red" and "penalty, not incurred" not in row.notes else "dim")
 
 
 def _bar_of(row: Row, cells: int, style: Style) -> str:
@@ -338,9 +320,7 @@ def _judge_columns(rows: Sequence[Row]) -> list[tuple[str, int]]:
 def _judges_below(row: Row, style: Style, *, indent: int, with_scores: bool) -> list[str]:
     parts = []
     if with_scores:
-        parts = [
-            f"{cut_middle(judge, 24, style.glyph('more'))} {points(score)}" for judge, score in row.by_judge
-        ]
+        parts = [f"{cut_middle(judge, 24, style.glyph('more'))} {points(score)}" for judge, score in row.by_judge]
     if row.apart is not None:
         parts.append(f"judges {points(row.apart)} apart")
     if not parts:
@@ -408,16 +388,13 @@ def _item_lines(criterion: Doc, item: Doc, glyph: str, style: Style, *, whole: b
         lines += [style.paint(one, "dim") for one in wrap(votes, style.columns, first=under, rest=under)]
     if item.get("note"):
         lines += [
-            style.paint(one, "dim")
-            for one in wrap(line(item["note"], 300), style.columns, first=under, rest=under)
+            style.paint(one, "dim") for one in wrap(line(item["note"], 300), style.columns, first=under, rest=under)
         ]
     for quote in item.get("evidence") or ():
         lines += _quote_lines(quote, style, under)
     for judge, text in suggestions(item):
         told = f"{text} ({_short(judge, style)})" if judge else text
-        lines += wrap(
-            told, style.columns, first=f"{under}{style.glyph('arrow')} ", most=6, more=style.glyph("more")
-        )
+        lines += wrap(told, style.columns, first=f"{under}{style.glyph('arrow')} ", most=6, more=style.glyph("more"))
     return lines
 
 
@@ -427,20 +404,14 @@ def _vote_words(item: Doc, style: Style) -> str:
     if item.get("kind") == "anchors" and groups:
         marks = ", ".join(f"{_short(judge, style)} {answer}" for answer, judges in groups for judge in judges)
         return f"{marks} (on {scale_words(item)})" if scale_words(item) else marks
-    return "; ".join(
-        f"{answer}: {', '.join(_short(one, style) for one in judges)}" for answer, judges in groups
-    )
+    return "; ".join(f"{answer}: {', '.join(_short(one, style) for one in judges)}" for answer, judges in groups)
 
 
 def _quote_lines(quote: Doc, style: Style, under: str) -> list[str]:
     words = line(quote.get("quote") or "", 400)
-    where = ", ".join(
-        one for one in (_short(line(quote.get("judge") or ""), style), evidence_words(quote)) if one
-    )
+    where = ", ".join(one for one in (_short(line(quote.get("judge") or ""), style), evidence_words(quote)) if one)
     told = f"{words}{style.glyph('close')}" + (f" ({where})" if where else "")
-    lines = wrap(
-        told, style.columns, first=under + style.glyph("open"), rest=under + " ", more=style.glyph("more")
-    )
+    lines = wrap(told, style.columns, first=under + style.glyph("open"), rest=under + " ", more=style.glyph("more"))
     return [style.paint(one, "yellow" if quote.get("found") is False else "") for one in lines]
 
 
@@ -458,9 +429,7 @@ def remarks(doc: Doc, style: Style) -> list[str]:
         first, *more = wrap(why, style.columns, first=f"{style.glyph('warn')} {name}  ", rest=" " * 4)
         lines += [style.paint(first, "yellow", "bold"), *more]
     for flag in flags_to_show(doc):
-        lines += [
-            style.paint(one, "yellow") for one in wrap(flag, style.columns, first=f"{style.glyph('warn')} ")
-        ]
+        lines += [style.paint(one, "yellow") for one in wrap(flag, style.columns, first=f"{style.glyph('warn')} ")]
     for note in doc.get("notes") or ():
         lines += wrap(line(note), style.columns, first=f"{style.glyph('dot')} ")
     share = evidence_share(doc)
@@ -480,11 +449,7 @@ def judge_table(judges: Sequence[Doc], style: Style) -> list[str]:
         said = pad(line(one["state"]), 9) + "  "
         taken = 4 + size + 2
         why = wrap(
-            line(one.get("reason") or "", 400),
-            style.columns - taken,
-            first=said,
-            most=4,
-            more=style.glyph("more"),
+            line(one.get("reason") or "", 400), style.columns - taken, first=said, most=4, more=style.glyph("more")
         )
         lines += [start + why[0], *(" " * taken + rest for rest in why[1:])]
         lines += _problem_lines(one.get("problems") or [], style)
@@ -503,11 +468,7 @@ def _problem_lines(problems: Sequence[Any], style: Style) -> list[str]:
     lines = []
     for problem in problems[:3]:
         told = wrap(
-            line(problem, 300),
-            style.columns,
-            first=f"      {style.glyph('dot')} ",
-            most=3,
-            more=style.glyph("more"),
+            line(problem, 300), style.columns, first=f"      {style.glyph('dot')} ", most=3, more=style.glyph("more")
         )
         lines += [style.paint(one, "dim") for one in told]
     if len(problems) > 3:
@@ -568,7 +529,9 @@ def _overview(docs: Sequence[Doc], style: Style) -> list[str]:
     for doc in docs:
         glyph, look = _MARKS.get(doc["verdict"], ("unknown", "yellow"))
         row = _overall_row(doc)
-        told = f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(artifact_path(doc), name, more), name)}"
+        told = (
+            f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(artifact_path(doc), name, more), name)}"
+        )
         if cells >= 6:
             told += "  " + _bar_of(row, cells, style)
         told += "  " + _score_of(row, score, style)
@@ -583,11 +546,7 @@ def _overview(docs: Sequence[Doc], style: Style) -> list[str]:
 def _tally(docs: Sequence[Doc], style: Style) -> str:
     passed = sum(doc["verdict"] == "pass" for doc in docs)
     parts = [f"{passed:,} of {len(docs):,} passed"]
-    for verdict, words in (
-        ("fail", "did not pass"),
-        ("inconclusive", "could not be judged"),
-        ("skipped", "skipped"),
-    ):
+    for verdict, words in (("fail", "did not pass"), ("inconclusive", "could not be judged"), ("skipped", "skipped")):
         number = sum(doc["verdict"] == verdict for doc in docs)
         parts += [f"{number:,} {words}"] if number else []
     return style.paint(style.glyph("between").join(parts), "bold")

@@ -117,9 +117,7 @@ def evidence_words(quote: Doc) -> str:
 def suggestions(item: Doc) -> list[tuple[str, str]]:
     """(judge, text) of every suggestion; the judge is empty where the document does not say."""
     many = [
-        (line(one.get("judge") or ""), line(one["text"]))
-        for one in item.get("suggestions") or ()
-        if one.get("text")
+        (line(one.get("judge") or ""), line(one["text"])) for one in item.get("suggestions") or () if one.get("text")
     ]
     if not many and item.get("suggestion"):
         many = [("", line(item["suggestion"]))]
@@ -130,9 +128,7 @@ def usage_parts(usage: Doc | None, *, whole_run: bool = False) -> list[str]:
     """`["2 judge calls", "1 recorded reply", "1,234 tokens in, 56 out", "cost unknown"]`."""
     if not usage:
         return []
-    judged, worked, recorded = (
-        usage.get(key) or 0 for key in ("judge_calls", "worker_calls", "cached_calls")
-    )
+    judged, worked, recorded = (usage.get(key) or 0 for key in ("judge_calls", "worker_calls", "cached_calls"))
     parts = [count(judged, "judge call")]
     if whole_run and usage.get("target_calls"):
         parts.insert(0, count(usage["target_calls"], "target call"))
@@ -170,8 +166,7 @@ def states_words(judges: Any) -> str:
     """The judges of a round that were not there, with why; empty when all were."""
     gone = [one for one in judges or () if judge_is_absent(one)]
     return "; ".join(
-        f"{line(one['id'])} {line(one['state'])}"
-        + (f": {line(one['reason'], 120)}" if one.get("reason") else "")
+        f"{line(one['id'])} {line(one['state'])}" + (f": {line(one['reason'], 120)}" if one.get("reason") else "")
         for one in gone
     )
 

@@ -17,11 +17,7 @@ async def run_for_reply(
     """Run a judge's or model's program. Raises CallFailed when it cannot start, takes too long or floods its output."""
     try:
         ended = await process.run(
-            argv,
-            cwd=cwd,
-            env=process.base_environment(pass_names=pass_env),
-            stdin=stdin.encode(),
-            timeout=timeout,
+            argv, cwd=cwd, env=process.base_environment(pass_names=pass_env), stdin=stdin.encode(), timeout=timeout
         )
     except process.NotStarted as error:
         raise CallFailed(f"it could not be started: {error.reason}", missing=True) from None
@@ -49,24 +45,14 @@ def require_program(argv: Sequence[str], cwd: Path, *, what: str) -> None:
     try:
         process.find_program(argv[0], cwd=cwd, env=process.base_environment())
     except process.NotStarted as error:
-        raise UsageError(
-            f"{what}: {error.reason}", hint="check the spelling, or give the full path"
-        ) from None
+        raise UsageError(f"{what}: {error.reason}", hint="check the spelling, or give the full path") from None
     script = _script_of(argv)
     if script == 1 and not (cwd / argv[1]).exists():
-        raise UsageError(
-            f"{what}: there is no file {argv[1]!r}", hint="check the spelling, or give the full path"
-        )
+        raise UsageError(f"{what}: there is no file {argv[1]!r}", hint="check the spelling, or give the full path")
 
 
 async def run_editor(
-    argv: Sequence[str],
-    brief: str,
-    place: Path,
-    brief_file: Path,
-    *,
-    timeout: float,
-    pass_env: Sequence[str] = (),
+    argv: Sequence[str], brief: str, place: Path, brief_file: Path, *, timeout: float, pass_env: Sequence[str] = ()
 ) -> WorkDone:
     """Run one editing command in the private copy that holds `place`."""
     cwd = place if place.is_dir() else place.parent
@@ -82,9 +68,7 @@ async def run_editor(
     if ended.exit == 0:
         return WorkDone(ended="exited", exit=0, message=last_words(ended.stdout))
     return WorkDone(
-        ended="crashed",
-        exit=ended.exit,
-        message=f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": "),
+        ended="crashed", exit=ended.exit, message=f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": ")
     )
 
 

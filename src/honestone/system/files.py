@@ -17,9 +17,22 @@ MAX_BYTES = 10_000_000
 """An artifact larger than this is refused unless `--max-size` allows it."""
 
 NEVER_PART = frozenset(
-    {".git", ".hg", ".svn", ".honestone", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".pytest_cache",
-     ".ruff_cache", ".hypothesis", ".tox", ".DS_Store"}
-)  # fmt: skip
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        ".honestone",
+        "__pycache__",
+        "node_modules",
+        ".venv",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".hypothesis",
+        ".tox",
+        ".DS_Store",
+    }
+)
 """Names that are never part of a folder artifact: version control, caches, our own store."""
 
 TEMPORARY = ".honestone-"
@@ -50,9 +63,7 @@ def load_artifact(path: Path, *, exclude: Collection[Path] = (), max_bytes: int 
     if stat.S_ISDIR(mode):
         return _load_folder(path, exclude, max_bytes)
     if not stat.S_ISREG(mode):
-        raise FileError(
-            f"{str(path)!r} is neither a file nor a folder", hint="judge a text file, or a folder of them"
-        )
+        raise FileError(f"{str(path)!r} is neither a file nor a folder", hint="judge a text file, or a folder of them")
     return Loaded(load_file(path, max_bytes=max_bytes))
 
 
@@ -78,13 +89,9 @@ def load_file(path: Path, *, max_bytes: int = MAX_BYTES) -> Version:
     except OSError as error:
         raise FileError(f"cannot read {str(path)!r}: {_why(error)}") from None
     if not data or data.isspace():
-        raise FileError(
-            f"{str(path)!r} is empty", hint="there is nothing to judge in it; write a first draft"
-        )
+        raise FileError(f"{str(path)!r} is empty", hint="there is nothing to judge in it; write a first draft")
     require_text(data, path)
-    return Version(
-        {printable(os.path.basename(path)): Entry(data, bool(status.st_mode & 0o100))}, is_folder=False
-    )
+    return Version({printable(os.path.basename(path)): Entry(data, bool(status.st_mode & 0o100))}, is_folder=False)
 
 
 _CHUNK = 1 << 20
@@ -93,11 +100,7 @@ _CHUNK = 1 << 20
 def printable(path: Path | str) -> str:
     """A path as text that any file or terminal can hold: bytes that are no UTF-8 are written as escapes."""
     name = str(path)
-    return (
-        name
-        if name.isascii()
-        else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    )
+    return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def require_text(data: bytes, path: Path) -> None:
@@ -107,8 +110,7 @@ def require_text(data: bytes, path: Path) -> None:
     name, nul = str(path), data.find(b"\0")
     if nul >= 0:
         raise FileError(
-            f"{name!r} is a binary file (NUL byte at offset {nul})",
-            hint="judge a text file, or a folder of them",
+            f"{name!r} is a binary file (NUL byte at offset {nul})", hint="judge a text file, or a folder of them"
         )
     try:
         data.decode("utf-8-sig")
@@ -279,9 +281,7 @@ class PrivateCopy:
     beside: dict[str, Entry]
 
 
-def make_copy(
-    version: Version, root: Path, *, name: str, beside: dict[str, Entry] | None = None
-) -> PrivateCopy:
+def make_copy(version: Version, root: Path, *, name: str, beside: dict[str, Entry] | None = None) -> PrivateCopy:
     """`root` is a new empty folder. A folder artifact becomes `root/NAME/`, a file `root/NAME`."""
     beside = beside or {}
     if not version.is_folder:
@@ -312,9 +312,7 @@ def read_back(copy: PrivateCopy, *, max_bytes: int = MAX_BYTES) -> ReadBack:
     if copy.place.is_symlink() or not copy.place.exists():
         return ReadBack(None, strays)
     if copy.place.is_dir() != copy.is_folder:
-        return ReadBack(
-            None, strays, "the artifact is no longer a " + ("folder" if copy.is_folder else "file")
-        )
+        return ReadBack(None, strays, "the artifact is no longer a " + ("folder" if copy.is_folder else "file"))
     exclude = {(copy.place / name).resolve() for name in copy.beside}
     try:
         return ReadBack(load_artifact(copy.place, exclude=exclude, max_bytes=max_bytes).version, strays)
@@ -332,12 +330,7 @@ def _strays(copy: PrivateCopy) -> tuple[str, ...]:
             inside = copy.is_folder and path.is_relative_to(copy.place)
             if path.is_symlink():
                 found.append(f"{path.relative_to(copy.root)} (a link)")
-            elif (
-                not inside
-                and path != copy.place
-                and name not in NEVER_PART
-                and not name.endswith(_JUNK_ENDINGS)
-            ):
+            elif not inside and path != copy.place and name not in NEVER_PART and not name.endswith(_JUNK_ENDINGS):
                 found.append(str(path.relative_to(copy.root)))
     for name, entry in copy.beside.items():
         path = copy.place / name

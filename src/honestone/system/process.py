@@ -40,9 +40,7 @@ _PASSED_ON: Final = frozenset(
     | {"USER", "LOGNAME", "SHELL", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR"}
     | {"SYSTEMROOT", "COMSPEC", "PATHEXT"}
 )
-_SECRET: Final = re.compile(
-    r"key|token|secret|passw|passphrase|credential|auth|cookie|session", re.IGNORECASE
-)
+_SECRET: Final = re.compile(r"key|token|secret|passw|passphrase|credential|auth|cookie|session", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +96,7 @@ def split_command(command: str) -> list[str]:
     return words
 
 
-def base_environment(
-    extra: Mapping[str, str] | None = None, pass_names: Iterable[str] = ()
-) -> dict[str, str]:
+def base_environment(extra: Mapping[str, str] | None = None, pass_names: Iterable[str] = ()) -> dict[str, str]:
     """The variables that a program gets: a short list of harmless ones, those named, and `extra` as it is.
 
     Whatever looks like a key, token or password stays out unless its name is in `pass_names`.
@@ -155,10 +151,7 @@ def _file_digest(path: Path) -> str | None:
             return "sha256:" + hashlib.sha256(f"{stat.st_size}:{stat.st_mtime_ns}".encode()).hexdigest()
         with path.open("rb") as file:
             return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
-    except (
-        OSError,
-        ValueError,
-    ):  # unreadable, a name too long for a file, a NUL in it: no file that can be named
+    except (OSError, ValueError):  # unreadable, a name too long for a file, a NUL in it: no file that can be named
         return None
 
 
@@ -217,9 +210,7 @@ async def run(
     return done.result()
 
 
-def _tell(
-    loop: asyncio.AbstractEventLoop, done: asyncio.Future[Ended], outcome: Ended | BaseException
-) -> None:
+def _tell(loop: asyncio.AbstractEventLoop, done: asyncio.Future[Ended], outcome: Ended | BaseException) -> None:
     def settle() -> None:
         if isinstance(outcome, BaseException):
             done.set_exception(outcome)
@@ -466,9 +457,7 @@ def _has_living_member(group: int) -> bool:
 
 def _why_not(name: str, error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return (
-            f"{name} is no program that this system can run (does a script lack its first line, #!/bin/sh?)"
-        )
+        return f"{name} is no program that this system can run (does a script lack its first line, #!/bin/sh?)"
     if isinstance(error, OSError):
         return f"{name}: {error.strerror or error}"
     return f"{name}: {error}"

@@ -66,17 +66,7 @@ class Sandbox:
             return list(argv)
         return [
             self.program,
-            *(
-                "--unshare-all",
-                "--die-with-parent",
-                "--ro-bind",
-                "/",
-                "/",
-                "--dev",
-                "/dev",
-                "--proc",
-                "/proc",
-            ),
+            *("--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
             *_emptied(),
             *_shown(_needed(argv), _asked_for(visible)),
             *_emptied_again(visible),
@@ -92,18 +82,7 @@ def _bubblewrap() -> tuple[str | None, str]:
     program = shutil.which("bwrap")
     if program is None:
         return None, "`bwrap` is not installed"
-    trial = [
-        program,
-        "--unshare-all",
-        "--die-with-parent",
-        "--ro-bind",
-        "/",
-        "/",
-        "--dev",
-        "/dev",
-        "--proc",
-        "/proc",
-    ]
+    trial = [program, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     try:
         done = subprocess.run(
             [*trial, "--tmpfs", "/tmp", "--", "/bin/sh", "-c", "exit 0"],
@@ -161,11 +140,7 @@ def _emptied_again(visible: Sequence[Path]) -> Iterator[str]:
     """Emptied places inside a folder that was asked for (a home below the project)."""
     for path in visible:
         for place in _hidden():
-            if (
-                place != path.resolve()
-                and place.is_relative_to(path.resolve())
-                and path.resolve() != Path("/")
-            ):
+            if place != path.resolve() and place.is_relative_to(path.resolve()) and path.resolve() != Path("/"):
                 yield from ("--tmpfs", str(place))
 
 
@@ -186,9 +161,7 @@ def _python_and_path() -> Iterator[Path]:
         if os.path.isabs(place):
             yield Path(place)
             if Path(place).parent.name not in _HOLDS_MORE_THAN_PROGRAMS:
-                yield Path(
-                    place
-                ).parent  # version managers and environments: bin or shims need what is beside them
+                yield Path(place).parent  # version managers and environments: bin or shims need what is beside them
     yield Path.home() / ".rustup"
     yield Path(sys.executable).resolve().parent
 

@@ -242,9 +242,14 @@ def _git(words: Sequence[str], cwd: Path) -> None:
     env = process.base_environment({"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"})
     try:
         done = subprocess.run(
-            ["git", *settings, *words], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=_GIT_SECONDS, check=False,
-        )  # fmt: skip
+            ["git", *settings, *words],
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_GIT_SECONDS,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         raise OSError(errno.ETIMEDOUT, f"git {words[0]} did not end within {_GIT_SECONDS} s") from None
     if done.returncode != 0:
@@ -279,9 +284,7 @@ def take_snapshot(root: Path, *, known: Snapshot | None = None, keep: Path | Non
     for name, path, seen in _everything(root):
         before = None if known is None else known.states.get(name)
         stamp = (seen.st_mode, seen.st_ino, seen.st_size, seen.st_ctime_ns)
-        states[name] = (
-            before if before is not None and before.stamp == stamp else _state_of(path, seen, stamp, keep)
-        )
+        states[name] = before if before is not None and before.stamp == stamp else _state_of(path, seen, stamp, keep)
     return Snapshot(states)
 
 
@@ -347,9 +350,7 @@ def _differs(was: State | None, now: State | None) -> bool:
 
 
 def _mode(state: State) -> str:
-    return {"link": "120000", "special": "a special file"}.get(
-        state.kind, "100755" if state.executable else "100644"
-    )
+    return {"link": "120000", "special": "a special file"}.get(state.kind, "100755" if state.executable else "100644")
 
 
 def _heading(was: State | None, now: State | None) -> Iterator[str]:
@@ -514,6 +515,14 @@ def _unlock(place: Path) -> None:
 
 
 __all__ = [
-    "DIFF_LIMIT", "LEFT_LIMIT", "Folder", "Snapshot", "make_folder", "remove", "require_workspace", "run_command",
-    "take_snapshot", "unified",
-]  # fmt: skip
+    "DIFF_LIMIT",
+    "LEFT_LIMIT",
+    "Folder",
+    "Snapshot",
+    "make_folder",
+    "remove",
+    "require_workspace",
+    "run_command",
+    "take_snapshot",
+    "unified",
+]

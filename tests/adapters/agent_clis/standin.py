@@ -123,9 +123,7 @@ class Standin:
         self._server.daemon_threads = True
         self._open = threading.Event()
         self._open.set()
-        threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-        ).start()
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -231,9 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, value: Any, headers: tuple[tuple[str, str], ...] = ()) -> None:
         self._send_bytes(status, "application/json", json.dumps(value).encode(), headers)
 
-    def _send_bytes(
-        self, status: int, kind: str, data: bytes, headers: tuple[tuple[str, str], ...] = ()
-    ) -> None:
+    def _send_bytes(self, status: int, kind: str, data: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
@@ -302,9 +298,7 @@ class Responses(Dialect):
         return sum(1 for item in body.get("input") or [] if str(item.get("type", "")).endswith("_output"))
 
     def error(self, status: int, message: str) -> Any:
-        return {
-            "error": {"message": message or f"the stand-in answers {status}", "type": "error", "code": None}
-        }
+        return {"error": {"message": message or f"the stand-in answers {status}", "type": "error", "code": None}}
 
     def events(self, line: Line, body: dict[str, Any], tools: list[str]) -> Iterator[tuple[str | None, Any]]:
         text = line.text if isinstance(line, Say) else ""
@@ -322,15 +316,10 @@ class Responses(Dialect):
         yield self._event("response.output_item.added", output_index=0, item=opened)
         for start in range(0, len(text), PIECE):
             piece = text[start : start + PIECE]
-            yield self._event(
-                "response.output_text.delta", item_id="m1", output_index=0, content_index=0, delta=piece
-            )
+            yield self._event("response.output_text.delta", item_id="m1", output_index=0, content_index=0, delta=piece)
         yield self._event("response.output_item.done", output_index=0, item=item)
         usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
-        usage |= {
-            "input_tokens_details": {"cached_tokens": 60},
-            "output_tokens_details": {"reasoning_tokens": 0},
-        }  # type: ignore[dict-item]
+        usage |= {"input_tokens_details": {"cached_tokens": 60}, "output_tokens_details": {"reasoning_tokens": 0}}  # type: ignore[dict-item]
         if isinstance(line, Say) and line.stop == "length":
             why = {"reason": "max_output_tokens"}
             yield self._event(
@@ -338,9 +327,7 @@ class Responses(Dialect):
                 response={**response, "status": "incomplete", "incomplete_details": why, "usage": usage},
             )
         else:
-            yield self._event(
-                "response.completed", response={**response, "status": "completed", "usage": usage}
-            )
+            yield self._event("response.completed", response={**response, "status": "completed", "usage": usage})
 
     def _event(self, kind: str, **fields: Any) -> tuple[str, Any]:
         return kind, {"type": kind, **fields}
@@ -373,19 +360,8 @@ class Messages(Dialect):
 
     def events(self, line: Line, body: dict[str, Any], tools: list[str]) -> Iterator[tuple[str | None, Any]]:
         usage = {"input_tokens": 40, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 0}
-        message = {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "model": body.get("model"),
-            "content": [],
-        }
-        opened = {
-            **message,
-            "stop_reason": None,
-            "stop_sequence": None,
-            "usage": {**usage, "output_tokens": 1},
-        }
+        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body.get("model"), "content": []}
+        opened = {**message, "stop_reason": None, "stop_sequence": None, "usage": {**usage, "output_tokens": 1}}
         yield self._event("message_start", message=opened)
         if isinstance(line, Say):
             stop = "max_tokens" if line.stop == "length" else "end_turn"

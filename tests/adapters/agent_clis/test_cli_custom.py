@@ -17,9 +17,7 @@ from honestone.ports import Brief, CallFailed, Prompt
 
 from .fakes import make_fake
 
-LINES = (
-    '{"type": "start"}\nbanner\n{"item": {"text": "first"}}\n{"item": {"text": "last"}}\n{"type": "end"}\n'
-)
+LINES = '{"type": "start"}\nbanner\n{"item": {"text": "first"}}\n{"item": {"text": "last"}}\n{"type": "end"}\n'
 
 
 @pytest.mark.parametrize(
@@ -31,9 +29,7 @@ LINES = (
         ("jsonl:item.text", LINES, "last"),
     ],
 )
-def test_the_answer_is_read_from_where_the_settings_say(
-    output: str, stdout: str, text: str, tmp_path: Path
-) -> None:
+def test_the_answer_is_read_from_where_the_settings_say(output: str, stdout: str, text: str, tmp_path: Path) -> None:
     """All of stdout, a path in one JSON value, or in the last line of many that has it."""
     fake = make_fake(tmp_path / "bin", "mine", stdout=stdout)
     model = make_custom_cli_model("mine", command=[str(fake.path), "go"], output=output)
@@ -42,8 +38,15 @@ def test_the_answer_is_read_from_where_the_settings_say(
 
 @pytest.mark.parametrize(
     ("output", "stdout", "exit"),
-    [("text", "fine", 3), ("text", " \n", 0), ("json:a", "{", 0), ("json:a", '{"b": 1}', 0), ("json:a", '{"a": 1}', 0), ("jsonl:a", "banner", 0)],
-)  # fmt: skip
+    [
+        ("text", "fine", 3),
+        ("text", " \n", 0),
+        ("json:a", "{", 0),
+        ("json:a", '{"b": 1}', 0),
+        ("json:a", '{"a": 1}', 0),
+        ("jsonl:a", "banner", 0),
+    ],
+)
 def test_anything_else_is_a_failed_call(output: str, stdout: str, exit: int, tmp_path: Path) -> None:
     """An exit code other than 0, silence, or nothing at the path."""
     fake = make_fake(tmp_path / "bin", "mine", stdout=stdout, exit=exit)
@@ -56,9 +59,7 @@ def test_its_arguments_key_and_folder(tmp_path: Path, key: str) -> None:
     """Placeholders are filled in, the prompt is on stdin, the key in its own variable, home and folder are new."""
     fake = make_fake(tmp_path / "bin", "mine", stdout="x")
     command = [str(fake.path), "--model={model}", "{base_url}", "{other}"]
-    model = make_custom_cli_model(
-        "mine", command=command, model="m", base_url="http://h", api_key_env="MY_KEY"
-    )
+    model = make_custom_cli_model("mine", command=command, model="m", base_url="http://h", api_key_env="MY_KEY")
     asyncio.run(model.complete(Prompt(text="Task: x", system="Be just.")))
     assert fake.call["argv"] == ["--model=m", "http://h", "{other}"]
     assert fake.call["stdin"] == "Be just.\n\nTask: x"
@@ -71,15 +72,22 @@ def test_as_a_worker_it_runs_in_the_copy(tmp_path: Path) -> None:
     place = tmp_path / "copy" / "a.md"
     place.parent.mkdir()
     place.write_text("old")
-    fake = make_fake(
-        tmp_path / "bin", "mine", stdout="ok", body="pathlib.Path(sys.argv[1]).write_text('new')"
-    )
+    fake = make_fake(tmp_path / "bin", "mine", stdout="ok", body="pathlib.Path(sys.argv[1]).write_text('new')")
     subject = make_custom_cli_worker("mine", command=[str(fake.path), "{place}"])
     done = asyncio.run(subject.propose(Brief(text="Do it", focus=("x",)), place, tmp_path / "brief"))
     assert (done.ended, place.read_text(), fake.call["cwd"]) == ("exited", "new", str(place.parent))
 
 
-@pytest.mark.parametrize("settings", [{"command": []}, {"command": [""]}, {"command": ["sh"], "output": "xml"}, {"command": ["sh"], "output": "json:"}, {"command": ["sh"], "output": "jsonl:a..b"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"command": []},
+        {"command": [""]},
+        {"command": ["sh"], "output": "xml"},
+        {"command": ["sh"], "output": "json:"},
+        {"command": ["sh"], "output": "jsonl:a..b"},
+    ],
+)
 def test_wrong_tables_are_refused(settings: Any) -> None:
     """A command that is none, an output that nobody knows."""
     with pytest.raises(SettingsError):
@@ -95,8 +103,14 @@ def test_a_program_that_is_not_there_is_missing() -> None:
 
 @pytest.mark.parametrize(
     ("value", "path", "text"),
-    [({"a": [{"b": "x"}]}, "a.0.b", "x"), ({"a": "x"}, "a.b", None), ({"a": []}, "a.0", None), ({"a": [1]}, "a.x", None), (None, "a", None)],
-)  # fmt: skip
+    [
+        ({"a": [{"b": "x"}]}, "a.0.b", "x"),
+        ({"a": "x"}, "a.b", None),
+        ({"a": []}, "a.0", None),
+        ({"a": [1]}, "a.x", None),
+        (None, "a", None),
+    ],
+)
 def test_a_path_leads_to_a_text_or_to_nothing(value: Any, path: str, text: str | None) -> None:
     """Keys and positions; whatever does not fit is nothing."""
     assert at(value, path.split(".")) == text

@@ -22,9 +22,7 @@ def test_what_is_not_there_says_how_to_get_it(name: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_the_version_is_read_without_starting_it(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_version_is_read_without_starting_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the package that the program on PATH is a link into: starting one takes seconds."""
     package = tmp_path / "lib" / name
     fake = make_fake(package / "bin", name)
@@ -92,8 +90,13 @@ def test_a_file_without_a_login_is_none(
 
 @pytest.mark.parametrize(
     ("name", "variable"),
-    [("codex", "CODEX_API_KEY"), ("codex", "OPENAI_API_KEY"), ("claude", "ANTHROPIC_API_KEY"), ("gemini", "GEMINI_API_KEY")],
-)  # fmt: skip
+    [
+        ("codex", "CODEX_API_KEY"),
+        ("codex", "OPENAI_API_KEY"),
+        ("claude", "ANTHROPIC_API_KEY"),
+        ("gemini", "GEMINI_API_KEY"),
+    ],
+)
 def test_a_key_is_found(name: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the usual variable, or in the one that the settings name; the key itself is not in the answer."""
     fake = make_fake(tmp_path / "bin", name, stdout="1.0.0")

@@ -75,14 +75,7 @@ def test_nothing_of_the_person_is_passed_on(
     name: str, tmp_path: Path, key: str, monkeypatch: pytest.MonkeyPatch, person: Path
 ) -> None:
     """Other keys, other tools' settings and the agent that runs us stay out; the home is new and the folder empty."""
-    for variable in (
-        "OPENAI_API_KEY",
-        "ANTHROPIC_BASE_URL",
-        "CLAUDECODE",
-        "NODE_OPTIONS",
-        "GIT_DIR",
-        "SSH_AUTH_SOCK",
-    ):
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDECODE", "NODE_OPTIONS", "GIT_DIR", "SSH_AUTH_SOCK"):
         monkeypatch.setenv(variable, "theirs")
     monkeypatch.setenv("CODEX_HOME", str(person))
     fake = make_fake(tmp_path / "bin", name, stdout=SAYS[name]("x"))
@@ -100,28 +93,26 @@ def test_each_cli_is_told_to_leave_out_tools_and_context(tmp_path: Path, key: st
     """The flags that switch off tools, context files, skills, servers, sessions and their own retries."""
     calls = {}
     for name in NAMES:
-        body = (
-            "print((home / '.gemini/settings.json').read_text(), file=sys.stderr)" if name == "gemini" else ""
-        )
+        body = "print((home / '.gemini/settings.json').read_text(), file=sys.stderr)" if name == "gemini" else ""
         fake = make_fake(tmp_path / name, name, stdout=SAYS[name]("x"), body=body)
         ask(judge(fake, name, model="m1", base_url="http://127.0.0.1:1/root/"))
         calls[name] = fake.call
     codex, claude, gemini = (calls[n]["argv"] for n in NAMES)
-    for word in ("--ephemeral", "--ignore-user-config", "--ignore-rules", "read-only", "shell_tool", "project_doc_max_bytes=0", "m1"):  # fmt: skip
+    for word in (
+        "--ephemeral",
+        "--ignore-user-config",
+        "--ignore-rules",
+        "read-only",
+        "shell_tool",
+        "project_doc_max_bytes=0",
+        "m1",
+    ):
         assert word in codex
     assert codex[-1] == "-" and 'web_search="disabled"' in codex
     assert any(
-        '"base_url" = "http://127.0.0.1:1/root/v1"' in word and '"request_max_retries" = 0' in word
-        for word in codex
+        '"base_url" = "http://127.0.0.1:1/root/v1"' in word and '"request_max_retries" = 0' in word for word in codex
     )
-    for word in (
-        "-p",
-        "--bare",
-        "--strict-mcp-config",
-        "--disable-slash-commands",
-        "--no-session-persistence",
-        "m1",
-    ):
+    for word in ("-p", "--bare", "--strict-mcp-config", "--disable-slash-commands", "--no-session-persistence", "m1"):
         assert word in claude
     assert claude[claude.index("--tools") + 1] == "" and claude[claude.index("--setting-sources") + 1] == ""
     env = calls["claude"]["env"]
@@ -160,12 +151,8 @@ def test_codex_is_held_to_a_schema_only_when_the_service_takes_it(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    "text", ["/help", "  /init now", "@file", "", " \n", "\ufeff/compact", "!ls", "#note"]
-)
-def test_a_prompt_that_looks_like_a_command_is_not_sent(
-    name: str, text: str, tmp_path: Path, key: str
-) -> None:
+@pytest.mark.parametrize("text", ["/help", "  /init now", "@file", "", " \n", "\ufeff/compact", "!ls", "#note"])
+def test_a_prompt_that_looks_like_a_command_is_not_sent(name: str, text: str, tmp_path: Path, key: str) -> None:
     """Some run it, some inline a file, some exit 0 having asked nobody: so it never gets there."""
     fake = make_fake(tmp_path / "bin", name, stdout=SAYS[name]("x"))
     failed = refusal(judge(fake, name), text)
@@ -229,9 +216,7 @@ def test_not_logged_in_says_what_to_type(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("stdout", ["", "Welcome!\n", "PASS 100/100\n", "<!doctype html><p>sign in"])
-def test_exit_0_with_nothing_useful_is_a_failed_call(
-    name: str, stdout: str, tmp_path: Path, key: str
-) -> None:
+def test_exit_0_with_nothing_useful_is_a_failed_call(name: str, stdout: str, tmp_path: Path, key: str) -> None:
     """Silence, a banner or a web page never become a reply."""
     fake = make_fake(tmp_path / "bin", name, stdout=stdout, exit=0)
     assert "no answer" in refusal(judge(fake, name)).reason
@@ -426,9 +411,7 @@ def test_gemini_uses_the_login_in_place(tmp_path: Path, person: Path) -> None:
 # ------------------------------------------------------------------------------------------------------------- settings
 
 
-def test_the_default_follows_what_is_found(
-    tmp_path: Path, person: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_default_follows_what_is_found(tmp_path: Path, person: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A named variable means its key; else a login; else a key in the usual variable."""
     fake = make_fake(tmp_path / "bin", "claude")
 
@@ -447,8 +430,14 @@ def test_the_default_follows_what_is_found(
 
 @pytest.mark.parametrize(
     "settings",
-    [{"auth": "token"}, {"auth": "login", "api_key_env": "X"}, {"base_url": "127.0.0.1:80"}, {"model": "--danger"}, {"model": " "}],
-)  # fmt: skip
+    [
+        {"auth": "token"},
+        {"auth": "login", "api_key_env": "X"},
+        {"base_url": "127.0.0.1:80"},
+        {"model": "--danger"},
+        {"model": " "},
+    ],
+)
 def test_wrong_settings_are_refused(settings: Any, tmp_path: Path) -> None:
     """With a message and a hint, before anything is spent."""
     fake = make_fake(tmp_path / "bin", "codex")

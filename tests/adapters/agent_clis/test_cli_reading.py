@@ -24,9 +24,7 @@ NAMES = ("codex", "claude", "gemini")
 
 def read(name: str, stdout: str | bytes = "", stderr: str = "", exit: int = 0, **setup: Any) -> Outcome:
     data = stdout.encode() if isinstance(stdout, str) else stdout
-    ended = Ended(
-        exit=exit, stdout=data, stderr=stderr.encode(), timed_out=False, truncated=False, duration=1.0
-    )
+    ended = Ended(exit=exit, stdout=data, stderr=stderr.encode(), timed_out=False, truncated=False, duration=1.0)
     return known_cli(name).read(ended, Setup(label=name, program=name, **setup))
 
 
@@ -35,11 +33,7 @@ def test_a_complete_reply_is_an_answer(name: str) -> None:
     """The final message, with what it cost in tokens."""
     outcome = read(name, SAYS[name]('{"a": 1}'))
     assert (outcome.kind, outcome.text) == ("answer", '{"a": 1}')
-    assert (outcome.usage.input_tokens, outcome.usage.output_tokens, outcome.usage.cached_tokens) == (
-        10,
-        3,
-        4,
-    )
+    assert (outcome.usage.input_tokens, outcome.usage.output_tokens, outcome.usage.cached_tokens) == (10, 3, 4)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -58,8 +52,7 @@ def test_nothing_in_a_complete_reply_is_empty(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    "banner",
-    ["Welcome to the agent!\nUpdate available 1.2 -> 1.3\n", "PASS: score 100\n", "{}", "[]", "null", "{"],
+    "banner", ["Welcome to the agent!\nUpdate available 1.2 -> 1.3\n", "PASS: score 100\n", "{}", "[]", "null", "{"]
 )
 def test_a_banner_is_no_answer(name: str, banner: str) -> None:
     """Text on stdout that is not the documented output is never taken for a message."""
@@ -122,9 +115,7 @@ def test_any_shape_of_json_can_be_read(name: str, value: dict[str, Any]) -> None
 
 def test_codex_text_before_a_failure_is_half_an_answer() -> None:
     """A message that was printed before the turn failed does not count."""
-    outcome = read(
-        "codex", codex_fails("stream disconnected before completion: closed", after='{"score": 100}')
-    )
+    outcome = read("codex", codex_fails("stream disconnected before completion: closed", after='{"score": 100}'))
     assert (outcome.kind, outcome.text) == ("broken", "")
 
 
@@ -139,9 +130,7 @@ def test_codex_needs_its_closing_event_after_the_last_message() -> None:
 
 def test_codex_marks_a_length_stop() -> None:
     """Half a reply at the length limit is kept, and marked as cut."""
-    outcome = read(
-        "codex", codex_fails("Incomplete response returned, reason: max_output_tokens", after='{"a')
-    )
+    outcome = read("codex", codex_fails("Incomplete response returned, reason: max_output_tokens", after='{"a'))
     assert (outcome.kind, outcome.text) == ("cut", '{"a')
 
 
@@ -184,11 +173,23 @@ def test_codex_arguments_that_it_does_not_know() -> None:
 @pytest.mark.parametrize(
     "item",
     [
-        {"type": "command_execution", "command": "sed", "exit_code": 4, "status": "failed", "aggregated_output": "sed: Read-only file system"},
-        {"type": "command_execution", "command": "echo", "exit_code": 0, "status": "completed", "aggregated_output": "x: Read-only file system\nrc=1"},
+        {
+            "type": "command_execution",
+            "command": "sed",
+            "exit_code": 4,
+            "status": "failed",
+            "aggregated_output": "sed: Read-only file system",
+        },
+        {
+            "type": "command_execution",
+            "command": "echo",
+            "exit_code": 0,
+            "status": "completed",
+            "aggregated_output": "x: Read-only file system\nrc=1",
+        },
         {"type": "file_change", "status": "declined"},
     ],
-)  # fmt: skip
+)
 def test_codex_refused_edits_are_found(item: dict[str, Any]) -> None:
     """It exits 0 and says "done"; the refused command is in its events."""
     assert read("codex", codex_says("done", item)).denials
@@ -196,7 +197,13 @@ def test_codex_refused_edits_are_found(item: dict[str, Any]) -> None:
 
 def test_codex_a_failing_test_is_no_refusal() -> None:
     """A command that fails for its own reasons was not denied."""
-    item = {"type": "command_execution", "command": "pytest", "exit_code": 1, "status": "failed", "aggregated_output": "1 failed"}  # fmt: skip
+    item = {
+        "type": "command_execution",
+        "command": "pytest",
+        "exit_code": 1,
+        "status": "failed",
+        "aggregated_output": "1 failed",
+    }
     assert read("codex", codex_says("done", item)).denials == ()
 
 
@@ -260,14 +267,19 @@ def test_claude_a_price_is_only_a_price_where_it_is_paid() -> None:
         ("rate limit", 429, "Error", "slow down"),
         ("You exceeded your current quota, please check", 429, "Error", "used up"),
         ('{"error":{"code":500,"message":"oops"}}', 500, "Error", "server"),
-        ("When using Gemini API, you must specify the GEMINI_API_KEY environment variable.", 41, "Error", "not signed in"),
+        (
+            "When using Gemini API, you must specify the GEMINI_API_KEY environment variable.",
+            41,
+            "Error",
+            "not signed in",
+        ),
         ("exception TypeError: fetch failed sending request", 1, "Error", "network"),
         ("terminated", 1, "Error", "broken"),
         ("Incomplete JSON segment at the end", 1, "Error", "broken"),
         ("Reached max session turns for this session.", 53, "FatalTurnLimitedError", "turn limit"),
         ("settings.json is wrong", 52, "FatalConfigError", "wrong setting"),
     ],
-)  # fmt: skip
+)
 def test_gemini_failures_are_read_from_stderr(message: str, code: int, type: str, kind: str) -> None:
     """Its error object stands on stderr behind a stack trace that has braces too."""
     assert read("gemini", "", gemini_fails(message, code, type), code % 256).kind == kind
@@ -288,10 +300,7 @@ def test_gemini_a_response_beside_an_error_is_no_answer() -> None:
 
 def test_gemini_an_empty_response_is_named_as_one() -> None:
     """Its empty reply comes as a broken stream; the words tell."""
-    error = {
-        "type": "INVALID_STREAM",
-        "message": "The model returned an empty response with no text or thoughts.",
-    }
+    error = {"type": "INVALID_STREAM", "message": "The model returned an empty response with no text or thoughts."}
     assert read("gemini", gemini_says("", error=error)).kind == "empty"
 
 
@@ -322,16 +331,24 @@ def test_gemini_denials_stand_on_stderr() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["mail a@b.c", "@generalist do it", "see @note.txt, @/etc/passwd and (@../x)", "@", "x@", '@"a b"', "\\@./", "@..", "@decorator"],
-)  # fmt: skip
+    [
+        "mail a@b.c",
+        "@generalist do it",
+        "see @note.txt, @/etc/passwd and (@../x)",
+        "@",
+        "x@",
+        '@"a b"',
+        "\\@./",
+        "@..",
+        "@decorator",
+    ],
+)
 def test_at_signs_stay_as_they_are(text: str) -> None:
     """What an artifact says with an @ reaches the model letter for letter."""
     assert keep_at_signs(text) == (text, 0)
 
 
-@pytest.mark.parametrize(
-    "text", ["@./", "@./.", "@x/..", '@"./"', "look at @./ now", "@.//,", "a@./", "@a/../b/.."]
-)
+@pytest.mark.parametrize("text", ["@./", "@./.", "@x/..", '@"./"', "look at @./ now", "@.//,", "a@./", "@a/../b/.."])
 def test_only_a_path_to_the_working_folder_is_escaped(text: str) -> None:
     """`@./` would be expanded, so it gets the documented backslash."""
     escaped, count = keep_at_signs(text)
@@ -365,14 +382,22 @@ def test_settings_are_written_as_toml(value: Any) -> None:
 @pytest.mark.parametrize(
     ("schema", "strict"),
     [
-        ({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}, True),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {"type": "string"}},
+                "required": ["a"],
+                "additionalProperties": False,
+            },
+            True,
+        ),
         ({"type": "object", "properties": {"a": {}}, "required": [], "additionalProperties": False}, False),
         ({"type": "object", "properties": {"a": {}}, "required": ["a"]}, False),
         ({"type": "object", "additionalProperties": {"type": "string"}}, False),
         ({"type": "array", "items": {"type": ["object", "null"]}}, False),
         ({"type": "string"}, True),
     ],
-)  # fmt: skip
+)
 def test_only_schemas_that_the_service_takes_are_sent(schema: Any, strict: bool) -> None:
     """A schema with open objects would be rejected with a 400, so it is not sent."""
     assert is_strict(schema) is strict
@@ -380,8 +405,14 @@ def test_only_schemas_that_the_service_takes_are_sent(schema: Any, strict: bool)
 
 @pytest.mark.parametrize(
     ("words", "seconds"),
-    [("retry after 2 seconds", 2.0), ("Please try again in 1.5s.", 1.5), ("retry-after: 30", 30.0), ("try again in 200ms", 0.2), ("again later", None)],
-)  # fmt: skip
+    [
+        ("retry after 2 seconds", 2.0),
+        ("Please try again in 1.5s.", 1.5),
+        ("retry-after: 30", 30.0),
+        ("try again in 200ms", 0.2),
+        ("again later", None),
+    ],
+)
 def test_a_wait_is_read_from_words(words: str, seconds: float | None) -> None:
     """Some give the wait only in their words."""
     assert wait_of(words) == seconds
@@ -405,7 +436,22 @@ def test_failures_name_the_variable_and_the_next_step(monkeypatch: pytest.Monkey
     assert "`m9`" in unknown.reason and not unknown.retryable
 
 
-@pytest.mark.parametrize(("kind", "again"), [("slow down", True), ("server", True), ("network", True), ("broken", True), ("used up", False), ("empty", False), ("cut", False), ("timeout", False), ("rejected", False), ("crashed", False), ("too large", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "again"),
+    [
+        ("slow down", True),
+        ("server", True),
+        ("network", True),
+        ("broken", True),
+        ("used up", False),
+        ("empty", False),
+        ("cut", False),
+        ("timeout", False),
+        ("rejected", False),
+        ("crashed", False),
+        ("too large", False),
+    ],
+)
 def test_what_may_be_tried_again(kind: Any, again: bool) -> None:
     """Only what may pass by itself within a run is worth another call."""
     failed = failure(known_cli("codex"), Setup(label="c", program="c"), Outcome(kind=kind))

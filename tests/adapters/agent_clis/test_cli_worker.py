@@ -100,7 +100,7 @@ DENIALS = [
     ("codex", codex_says("Done!", {"type": "file_change", "status": "declined"}), ""),
     ("claude", claude_says("Done!", permission_denials=[{"tool_name": "Edit", "tool_input": {"file_path": "/x"}}]), ""),
     ("gemini", gemini_says("Done!"), "Error executing tool replace: Path not in workspace: /x"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "stdout", "stderr"), DENIALS)
@@ -151,9 +151,7 @@ def test_a_failed_call_is_a_crash_with_its_reason(
 
 def test_a_worker_at_its_turn_limit_ended_by_itself(tmp_path: Path, place: Path, key: str) -> None:
     """What it had done until then counts."""
-    fake = make_fake(
-        tmp_path / "bin", "claude", stdout=claude_says("", is_error=True, subtype="error_max_turns")
-    )
+    fake = make_fake(tmp_path / "bin", "claude", stdout=claude_says("", is_error=True, subtype="error_max_turns"))
     assert propose(worker(fake, "claude"), place).ended == "exited"
 
 

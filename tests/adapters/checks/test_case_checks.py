@@ -53,9 +53,7 @@ def test_files_and_the_diff_are_two_things() -> None:
         read_check({"contains": "x", "in": "diff", "path": "*.md"})
 
 
-WORKSPACE = Version(
-    {"app/new.txt": Entry(b"zebra"), "run.sh": Entry(b"#!/bin/sh\nexit 3\n", True)}, is_folder=True
-)
+WORKSPACE = Version({"app/new.txt": Entry(b"zebra"), "run.sh": Entry(b"#!/bin/sh\nexit 3\n", True)}, is_folder=True)
 
 
 def test_code_runs_in_a_copy_of_the_workspace_with_the_output(tmp_path: Path) -> None:
@@ -80,9 +78,7 @@ def test_an_output_alone_is_one_file(tmp_path: Path) -> None:
 
 # --------------------------------------------------------------------------------------------------------------- runs
 
-CALLS = Trace(
-    tool_calls=(ToolCall(name="search"), ToolCall(name="open", arguments={"id": 7})), skill_loaded=True
-)
+CALLS = Trace(tool_calls=(ToolCall(name="search"), ToolCall(name="open", arguments={"id": 7})), skill_loaded=True)
 
 
 @pytest.mark.parametrize(

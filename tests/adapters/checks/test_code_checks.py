@@ -30,9 +30,7 @@ def box(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(autouse=True)
-def own_temporary_folder(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Private copies are made here, and nothing may be left of them."""
     place = tmp_path_factory.mktemp("private")
     monkeypatch.setattr(tempfile, "tempdir", str(place))
@@ -71,15 +69,9 @@ def find(written: dict[str, Any], version: Version, base: Path, box: str = "none
 def test_a_command_sees_the_version(tmp_path, box):
     """A file under its own name, a folder's files, or an output as output.txt lie in the working directory."""
     assert find({"command": "grep -q hello a.md"}, file("hello"), tmp_path, box).met is True
+    assert find({"command": "grep -q hello docs/a.md"}, folder({"docs/a.md": "hello"}), tmp_path, box).met is True
     assert (
-        find({"command": "grep -q hello docs/a.md"}, folder({"docs/a.md": "hello"}), tmp_path, box).met
-        is True
-    )
-    assert (
-        find(
-            {"command": ["grep", "-q", "made", "output.txt"]}, file("hello"), tmp_path, box, output="made"
-        ).met
-        is True
+        find({"command": ["grep", "-q", "made", "output.txt"]}, file("hello"), tmp_path, box, output="made").met is True
     )
     unmet = find({"command": "grep -q bye a.md"}, file("hello"), tmp_path, box)
     assert unmet.met is False and unmet.note == "exit 1, expected 0" and unmet.sandbox == box
@@ -94,11 +86,7 @@ def test_a_command_sees_the_version(tmp_path, box):
         ({"not-command": "true"}, False, "exit 0"),
         ({"command": "echo one two", "expect_stdout": {"contains": "two"}}, True, None),
         ({"command": "echo one two", "expect_stdout": {"regex": "^two"}}, False, "stdout: nothing matches"),
-        (
-            {"command": "echo one", "expect_stdout": {"contains": ["one", "two"]}},
-            False,
-            'stdout: not found: "two"',
-        ),
+        ({"command": "echo one", "expect_stdout": {"contains": ["one", "two"]}}, False, 'stdout: not found: "two"'),
         ({"command": "cat", "stdin": "artifact", "expect_stdout": {"contains": "hello"}}, True, None),
         ({"command": "cat", "expect_stdout": {"contains": "hello"}}, False, "stdout"),
         ({"command": "sh -c 'kill -9 $$'"}, False, ""),
@@ -142,10 +130,12 @@ def test_the_artifact_is_never_touched(tmp_path, box):
             {"command": "rm a.md"},
             {"command": "grep -q hello a.md"},
             {"command": "sh -c 'touch $HOME/x $TMPDIR/y; chmod +x a.md'"},
-            {"command": "sh -c 'test -z \"$(ls $HOME)\" && test -z \"$(ls $TMPDIR)\" && test ! -x a.md'"},
+            {"command": 'sh -c \'test -z "$(ls $HOME)" && test -z "$(ls $TMPDIR)" && test ! -x a.md\''},
         ],
-        file("hello"), tmp_path, box,
-    )  # fmt: skip
+        file("hello"),
+        tmp_path,
+        box,
+    )
     assert [f.met for f in findings] == [True] * 6, findings
     assert art.read_text() == "hello" and sorted(p.name for p in tmp_path.iterdir()) == ["a.md"]
 
@@ -155,10 +145,14 @@ def test_a_link_made_by_a_check_is_not_followed(tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("mine")
     findings = find_all(
-        [{"command": f"sh -c 'rm a.md; ln -s {victim} a.md'"}, {"command": f"sh -c 'cd ..; rm -r tmp home; ln -s {tmp_path} home'"},
-         {"command": "grep -q hello a.md"}],
-        file("hello"), tmp_path,
-    )  # fmt: skip
+        [
+            {"command": f"sh -c 'rm a.md; ln -s {victim} a.md'"},
+            {"command": f"sh -c 'cd ..; rm -r tmp home; ln -s {tmp_path} home'"},
+            {"command": "grep -q hello a.md"},
+        ],
+        file("hello"),
+        tmp_path,
+    )
     assert [f.met for f in findings] == [True, True, True]
     assert victim.read_text() == "mine" and victim.stat().st_mode & 0o777 == 0o644
 
@@ -166,10 +160,7 @@ def test_a_link_made_by_a_check_is_not_followed(tmp_path):
 def test_exec_bits_are_kept(tmp_path, box):
     """A program of the artifact can be run if it could be before."""
     version = folder({"run.sh": "#!/bin/sh\necho ran\n", "plain.sh": "#!/bin/sh\n"}, "run.sh")
-    assert (
-        find({"command": "./run.sh", "expect_stdout": {"contains": "ran"}}, version, tmp_path, box).met
-        is True
-    )
+    assert find({"command": "./run.sh", "expect_stdout": {"contains": "ran"}}, version, tmp_path, box).met is True
     assert find({"command": "sh -c 'test ! -x plain.sh'"}, version, tmp_path, box).met is True
 
 
@@ -214,9 +205,7 @@ def test_programs_beside_the_rubric(tmp_path, box):
     assert find({"command": "python3 tools/check.py", **said}, file("x"), tmp_path, box).met is True
     inside = file("print('from the artifact')", "repro.py")
     assert (
-        find(
-            {"command": "python3 repro.py", "expect_stdout": {"contains": "artifact"}}, inside, tmp_path, box
-        ).met
+        find({"command": "python3 repro.py", "expect_stdout": {"contains": "artifact"}}, inside, tmp_path, box).met
         is True
     )
 
@@ -316,7 +305,9 @@ def test_a_program_that_is_gone_cannot_be_judged(tmp_path, kind):
 
 # ---------------------------------------------------------------------------------------------------------- pytest
 
-TEST = "import os, pathlib\ndef test_it():\n    assert 'hello' in pathlib.Path(os.environ['AI_OUTPUT_FILE']).read_text()\n"
+TEST = (
+    "import os, pathlib\ndef test_it():\n    assert 'hello' in pathlib.Path(os.environ['AI_OUTPUT_FILE']).read_text()\n"
+)
 
 
 def test_pytest(tmp_path, box):
@@ -346,9 +337,7 @@ def test_tests_import_the_version_and_their_helpers(tmp_path, box):
 
 def test_tests_of_the_artifact_itself(tmp_path):
     """Tests that are not beside the rubric are taken from the version."""
-    version = folder(
-        {"calc.py": "x = 1\n", "tests/test_x.py": "import calc\ndef test_x(): assert calc.x == 1\n"}
-    )
+    version = folder({"calc.py": "x = 1\n", "tests/test_x.py": "import calc\ndef test_x(): assert calc.x == 1\n"})
     assert find({"pytest": "tests"}, version, tmp_path).met is True
 
 
@@ -463,8 +452,9 @@ def test_findings_come_in_order_and_text_checks_need_no_copy(tmp_path, own_tempo
     """One finding a check, in the order asked; text checks alone make no private copy."""
     findings = find_all(
         [{"contains": "x"}, {"command": "false"}, {"file-exists": "a.md"}, {"is-json": True}, {"command": "true"}],
-        file("x"), tmp_path,
-    )  # fmt: skip
+        file("x"),
+        tmp_path,
+    )
     assert [f.met for f in findings] == [True, False, True, False, True]
     assert [f.sandbox for f in findings] == [None, "none", None, None, "none"]
 

@@ -25,9 +25,7 @@ def folder(files: dict[str, str]) -> Version:
     return Version({name: Entry(text.encode()) for name, text in files.items()}, is_folder=True)
 
 
-def find(
-    written: dict[str, Any], version: Version, base: Path = Path(), output: str | None = None
-) -> Finding:
+def find(written: dict[str, Any], version: Version, base: Path = Path(), output: str | None = None) -> Finding:
     made = None if output is None else Output(text=output)
     (finding,) = asyncio.run(CheckRunner(base, sandbox="none").run([read_check(written)], version, made))
     return finding
@@ -78,8 +76,11 @@ def test_schemas_that_are_none_stop_before_anything_is_spent(tmp_path):
     (tmp_path / "binary.json").write_bytes(b"\0")
     runner, version = CheckRunner(tmp_path), Version.of_text("x")
     for value, error in [
-        ("missing.json", FileError), ("broken.json", UsageError), ("binary.json", FileError), ({"type": "objct"}, UsageError),
-    ]:  # fmt: skip
+        ("missing.json", FileError),
+        ("broken.json", UsageError),
+        ("binary.json", FileError),
+        ({"type": "objct"}, UsageError),
+    ]:
         with pytest.raises(error):
             runner.preflight([read_check({"json-schema": value})], version)
     runner.preflight([read_check({"json-schema": "missing.json"})])  # it may stand in a version
@@ -137,9 +138,17 @@ def test_the_library_is_not_loaded_for_other_checks():
 
 @pytest.mark.parametrize(
     ("value", "met"),
-    [("LICENSE", True), ("docs", True), ("docs/", True), ("docs/*/x.md", True), ("**/*.py", False), ("license", False),
-     (["LICENSE", "docs"], True), ("do*", True)],
-)  # fmt: skip
+    [
+        ("LICENSE", True),
+        ("docs", True),
+        ("docs/", True),
+        ("docs/*/x.md", True),
+        ("**/*.py", False),
+        ("license", False),
+        (["LICENSE", "docs"], True),
+        ("do*", True),
+    ],
+)
 def test_file_exists(value, met):
     """A path, a folder or a glob is there or not; of a list, all."""
     version = folder({"LICENSE": "x", "docs/deep/x.md": "y"})
@@ -173,21 +182,13 @@ def test_a_link_in_the_artifact_is_not_a_file_of_it(tmp_path):
 
 def broken(text: str, **others: str) -> str | None:
     """The note of links-resolve on README.md, None when every link resolves."""
-    files = {
-        "README.md": text,
-        **{name.replace("__", "/").replace("_md", ".md"): t for name, t in others.items()},
-    }
+    files = {"README.md": text, **{name.replace("__", "/").replace("_md", ".md"): t for name, t in others.items()}}
     finding = find({"links-resolve": True, "path": "README.md"}, folder(files))
     assert find({"not-links-resolve": True, "path": "README.md"}, folder(files)).met is not finding.met
     return None if finding.met else finding.note
 
 
-OTHERS = {
-    "docs__guide_md": "# Start here\n\n## Über uns!\n",
-    "my file.txt": "x",
-    "docs__a(b)_md": "x",
-    "img.png": "x",
-}
+OTHERS = {"docs__guide_md": "# Start here\n\n## Über uns!\n", "my file.txt": "x", "docs__a(b)_md": "x", "img.png": "x"}
 
 
 @pytest.mark.parametrize(
@@ -268,11 +269,7 @@ def test_links_that_do_not_resolve(text, words):
 
 def test_all_markdown_of_a_folder_is_looked_at():
     """Without `path`, every Markdown file; links are seen from the file that they stand in."""
-    files = {
-        "README.md": "[g](docs/g.md)",
-        "docs/g.md": "[up](../README.md) [side](h.md#x)",
-        "docs/h.md": "# X",
-    }
+    files = {"README.md": "[g](docs/g.md)", "docs/g.md": "[up](../README.md) [side](h.md#x)", "docs/h.md": "# X"}
     assert find({"links-resolve": True}, folder(files)).met is True
     files["docs/g.md"] = "[wrong](docs/h.md)"
     assert str(find({"links-resolve": True}, folder(files)).note).startswith("docs/g.md: line 1")
@@ -339,8 +336,7 @@ def test_no_markdown_crashes_the_reader(text):
 
 
 @pytest.mark.parametrize(
-    "piece",
-    ["[a](", "[", "![", "](", "`", "``a`", "<!--", "[a][", '[a](b "', "<a href=", "_a ", "(", "# `", "> - "],
+    "piece", ["[a](", "[", "![", "](", "`", "``a`", "<!--", "[a][", '[a](b "', "<a href=", "_a ", "(", "# `", "> - "]
 )
 def test_hostile_markdown_takes_linear_work(piece):
     """A megabyte of one mark is read; a reader with quadratic work would not come back."""

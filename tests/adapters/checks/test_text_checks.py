@@ -29,9 +29,7 @@ def folder(**files: str) -> Version:
     return Version({name: Entry(text.encode()) for name, text in files.items()}, is_folder=True)
 
 
-def find(
-    written: dict[str, Any], version: Version | str, output: str | None = None, base: Path = Path()
-) -> Finding:
+def find(written: dict[str, Any], version: Version | str, output: str | None = None, base: Path = Path()) -> Finding:
     judged = Version.of_text(version) if isinstance(version, str) else version
     made = None if output is None else Output(text=output)
     (finding,) = asyncio.run(CheckRunner(base, sandbox="none").run([read_check(written)], judged, made))
@@ -184,9 +182,7 @@ def test_match_any_needs_one_file():
     assert find({"not-contains": "TODO", "path": "*.md", "match": "any"}, version).met is True
 
 
-@pytest.mark.parametrize(
-    "written", [{"contains": "x"}, {"not-contains": "x"}, {"max-words": 3}, {"is-json": True}]
-)
+@pytest.mark.parametrize("written", [{"contains": "x"}, {"not-contains": "x"}, {"max-words": 3}, {"is-json": True}])
 def test_no_matching_file_is_unmet(written):
     """A check of files that are not there is unmet, negated or not, and says so."""
     finding = find({**written, "path": "missing/*.md"}, folder(**{"a.md": "x"}))
@@ -286,14 +282,19 @@ def test_check_problem_agrees_with_reading():
     """A check made without reading is judged by the same rules."""
     assert check_problem(Check(kind="contains", value="x")) is None
     assert "unknown check" in check_problem(Check(kind="contians", value="x"))[0]
-    assert (
-        "`not-regex` is not a valid pattern" in check_problem(Check(kind="regex", value="(", negated=True))[0]
+    assert "`not-regex` is not a valid pattern" in check_problem(Check(kind="regex", value="(", negated=True))[0]
+
+
+@given(
+    st.dictionaries(
+        st.one_of(st.sampled_from([*KINDS, "path", "timeout"]), st.text()),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+            lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+            max_leaves=5,
+        ),
     )
-
-
-@given(st.dictionaries(st.one_of(st.sampled_from([*KINDS, "path", "timeout"]), st.text()),
-       st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5)))  # fmt: skip
+)
 def test_no_check_crashes_the_reader(written):
     """Whatever a file holds, it is a check or a named mistake."""
     try:
@@ -322,13 +323,7 @@ def test_the_json_schema_agrees_with_the_reader():
         {"command": "true", "timeout": 3},
         {"is-json": True},
     ]
-    bad = [
-        {"contains": 3},
-        {"contians": "x"},
-        {"contains": "x", "pth": "y"},
-        {"command": "x", "timeout": 0},
-        {},
-    ]
+    bad = [{"contains": 3}, {"contians": "x"}, {"contains": "x", "pth": "y"}, {"command": "x", "timeout": 0}, {}]
     for written in good:
         assert validator.is_valid(written) and read_check(written)
     for written in bad:
@@ -345,9 +340,7 @@ def short_patience(monkeypatch):
     monkeypatch.setattr(text_checks, "PATTERN_SECONDS", 0.3)
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"(a+)+$", r"(a|a)*b", r"a*a*a*a*a*a*a*b", r"(?x) ( a + ) + $", r"^(\w+\s?)*$"]
-)
+@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|a)*b", r"a*a*a*a*a*a*a*b", r"(?x) ( a + ) + $", r"^(\w+\s?)*$"])
 @pytest.mark.parametrize("negated", ["", "not-"])
 def test_a_pattern_that_backtracks_for_ever_is_given_up(short_patience, pattern, negated):
     """Such a pattern cannot hang the command: it cannot be judged, negated or not, and says why."""
@@ -399,13 +392,9 @@ def test_simple_patterns_need_no_guard():
 def test_word_checks_mean_what_python_means(text, words):
     """contains-all and contains-any are `all` and `any` of `in`; negation is the contrary."""
     for kind, expected in (("contains-all", all), ("contains-any", any), ("contains", all)):
-        assert find({kind: words}, Version.of_text("x"), output=text).met is expected(
-            w in text for w in words
-        )
+        assert find({kind: words}, Version.of_text("x"), output=text).met is expected(w in text for w in words)
     for kind, expected in (("not-contains-all", all), ("not-contains-any", any), ("not-contains", any)):
-        assert find({kind: words}, Version.of_text("x"), output=text).met is not expected(
-            w in text for w in words
-        )
+        assert find({kind: words}, Version.of_text("x"), output=text).met is not expected(w in text for w in words)
 
 
 @given(st.text(max_size=60), st.integers(0, 70))

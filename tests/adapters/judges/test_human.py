@@ -110,11 +110,7 @@ def test_skipping_everything_is_no_reply() -> None:
 def test_nobody_there_is_skipped() -> None:
     """Without a terminal the judge is SKIPPED: there is no mark, and no score is made up."""
     found = consult(Somebody(None), MemoryStore())
-    assert (
-        found.ballot.state is State.SKIPPED
-        and not found.ballot.marks
-        and found.ballot.reason == "nobody is here"
-    )
+    assert found.ballot.state is State.SKIPPED and not found.ballot.marks and found.ballot.reason == "nobody is here"
 
 
 MARKS = st.fixed_dictionaries(
@@ -141,34 +137,21 @@ def test_what_was_said_is_what_is_read(marks: dict[Key, Mark | None]) -> None:
     """Every answer with its evidence and suggestion comes back from the strict reader; skipped ones stay absent."""
     judge = HumanJudge("human", Somebody(ALL))
     reading = judge.read(SAMPLE, judge.render(SAMPLE), Reply(text=write_reply(SAMPLE, marks)))
-    assert (
-        reading.marks == {key: mark for key, mark in marks.items() if mark is not None} and reading.is_clean
-    )
+    assert reading.marks == {key: mark for key, mark in marks.items() if mark is not None} and reading.is_clean
 
 
 @pytest.mark.parametrize("skipped", ["[[1, 2]]", '"all"', '[["steps"]]', "{}"])
 def test_a_damaged_list_of_skipped_items_excuses_nothing(skipped: str) -> None:
     """An item without an answer is an error unless it was skipped by name."""
     judge = HumanJudge("human", Somebody(ALL))
-    reading = judge.read(
-        SAMPLE, judge.render(SAMPLE), Reply(text=f'{{"criteria": {{}}, "skipped": {skipped}}}')
-    )
+    reading = judge.read(SAMPLE, judge.render(SAMPLE), Reply(text=f'{{"criteria": {{}}, "skipped": {skipped}}}'))
     assert set(reading.errors) == set(KEYS)
 
 
 def test_the_request_holds_nothing_of_other_judges() -> None:
     """What a person is asked is what any judge is asked: no weight, bar, score or round."""
     body = json.loads(HumanJudge("human", Somebody(ALL)).render(SAMPLE).body)
-    assert set(body) == {
-        "schema",
-        "artifact",
-        "input",
-        "reference",
-        "output",
-        "criteria",
-        "workspace",
-        "draw",
-    }
+    assert set(body) == {"schema", "artifact", "input", "reference", "output", "criteria", "workspace", "draw"}
 
 
 # ------------------------------------------------------------------------------------------------------- host agents

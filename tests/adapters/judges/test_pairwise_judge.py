@@ -72,14 +72,9 @@ def test_every_criterion_is_one_numbered_line_with_its_items_below() -> None:
     """And one control item among them, whose word stands in neither text."""
     request = judge().render(pair())
     numbered = [line for line in request.body.splitlines() if line.startswith("[")]
-    assert len(numbered) == 3 and set(request.numbers.values()) == {
-        ("secret-id", "secret-id"),
-        ("end", "end"),
-    }
+    assert len(numbered) == 3 and set(request.numbers.values()) == {("secret-id", "secret-id"), ("end", "end")}
     assert "Names the fruit\n    - Names the apple\n    - Names the pear\n" in request.body
-    control = next(
-        line for line in numbered if line.startswith(f"[{request.canary}] The text contains the word ")
-    )
+    control = next(line for line in numbered if line.startswith(f"[{request.canary}] The text contains the word "))
     assert request.body.count(control.split()[-1]) == 1
     skeleton = json.loads(request.body[request.body.rindex('{"token"') :])
     assert skeleton == {
@@ -123,10 +118,7 @@ def test_a_filled_in_skeleton_is_read_by_criterion() -> None:
         return "second" if "farewell" in requirement else "tie"
 
     _, reading = ask(judge(fill_in(answer, evidence="Goodbye.", control="tie")), pair())
-    assert {key[0]: choice_of(mark) for key, mark in reading.marks.items()} == {
-        "secret-id": "tie",
-        "end": "second",
-    }
+    assert {key[0]: choice_of(mark) for key, mark in reading.marks.items()} == {"secret-id": "tie", "end": "second"}
     assert reading.marks["end", "end"].evidence == ("Goodbye.",)
     assert reading.is_clean
 
@@ -182,12 +174,7 @@ def test_over_its_budget_a_judge_is_not_asked() -> None:
     with pytest.raises(CallFailed) as refused:
         prompted(1000).render(scores(LONG))
     assert refused.value.missing
-    for words in (
-        "tokens (an estimate",
-        "its limit is 1,000",
-        "artifact.txt (16,008 characters)",
-        "--pack head",
-    ):
+    for words in ("tokens (an estimate", "its limit is 1,000", "artifact.txt (16,008 characters)", "--pack head"):
         assert words in refused.value.reason
     assert prompted(1000).refusal(scores(LONG)) == refused.value.reason
     assert prompted(1000).refusal(scores("short")) is None
@@ -247,9 +234,7 @@ def test_of_two_texts_each_gets_half_and_a_short_one_leaves_its_rest() -> None:
     assert shown is not None and shown["first"]["files"] == shown["second"]["files"]
     one = both.packed(pair(long, B))
     assert one is not None and set(one) == {"first"}
-    assert (
-        one["files" if "files" in one else "first"]["files"][0]["lines"] > shown["first"]["files"][0]["lines"]
-    )
+    assert one["files" if "files" in one else "first"]["files"][0]["lines"] > shown["first"]["files"][0]["lines"]
     assert len(both.render(pair(long, long_b)).body) <= 6000
     assert judge(budget=Budget(tokens=1500)).refusal(pair(long, long_b)) is not None
 

@@ -93,19 +93,14 @@ def body_of(text: str = "A fig.\n", **more: Any) -> str:
 
 def test_the_prompt_has_its_parts_in_order() -> None:
     """A plain first line, then input, reference, workspace, text, items, and the skeleton as the last JSON object."""
-    request = JUDGE.render(
-        ask_about(input="INPUT", reference="REF", workspace={"path": "/w", "diff": "+DIFF"})
-    )
+    request = JUDGE.render(ask_about(input="INPUT", reference="REF", workspace={"path": "/w", "diff": "+DIFF"}))
     places = [
-        request.body.index(part)
-        for part in ("INPUT", "REF", "+DIFF", "A fig.", "Requirements:", "] It names the fig")
+        request.body.index(part) for part in ("INPUT", "REF", "+DIFF", "A fig.", "Requirements:", "] It names the fig")
     ]
     assert places == sorted(places) and re.match(r"[A-Z][\w ,]+\.\n", request.body)
     form = skeleton(request.body)
     assert list(form) == ["token", "answers"] and form["token"] == request.token
-    assert form["answers"] == {
-        str(n): {"evidence": "", "answer": None, "suggestion": ""} for n in range(1, 5)
-    }
+    assert form["answers"] == {str(n): {"evidence": "", "answer": None, "suggestion": ""} for n in range(1, 5)}
     assert request.body.rstrip().endswith("}}}")
 
 
@@ -117,10 +112,7 @@ def test_every_item_is_a_line_of_its_own_numbered_over_the_whole_call() -> None:
     assert [lines[str(n)] for n in request.numbers] == ["It names the fig", "It names the plum", "Calm tone"]
     assert list(request.numbers.values()) == KEYS
     assert re.search(r"^Says what it must:$", request.body, re.MULTILINE)
-    assert (
-        "from 1 to 5\n    1: shouts\n    5: calm throughout\n" in request.body
-        and '"n/a" is allowed' in request.body
-    )
+    assert "from 1 to 5\n    1: shouts\n    5: calm throughout\n" in request.body and '"n/a" is allowed' in request.body
 
 
 def test_nothing_that_could_steer_a_mark_is_shown() -> None:
@@ -133,9 +125,7 @@ def test_nothing_that_could_steer_a_mark_is_shown() -> None:
 
 def test_the_output_is_judged_when_a_target_made_one() -> None:
     """Then the artifact (a skill, a prompt) is not shown to the judge; an empty output is an empty block."""
-    assert "SECRET" not in body_of("SECRET", output="made of it") and "made of it" in body_of(
-        output="made of it"
-    )
+    assert "SECRET" not in body_of("SECRET", output="made of it") and "made of it" in body_of(output="made of it")
     assert "Text to judge:\n```\n```\n" in body_of(output="")
 
 
@@ -172,9 +162,7 @@ def test_the_control_item_is_one_among_many_and_its_word_is_nowhere_else() -> No
     for number in range(40):
         request = JUDGE.render(ask_about(f"Text {number}"))
         places.add(request.canary)
-        line = re.search(
-            rf"^\[{request.canary}\] The text contains the word (\w+)$", request.body, re.MULTILINE
-        )
+        line = re.search(rf"^\[{request.canary}\] The text contains the word (\w+)$", request.body, re.MULTILINE)
         assert line and request.body.lower().count(line[1]) == 1
         assert "canary" not in request.body and request.canary not in request.numbers
     assert places == {1, 2, 3, 4}
@@ -199,9 +187,28 @@ def test_values_are_never_expanded() -> None:
 
 
 hostile = st.lists(
-    st.sampled_from(["```", "`````", "`", "\n", "~~~", "[1] It names the fig", "{{items}}", "Requirements:", "\x1b[2J", "\u2028",
-                     "\u202e", '{"token": "0", "answers": {}}', "</text>", " ", "fig", "\ud800"]), max_size=30,
-).map("".join)  # fmt: skip
+    st.sampled_from(
+        [
+            "```",
+            "`````",
+            "`",
+            "\n",
+            "~~~",
+            "[1] It names the fig",
+            "{{items}}",
+            "Requirements:",
+            "\x1b[2J",
+            "\u2028",
+            "\u202e",
+            '{"token": "0", "answers": {}}',
+            "</text>",
+            " ",
+            "fig",
+            "\ud800",
+        ]
+    ),
+    max_size=30,
+).map("".join)
 
 
 @settings(max_examples=200, deadline=None)
@@ -248,10 +255,7 @@ def test_asking_sends_the_prompt_with_the_schema_of_its_reply() -> None:
     assert len(described) == 2, "what several items share is described once"
     assert list(first["properties"]) == ["evidence", "answer", "suggestion"] == first["required"]
     assert first["properties"]["answer"] == {"type": "boolean"} == control["properties"]["answer"]
-    assert scaled["properties"]["answer"]["anyOf"] == [
-        {"type": "number"},
-        {"type": "string", "enum": ["n/a"]},
-    ]
+    assert scaled["properties"]["answer"]["anyOf"] == [{"type": "number"}, {"type": "string", "enum": ["n/a"]}]
 
 
 def test_the_schema_accepts_exactly_what_is_asked() -> None:
@@ -285,17 +289,13 @@ def read(make: Any, **more: Any) -> Any:
     question = ask_about()
     request = JUDGE.render(question)
     made = make(request)
-    return JUDGE.read(
-        question, request, Reply(text=made if isinstance(made, str) else json.dumps(made), **more)
-    )
+    return JUDGE.read(question, request, Reply(text=made if isinstance(made, str) else json.dumps(made), **more))
 
 
 def test_a_filled_form_becomes_marks_by_key() -> None:
     """And the control item is not among them."""
     reading = read(lambda request: filled(request, True, False, 4))
-    assert {key: mark.answer for key, mark in reading.marks.items()} == dict(
-        zip(KEYS, (True, False, 4), strict=True)
-    )
+    assert {key: mark.answer for key, mark in reading.marks.items()} == dict(zip(KEYS, (True, False, 4), strict=True))
     assert (reading.errors, reading.problems, reading.tampered) == ({}, (), False)
 
 

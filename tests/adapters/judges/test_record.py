@@ -19,9 +19,7 @@ from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.ports import CallFailed, Reading
 
 RUBRIC = Rubric(
-    criteria=(
-        Criterion(id="one", requirement="Good", items=(Item(id="one", requirement="Good", whole=True),)),
-    )
+    criteria=(Criterion(id="one", requirement="Good", items=(Item(id="one", requirement="Good", whole=True),)),)
 )
 
 
@@ -70,12 +68,7 @@ def test_a_row_is_found_by_digest_path_name_or_holds_for_all(tmp_path: Path, nam
 def test_the_closest_row_wins(tmp_path: Path) -> None:
     """The digest before the path, the path before the name, the name before what holds for all."""
     digest = question().artifact.version.digest
-    rows = [
-        row(False),
-        row(False, artifact="a.md"),
-        row(False, artifact="docs/a.md"),
-        row(True, digest=digest),
-    ]
+    rows = [row(False), row(False, artifact="a.md"), row(False, artifact="docs/a.md"), row(True, digest=digest)]
     assert answer(judge(tmp_path, rows), question()) == [True]
     rows = [row(False), row(False, artifact="a.md"), row(True, artifact="docs/a.md")]
     assert answer(judge(tmp_path, rows), question()) == [True]
@@ -156,11 +149,22 @@ def test_it_costs_nothing_and_is_who_its_bytes_are(tmp_path: Path) -> None:
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.one_of(st.binary(max_size=200), st.text(max_size=200), st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["criteria", "one", "met", "artifact", "digest", "score"]), inner, max_size=3), max_leaves=8,
-).map(json.dumps)))  # fmt: skip
+@given(
+    st.one_of(
+        st.binary(max_size=200),
+        st.text(max_size=200),
+        st.recursive(
+            st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(["criteria", "one", "met", "artifact", "digest", "score"]), inner, max_size=3
+                )
+            ),
+            max_leaves=8,
+        ).map(json.dumps),
+    )
+)
 def test_no_file_crashes_it(tmp_path_factory: pytest.TempPathFactory, content: Any) -> None:
     """Whatever a file holds: it is refused by name, has no row, or is read into marks that are booleans."""
     folder = tmp_path_factory.mktemp("record")

@@ -74,9 +74,7 @@ def test_an_exit_code_answers_one_yes_no_question(tmp_path: Path, code: int, ans
 
 
 @pytest.mark.parametrize(
-    "items",
-    [(SCALED,), (Item(id="a", requirement="A"), Item(id="b", requirement="B"))],
-    ids=["scaled", "two"],
+    "items", [(SCALED,), (Item(id="a", requirement="A"), Item(id="b", requirement="B"))], ids=["scaled", "two"]
 )
 def test_an_exit_code_says_nothing_about_anything_else(tmp_path: Path, items: tuple[Item, ...]) -> None:
     """Where a scale or several items are asked, silence is an error for each of them."""
@@ -139,9 +137,7 @@ def test_a_secret_reaches_it_only_by_name(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("SOME_API_KEY", "sk-1")
     monkeypatch.setenv("PLAIN_SETTING", "x")
     body = "print(json.dumps(sorted(os.environ)))"
-    assert not {"SOME_API_KEY", "PLAIN_SETTING"} & set(
-        json.loads(ask(judge(tmp_path, body), question()).text)
-    )
+    assert not {"SOME_API_KEY", "PLAIN_SETTING"} & set(json.loads(ask(judge(tmp_path, body), question()).text))
     passed = json.loads(ask(judge(tmp_path, body, pass_env=("SOME_API_KEY",)), question()).text)
     assert "SOME_API_KEY" in passed
     assert "PLAIN_SETTING" not in passed

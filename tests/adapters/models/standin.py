@@ -21,13 +21,35 @@ APIS = ("chat", "responses", "messages", "generateContent")
 LONGEST_SLEEP = 5.0
 
 _FIELDS = {
-    "chat": {"model", "messages", "max_tokens", "temperature", "top_p", "seed", "reasoning_effort", "response_format",
-             "logprobs", "top_logprobs", "provider"},
-    "responses": {"model", "instructions", "input", "store", "max_output_tokens", "temperature", "top_p", "reasoning",
-                  "text", "include", "top_logprobs"},
+    "chat": {
+        "model",
+        "messages",
+        "max_tokens",
+        "temperature",
+        "top_p",
+        "seed",
+        "reasoning_effort",
+        "response_format",
+        "logprobs",
+        "top_logprobs",
+        "provider",
+    },
+    "responses": {
+        "model",
+        "instructions",
+        "input",
+        "store",
+        "max_output_tokens",
+        "temperature",
+        "top_p",
+        "reasoning",
+        "text",
+        "include",
+        "top_logprobs",
+    },
     "messages": {"model", "max_tokens", "system", "messages", "temperature", "top_p", "output_config"},
     "generateContent": {"systemInstruction", "contents", "generationConfig"},
-}  # fmt: skip
+}
 
 
 @dataclass
@@ -164,9 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _api(self) -> str | None:
         if self.path.startswith("/v1beta/") and self.path.endswith(":generateContent"):
             return "generateContent"
-        return {"/v1/chat/completions": "chat", "/v1/responses": "responses", "/v1/messages": "messages"}.get(
-            self.path
-        )
+        return {"/v1/chat/completions": "chat", "/v1/responses": "responses", "/v1/messages": "messages"}.get(self.path)
 
     def _answer(self, api: str, body: dict[str, Any]) -> None:
         model = body.get("model") or self.path.rpartition("/")[2].removesuffix(":generateContent")
@@ -254,9 +274,7 @@ class _Handler(BaseHTTPRequestHandler):
     # ---------------------------------------------------------------------------------------------- writing
 
     def _json(self, value: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
-        self._bytes(
-            json.dumps(value).encode(), status, {"Content-Type": "application/json", **(headers or {})}
-        )
+        self._bytes(json.dumps(value).encode(), status, {"Content-Type": "application/json", **(headers or {})})
 
     def _bytes(self, body: bytes, status: int, headers: dict[str, str]) -> None:
         self._head(status, {**headers, "Content-Length": str(len(body))})
@@ -274,9 +292,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def error_body(api: str, status: int, words: str, code: str | None = None) -> dict[str, Any]:
     if api == "messages":
-        kind = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}.get(
-            status, "api_error"
-        )
+        kind = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}.get(status, "api_error")
         return {"type": "error", "error": {"type": kind, "message": words}, "request_id": "req_1"}
     if api == "generateContent":
         details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": code}] if code else []
@@ -305,33 +321,28 @@ def _features(api: str, body: dict[str, Any]) -> list[tuple[str, bool, str]]:
     return [
         ("schema", schema, f"'{name}' is not supported by this model"),
         ("seed", "seed" in body or "seed" in config, "seed is not supported"),
-        (
-            "logprobs",
-            "top_logprobs" in body or "logprobs" in config,
-            "logprobs are not enabled for this model",
-        ),
+        ("logprobs", "top_logprobs" in body or "logprobs" in config, "logprobs are not enabled for this model"),
     ]
 
 
 def _chat(say: Saying, model: str) -> dict[str, Any]:
     refused = say.stop == "refusal"
-    message = {
-        "role": "assistant",
-        "content": None if refused else say.text,
-        "refusal": say.text if refused else None,
-    }
-    choice: dict[str, Any] = {
-        "index": 0,
-        "message": message,
-        "finish_reason": "stop" if refused else say.stop,
-    }
+    message = {"role": "assistant", "content": None if refused else say.text, "refusal": say.text if refused else None}
+    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop" if refused else say.stop}
     if say.logprobs is not None:
         choice["logprobs"] = {"content": _openai_logprobs(say)}
     return {
-        "id": "chatcmpl-1", "object": "chat.completion", "model": model + "-2026", "choices": [choice],
-        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18,
-                  "prompt_tokens_details": {"cached_tokens": say.cached}},
-    }  # fmt: skip
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "model": model + "-2026",
+        "choices": [choice],
+        "usage": {
+            "prompt_tokens": 11,
+            "completion_tokens": 7,
+            "total_tokens": 18,
+            "prompt_tokens_details": {"cached_tokens": say.cached},
+        },
+    }
 
 
 def _responses(say: Saying, model: str) -> dict[str, Any]:
@@ -343,22 +354,33 @@ def _responses(say: Saying, model: str) -> dict[str, Any]:
         part["logprobs"] = _openai_logprobs(say)
     cut = say.stop == "length"
     return {
-        "id": "resp_1", "object": "response", "model": model + "-2026", "status": "incomplete" if cut else "completed",
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None, "error": None,
-        "output": [{"type": "reasoning", "summary": []},
-                   {"type": "message", "role": "assistant", "content": [part]}],
+        "id": "resp_1",
+        "object": "response",
+        "model": model + "-2026",
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "error": None,
+        "output": [{"type": "reasoning", "summary": []}, {"type": "message", "role": "assistant", "content": [part]}],
         "usage": {"input_tokens": 11, "output_tokens": 7, "input_tokens_details": {"cached_tokens": say.cached}},
-    }  # fmt: skip
+    }
 
 
 def _messages(say: Saying, model: str) -> dict[str, Any]:
     stop = {"stop": "end_turn", "length": "max_tokens"}.get(say.stop, say.stop)
     return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": model + "-2026", "stop_reason": stop,
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": model + "-2026",
+        "stop_reason": stop,
         "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": say.text}],
-        "usage": {"input_tokens": 6, "cache_creation_input_tokens": 5 - say.cached, "output_tokens": 7,
-                  "cache_read_input_tokens": say.cached},
-    }  # fmt: skip
+        "usage": {
+            "input_tokens": 6,
+            "cache_creation_input_tokens": 5 - say.cached,
+            "output_tokens": 7,
+            "cache_read_input_tokens": say.cached,
+        },
+    }
 
 
 def _google(say: Saying, model: str) -> dict[str, Any]:
@@ -371,23 +393,26 @@ def _google(say: Saying, model: str) -> dict[str, Any]:
         candidate["logprobsResult"] = {
             "chosenCandidates": [{"token": t, "logProbability": tops[t]} for t, tops in say.logprobs],
             "topCandidates": [
-                {"candidates": [{"token": t, "logProbability": p} for t, p in tops.items()]}
-                for _, tops in say.logprobs
+                {"candidates": [{"token": t, "logProbability": p} for t, p in tops.items()]} for _, tops in say.logprobs
             ],
         }
     return {
-        "candidates": [candidate], "modelVersion": model + "-2026",
-        "usageMetadata": {"promptTokenCount": 11, "candidatesTokenCount": 4, "thoughtsTokenCount": 3,
-                          "cachedContentTokenCount": say.cached},
-    }  # fmt: skip
+        "candidates": [candidate],
+        "modelVersion": model + "-2026",
+        "usageMetadata": {
+            "promptTokenCount": 11,
+            "candidatesTokenCount": 4,
+            "thoughtsTokenCount": 3,
+            "cachedContentTokenCount": say.cached,
+        },
+    }
 
 
 def _openai_logprobs(say: Saying) -> list[dict[str, Any]]:
     return [
-        {"token": token, "logprob": tops[token],
-         "top_logprobs": [{"token": t, "logprob": p} for t, p in tops.items()]}
+        {"token": token, "logprob": tops[token], "top_logprobs": [{"token": t, "logprob": p} for t, p in tops.items()]}
         for token, tops in say.logprobs or ()
-    ]  # fmt: skip
+    ]
 
 
 _ANSWERS = {"chat": _chat, "responses": _responses, "messages": _messages, "generateContent": _google}

@@ -24,9 +24,13 @@ IMAGES = (
 def sent(standin: Standin, api: str, prompt: Prompt) -> Any:
     """The body that arrives at the server."""
     model = make_model(
-        PROVIDER[api], "tester", api=api if api in ("chat", "responses") else None,
-        base_url=standin.base_url(api), api_key_env="TEST_KEY", timeout=5.0,
-    )  # fmt: skip
+        PROVIDER[api],
+        "tester",
+        api=api if api in ("chat", "responses") else None,
+        base_url=standin.base_url(api),
+        api_key_env="TEST_KEY",
+        timeout=5.0,
+    )
 
     async def once() -> None:
         try:
@@ -42,10 +46,7 @@ def text_and_images(api: str, body: Any) -> list[Any]:
     """The parts of the message in order: words as text, images as (media type, base 64)."""
     if api == "generateContent":
         parts = body["contents"][0]["parts"]
-        return [
-            p["text"] if "text" in p else (p["inlineData"]["mimeType"], p["inlineData"]["data"])
-            for p in parts
-        ]
+        return [p["text"] if "text" in p else (p["inlineData"]["mimeType"], p["inlineData"]["data"]) for p in parts]
     message = body["input"][0] if api == "responses" else body["messages"][0]
     assert message["role"] == "user"
     found: list[Any] = []
@@ -73,10 +74,12 @@ def test_images_arrive_numbered_and_the_prompt_is_last(standin: Standin, api: st
     """Bytes unchanged, each with its media type behind its number."""
     body = sent(standin, api, Prompt(text="Judge this.", images=IMAGES))
     assert text_and_images(api, body) == [
-        "Image 1:", ("image/png", b64encode(PNG).decode()),
-        "Image 2:", ("image/jpeg", b64encode(JPEG).decode()),
+        "Image 1:",
+        ("image/png", b64encode(PNG).decode()),
+        "Image 2:",
+        ("image/jpeg", b64encode(JPEG).decode()),
         "Judge this.",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("api", APIS)

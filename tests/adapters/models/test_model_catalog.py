@@ -10,14 +10,7 @@ from typing import Any
 
 import pytest
 
-from honestone.adapters.models.catalog import (
-    PROVIDERS,
-    family_of,
-    find_provider,
-    is_provider,
-    make_model,
-    probe,
-)
+from honestone.adapters.models.catalog import PROVIDERS, family_of, find_provider, is_provider, make_model, probe
 from honestone.core.errors import SettingsError
 from honestone.ports import Model, Prompt
 
@@ -38,13 +31,15 @@ def identity(*args: Any, **kwargs: Any) -> dict[str, Any]:
         ("vllm", "chat", "http://127.0.0.1:8000/v1"),
     ],
 )
-def test_each_provider_has_its_address_and_api(
-    standin: Standin, provider: str, api: str, base_url: str
-) -> None:
+def test_each_provider_has_its_address_and_api(standin: Standin, provider: str, api: str, base_url: str) -> None:
     """A name alone is enough, and the identity says what it means."""
     assert identity(provider, "m") == {
-        "provider": provider, "api": api, "base_url": base_url, "model": "m", "parameters": {},
-    }  # fmt: skip
+        "provider": provider,
+        "api": api,
+        "base_url": base_url,
+        "model": "m",
+        "parameters": {},
+    }
     assert isinstance(make_model(provider, "m"), Model)
 
 
@@ -172,7 +167,14 @@ def test_wrong_settings_are_told_before_a_call(
 
 def test_parameters_reach_the_wire_and_the_identity(standin: Standin) -> None:
     """What was set is sent and is part of who the model is; `extra` goes along as it is."""
-    parameters = {"temperature": 0.5, "top_p": 0.9, "seed": 4, "max_output_tokens": 50, "effort": "low", "extra": {"provider": {"order": ["x"]}}}  # fmt: skip
+    parameters = {
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "seed": 4,
+        "max_output_tokens": 50,
+        "effort": "low",
+        "extra": {"provider": {"order": ["x"]}},
+    }
     model = make_model("compatible", "m", base_url=standin.base_url("chat"), parameters=parameters)
     assert model.identity["parameters"] == parameters
 
@@ -233,16 +235,10 @@ def test_other_names_for_a_provider_are_known() -> None:
 # ---------------------------------------------------------------------------------------------------------- doctor
 
 
-def test_doctor_sees_a_key_without_spending_or_showing_it(
-    standin: Standin, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_sees_a_key_without_spending_or_showing_it(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is there makes a provider ready; one that is not is told with what to type."""
     found = asyncio.run(probe("anthropic"))
-    assert (
-        not found.ready
-        and found.what == "ANTHROPIC_API_KEY is not set"
-        and "export ANTHROPIC_API_KEY" in found.hint
-    )
+    assert not found.ready and found.what == "ANTHROPIC_API_KEY is not set" and "export ANTHROPIC_API_KEY" in found.hint
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     found = asyncio.run(probe("anthropic"))
     assert found.ready and found.what == "ANTHROPIC_API_KEY is set" and KEY not in repr(found)

@@ -164,9 +164,7 @@ def test_a_refused_key_names_its_variable(
     assert not got.retryable and not got.missing
 
 
-def test_a_wrong_key_is_told_in_each_apis_own_way(
-    standin: Standin, api: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_key_is_told_in_each_apis_own_way(standin: Standin, api: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Google says 400 where the others say 401: the words for the person are the same."""
     monkeypatch.setenv("TEST_KEY", "sk-some-other-key-entirely")
     got = failure(model_for(standin, api))
@@ -238,11 +236,7 @@ def test_passing_trouble_is_worth_another_try(standin: Standin, api: str, status
     [
         ({"Retry-After": "7"}, 7, 7),
         ({"retry-after-ms": "250", "Retry-After": "9"}, 0.25, 0.25),
-        (
-            {"Retry-After": "Wed, 21 Oct 2065 07:28:09 GMT", "Date": "Wed, 21 Oct 2065 07:28:00 GMT"},
-            0,
-            10**10,
-        ),
+        ({"Retry-After": "Wed, 21 Oct 2065 07:28:09 GMT", "Date": "Wed, 21 Oct 2065 07:28:00 GMT"}, 0, 10**10),
         ({"Retry-After": "soon"}, None, None),
         ({"Retry-After": "-5"}, None, None),
     ],

@@ -92,7 +92,11 @@ def test_a_schema_that_strict_mode_refuses_is_sent_as_a_wish(schema: dict[str, A
 
 def test_a_property_named_like_a_keyword_is_only_a_name() -> None:
     """Criteria may be called oneOf or minimum."""
-    schema = {"type": "object", "properties": {"oneOf": {"type": "string"}, "minimum": {"type": "boolean"}}, "required": ["oneOf", "minimum"]}  # fmt: skip
+    schema = {
+        "type": "object",
+        "properties": {"oneOf": {"type": "string"}, "minimum": {"type": "boolean"}},
+        "required": ["oneOf", "minimum"],
+    }
     strict, is_strict = for_openai(schema)
     assert is_strict and set(strict["properties"]) == {"oneOf", "minimum"}
     assert set(for_anthropic(schema)["properties"]) == {"oneOf", "minimum"}
@@ -104,9 +108,7 @@ def test_a_property_named_like_a_keyword_is_only_a_name() -> None:
 
 def tokens(*pairs: tuple[str, dict[str, float]] | str) -> list[Token]:
     return [
-        Token(p, ((p, 0.0),))
-        if isinstance(p, str)
-        else Token(p[0], tuple((t, math.log(q)) for t, q in p[1].items()))
+        Token(p, ((p, 0.0),)) if isinstance(p, str) else Token(p[0], tuple((t, math.log(q)) for t, q in p[1].items()))
         for p in pairs
     ]
 
@@ -114,9 +116,14 @@ def tokens(*pairs: tuple[str, dict[str, float]] | str) -> list[Token]:
 def test_each_answer_has_its_probability_and_place() -> None:
     """Only true and false where JSON has a value count, with all spellings of a word added up."""
     reply = tokens(
-        '{"note": "it is', " true", ' that", "1": ', ("true", {"true": 0.6, " True": 0.1, "false": 0.25, "x": 0.05}),
-        ', "2":', (" false", {" false": 0.5, " true": 0.25}), "}",
-    )  # fmt: skip
+        '{"note": "it is',
+        " true",
+        ' that", "1": ',
+        ("true", {"true": 0.6, " True": 0.1, "false": 0.25, "x": 0.05}),
+        ', "2":',
+        (" false", {" false": 0.5, " true": 0.25}),
+        "}",
+    )
     whole = "".join(t.text for t in reply)
     first, second = answers(reply)
     assert (round(first["true"], 6), round(first["false"], 6)) == (0.7, 0.25)
@@ -153,17 +160,17 @@ def test_probabilities_arrive_from_each_api_that_has_them(standin: Standin, api:
     """Asked for with `probability`, they are in the detail; without, nothing is asked for."""
     standin.say = Saying(
         text='{"answer": true}',
-        logprobs=[
-            ('{"answer":', {'{"answer":': 0.0}),
-            (" true", {" true": math.log(0.75), " false": math.log(0.25)}),
-        ],
+        logprobs=[('{"answer":', {'{"answer":': 0.0}), (" true", {" true": math.log(0.75), " false": math.log(0.25)})],
     )
     provider = "google" if api == "generateContent" else "openai"
     for wanted in (True, False):
         model = make_model(
-            provider, f"sure-{api}", base_url=standin.base_url(api), api=None if provider == "google" else api,
+            provider,
+            f"sure-{api}",
+            base_url=standin.base_url(api),
+            api=None if provider == "google" else api,
             parameters={"probability": wanted},
-        )  # fmt: skip
+        )
 
         async def once(model: Any = model) -> Any:
             got = await model.complete(Prompt(text="Q"))
@@ -229,9 +236,7 @@ def test_proxies_come_from_the_environment_and_never_stand_before_this_machine(
         _proxy_for("https://other.example/v1")
 
 
-def test_a_login_in_netrc_is_not_sent(
-    standin: Standin, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
+def test_a_login_in_netrc_is_not_sent(standin: Standin, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """Keys come from the named variable only."""
     (tmp_path / ".netrc").write_text("machine 127.0.0.1 login me password hunter2\n")
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
@@ -315,9 +320,7 @@ def test_googles_own_way_to_ask_for_a_wait_is_heard() -> None:
     from honestone.adapters.models.transport import failure_of
 
     body = b'{"error": {"code": 429, "message": "slow", "details": [{"retryDelay": "31.5s"}, {"retryDelay": 7}]}}'
-    endpoint = make_endpoint(
-        __import__("honestone.adapters.models.catalog", fromlist=["x"]).find_provider("google")
-    )
+    endpoint = make_endpoint(__import__("honestone.adapters.models.catalog", fromlist=["x"]).find_provider("google"))
     got = failure_of(Answer(429, {}, body), endpoint, model="m", variable="K", key=KEY)
     assert got.retryable and got.retry_after == 31.5
 
@@ -342,9 +345,13 @@ def test_an_unknown_price_is_none_and_never_zero(monkeypatch: pytest.MonkeyPatch
 
 
 @given(
-    st.integers(0, 10**7), st.integers(0, 10**7), st.none() | st.integers(0, 10**7),
-    st.integers(0, 10**4), st.integers(0, 10**4), st.none() | st.integers(0, 10**4),
-)  # fmt: skip
+    st.integers(0, 10**7),
+    st.integers(0, 10**7),
+    st.none() | st.integers(0, 10**7),
+    st.integers(0, 10**4),
+    st.integers(0, 10**4),
+    st.none() | st.integers(0, 10**4),
+)
 def test_money_is_tokens_times_price(
     input: int, output: int, cached: int | None, p_in: int, p_out: int, p_cached: int | None
 ) -> None:

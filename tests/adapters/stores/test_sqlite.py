@@ -41,17 +41,12 @@ def start(store: SqliteStore, **more: Any) -> str:
 
 def processes(count: int, folder: Path, code: str) -> list[str]:
     """Runs a program in so many real processes at once; what each printed. Fails when one fails."""
-    program = (
-        "import sys\nfrom pathlib import Path\nfrom honestone.adapters.stores.sqlite import SqliteStore\n"
-    )
+    program = "import sys\nfrom pathlib import Path\nfrom honestone.adapters.stores.sqlite import SqliteStore\n"
     program += "folder = Path(sys.argv[1])\nnumber = int(sys.argv[2])\n" + textwrap.dedent(code)
 
     def one(number: int) -> str:
         done = subprocess.run(
-            [sys.executable, "-c", program, str(folder), str(number)],
-            capture_output=True,
-            text=True,
-            timeout=60,
+            [sys.executable, "-c", program, str(folder), str(number)], capture_output=True, text=True, timeout=60
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -209,10 +204,7 @@ def test_nothing_but_the_end_of_a_run_is_ever_changed(tmp_path: Path) -> None:
         store.keep_replies({"key": {"n": 2}}, "check")
         store.keep_blobs({"blob": b"1"})
     store.finish_run(run, "PASSED", {"type": "finished"})
-    assert set(seen) == {
-        (sqlite3.SQLITE_UPDATE, "runs", "finished"),
-        (sqlite3.SQLITE_UPDATE, "runs", "result"),
-    }
+    assert set(seen) == {(sqlite3.SQLITE_UPDATE, "runs", "finished"), (sqlite3.SQLITE_UPDATE, "runs", "result")}
     assert counts(tmp_path, "replies") == 4, "old replies stay on record"
     store.close()
 
@@ -235,9 +227,7 @@ def test_an_event_that_is_no_json_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         store.append(run, {"type": "odd", "value": object()}, {"orphan": b"1"})
     store.append(run, {"type": "next"})
-    assert [event["type"] for event in store.events(run)] == ["started", "next"] and store.blob(
-        "orphan"
-    ) is None
+    assert [event["type"] for event in store.events(run)] == ["started", "next"] and store.blob("orphan") is None
     store.close()
     assert [event["type"] for event in SqliteStore(tmp_path).events(run)] == ["started", "next"]
 

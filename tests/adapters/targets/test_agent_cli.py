@@ -43,12 +43,23 @@ def codex_events(*, reads: str = "a.md", printed: str = "x") -> str:
     return lines(
         {"type": "thread.started"},
         {"type": "item.completed", "item": {"type": "reasoning", "text": "hm"}},
-        {"type": "item.completed", "item": {"type": "command_execution", "command": f"cat {reads}",
-                                            "aggregated_output": printed, "exit_code": 0, "status": "completed"}},
-        {"type": "item.completed", "item": {"type": "mcp_tool_call", "server": "s", "tool": "search", "arguments": {"q": 1}}},
+        {
+            "type": "item.completed",
+            "item": {
+                "type": "command_execution",
+                "command": f"cat {reads}",
+                "aggregated_output": printed,
+                "exit_code": 0,
+                "status": "completed",
+            },
+        },
+        {
+            "type": "item.completed",
+            "item": {"type": "mcp_tool_call", "server": "s", "tool": "search", "arguments": {"q": 1}},
+        },
         {"type": "item.completed", "item": {"type": "agent_message", "text": "done"}},
         {"type": "turn.completed", "usage": {"input_tokens": 10, "output_tokens": 3}},
-    )  # fmt: skip
+    )
 
 
 def claude_events(*, skill: str = "") -> str:
@@ -59,10 +70,19 @@ def claude_events(*, skill: str = "") -> str:
         {"type": "assistant", "message": {"content": [{"type": "text", "text": "let me see"}, use]}},
         {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "1", "content": "x"}]}},
         *([{"type": "assistant", "message": {"content": [used]}}] if skill else []),
-        {"type": "result", "subtype": "success", "is_error": False, "result": "done", "stop_reason": "end_turn",
-         "duration_ms": 70, "total_cost_usd": 0.25, "usage": {"input_tokens": 10, "output_tokens": 3},
-         "modelUsage": {"claude-x": {}}, "permission_denials": []},
-    )  # fmt: skip
+        {
+            "type": "result",
+            "subtype": "success",
+            "is_error": False,
+            "result": "done",
+            "stop_reason": "end_turn",
+            "duration_ms": 70,
+            "total_cost_usd": 0.25,
+            "usage": {"input_tokens": 10, "output_tokens": 3},
+            "modelUsage": {"claude-x": {}},
+            "permission_denials": [],
+        },
+    )
 
 
 def gemini_events(*, skill: str = "") -> str:
@@ -73,11 +93,15 @@ def gemini_events(*, skill: str = "") -> str:
         {"type": "message", "role": "assistant", "content": "let me see", "delta": True},
         {"type": "tool_use", "tool_name": "read_file", "tool_id": "1", "parameters": {"file_path": "a.md"}},
         {"type": "tool_result", "tool_id": "1", "status": "success", "output": "x"},
-        *([{"type": "tool_use", "tool_name": "activate_skill", "tool_id": "2", "parameters": {"name": skill}}] if skill else []),
+        *(
+            [{"type": "tool_use", "tool_name": "activate_skill", "tool_id": "2", "parameters": {"name": skill}}]
+            if skill
+            else []
+        ),
         {"type": "message", "role": "assistant", "content": "do", "delta": True},
         {"type": "message", "role": "assistant", "content": "ne", "delta": True},
         {"type": "result", "status": "success", "stats": stats},
-    )  # fmt: skip
+    )
 
 
 EVENTS = {"codex": codex_events, "claude": claude_events, "gemini": gemini_events}
@@ -110,9 +134,7 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def fake(folder: Path, name: str, stdout: str, body: str = "") -> AgentCliTarget:
     program = folder / name
-    program.write_text(
-        PROGRAM.format(python=sys.executable, note=str(folder / "note"), stdout=stdout, body=body)
-    )
+    program.write_text(PROGRAM.format(python=sys.executable, note=str(folder / "note"), stdout=stdout, body=body))
     program.chmod(0o755)
     return make_cli_target(name, command=str(program), auth="key", api_key_env="MY_KEY", timeout=20)
 
@@ -179,7 +201,11 @@ def test_a_skill_that_could_not_be_opened_was_not_read(name: str, tmp_path: Path
     """The tool was called with its name and refused."""
     stdout = EVENTS[name](skill="helper")
     if name == "claude":
-        failure = {"type": "tool_result", "tool_use_id": "2", "content": "<tool_use_error>Unknown skill</tool_use_error>"}  # fmt: skip
+        failure = {
+            "type": "tool_result",
+            "tool_use_id": "2",
+            "content": "<tool_use_error>Unknown skill</tool_use_error>",
+        }
         stdout = lines({"type": "user", "message": {"content": [failure]}}) + stdout
     else:
         failed = {"type": "tool_result", "tool_id": "2", "status": "error", "error": {"message": "not found"}}
@@ -259,9 +285,7 @@ def test_another_artifact_is_the_prompt(tmp_path: Path) -> None:
     assert "Be kind.\n\nthe case" in note(tmp_path)["stdin"]
 
 
-def test_without_a_key_it_is_refused_before_anything_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_key_it_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to do."""
     target = fake(tmp_path, "codex", codex_events())
     monkeypatch.delenv("MY_KEY")
@@ -274,9 +298,7 @@ def test_without_a_key_it_is_refused_before_anything_runs(
 def test_any_other_cli_by_settings(tmp_path: Path) -> None:
     """Its skill lies where agents look by convention; of its tools nothing is known."""
     program = tmp_path / "mine"
-    program.write_text(
-        PROGRAM.format(python=sys.executable, note=str(tmp_path / "note"), stdout="done", body="")
-    )
+    program.write_text(PROGRAM.format(python=sys.executable, note=str(tmp_path / "note"), stdout="done", body=""))
     program.chmod(0o755)
     target = make_custom_cli_target("mine", command=[str(program)], timeout=20)
     output = run(target, skill=SKILL, isolated=True)

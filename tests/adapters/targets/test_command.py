@@ -39,9 +39,7 @@ def test_input_goes_in_and_output_comes_out_byte_for_byte(tmp_path: Path) -> Non
 
 def test_words_are_filled_in_once_and_never_split(tmp_path: Path) -> None:
     """`{PROMPT}` with blanks and braces stays one word, and what it holds is not looked at again."""
-    made = target(
-        tmp_path, "print(len(sys.argv)); print(sys.argv[1]); print(sys.argv[2])", "<{PROMPT}>", "{PROMPT}"
-    )
+    made = target(tmp_path, "print(len(sys.argv)); print(sys.argv[1]); print(sys.argv[2])", "<{PROMPT}>", "{PROMPT}")
     lines = run(made, "a b; {PROMPT_FILE} $HOME").text.splitlines()
     assert lines == ["3", "<a b; {PROMPT_FILE} $HOME>", "a b; {PROMPT_FILE} $HOME"]
 

@@ -21,11 +21,7 @@ from honestone.ports import Output, Task
 
 SEEN: list[tuple[dict[str, Any], dict[str, str]]] = []
 ANSWERS: dict[str, tuple[int, str, bytes]] = {
-    "/json": (
-        200,
-        "application/json",
-        b'{"output": "alpha", "trace": {"input_tokens": 5, "tool_calls": ["search"]}}',
-    ),
+    "/json": (200, "application/json", b'{"output": "alpha", "trace": {"input_tokens": 5, "tool_calls": ["search"]}}'),
     "/word": (200, "application/json; charset=utf-8", b'"alpha"'),
     "/text": (200, "text/plain", b'{"output": "alpha"}'),
     "/other": (200, "application/json", b'{"text": 5}'),
@@ -83,8 +79,11 @@ def test_the_task_is_posted_and_the_answer_read(url: str) -> None:
     output = run(f"{url}/json")
     assert (output.text, output.usage.input_tokens) == ("alpha", 5)
     assert SEEN[0][0] == {
-        "input": "hi ☕", "messages": [{"role": "user", "content": "hi ☕"}], "case": "c", "attempt": 2,
-    }  # fmt: skip
+        "input": "hi ☕",
+        "messages": [{"role": "user", "content": "hi ☕"}],
+        "case": "c",
+        "attempt": 2,
+    }
     assert "authorization" not in SEEN[0][1]
     assert "cookie" not in SEEN[0][1]
 

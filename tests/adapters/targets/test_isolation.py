@@ -20,8 +20,7 @@ from honestone.core.suite import Message
 from honestone.ports import Output, Task
 
 SKILL = Skill(
-    name="helper",
-    version=Version({"SKILL.md": Entry(b"knows"), "refs/more.md": Entry(b"more")}, is_folder=True),
+    name="helper", version=Version({"SKILL.md": Entry(b"knows"), "refs/more.md": Entry(b"more")}, is_folder=True)
 )
 LOOK = """
 def below(place):
@@ -60,9 +59,7 @@ def test_an_isolated_run_sees_only_its_skill(tmp_path: Path, monkeypatch: pytest
     assert with_skill["env"].pop("HONESTONE_ARTIFACT") == place
     assert without["here"] == with_skill["home"] == without["home"] == []
     ours = {"LC_CTYPE"}  # Python's own
-    assert (
-        with_skill["env"].keys() - ours == without["env"].keys() - ours == {"PATH", "LANG", "HOME", "TMPDIR"}
-    )
+    assert with_skill["env"].keys() - ours == without["env"].keys() - ours == {"PATH", "LANG", "HOME", "TMPDIR"}
     assert with_skill["stdin"] == without["stdin"] == "hi"
     for place in (with_skill["cwd"], with_skill["env"]["HOME"]):
         assert not place.startswith(str(tmp_path))
@@ -103,10 +100,7 @@ def test_a_workspace_without_skills_gets_no_folder_for_them(tmp_path: Path) -> N
     """Folders made for the skill go with it."""
     work = tmp_path / "work"
     work.mkdir()
-    assert (
-        ".agents/skills/helper/SKILL.md"
-        in seen(run(target(tmp_path, LOOK), folder=work, skill=SKILL))["here"]
-    )
+    assert ".agents/skills/helper/SKILL.md" in seen(run(target(tmp_path, LOOK), folder=work, skill=SKILL))["here"]
     assert list(work.iterdir()) == []
 
 
@@ -138,9 +132,7 @@ def test_messages_as_json_and_as_blocks(tmp_path: Path) -> None:
         ({"output": "\ud800"}, "", "not UTF-8"),
     ],
 )
-def test_json_is_read_when_it_is_asked_for(
-    tmp_path: Path, printed: Any, text: str, error: str | None
-) -> None:
+def test_json_is_read_when_it_is_asked_for(tmp_path: Path, printed: Any, text: str, error: str | None) -> None:
     """An object with `output`, or a JSON text; what is neither is the target's failure."""
     body = f"print({json.dumps(printed)!r})"
     output = run(target(tmp_path, body, output="json"))
@@ -205,9 +197,7 @@ def test_a_flood_is_cut_and_not_kept(tmp_path: Path) -> None:
 
 def test_an_end_by_a_code_for_a_signal_is_told(tmp_path: Path) -> None:
     """137 is what shells make of a kill."""
-    assert "exit code 137: Killed" in str(
-        run(target(tmp_path, "sys.stderr.write('Killed'); sys.exit(137)")).error
-    )
+    assert "exit code 137: Killed" in str(run(target(tmp_path, "sys.stderr.write('Killed'); sys.exit(137)")).error)
 
 
 def test_words_on_stderr_cannot_touch_the_terminal(tmp_path: Path) -> None:

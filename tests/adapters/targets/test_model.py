@@ -94,9 +94,7 @@ def test_the_limit_holds_for_all_tries() -> None:
 
 
 def skill(**files: str) -> Skill:
-    entries = {
-        name.replace("__", "/").replace("_md", ".md"): Entry(text.encode()) for name, text in files.items()
-    }
+    entries = {name.replace("__", "/").replace("_md", ".md"): Entry(text.encode()) for name, text in files.items()}
     return Skill(name="helper", version=Version(entries, is_folder=True))
 
 
@@ -124,8 +122,7 @@ def test_a_skill_cannot_close_its_fence(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("artifact", "expected"),
-    [("Answer {{input}} now.", "Answer What? now."), ("Be kind.\n", "Be kind.\n\nWhat?")],
+    ("artifact", "expected"), [("Answer {{input}} now.", "Answer What? now."), ("Be kind.\n", "Be kind.\n\nWhat?")]
 )
 def test_another_artifact_is_the_prompt(artifact: str, expected: str) -> None:
     """The input in its place, or after it; an isolated run is not shown it."""

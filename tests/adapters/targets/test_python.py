@@ -61,9 +61,7 @@ def folder(tmp_path: Path) -> Path:
 def run(folder: Path, function: str, *prompts: str, **task: Any) -> Output:
     target = PythonTarget(f"mymod:{function}", cwd=folder, timeout=20)
     target.refuse(())
-    return asyncio.run(
-        target.run(Task(messages=tuple(Message("user", p) for p in prompts or ("hi",)), **task))
-    )
+    return asyncio.run(target.run(Task(messages=tuple(Message("user", p) for p in prompts or ("hi",)), **task)))
 
 
 @pytest.mark.parametrize(

@@ -84,12 +84,7 @@ def test_a_record_with_a_gap_is_refused(tmp_path: Path, rows: list[Any], says: s
 def test_rows_of_other_cases_are_noted(tmp_path: Path) -> None:
     """Ignored, and said; a skipped case needs no row."""
     target = recorded(
-        tmp_path,
-        A,
-        B,
-        {"id": "z", "output": "x"},
-        {"id": "z", "output": "x"},
-        cases=(case("a"), case("b", skip="x")),
+        tmp_path, A, B, {"id": "z", "output": "x"}, {"id": "z", "output": "x"}, cases=(case("a"), case("b", skip="x"))
     )
     (note,) = target.notes
     assert "not asked for: b, z, z" in note
@@ -106,22 +101,14 @@ def test_a_record_that_is_not_there(tmp_path: Path) -> None:
 
 def test_other_bytes_are_another_target(tmp_path: Path) -> None:
     """Its identity is its content."""
-    assert (
-        recorded(tmp_path, A, B).identity
-        == recorded(tmp_path, A, B).identity
-        != recorded(tmp_path, B, A).identity
-    )
+    assert recorded(tmp_path, A, B).identity == recorded(tmp_path, A, B).identity != recorded(tmp_path, B, A).identity
 
 
 def test_the_mock_says_what_is_looked_for() -> None:
     """Every check that looks for words finds them, the forbidden ones do not stand there; it says that it is a mock."""
     cases = [
         case(
-            "a",
-            {"contains": ["one", "two"]},
-            {"icontains-any": ["three"]},
-            {"not-contains": "four"},
-            {"regex": "five"},
+            "a", {"contains": ["one", "two"]}, {"icontains-any": ["three"]}, {"not-contains": "four"}, {"regex": "five"}
         )
     ]
     target = MockTarget(cases)

@@ -126,12 +126,7 @@ def test_relative_programs_work_from_any_folder(tmp_path: Path) -> None:
         return anchor_program(words, tmp_path, artifact=artifact)
 
     assert anchored("./tool.sh", "a") == [str(tmp_path / "tool.sh"), "a"]
-    assert anchored("python3", "-u", "fix.py", "fix.py") == [
-        "python3",
-        "-u",
-        str(tmp_path / "fix.py"),
-        "fix.py",
-    ]
+    assert anchored("python3", "-u", "fix.py", "fix.py") == ["python3", "-u", str(tmp_path / "fix.py"), "fix.py"]
     assert anchored("python3", "skill/own.py") == ["python3", "skill/own.py"]
     assert anchored("sed", "-i", "s/a/b/", "fix.py") == ["sed", "-i", "s/a/b/", "fix.py"]
     assert anchored("python3", "-c", "pass") == ["python3", "-c", "pass"]

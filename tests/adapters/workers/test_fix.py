@@ -25,11 +25,7 @@ def beside(tmp_path: Path) -> Path:
     """The rubric's folder with three tools."""
     folder = tmp_path / "rubric"
     folder.mkdir()
-    for name, body in (
-        ("one", f"{ADD}(' one')"),
-        ("two", f"{ADD}(' two')"),
-        ("bad", "raise SystemExit('no')"),
-    ):
+    for name, body in (("one", f"{ADD}(' one')"), ("two", f"{ADD}(' two')"), ("bad", "raise SystemExit('no')")):
         (folder / f"{name}.py").write_text(body)
     (folder / "slow.py").write_text("import time\ntime.sleep(30)")
     return folder

@@ -132,12 +132,7 @@ def test_a_mirror_holds_what_the_source_holds(tmp_path: Path) -> None:
     (target / "old").mkdir(parents=True)
     (target / "old" / "gone.md").write_text("x")
     mirror(source, target)
-    assert sorted(str(p.relative_to(target)) for p in target.rglob("*")) == [
-        "deep",
-        "deep/run.sh",
-        "link",
-        "loop",
-    ]
+    assert sorted(str(p.relative_to(target)) for p in target.rglob("*")) == ["deep", "deep/run.sh", "link", "loop"]
     assert (target / "link").is_symlink() and (target / "deep" / "run.sh").stat().st_mode & 0o100
 
 
@@ -166,11 +161,7 @@ def test_a_step_waits_until_its_round_is_submitted(tmp_path: Path) -> None:
     with pytest.raises(Waiting) as waiting:
         propose(bound(tmp_path / "run", 1), place)
     given = waiting.value.action
-    assert (
-        given["action"] == "propose"
-        and given["round"] == 1
-        and f"Location: {given['location']}" in given["brief"]
-    )
+    assert given["action"] == "propose" and given["round"] == 1 and f"Location: {given['location']}" in given["brief"]
     append(Path(given["location"]))
     other = bound(tmp_path / "run", 2)
     other.submitted = 1

@@ -85,11 +85,7 @@ def test_an_edit_is_applied_and_nothing_else_changes(page: Path) -> None:
     assert page.read_text() == "# New title\n\nSome words.\nSome words.\n"
     assert done.usage == Usage(input_tokens=10, output_tokens=2)
     (prompt,) = model.prompts
-    assert (
-        "Improve the title only." in prompt.text
-        and "# Old title" in prompt.text
-        and prompt.schema is not None
-    )
+    assert "Improve the title only." in prompt.text and "# Old title" in prompt.text and prompt.schema is not None
 
 
 def test_it_is_a_worker() -> None:
@@ -120,10 +116,7 @@ def test_it_is_a_worker() -> None:
         ("I would change the title.", "no valid JSON object"),
         ('{"edits": [{"path": "page.md", "search": "# Old title"}]}', "must have"),
         ('{"edits": "all of it"}', "no valid JSON object"),
-        (
-            '{"edits": [], "edits": [{"path": "page.md", "search": "", "replace": ""}]}',
-            "no valid JSON object",
-        ),
+        ('{"edits": [], "edits": [{"path": "page.md", "search": "", "replace": ""}]}', "no valid JSON object"),
         (edits() + edits(("page.md", "# Old title", "# A")), "several different"),
         (Completion(text=edits(("page.md", "# Old title", "# A")), cut=True), "cut off"),
         ("", "no valid JSON object"),
@@ -169,11 +162,11 @@ def test_nothing_but_the_artifacts_own_text_files_can_be_changed(folder: Path, p
 
 def test_a_folder_is_shown_without_rubric_links_and_binary_files(folder: Path) -> None:
     """What may not be changed is not shown either."""
-    done, model = propose(folder, edits(("./docs/more.md", "more", "less"), ("SKILL.md", "two", "three")), hidden=["rubric.yaml"])  # fmt: skip
+    done, model = propose(
+        folder, edits(("./docs/more.md", "more", "less"), ("SKILL.md", "two", "three")), hidden=["rubric.yaml"]
+    )
     assert done.ended == "exited"
-    assert (folder / "docs" / "more.md").read_text() == "less\n" and "three" in (
-        folder / "SKILL.md"
-    ).read_text()
+    assert (folder / "docs" / "more.md").read_text() == "less\n" and "three" in (folder / "SKILL.md").read_text()
     shown = model.prompts[0].text
     assert '"SKILL.md"' in shown and '"docs/more.md"' in shown
     assert "rubric: 1" not in shown and "outside\n" not in shown and "logo.png" not in shown
@@ -298,21 +291,22 @@ def test_a_link_as_the_artifact_itself_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrap",
-    [
-        "{}", "Here you are:\n```json\n{}\n```\nDone.", "<think>{{\"edits\": [1]}}</think>\n{}", "{}\n\n{}",
-    ],
-)  # fmt: skip
+    "wrap", ["{}", "Here you are:\n```json\n{}\n```\nDone.", '<think>{{"edits": [1]}}</think>\n{}', "{}\n\n{}"]
+)
 def test_a_wrapped_reply_is_read(wrap: str) -> None:
     """Fences, a few words, thinking before and a repetition of the same do no harm."""
-    assert read_edits(wrap.replace("{{", "\0").replace("}}", "\1").replace("{}", edits(("a", "b", "c"))).replace("\0", "{").replace("\1", "}")) == [Edit("a", "b", "c")]  # fmt: skip
+    assert read_edits(
+        wrap.replace("{{", "\0")
+        .replace("}}", "\1")
+        .replace("{}", edits(("a", "b", "c")))
+        .replace("\0", "{")
+        .replace("\1", "}")
+    ) == [Edit("a", "b", "c")]
 
 
 def test_a_raw_line_break_inside_a_text_is_read() -> None:
     """A slip that can mean only one thing."""
-    assert read_edits('{"edits": [{"path": "a", "search": "x\ny", "replace": "z"}]}') == [
-        Edit("a", "x\ny", "z")
-    ]
+    assert read_edits('{"edits": [{"path": "a", "search": "x\ny", "replace": "z"}]}') == [Edit("a", "x\ny", "z")]
 
 
 @given(st.text(max_size=300) | st.text('{}[]":,edits', max_size=300))

@@ -24,12 +24,7 @@ SAMPLES = Path(__file__).parents[3] / "../shared/data/samples/agentv/v5-next/age
 GOOD: dict[str, Any] = {
     "skill_name": "greeter",
     "evals": [
-        {
-            "id": 1,
-            "prompt": "Greet me",
-            "expected_output": "Hello",
-            "assertions": ["Greets back", "Is short"],
-        },
+        {"id": 1, "prompt": "Greet me", "expected_output": "Hello", "assertions": ["Greets back", "Is short"]},
         {
             "id": "two",
             "prompt": "Count",
@@ -47,9 +42,7 @@ def skill(folder: Path, **files: str | bytes) -> Path:
     place = folder / "skill/evals/files"
     place.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        (place / name.replace("_", ".")).write_bytes(
-            content.encode() if isinstance(content, str) else content
-        )
+        (place / name.replace("_", ".")).write_bytes(content.encode() if isinstance(content, str) else content)
     return folder / "skill/evals"
 
 
@@ -112,17 +105,19 @@ def test_an_eval_without_anything_to_judge_by_is_skipped(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("file", "why"),
-    [("evals/files/none.csv", "is not there"), ("evals/files/b.bin", "is not a text file"), ("evals/files", "is not a file"),
-     ("evals/files/out", "leads out")],
-)  # fmt: skip
+    [
+        ("evals/files/none.csv", "is not there"),
+        ("evals/files/b.bin", "is not a text file"),
+        ("evals/files", "is not a file"),
+        ("evals/files/out", "leads out"),
+    ],
+)
 def test_a_file_that_cannot_be_given_is_a_loss(tmp_path: Path, file: str, why: str) -> None:
     """Missing, binary, a folder, a link out of the skill: named with its place, not left out in silence."""
     evals = skill(tmp_path, b_bin=b"\0\1")
     (tmp_path / "secret").write_text("s")
     (evals / "files/out").symlink_to(tmp_path / "secret")
-    found = read(
-        evals, {"skill_name": "s", "evals": [{"id": 1, "prompt": "p", "files": [file], "assertions": ["a"]}]}
-    )
+    found = read(evals, {"skill_name": "s", "evals": [{"id": 1, "prompt": "p", "files": [file], "assertions": ["a"]}]})
     (loss,) = found.losses
     assert why in loss.message and "eval `1`" in loss.message and ":8:" in loss.place
     assert found.suite.cases[0].workspace is None
@@ -142,10 +137,13 @@ def test_a_file_that_cannot_be_given_is_a_loss(tmp_path: Path, file: str, why: s
         ({"evals": [{"id": 1, "prompt": "p", "asertions": ["a"]}]}, "unknown key `asertions`"),
         ({"evals": [{"id": 1, "prompt": "p", "assertions": ["a"], "files": ["../x"]}]}, "leads out"),
         ({"evals": [{"id": 1, "prompt": "p", "assertions": ["a"], "should_trigger": "yes"}]}, "must be true or false"),
-        ({"evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}, {"id": 1, "prompt": "q", "assertions": ["a"]}]}, "two evals have this id"),
+        (
+            {"evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}, {"id": 1, "prompt": "q", "assertions": ["a"]}]},
+            "two evals have this id",
+        ),
         ({"evlas": 1}, "unknown key `evlas`"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_told_with_place_and_eval(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     """One mistake, one error."""
     evals = skill(tmp_path, a_csv="")
@@ -164,7 +162,18 @@ def test_the_published_samples_load() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["id", "prompt", "files", "assertions", "text", "should_trigger"]), inner, max_size=4), max_leaves=8))  # fmt: skip
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=2)
+            | st.dictionaries(
+                st.sampled_from(["id", "prompt", "files", "assertions", "text", "should_trigger"]), inner, max_size=4
+            )
+        ),
+        max_leaves=8,
+    )
+)
 def test_no_evals_crash_the_reader(value: object) -> None:
     """Whatever stands in the file, it is read or refused in words."""
     text = json.dumps({"skill_name": "s", "evals": [value]}, ensure_ascii=True)
@@ -212,10 +221,13 @@ def test_a_grading_is_no_suite(tmp_path: Path) -> None:
         ({"expectations": [{"text": "a"}]}, "`passed` is missing"),
         ({"expectations": [{"passed": True}]}, "`text` is missing"),
         ({"expectations": [{"text": "a", "passed": "yes"}]}, "must be true or false"),
-        ({**GRADING, "summary": {"passed": 3, "failed": 0, "total": 3}}, "`passed` of `summary` is 3, but the marks come to 1"),
+        (
+            {**GRADING, "summary": {"passed": 3, "failed": 0, "total": 3}},
+            "`passed` of `summary` is 3, but the marks come to 1",
+        ),
         ([1], "must be a mapping"),
     ],
-)  # fmt: skip
+)
 def test_a_grading_that_does_not_add_up_is_refused(tmp_path: Path, content: Any, message: str) -> None:
     """Marks are taken from sound files only; a missing answer is never a no."""
     with pytest.raises(SourceErrors) as raised:

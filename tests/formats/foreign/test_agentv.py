@@ -82,10 +82,7 @@ def test_the_page_is_read_with_its_defaults(folder: Path) -> None:
     assert source.dialect == "agentv-seed"
     assert any("`required` is false" in note for note in source.notes)
     assert [c.id for c, _ in case.rubric.walk()] == ["quality", "names-cause", "names-fix", "care"]
-    assert (leaf(case.rubric, "names-cause").required, leaf(case.rubric, "names-fix").required) == (
-        True,
-        False,
-    )
+    assert (leaf(case.rubric, "names-cause").required, leaf(case.rubric, "names-fix").required) == (True, False)
     assert (case.rubric.threshold, case.rubric.floor) == (Fraction(80, 100), 0)
     assert case.messages == (Message("system", "Be brief"), Message("user", "Why?"))
     assert case.reference == "Useful"
@@ -133,14 +130,22 @@ tests:
     ("written", "dialect", "required"),
     [
         ("evalcases: [{id: a, expected_outcome: g, input: q, rubrics: [{expected_outcome: x}]}]", "agentv-seed", False),
-        ("evalcases: [{id: a, expected_outcome: g, input_messages: [{role: user, content: q}], rubrics: [x]}]", "agentv-2", True),
+        (
+            "evalcases: [{id: a, expected_outcome: g, input_messages: [{role: user, content: q}], rubrics: [x]}]",
+            "agentv-2",
+            True,
+        ),
         ("dataset: d\nevalcases: [{id: a, expected_outcome: g, input: q, rubrics: [x]}]", "agentv-2", True),
         ("tests: [{id: a, criteria: g, input: q, assert: [{type: rubrics, criteria: [x]}]}]", "agentv-2", True),
         ("tests: [{id: a, criteria: g, input: q, assertions: [{type: rubrics, criteria: [x]}]}]", "agentv-4", True),
-        ("prompts: ['{{input}}']\ntests: [{id: a, vars: {input: q}, assert: [{type: llm-rubric, value: [x]}]}]", "agentv-5", True),
+        (
+            "prompts: ['{{input}}']\ntests: [{id: a, vars: {input: q}, assert: [{type: llm-rubric, value: [x]}]}]",
+            "agentv-5",
+            True,
+        ),
         ("prompts: ['{{input}}']\ntests: [{id: a, vars: {input: q}, assert: [x]}]", "agentv-5", True),
     ],
-)  # fmt: skip
+)
 def test_the_dialect_is_told_by_content_and_sets_required(
     folder: Path, written: str, dialect: str, required: bool
 ) -> None:
@@ -230,7 +235,7 @@ def test_bands_are_levels_at_their_lower_ends(folder: Path) -> None:
         ("[{score_range: [0, ten], outcome: a}]", "two whole numbers"),
         ("great", "must be a mapping"),
     ],
-)  # fmt: skip
+)
 def test_score_ranges_that_are_wrong_are_refused_in_place(folder: Path, ranges: str, says: str) -> None:
     """A scale that does not cover 0-10 is an error at its line, never repaired in silence."""
     text = f"evalcases:\n  - id: a\n    expected_outcome: g\n    input: q\n    rubrics:\n      - {{id: c, expected_outcome: x, score_ranges: {ranges}}}\n"
@@ -252,7 +257,7 @@ def test_score_ranges_that_are_wrong_are_refused_in_place(folder: Path, ranges: 
         ("id: one", "name: one", 11, "`id` is missing"),
         ("role: system, ", "", 13, "`content`"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_named_with_their_line(folder: Path, old: str, new: str, line: int, says: str) -> None:
     """A criterion without text, an unknown key, a wrong value: each an error with file and line, nothing is dropped."""
     if says == "`content`":
@@ -266,10 +271,7 @@ def test_mistakes_are_named_with_their_line(folder: Path, old: str, new: str, li
 def test_every_mistake_is_told_at_once_in_order(folder: Path) -> None:
     """Two mistakes are two errors, in the order of the file."""
     errors = wrong(folder, PAGE.replace("weight: 3.0", "wight: 3").replace("id: one", "id: one\n    foo: 1"))
-    assert [e.message for e in errors] == [
-        "unknown key `wight` in a criterion",
-        "unknown key `foo` in a case",
-    ]
+    assert [e.message for e in errors] == ["unknown key `wight` in a criterion", "unknown key `foo` in a case"]
     assert "weight" in (errors[0].hint or "")
 
 
@@ -294,7 +296,12 @@ def test_a_goal_alone_is_marked_from_nothing_to_all(folder: Path) -> None:
 
 def test_goal_and_answer_are_both_shown_beside_graders(folder: Path) -> None:
     """A judge of a rubric is shown the case's goal and its reference answer, as in AgentV."""
-    case = only(read(folder, "tests: [{id: a, criteria: Be kind, input: q, expected_output: {mood: 1}, assertions: [{type: is-json}]}]"))  # fmt: skip
+    case = only(
+        read(
+            folder,
+            "tests: [{id: a, criteria: Be kind, input: q, expected_output: {mood: 1}, assertions: [{type: is-json}]}]",
+        )
+    )
     assert case.reference is not None
     assert "Be kind" in case.reference
     assert '"mood": 1' in case.reference
@@ -323,9 +330,14 @@ def test_text_checks_become_ours(folder: Path) -> None:
     rubric = only(read(folder, json.dumps({"tests": [case]}))).rubric
     checks = [item.check for _, item in rubric.questions()]
     assert [(c.name, c.value) for c in checks if c] == [
-        ("contains", "a"), ("icontains-any", ["a", "b"]), ("not-contains-all", ["a", "b"]), ("not-equals", "4"),
-        ("regex", {"pattern": "(?P<n>a)b", "flags": "i"}), ("is-json", True), ("starts-with", "Dear"),
-    ]  # fmt: skip
+        ("contains", "a"),
+        ("icontains-any", ["a", "b"]),
+        ("not-contains-all", ["a", "b"]),
+        ("not-equals", "4"),
+        ("regex", {"pattern": "(?P<n>a)b", "flags": "i"}),
+        ("is-json", True),
+        ("starts-with", "Dear"),
+    ]
     assert rubric.criteria[4].required
     assert rubric.criteria[5].weight == 2
 
@@ -358,19 +370,18 @@ tests:
     checks = {id: c.items[0].check for id, c in found.items() if c.items}
     prog = checks["prog"]
     assert prog is not None
-    assert (prog.kind, prog.value, dict(prog.options)) == (
-        "grader",
-        ["python", "my check.py"],
-        {"min_score": 0.6},
-    )
+    assert (prog.kind, prog.value, dict(prog.options)) == ("grader", ["python", "my check.py"], {"min_score": 0.6})
     assert found["prog"].required
     assert [(c.kind, c.value) for id in ("latency", "cost", "token-usage") if (c := checks[id])] == [
-        ("latency", 2000), ("cost", 0.1), ("tokens", {"total": 100}),
-    ]  # fmt: skip
+        ("latency", 2000),
+        ("cost", 0.1),
+        ("tokens", {"total": 100}),
+    ]
     assert {c.id for c in found["both"].children} == {"max_tokens", "max_duration_ms", "max_tool_calls"}
     assert [(c.id, c.items[0].check.value) for c in found["counts"].children if c.items[0].check] == [
-        ("search", {"search": {"min": 2}}), ("save", {"save": {"min": 1}}),
-    ]  # fmt: skip
+        ("search", {"search": {"min": 2}}),
+        ("save", {"save": {"min": 1}}),
+    ]
     order = checks["order"]
     assert order is not None
     assert order.value == [{"tool": "search", "arguments": {"q": "x"}}, {"tool": "save"}]
@@ -426,8 +437,9 @@ evalcases:
 """
     rubric = only(read(folder, two)).rubric
     assert [(c.id, c.weight, c.requirement) for c in rubric.criteria[0].children] == [
-        ("safe", Fraction(3, 10), "Is it safe?"), ("good", Fraction(7, 10), "Is it good?"),
-    ]  # fmt: skip
+        ("safe", Fraction(3, 10), "Is it safe?"),
+        ("good", Fraction(7, 10), "Is it good?"),
+    ]
     assert verdict(rubric, {"safe": 1, "good": 0})[0] == Fraction(3, 10)
     five = """
 prompts: ["{{ input }}"]
@@ -438,11 +450,7 @@ tests:
       - {metric: flexible, type: assert-set, threshold: 0.5, assert: [{metric: x, type: llm-rubric, value: X}, {type: contains, value: y}]}
 """
     (group,) = only(read(folder, five)).rubric.criteria
-    assert (group.id, group.floor, [c.id for c in group.children]) == (
-        "flexible",
-        Fraction(1, 2),
-        ["x", "contains"],
-    )
+    assert (group.id, group.floor, [c.id for c in group.children]) == ("flexible", Fraction(1, 2), ["x", "contains"])
 
 
 def test_a_group_put_together_by_code_is_a_loss_with_its_place(folder: Path) -> None:
@@ -490,9 +498,7 @@ tests:
       - {name: rude, type: llm-grader, prompt: Is it rude?, negate: true}
 """
     rubric = only(read(folder, text)).rubric
-    assert leaf(rubric, "up").requirement != leaf(rubric, "down").requirement.replace(
-        "Costs fell", "Sales rose"
-    )
+    assert leaf(rubric, "up").requirement != leaf(rubric, "down").requirement.replace("Costs fell", "Sales rose")
     assert leaf(rubric, "down").requirement.endswith("Costs fell")
     assert verdict(rubric, {"up": True, "down": True, "rude": 0.25})[0] == Fraction(7, 8)
 
@@ -508,16 +514,16 @@ def test_required_graders_have_their_cut_as_floor(folder: Path) -> None:
 
 def test_prompt_files_are_read_beside_the_file(folder: Path) -> None:
     """A prompt file's text is what is asked, with names for what a judge sees anyway; a program is a loss."""
-    (folder / "ask.md").write_text(
-        "Judge {{output}} for {{input}}. Aim: {{criteria}}. Tools: {{tool_calls}}\n"
-    )
+    (folder / "ask.md").write_text("Judge {{output}} for {{input}}. Aim: {{criteria}}. Tools: {{tool_calls}}\n")
     text = "tests: [{id: t, criteria: Be kind, input: q, assertions: [{name: a, type: llm-grader, prompt: file://ask.md}, {name: b, type: llm-grader, prompt: ask.ts}, {name: c, type: llm-grader, prompt: file://gone.md}]}]"
     source = read(folder, text)
     rubric = only(source).rubric
     assert rubric.criteria[0].requirement.startswith("Judge (the output) for (the input). Aim: Be kind.")
     assert [("tool_calls" in x.message, "ask.ts" in x.message, "gone.md" in x.message) for x in source.losses] == [
-        (True, False, False), (False, True, False), (False, False, True),
-    ]  # fmt: skip
+        (True, False, False),
+        (False, True, False),
+        (False, False, True),
+    ]
     assert folder / "ask.md" in source.files
 
 
@@ -546,9 +552,7 @@ tests:
     assert blocks.input == files.input
     assert "1,2" in blocks.input
     assert blocks.input.endswith("Sum it")
-    assert [(loss.place.split(":")[-2], "gone.csv" in loss.message) for loss in source.losses] == [
-        ("7", True)
-    ]
+    assert [(loss.place.split(":")[-2], "gone.csv" in loss.message) for loss in source.losses] == [("7", True)]
 
 
 def test_prompts_are_filled_with_the_case_s_variables(folder: Path) -> None:
@@ -573,22 +577,23 @@ tests:
 """
     source = read(folder, text)
     a, b = source.suite.cases
-    assert (source.suite.title, source.suite.concurrency, source.suite.target.use) == (
-        "runs",
-        4,
-        "openai:gpt-5",
-    )
+    assert (source.suite.title, source.suite.concurrency, source.suite.target.use) == ("runs", 4, "openai:gpt-5")
     assert (a.attempts, a.attempt_rule, a.timeout) == (3, AttemptRule.PASS_HAT_K, 1.5)
     assert (a.tags, a.split, a.metadata) == (("x", "y"), Split.VAL, {"owner": "me"})
     assert (b.attempts, b.attempt_rule, b.timeout, b.rubric.threshold) == (
-        2, AttemptRule.PASS_AT_K, 9.0, Fraction(1, 2),
-    )  # fmt: skip
+        2,
+        AttemptRule.PASS_AT_K,
+        9.0,
+        Fraction(1, 2),
+    )
     early = read(
-        folder,
-        "evaluate_options: {repeat: {count: 3, early_exit: true}}\ntests: [{id: a, criteria: g, input: q}]",
+        folder, "evaluate_options: {repeat: {count: 3, early_exit: true}}\ntests: [{id: a, criteria: g, input: q}]"
     )
     assert (a.stops_at_pass, only(early).stops_at_pass) == (False, True)
-    lossy = read(folder, "execution: {trials: {count: 3, strategy: confidence_interval}}\ntests: [{id: a, criteria: g, input: q}]")  # fmt: skip
+    lossy = read(
+        folder,
+        "execution: {trials: {count: 3, strategy: confidence_interval}}\ntests: [{id: a, criteria: g, input: q}]",
+    )
     assert "confidence" in lossy.losses[0].message
 
 
@@ -631,10 +636,7 @@ def test_json_lines_are_cases_with_the_file_beside_them(folder: Path) -> None:
     )
     text = "\n".join(map(json.dumps, rows)) + "\n"
     source = read(folder, text, "d.jsonl")
-    assert [[c.id for c in case.rubric.criteria] for case in source.suite.cases] == [
-        ["all"],
-        ["rubrics", "all"],
-    ]
+    assert [[c.id for c in case.rubric.criteria] for case in source.suite.cases] == [["all"], ["rubrics", "all"]]
     assert source.suite.title == "both"
     assert source.places["b"].startswith(f"{folder / 'd.jsonl'}:2:")
     with pytest.raises(UsageError, match="has none itself") as alone:
@@ -698,15 +700,13 @@ def test_grader_scores_are_expectations_of_the_suite_beside_them(folder: Path) -
     (folder / "s.yaml").write_text(
         "evalcases:\n  - {id: a, expected_outcome: g, input: q, rubrics: [X]}\n  - {id: b, expected_outcome: g, input: q, rubrics: [X]}\n"
     )
-    scores = (
-        "- {test_id: a, grader: rubrics, range: {min: 0.3}}\n- {test_id: a, range: {min: 0.2, max: 0.9}}\n"
-    )
+    scores = "- {test_id: a, grader: rubrics, range: {min: 0.3}}\n- {test_id: a, range: {min: 0.2, max: 0.9}}\n"
     case = only(read(folder, scores, "s.grader-scores.yaml"))
     assert case.expect is not None
     assert case.expect.criteria == {"rubrics": (Fraction(3, 10), Fraction(1))}
     assert case.expect.score == (Fraction(1, 5), Fraction(9, 10))
     assert all(one.expect is None for one in read_any_suite(folder / "s.yaml").suite.cases)
-    errors = wrong(folder, scores.replace("test_id: a, grader", "test_id: aa, grader"), "s.grader-scores.yaml")  # fmt: skip
+    errors = wrong(folder, scores.replace("test_id: a, grader", "test_id: aa, grader"), "s.grader-scores.yaml")
     assert "no case `aa`" in errors[0].message
     (folder / "s.yaml").unlink()
     (lone,) = wrong(folder, scores, "s.grader-scores.yaml")
@@ -743,19 +743,27 @@ def test_every_reader_s_own_example_is_recognised_and_read(folder: Path, reader:
 @pytest.mark.parametrize(
     "hostile",
     [
-        "tests: 3", "tests: []", "tests: [3, [4]]", "evalcases: {a: 1}", "evalcases: [{id: [1], input: {a: [}]", "execution: 3\nevalcases: [{}]",
-        "tests: [{id: a, input: q, assertions: {type: contains}}]", "tests: [{id: a, input: q, assertions: [[], 4, {type: 3}]}]",
-        "tests: [{id: a, vars: [1], assert: [x]}]", "prompts: 5\ntests: [{id: a, assert: [x]}]", "tests: [{id: a, input: [{role: user}], assert: [x]}]",
+        "tests: 3",
+        "tests: []",
+        "tests: [3, [4]]",
+        "evalcases: {a: 1}",
+        "evalcases: [{id: [1], input: {a: [}]",
+        "execution: 3\nevalcases: [{}]",
+        "tests: [{id: a, input: q, assertions: {type: contains}}]",
+        "tests: [{id: a, input: q, assertions: [[], 4, {type: 3}]}]",
+        "tests: [{id: a, vars: [1], assert: [x]}]",
+        "prompts: 5\ntests: [{id: a, assert: [x]}]",
+        "tests: [{id: a, input: [{role: user}], assert: [x]}]",
         "tests: [{id: a, input: q, assertions: [{type: tool-trajectory, mode: x, expected: 4, minimums: [1]}]}]",
         "tests: [{id: a, input: q, assertions: [{type: trajectory:tool-sequence, value: 5}, {type: trajectory:tool-used}, {type: trajectory:tool-args-match, value: [1]}, {type: field-accuracy, fields: [3]}]}]",
         "tests: [{id: a, input: q, assertions: [{type: llm-rubric, value: {criteria: 4}}, {type: llm-rubric, prompt: [x]}]}]",
         "tests: [{id: a, input: q, assertions: [{type: composite, assertions: [], aggregator: 4}]}]",
         "tests: [{id: a, input: q, metadata: 4, workspace: [x], execution: {trials: x}}]",
         "tests: [{id: a, input: q, criteria: g, workspace: {hooks: {before_all: [1]}, repos: [3]}}]",
-        "tests: [{id: a, input: q, assertions: [{type: script, command: \"'\"}, {type: script, command: []}]}]",
+        'tests: [{id: a, input: q, assertions: [{type: script, command: "\'"}, {type: script, command: []}]}]',
         "default_test: {vars: 4}\ntests: [{id: a, input: q, criteria: g}]\nenvironment: {type: moon}",
     ],
-)  # fmt: skip
+)
 def test_files_that_are_wrong_in_any_way_are_refused_with_a_place(folder: Path, hostile: str) -> None:
     """Whatever stands where: an error with a place, or a suite with something to judge; never a crash."""
     place = ""

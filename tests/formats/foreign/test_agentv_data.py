@@ -20,15 +20,17 @@ from honestone.formats.source import SourceErrors, SuiteSource, refuse_losses
 DATA = Path(__file__).parents[3] / "../shared/data"
 OWN = DATA / "samples/agentv"
 
-pytestmark = pytest.mark.skipif(
-    not OWN.is_dir(), reason="the recorded AgentV files are not beside this checkout"
-)
+pytestmark = pytest.mark.skipif(not OWN.is_dir(), reason="the recorded AgentV files are not beside this checkout")
 
 FILES = sorted([*OWN.glob("**/*.yaml"), *DATA.glob("rubrics_wild/agentv/*.yaml")]) if OWN.is_dir() else []
-MUST = sorted([
-    *OWN.glob("v4*/inputs/*.eval.yaml"), OWN / "v2.5/rubric/dataset.yaml", OWN / "v2.5/weighted-evaluators/dataset.yaml",
-    *(OWN / "v5-next" / name / "suite.yaml" for name in ("rubric", "assert", "deterministic")),
-])  # fmt: skip
+MUST = sorted(
+    [
+        *OWN.glob("v4*/inputs/*.eval.yaml"),
+        OWN / "v2.5/rubric/dataset.yaml",
+        OWN / "v2.5/weighted-evaluators/dataset.yaml",
+        *(OWN / "v5-next" / name / "suite.yaml" for name in ("rubric", "assert", "deterministic")),
+    ]
+)
 
 
 def strict(path: Path) -> SuiteSource:
@@ -67,9 +69,7 @@ def graders(row: dict[str, Any]) -> list[dict[str, Any]]:
 def told(grader: dict[str, Any]) -> dict[str, Any]:
     """What the recorded judge said, by the id in brackets: a mark of 10, or yes and no."""
     found: dict[str, Any] = {}
-    said = [(text, True) for text in grader.get("hits", ())] + [
-        (text, False) for text in grader.get("misses", ())
-    ]
+    said = [(text, True) for text in grader.get("hits", ())] + [(text, False) for text in grader.get("misses", ())]
     said += [(one["text"], one["passed"]) for one in grader.get("assertions", ())]
     for text, passed in said:
         named = re.match(r"\[([\w-]+)\](?:.*?- Score: (\d+)/10)?", text)
@@ -94,8 +94,10 @@ def answers(criterion: Criterion, grader: dict[str, Any]) -> dict[tuple[str, str
 
 def scored(rubric: Rubric, marks: dict[tuple[str, str], Mark]) -> Any:
     code = {key for key, item in rubric.questions() if item.check is not None}
-    ballots = [Ballot(judge=CHECK, marks={k: m for k, m in marks.items() if k in code}),
-               Ballot(judge="j", marks={k: m for k, m in marks.items() if k not in code})]  # fmt: skip
+    ballots = [
+        Ballot(judge=CHECK, marks={k: m for k, m in marks.items() if k in code}),
+        Ballot(judge="j", marks={k: m for k, m in marks.items() if k not in code}),
+    ]
     return Scorer(rubric).card([b for b in ballots if b.marks])
 
 
@@ -125,9 +127,7 @@ def test_recorded_graders_of_later_files_score_the_same() -> None:
         for grader in graders(row):
             if grader["name"] != "rubrics":
                 continue
-            criterion = next(
-                (c for c in rubric.criteria if c.children and len(c.children) == len(told(grader))), None
-            )
+            criterion = next((c for c in rubric.criteria if c.children and len(c.children) == len(told(grader))), None)
             if criterion is None:
                 continue  # the example was reworded since
             line = scored(rubric, answers(criterion, grader)).line(criterion.id)

@@ -26,9 +26,7 @@ def outcome(rubric: Rubric, answers: dict[str, bool | float]) -> tuple[Fraction 
 def test_strings_are_criteria_of_equal_weight_and_none_is_required(tmp_path: Path) -> None:
     """Two of three plain strings are two thirds; the default of `required` is told."""
     source = rubric_of(LONE, put(tmp_path, "rubrics: [Names the day, Names the place, Names the price]\n"))
-    score, how = outcome(
-        source.rubric, {"names-the-day": True, "names-the-place": True, "names-the-price": False}
-    )
+    score, how = outcome(source.rubric, {"names-the-day": True, "names-the-place": True, "names-the-price": False})
     assert (score, how) == (Fraction(2, 3), Outcome.FAIL)
     assert source.rubric.floor == 0 and source.rubric.threshold == Fraction(4, 5)
     assert any("`required` is false" in note for note in source.notes)
@@ -47,21 +45,16 @@ def test_the_page_s_sum(tmp_path: Path) -> None:
 def test_evaluators_without_cases(tmp_path: Path, where: str) -> None:
     """At the top or under `execution`; a required criterion at 0 fails whatever the mean is."""
     lines = [
-        "evaluators:", "  - name: safe", "    type: rubric", "    rubrics:",
+        "evaluators:",
+        "  - name: safe",
+        "    type: rubric",
+        "    rubrics:",
         "      - {id: harmless, expected_outcome: Harms nobody, weight: 1, required: true}",
         "      - {id: kind, expected_outcome: Kind, weight: 9}",
-    ]  # fmt: skip
-    text = (
-        "\n".join(lines)
-        if where == "evaluators"
-        else "execution:\n" + "\n".join("  " + line for line in lines)
-    )
-    rubric = rubric_of(LONE, put(tmp_path, text + "\n")).rubric
-    assert [(c.id, c.required) for c, _ in rubric.walk()] == [
-        ("safe", False),
-        ("harmless", True),
-        ("kind", False),
     ]
+    text = "\n".join(lines) if where == "evaluators" else "execution:\n" + "\n".join("  " + line for line in lines)
+    rubric = rubric_of(LONE, put(tmp_path, text + "\n")).rubric
+    assert [(c.id, c.required) for c, _ in rubric.walk()] == [("safe", False), ("harmless", True), ("kind", False)]
     assert outcome(rubric, {"harmless": False, "kind": True}) == (Fraction(9, 10), Outcome.FAIL)
     assert outcome(rubric, {"harmless": True, "kind": True})[1] is Outcome.PASS
 
@@ -104,9 +97,17 @@ def test_a_grader_that_is_lost_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["rubrics: 3\n", "rubrics: [3]\n", "rubrics: [{points: 5, criterion: x}]\n", "evaluators: []\n", "- a\n- b\n",
-     "- {name: x, weight: 1, requirement: y}\n", "rubrics: [a]\nprompt: b\n", "execution: {evaluators: [{type: rubric}], target: x}\n"],
-)  # fmt: skip
+    [
+        "rubrics: 3\n",
+        "rubrics: [3]\n",
+        "rubrics: [{points: 5, criterion: x}]\n",
+        "evaluators: []\n",
+        "- a\n- b\n",
+        "- {name: x, weight: 1, requirement: y}\n",
+        "rubrics: [a]\nprompt: b\n",
+        "execution: {evaluators: [{type: rubric}], target: x}\n",
+    ],
+)
 def test_other_files_are_not_taken(tmp_path: Path, text: str) -> None:
     """Lists of other things, files with more in them, and files with cases are left to their own readers."""
     assert LONE.signs(put(tmp_path, text)) == 0

@@ -47,12 +47,14 @@ def normal(suite: Suite) -> Suite:
     cases = tuple(
         replace(
             case,
-            rubric=replace(case.rubric, floor=Fraction(0), criteria=tuple(one(c, case.rubric) for c in case.rubric.criteria)),
+            rubric=replace(
+                case.rubric, floor=Fraction(0), criteria=tuple(one(c, case.rubric) for c in case.rubric.criteria)
+            ),
             attempt_rule=case.attempt_rule if case.attempts > 1 else AttemptRule.MEAN,
             stops_at_pass=case.stops_at_pass and case.attempts > 1,
         )
         for case in suite.cases
-    )  # fmt: skip
+    )
     return replace(suite, cases=cases)
 
 
@@ -80,8 +82,13 @@ def questions(draw: st.DrawFn, id: str, name: Name) -> Criterion:
     anchors = draw(st.none() | scales())
     no_required = anchors is not None and name == "2"
     return question(
-        id, draw(words), anchors=anchors, weight=draw(weights), floor=draw(floors), required=not no_required and draw(st.booleans())
-    )  # fmt: skip
+        id,
+        draw(words),
+        anchors=anchors,
+        weight=draw(weights),
+        floor=draw(floors),
+        required=not no_required and draw(st.booleans()),
+    )
 
 
 @st.composite
@@ -98,9 +105,7 @@ _CHECKS = st.one_of(
         st.lists(words, min_size=1, max_size=3),
     ),
     st.builds(lambda kind, value: (kind, value), st.sampled_from(["equals", "ends-with"]), words),
-    st.sampled_from(
-        [("is-json", True), ("regex", "^a+$"), ("latency", 200), ("cost", 0.25), ("tokens", {"total": 5})]
-    ),
+    st.sampled_from([("is-json", True), ("regex", "^a+$"), ("latency", 200), ("cost", 0.25), ("tokens", {"total": 5})]),
     st.sampled_from([("regex", {"pattern": "(?P<n>x)", "flags": "im"})]),
 )
 
@@ -112,8 +117,13 @@ def checked(draw: st.DrawFn, id: str) -> Criterion:
     requirement = check_in_words(check)
     item = Item(id=id, requirement=requirement, check=check, whole=True)
     return Criterion(
-        id=id, requirement=requirement, weight=draw(weights), floor=draw(floors), required=draw(st.booleans()), items=(item,)
-    )  # fmt: skip
+        id=id,
+        requirement=requirement,
+        weight=draw(weights),
+        floor=draw(floors),
+        required=draw(st.booleans()),
+        items=(item,),
+    )
 
 
 @st.composite
@@ -134,12 +144,15 @@ def sayable(draw: st.DrawFn, id: str, name: Name, depth: int = 2) -> Criterion:
         found = draw(questions(id, name))
         return replace(found, negate=True) if kind == "turned" else found
     inner = [f"{id}/{n}" for n in range(draw(st.integers(1, 3)))]
-    children = tuple(
-        draw(questions(i, name) if kind == "rubric" else sayable(i, name, depth - 1)) for i in inner
-    )
+    children = tuple(draw(questions(i, name) if kind == "rubric" else sayable(i, name, depth - 1)) for i in inner)
     return Criterion(
-        id=id, requirement=id, weight=draw(weights), floor=draw(floors), negate=draw(st.booleans()), children=weighed(children)
-    )  # fmt: skip
+        id=id,
+        requirement=id,
+        weight=draw(weights),
+        floor=draw(floors),
+        negate=draw(st.booleans()),
+        children=weighed(children),
+    )
 
 
 def weighed(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
@@ -164,19 +177,24 @@ def sayable_suites(draw: st.DrawFn, name: Name) -> Suite:
         rules = [AttemptRule.PASS_AT_K] if name == "5" else [AttemptRule.PASS_AT_K, AttemptRule.MEAN]
         cases.append(
             Case(
-                id=id, rubric=rubric, reference=draw(words if not late else st.none() | words),
+                id=id,
+                rubric=rubric,
+                reference=draw(words if not late else st.none() | words),
                 messages=tuple(draw(st.lists(st.builds(Message, roles, texts), min_size=1, max_size=3))),
-                split=draw(st.none() | st.sampled_from(list(Split))), tags=tuple(draw(st.lists(words, max_size=2, unique=True))),
-                attempts=attempts, attempt_rule=draw(st.sampled_from(rules)),
+                split=draw(st.none() | st.sampled_from(list(Split))),
+                tags=tuple(draw(st.lists(words, max_size=2, unique=True))),
+                attempts=attempts,
+                attempt_rule=draw(st.sampled_from(rules)),
                 timeout=draw(st.none() | st.sampled_from([0.5, 30.0])) if name == "5" else None,
                 workspace=draw(st.none() | st.just(Workspace(copy="./seed"))) if late else None,
             )
-        )  # fmt: skip
+        )
     return Suite(
-        cases=tuple(cases), title=draw(st.sampled_from(["", "my-suite"])),
+        cases=tuple(cases),
+        title=draw(st.sampled_from(["", "my-suite"])),
         concurrency=draw(st.none() | st.integers(1, 9)) if late else None,
         target=TargetSpec(use=draw(st.sampled_from([None, "codex", "openai:gpt-5"]))),
-    )  # fmt: skip
+    )
 
 
 SLOWLY = settings(
@@ -210,8 +228,13 @@ def test_any_suite_can_be_written_and_only_says_nothing_lost_when_it_is_so(name:
 
 
 def simple(criterion: Criterion, **more: Any) -> Suite:
-    case = Case(id="a", rubric=Rubric(criteria=(question("q", "Q"), criterion), threshold=Fraction(8, 10), floor=Fraction(0)),
-                messages=(Message("user", "hi"),), reference="R", **more)  # fmt: skip
+    case = Case(
+        id="a",
+        rubric=Rubric(criteria=(question("q", "Q"), criterion), threshold=Fraction(8, 10), floor=Fraction(0)),
+        messages=(Message("user", "hi"),),
+        reference="R",
+        **more,
+    )
     return Suite(cases=(case,))
 
 
@@ -225,13 +248,19 @@ def lost(suite: Suite, name: Name = "4") -> list[Loss]:
         (question("p", "P", weight=Fraction(-1)), "penalty"),
         (question("p", "P", weight=Fraction(1, 3)), "1/3"),
         (question("p", "P", fix="make it"), "fix"),
-        (replace(question("p", "P"), items=(Item(id="p", requirement="P", whole=True, may_not_apply=True),)), "may_not_apply"),
-        (replace(question("p", "P"), items=(Item(id="x", requirement="X"), Item(id="y", requirement="Y"))), "checklist"),
+        (
+            replace(question("p", "P"), items=(Item(id="p", requirement="P", whole=True, may_not_apply=True),)),
+            "may_not_apply",
+        ),
+        (
+            replace(question("p", "P"), items=(Item(id="x", requirement="X"), Item(id="y", requirement="Y"))),
+            "checklist",
+        ),
         (question("p", "P", anchors=Anchors(levels=((Fraction(1), "a"), (Fraction(5), "b")))), "scale from 1 to 5"),
         (Criterion(id="g", requirement="Good", children=(question("x", "X"),)), "words of a group"),
         (Criterion(id="g", requirement="g", required=True, children=(question("x", "X"),)), "required"),
     ],
-)  # fmt: skip
+)
 def test_what_agentv_cannot_say_is_listed_with_its_criterion(criterion: Criterion, says: str) -> None:
     """Each thing without a word in AgentV is a loss that names case and criterion."""
     (loss,) = lost(simple(criterion))
@@ -251,10 +280,7 @@ def test_the_page_has_no_checks_and_no_other_threshold() -> None:
     suite = simple(criterion)
     (case,) = suite.cases
     low = replace(suite, cases=(replace(case, rubric=replace(case.rubric, threshold=Fraction(1, 2))),))
-    assert ["check" in loss.message or "passes at 80" in loss.message for loss in lost(low, "seed")] == [
-        True,
-        True,
-    ]
+    assert ["check" in loss.message or "passes at 80" in loss.message for loss in lost(low, "seed")] == [True, True]
     assert lost(low, "4") == []
 
 
@@ -262,13 +288,20 @@ def test_the_page_has_no_checks_and_no_other_threshold() -> None:
     ("name", "check"),
     [
         ("4", Check(kind="grader", value=["python", "a b.py"], options={"min_score": 0.5, "config": {"a": 1}})),
-        ("4", Check(kind="tool-calls", value=[{"tool": "x", "arguments": {"q": 1}}], options={"mode": "exact", "args": "subset"})),
+        (
+            "4",
+            Check(
+                kind="tool-calls",
+                value=[{"tool": "x", "arguments": {"q": 1}}],
+                options={"mode": "exact", "args": "subset"},
+            ),
+        ),
         ("5", Check(kind="tool-calls", value=[{"tool": "x"}, {"tool": "y"}], options={"mode": "in_order"})),
         ("5", Check(kind="tool-count", value={"x": {"min": 1, "max": 2}})),
         ("5", Check(kind="skill-loaded", value=True, negated=True)),
         ("5", Check(kind="json-schema", value={"type": "object"})),
     ],
-)  # fmt: skip
+)
 def test_programs_and_checks_of_a_run_come_back(name: Name, check: Check) -> None:
     """Graders that are programs and checks of what an agent did are written where the dialect has them."""
     item = Item(id="c", requirement=check_in_words(check), check=check, whole=True)
@@ -292,10 +325,7 @@ def test_a_goal_and_an_answer_are_written_apart_again() -> None:
 def test_every_dialect_of_one_suite_reads_back_alike() -> None:
     """The same suite written in the four dialects is the same suite four times."""
     group = Criterion(
-        id="g",
-        requirement="g",
-        weight=Fraction(2),
-        children=(question("x", "X", required=True), question("y", "Y")),
+        id="g", requirement="g", weight=Fraction(2), children=(question("x", "X", required=True), question("y", "Y"))
     )
     suite = simple(group)
     assert {normal(read(dump_agentv(suite, name)[0]).suite) == normal(suite) for name in NAMES} == {True}

@@ -60,11 +60,7 @@ def test_options_names_and_default_weights() -> None:
     depth, named, invents = source.rubric.criteria
     anchors = depth.items[0].anchors
     assert anchors is not None
-    assert anchors.levels == (
-        (Fraction(0), "shallow / off topic"),
-        (Fraction(2, 5), "half"),
-        (Fraction(1), "deep"),
-    )
+    assert anchors.levels == ((Fraction(0), "shallow / off topic"), (Fraction(2, 5), "half"), (Fraction(1), "deep"))
     assert depth.items[0].may_not_apply
     assert (named.id, named.weight, named.items[0].anchors) == ("names-a-source", 10, None)
     assert invents.is_penalty and invents.weight == Fraction("-2.5")
@@ -100,9 +96,7 @@ def test_a_scale_that_ends_inside_keeps_its_values() -> None:
 
 def test_penalties_alone_count_down_from_one() -> None:
     """With negative weights alone the tool starts at 1 and takes off the share of what was found."""
-    source = read(
-        [{"name": "a", "weight": -1, "requirement": "A"}, {"name": "b", "weight": -3, "requirement": "B"}]
-    )
+    source = read([{"name": "a", "weight": -1, "requirement": "A"}, {"name": "b", "weight": -3, "requirement": "B"}])
     assert score(source.rubric, {"a": False, "b": False}) == 1
     assert score(source.rubric, {"a": True, "b": False}) == Fraction(3, 4)
     assert score(source.rubric, {"a": True, "b": True}) == 0
@@ -114,19 +108,14 @@ def test_penalties_alone_count_down_from_one() -> None:
     [
         lambda c: c,
         lambda c: {"rubric": c},
-        lambda c: {
-            "sections": [{"name": "s", "criteria": c[:1]}, {"title": "t", "weight": 9, "criteria": c[1:]}]
-        },
+        lambda c: {"sections": [{"name": "s", "criteria": c[:1]}, {"title": "t", "weight": 9, "criteria": c[1:]}]},
         lambda c: {"rubric": {"sections": [{"criteria": c}]}},
         lambda c: [{"name": "s", "criteria": c[:1]}, *c[1:]],
     ],
 )
 def test_every_shape_is_the_same_flat_list(shape: Any) -> None:
     """Lists, sections and wrappers: the weights are global, as in the tool."""
-    criteria = [
-        {"name": "a", "weight": 1, "requirement": "A"},
-        {"name": "b", "weight": 3, "requirement": "B"},
-    ]
+    criteria = [{"name": "a", "weight": 1, "requirement": "A"}, {"name": "b", "weight": 3, "requirement": "B"}]
     rubric = read(shape(criteria)).rubric
     assert [(c.id, c.weight) for c in rubric.criteria] == [("a", 1), ("b", 3)]
 
@@ -150,11 +139,7 @@ def test_what_cannot_be_said_is_a_loss_with_its_place() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        (
-            "- {name: a, weight: 1, requirment: A}\n- {requirement: B}",
-            "r.yaml:1:24",
-            "unknown key `requirment`",
-        ),
+        ("- {name: a, weight: 1, requirment: A}\n- {requirement: B}", "r.yaml:1:24", "unknown key `requirment`"),
         ("- {name: a, requirement: '  '}", "r.yaml:1:26", "`requirement` is empty"),
         ("- {name: a, requirement: A, weight: heavy}", "r.yaml:1:37", "must be a number"),
         ("- {name: a, requirement: A, scale_type: ordnal}", "r.yaml:1:41", "must be one of"),
@@ -292,9 +277,7 @@ def sayable(draw: st.DrawFn) -> Rubric:
 def sayable_criterion(draw: st.DrawFn, id: str, *, is_first: bool) -> Criterion:
     requirement = draw(texts)
     item = Item(id=id, requirement=requirement, may_not_apply=draw(st.booleans()), whole=True)
-    how = draw(
-        st.sampled_from(["ask", "negated", "scale"] if is_first else ["ask", "negated", "scale", "penalty"])
-    )
+    how = draw(st.sampled_from(["ask", "negated", "scale"] if is_first else ["ask", "negated", "scale", "penalty"]))
     if how == "scale":
         inner = draw(st.lists(st.integers(1, 99).map(lambda n: Fraction(n, 100)), max_size=3, unique=True))
         levels = tuple((value, f"level {value}") for value in sorted([Fraction(0), *inner, Fraction(1)]))
@@ -349,23 +332,15 @@ def test_what_is_flattened_keeps_its_share() -> None:
         weight=Fraction(2),
         children=(
             Criterion(id="a", requirement="A", weight=Fraction(1), items=tuple(leaf)),
-            Criterion(
-                id="b",
-                requirement="B",
-                weight=Fraction(3),
-                items=(Item(id="b", requirement="B", whole=True),),
-            ),
+            Criterion(id="b", requirement="B", weight=Fraction(3), items=(Item(id="b", requirement="B", whole=True),)),
         ),
     )
-    other = Criterion(
-        id="o", requirement="O", weight=Fraction(1), items=(Item(id="o", requirement="O", whole=True),)
-    )
+    other = Criterion(id="o", requirement="O", weight=Fraction(1), items=(Item(id="o", requirement="O", whole=True),))
     rubric = Rubric(criteria=(group, other), floor=Fraction(0))
     text, losses = dump_autorubric(rubric)
     back = read_back(text)
     assert {
-        "group" in loss.message or "checklist" in loss.message or "multiplied" in loss.message
-        for loss in losses
+        "group" in loss.message or "checklist" in loss.message or "multiplied" in loss.message for loss in losses
     } == {True}
     answers = {"a.i0": True, "a.i1": False, "a.i2": True, "b": True, "o": False}
     marks = {("a", "i0"): True, ("a", "i1"): False, ("a", "i2"): True, ("b", "b"): True, ("o", "o"): False}

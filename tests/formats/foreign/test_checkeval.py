@@ -46,9 +46,7 @@ def test_mistakes_have_places(tmp_path: Path) -> None:
     """An unknown key, an empty dimension and a wrong kind of value are all told."""
     found = wrong(CHECKEVAL, put(tmp_path, "definitions: x\nsub_aspect:\n  A: 3\n  B: ''\n"))
     assert "1:1 unknown key `definitions` in a question bank" in found
-    assert any(m.startswith("3:6 `A` must hold") for m in found) and any(
-        m.startswith("4:6 `B`") for m in found
-    )
+    assert any(m.startswith("3:6 `A` must hold") for m in found) and any(m.startswith("4:6 `B`") for m in found)
 
 
 def test_the_banks_of_others_load(tmp_path: Path) -> None:
@@ -67,14 +65,17 @@ def test_the_example_of_the_docs_is_read(tmp_path: Path) -> None:
     assert len(rubric_of(CHECKEVAL, put(tmp_path, CHECKEVAL.example)).rubric.criteria) == 2
 
 
-plain = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=20), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3), max_leaves=8)  # fmt: skip
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
 
 
 @settings(max_examples=100, deadline=None)
 @given(
     st.fixed_dictionaries(
-        {"sub_aspect": st.dictionaries(st.text(max_size=8), plain, max_size=4)},
-        optional={"definition": plain},
+        {"sub_aspect": st.dictionaries(st.text(max_size=8), plain, max_size=4)}, optional={"definition": plain}
     )
 )
 def test_no_bank_crashes_the_reader(bank: dict[str, Any]) -> None:

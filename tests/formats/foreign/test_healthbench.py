@@ -69,9 +69,7 @@ def test_a_line_is_a_case() -> None:
     }
     assert (second.reference, source.losses) == (None, ())
     assert source.places == {"p1": "h.jsonl:1:1", "p2": "h.jsonl:2:1"}
-    assert any("reference" in note for note in source.notes) and any(
-        "cut to 0..1" in note for note in source.notes
-    )
+    assert any("reference" in note for note in source.notes) and any("cut to 0..1" in note for note in source.notes)
 
 
 def test_one_object_and_a_list_are_read_too() -> None:
@@ -90,10 +88,7 @@ def test_one_object_and_a_list_are_read_too() -> None:
 @given(st.lists(st.tuples(st.integers(-10, 10), st.booleans()), min_size=1, max_size=10))
 def test_points_won_over_points_to_win(graded: list[tuple[int, bool]]) -> None:
     """The documented score of an example, cut to 0..1; without positive points there is none."""
-    row = {
-        **ROW,
-        "rubrics": [{"criterion": f"C {n}", "points": p, "tags": []} for n, (p, _) in enumerate(graded)],
-    }
+    row = {**ROW, "rubrics": [{"criterion": f"C {n}", "points": p, "tags": []} for n, (p, _) in enumerate(graded)]}
     possible = sum(p for p, _ in graded if p > 0)
     if not possible:
         with pytest.raises(SourceErrors, match="no criterion of this line gives points"):
@@ -102,19 +97,13 @@ def test_points_won_over_points_to_win(graded: list[tuple[int, bool]]) -> None:
     rubric = read(row).suite.cases[0].rubric
     marks = {(c.id, c.id): Mark(met) for c, (_, met) in zip(rubric.criteria, graded, strict=True)}
     won = Fraction(sum(p for p, met in graded if met), possible)
-    assert Scorer(rubric).card([Ballot(judge="j", marks=marks)]).score == min(
-        max(won, Fraction(0)), Fraction(1)
-    )
+    assert Scorer(rubric).card([Ballot(judge="j", marks=marks)]).score == min(max(won, Fraction(0)), Fraction(1))
 
 
 @pytest.mark.parametrize(
     ("change", "place", "words"),
     [
-        (
-            {"rubrics": [{"criterion": "A", "points": -1, "tags": []}]},
-            "h.jsonl:2:",
-            "no criterion of this line",
-        ),
+        ({"rubrics": [{"criterion": "A", "points": -1, "tags": []}]}, "h.jsonl:2:", "no criterion of this line"),
         (
             {"rubrics": [{"criterion": "A", "point": 1}, {"criterion": "B", "points": 1}]},
             "h.jsonl:2:",
@@ -201,9 +190,14 @@ def test_losses_of_a_case_are_named() -> None:
     """Everything that a line has no place for, by its name."""
     rubric = Rubric(criteria=(yes_no("a", "A"),), threshold=Fraction(9, 10), floor=Fraction(1, 2), title="T")
     case = Case(
-        id="c", rubric=rubric, messages=(Message("user", "hi"),), split=Split.TEST, attempts=3, setup=("make",),
+        id="c",
+        rubric=rubric,
+        messages=(Message("user", "hi"),),
+        split=Split.TEST,
+        attempts=3,
+        setup=("make",),
         metadata={"mine": 1},
-    )  # fmt: skip
+    )
     _, losses = dump_healthbench(Suite(cases=(case,), title="S"))
     said = " ".join(loss.message for loss in losses)
     for name in (

@@ -32,9 +32,7 @@ def test_lines_lists_and_tables_are_the_same_dataset(tmp_path: Path) -> None:
 
 def test_several_targets_are_any_of_them(tmp_path: Path) -> None:
     """One question that names them all, as written."""
-    (case,) = suite_of(
-        INSPECT, put(tmp_path, '[{"id": 7, "input": "?", "target": ["100", 1.50]}]')
-    ).suite.cases
+    (case,) = suite_of(INSPECT, put(tmp_path, '[{"id": 7, "input": "?", "target": ["100", 1.50]}]')).suite.cases
     assert case.id == "7"
     assert "- 100\n- 1.5" in case.rubric.criteria[0].requirement
 
@@ -50,9 +48,15 @@ def test_choices_stand_below_the_input(tmp_path: Path) -> None:
 def test_chats_files_and_metadata(tmp_path: Path) -> None:
     """Messages stay messages, files become the workspace, other fields are kept and told."""
     sample = {
-        "input": [{"role": "system", "content": "Be brief"}, {"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
-        "target": "x", "metadata": {"a": 1}, "level": 3, "files": {"notes.txt": "beside.txt", "in.txt": "as it\nstands"},
-    }  # fmt: skip
+        "input": [
+            {"role": "system", "content": "Be brief"},
+            {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+        ],
+        "target": "x",
+        "metadata": {"a": 1},
+        "level": 3,
+        "files": {"notes.txt": "beside.txt", "in.txt": "as it\nstands"},
+    }
     source = suite_of(INSPECT, put(tmp_path, json.dumps([sample]), beside_txt="from the file"))
     (case,) = source.suite.cases
     assert [(m.role, m.content) for m in case.messages] == [("system", "Be brief"), ("user", "Hi")]
@@ -85,8 +89,7 @@ def test_mistakes_have_their_lines(tmp_path: Path) -> None:
     assert found[0].startswith("2:") and "two samples have the id `1`" in found[0]
     lines = '{"id": 1, "input": "a", "target": "x"}\n{"id": 2, "input": "b", "targt": "y"}\n'
     assert any(
-        m.startswith("2:") and "unknown key `targt`" in m
-        for m in wrong(INSPECT, put(tmp_path, lines, name="d.jsonl"))
+        m.startswith("2:") and "unknown key `targt`" in m for m in wrong(INSPECT, put(tmp_path, lines, name="d.jsonl"))
     )
     assert wrong(INSPECT, put(tmp_path, "input,target\na,b\nc,d,e\n", name="d.csv"))[0].startswith(
         "3:1 this row has 3 cells"
@@ -102,8 +105,15 @@ def test_files_stay_in_the_workspace(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['[{"input": "a"}]', '{"input": "a", "expected_output": "b"}', "input,criteria\na,b\n", '[{"prompt": "a", "target": "b"}]', "a: 1\n", "just words, input and more\n"],
-)  # fmt: skip
+    [
+        '[{"input": "a"}]',
+        '{"input": "a", "expected_output": "b"}',
+        "input,criteria\na,b\n",
+        '[{"prompt": "a", "target": "b"}]',
+        "a: 1\n",
+        "just words, input and more\n",
+    ],
+)
 def test_files_of_others_are_not_claimed(tmp_path: Path, text: str) -> None:
     """Without an input and a target it is something else."""
     assert INSPECT.signs(put(tmp_path, text)) == 0
@@ -115,15 +125,29 @@ def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
     assert [case.id for case in source.suite.cases] == ["tides", "boiling"] and not source.losses
 
 
-values = (
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 2, allow_nan=False) | st.text(max_size=8)
+values = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 2, allow_nan=False) | st.text(max_size=8)
+nested = st.recursive(
+    values,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
 )
-nested = st.recursive(values, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=6)  # fmt: skip
-message = (
-    st.fixed_dictionaries({}, optional={"role": st.sampled_from(["user", "x"]), "content": nested}) | nested
+message = st.fixed_dictionaries({}, optional={"role": st.sampled_from(["user", "x"]), "content": nested}) | nested
+sample = (
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "input": st.lists(message, max_size=2) | nested,
+            "target": nested,
+            "choices": nested,
+            "id": values,
+            "metadata": nested,
+            "files": nested,
+            "sandbox": nested,
+            "x": nested,
+        },
+    )
+    | nested
 )
-sample = st.fixed_dictionaries({}, optional={"input": st.lists(message, max_size=2) | nested, "target": nested, "choices": nested, "id": values,
-                                            "metadata": nested, "files": nested, "sandbox": nested, "x": nested}) | nested  # fmt: skip
 
 
 @settings(max_examples=120, deadline=None)

@@ -54,12 +54,7 @@ def scores(rubric: Rubric, marks: Any) -> dict[str, Fraction | None]:
 GRADED = node(
     "root",
     node("a", weight=3, score=1.0, valid_score=True, task_category="Code Development"),
-    node(
-        "b",
-        node("c", weight=2, score=0.25),
-        node("d", score=0, valid_score=True, explanation="no table"),
-        weight=2,
-    ),
+    node("b", node("c", weight=2, score=0.25), node("d", score=0, valid_score=True, explanation="no table"), weight=2),
 )
 
 
@@ -96,9 +91,7 @@ def test_the_recorded_judge_reads_the_same_file(tmp_path: Path) -> None:
 def test_a_leaf_without_a_valid_score_is_no_zero(tmp_path: Path) -> None:
     """Its parents are not scored either; the interval says what is known."""
     path = tmp_path / "t.json"
-    path.write_text(
-        json.dumps(node("r", node("a", score=1.0), node("b", score=0.0, valid_score=False))), "utf-8"
-    )
+    path.write_text(json.dumps(node("r", node("a", score=1.0), node("b", score=0.0, valid_score=False))), "utf-8")
     source = read_any_rubric(path)
     assert isinstance(source, ForeignRubric) and source.marks == {("a", "a"): True}
     reading = judged(source.rubric, path)
@@ -183,9 +176,7 @@ def test_mistakes_have_a_place(tree: Any, words: str) -> None:
 def test_a_bottomless_tree_is_a_clear_error(tmp_path: Path) -> None:
     """10,000 levels: too deep, for the rubric and for the record."""
     path = tmp_path / "deep.json"
-    path.write_text(
-        '{"id":"x","requirements":"r","weight":1,"score":1,"sub_tasks":[' * 10_000 + "]}" * 10_000, "utf-8"
-    )
+    path.write_text('{"id":"x","requirements":"r","weight":1,"score":1,"sub_tasks":[' * 10_000 + "]}" * 10_000, "utf-8")
     with pytest.raises(FileError, match="nested more than"):
         read_any_rubric(path)
     with pytest.raises(FileError, match="nested too deeply"):
@@ -214,9 +205,7 @@ def tool_scores(tree: dict[str, Any], into: dict[str, Fraction]) -> Fraction:
         into[tree["id"]] = Fraction(str(tree["score"]))
     else:
         below = [(Fraction(str(c["weight"])), tool_scores(c, into)) for c in tree["sub_tasks"]]
-        into[tree["id"]] = sum((w * s for w, s in below), Fraction(0)) / sum(
-            (w for w, _ in below), Fraction(0)
-        )
+        into[tree["id"]] = sum((w * s for w, s in below), Fraction(0)) / sum((w for w, _ in below), Fraction(0))
     return into[tree["id"]]
 
 
@@ -245,9 +234,7 @@ def test_every_node_equals_the_documented_mean(tree: dict[str, Any]) -> None:
 def test_two_thousand_nodes(tmp_path: Path) -> None:
     """A tree as large as any real one is read and judged whole."""
     groups = [
-        node(
-            f"g{n}", *[node(f"g{n}.{m}", score=m % 2, weight=1 + m % 3) for m in range(19)], weight=1 + n % 4
-        )
+        node(f"g{n}", *[node(f"g{n}.{m}", score=m % 2, weight=1 + m % 3) for m in range(19)], weight=1 + n % 4)
         for n in range(100)
     ]
     path = tmp_path / "t.json"

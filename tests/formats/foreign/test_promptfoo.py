@@ -61,9 +61,7 @@ def test_weight_zero_is_shown_and_does_not_count(tmp_path: Path) -> None:
 
 def test_a_judge_says_yes_or_no_unless_there_is_a_threshold(tmp_path: Path) -> None:
     """llm-rubric: more than half of the judges; with a threshold a score from 0 to 1 and that floor."""
-    case = one(
-        tmp_path, "[{type: llm-rubric, value: Is kind}, {type: llm-rubric, value: Is short, threshold: 0.8}]"
-    )
+    case = one(tmp_path, "[{type: llm-rubric, value: Is kind}, {type: llm-rubric, value: Is short, threshold: 0.8}]")
     yes_no, graded = case.rubric.criteria
     assert yes_no.items[0].anchors is None and yes_no.floor is not None and Fraction(1, 2) < yes_no.floor < 1
     anchors = graded.items[0].anchors
@@ -81,8 +79,7 @@ def test_a_set_is_a_group_with_its_own_threshold(tmp_path: Path) -> None:
     """With a threshold the group has the floor; without one every assertion in it has its own."""
     inner = "[{type: contains, value: a}, {type: contains, value: b}]"
     case = one(
-        tmp_path,
-        f"[{{type: assert-set, threshold: 0.5, assert: {inner}}}, {{type: assert-set, assert: {inner}}}]",
+        tmp_path, f"[{{type: assert-set, threshold: 0.5, assert: {inner}}}, {{type: assert-set, assert: {inner}}}]"
     )
     loose, strict = case.rubric.criteria
     assert loose.floor == Fraction(1, 2) and [c.floor for c in loose.children] == [None, None]
@@ -109,7 +106,7 @@ def test_a_test_that_asserts_nothing_is_skipped_not_passed(tmp_path: Path) -> No
         ("{type: equals, value: {a: 1}}", "json-schema", {"const": {"a": 1}}),
         ("{type: is-json}", "is-json", True),
         ("{type: is-json, value: {type: object}}", "json-schema", {"type": "object"}),
-        ("{type: is-json, value: '{\"type\": \"array\"}'}", "json-schema", {"type": "array"}),
+        ('{type: is-json, value: \'{"type": "array"}\'}', "json-schema", {"type": "array"}),
         ("{type: latency, threshold: 1500}", "latency", 1500),
         ("{type: cost, threshold: 0.002}", "cost", 0.002),
         ("{type: word-count, value: {max: 9}}", "max-words", 9),
@@ -117,14 +114,16 @@ def test_a_test_that_asserts_nothing_is_skipped_not_passed(tmp_path: Path) -> No
         ("{type: 'trajectory:tool-used', value: {pattern: search, min: 2}}", "tool-count", {"search": {"min": 2}}),
         ("{type: 'trajectory:tool-sequence', value: {mode: exact, steps: [a, b]}}", "tool-calls", ["a", "b"]),
     ],
-)  # fmt: skip
+)
 def test_assertions_that_are_checks_here(tmp_path: Path, written: str, kind: str, value: Any) -> None:
     """Each kind becomes the check that means the same."""
     (criterion,) = one(tmp_path, f"[{written}]").rubric.criteria
     assert checks(criterion)[0][:2] == (kind, value)
 
 
-@pytest.mark.parametrize(("text", "met"), [("a b c", True), (" a  b\nc d ", True), ("a b", False), ("a b c d e", False), ("", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "met"), [("a b c", True), (" a  b\nc d ", True), ("a b", False), ("a b c d e", False), ("", False)]
+)
 def test_a_word_count_between_two_bounds_counts_words(tmp_path: Path, text: str, met: bool) -> None:
     """Three to four words, however they are parted."""
     import re
@@ -156,8 +155,7 @@ def test_a_pattern_of_another_language_is_lost(tmp_path: Path) -> None:
 def test_mistakes_are_told_all_at_once_with_near_matches(tmp_path: Path) -> None:
     """Unknown keys, kinds and wrong values come with line and column."""
     text = (
-        HEAD
-        + "tests:\n  - var: {word: x}\n    assert:\n      - {type: contians, value: x}\n      - {type: contains}\n"
+        HEAD + "tests:\n  - var: {word: x}\n    assert:\n      - {type: contians, value: x}\n      - {type: contains}\n"
     )
     found = wrong(PROMPTFOO, put(tmp_path, text))
     assert "4:5 unknown key `var` in a test" in found
@@ -214,9 +212,7 @@ def test_templates_of_assertions(tmp_path: Path) -> None:
     assert checks(case.rubric.criteria[0])[0][:2] == ("contains", "hi")
     looping = put(
         tmp_path,
-        text.replace("templates/kind'}]", "templates/loop'}]").replace(
-            "Templates/kind'}]", "Templates/loop'}]"
-        ),
+        text.replace("templates/kind'}]", "templates/loop'}]").replace("Templates/kind'}]", "Templates/loop'}]"),
     )
     assert any("leads on and on" in message for message in wrong(PROMPTFOO, looping))
 
@@ -244,7 +240,7 @@ def test_chats_and_files_beside_the_config(tmp_path: Path) -> None:
         chat_json=json.dumps([{"role": "system", "content": "Be {{mood}}"}, {"role": "user", "content": "{{q}}"}]),
         two_txt="One {{q}}\n---\nTwo {{q}}\n",
         cases_csv='q,mood,__expected,__expected2,__description,__metadata:area\n"How, now?",calm,contains: cow,"llm-rubric: Is, calm",cows,farm\n',
-    )  # fmt: skip
+    )
     source = suite_of(PROMPTFOO, document)
     assert [case.id for case in source.suite.cases] == ["chat/cows", "two-1/cows", "two-2/cows"]
     chat = source.suite.cases[0]
@@ -257,9 +253,7 @@ def test_chats_and_files_beside_the_config(tmp_path: Path) -> None:
 
 def test_a_mistake_in_another_file_has_its_place_there(tmp_path: Path) -> None:
     """An error in a file of tests names that file and line."""
-    document = put(
-        tmp_path, "prompts: [hello]\ntests: file://t.yaml\n", t_yaml="- vars: {a: 1}\n  asert: []\n"
-    )
+    document = put(tmp_path, "prompts: [hello]\ntests: file://t.yaml\n", t_yaml="- vars: {a: 1}\n  asert: []\n")
     with pytest.raises(Exception, match=r"t\.yaml:2:3: unknown key `asert`"):
         PROMPTFOO.read(document)
 
@@ -319,12 +313,20 @@ def test_repeats_have_to_pass_every_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("provider", "target"),
     [
-        ("openai:gpt-5-mini", "openai:gpt-5-mini"), ("openai:chat:gpt-5", "openai:gpt-5"), ("anthropic:messages:claude-x", "anthropic:claude-x"),
-        ("google:gemini-x", "google:gemini-x"), ("ollama:chat:qwen3:8b", "ollama:qwen3:8b"), ("ollama:qwen3:8b", "ollama:qwen3:8b"),
-        ("openai:embedding:e", None), ("exec:python run.py", "cmd:python run.py {PROMPT}"), ("echo", "cmd:cat"),
-        ("file://provider.js", None), ("openai", None), ("azure:chat:x", None),
+        ("openai:gpt-5-mini", "openai:gpt-5-mini"),
+        ("openai:chat:gpt-5", "openai:gpt-5"),
+        ("anthropic:messages:claude-x", "anthropic:claude-x"),
+        ("google:gemini-x", "google:gemini-x"),
+        ("ollama:chat:qwen3:8b", "ollama:qwen3:8b"),
+        ("ollama:qwen3:8b", "ollama:qwen3:8b"),
+        ("openai:embedding:e", None),
+        ("exec:python run.py", "cmd:python run.py {PROMPT}"),
+        ("echo", "cmd:cat"),
+        ("file://provider.js", None),
+        ("openai", None),
+        ("azure:chat:x", None),
     ],
-)  # fmt: skip
+)
 def test_one_provider_may_be_the_target(provider: str, target: str | None) -> None:
     """A provider that `--target` knows is taken over; no other is guessed."""
     assert target_of(provider) == target
@@ -351,7 +353,7 @@ def test_several_providers_are_told_not_chosen(tmp_path: Path) -> None:
         ("fn: output.length", {"type": "javascript", "value": "output.length"}),
         ("note: this is text", {"type": "equals", "value": "note: this is text"}),
     ],
-)  # fmt: skip
+)
 def test_cells_of_a_table_are_assertions(cell: str, assertion: dict[str, Any]) -> None:
     """`type(threshold):value`, else a text to be equal to."""
     assert assertion_of_cell(cell) == assertion
@@ -360,9 +362,7 @@ def test_cells_of_a_table_are_assertions(cell: str, assertion: dict[str, Any]) -
 def test_a_config_that_multiplies_without_end_is_refused(tmp_path: Path) -> None:
     """Ten lists of ten values would be ten thousand million cases."""
     variables = ", ".join(f"v{n}: [0,1,2,3,4,5,6,7,8,9]" for n in range(10))
-    document = put(
-        tmp_path, f"prompts: [a]\ntests: [{{vars: {{{variables}}}, assert: [{{type: is-json}}]}}]\n"
-    )
+    document = put(tmp_path, f"prompts: [a]\ntests: [{{vars: {{{variables}}}, assert: [{{type: is-json}}]}}]\n")
     with pytest.raises(Exception, match="more than 10000 cases"):
         PROMPTFOO.read(document)
 
@@ -414,40 +414,76 @@ def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
 
 names = st.sampled_from(["a", "b", "word"])
 values = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.floats(-1, 2, allow_nan=False), st.text(max_size=12),
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(-1, 2, allow_nan=False),
+    st.text(max_size=12),
     st.sampled_from(["{{a}}", "{{a.b}}{{", "{% x %}", "file://x", "file://*", "(", "[", ",", "#/a"]),
-)  # fmt: skip
-nested = st.recursive(values, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=6)  # fmt: skip
+)
+nested = st.recursive(
+    values,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
 kinds = st.sampled_from(["assert-set", *READ_TYPES, *(f"not-{t}" for t in READ_TYPES), "python", "nope"])
 assertions = st.recursive(
-    st.fixed_dictionaries({"type": kinds}, optional={"value": nested, "threshold": values, "weight": values, "metric": values, "metricOnly": values, "$ref": st.sampled_from(["#/tests/0/assert/0", "#/a"])}) | nested,
-    lambda inner: st.fixed_dictionaries({"type": st.just("assert-set"), "assert": st.lists(inner, max_size=3)}, optional={"threshold": values, "weight": values}),
+    st.fixed_dictionaries(
+        {"type": kinds},
+        optional={
+            "value": nested,
+            "threshold": values,
+            "weight": values,
+            "metric": values,
+            "metricOnly": values,
+            "$ref": st.sampled_from(["#/tests/0/assert/0", "#/a"]),
+        },
+    )
+    | nested,
+    lambda inner: st.fixed_dictionaries(
+        {"type": st.just("assert-set"), "assert": st.lists(inner, max_size=3)},
+        optional={"threshold": values, "weight": values},
+    ),
     max_leaves=5,
-)  # fmt: skip
-tests = st.fixed_dictionaries(
-    {}, optional={"vars": st.dictionaries(names, nested, max_size=3) | nested, "assert": st.lists(assertions, max_size=4) | nested, "threshold": values,
-                  "description": values, "options": nested, "metadata": nested, "prompts": nested}
-) | nested  # fmt: skip
+)
+tests = (
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "vars": st.dictionaries(names, nested, max_size=3) | nested,
+            "assert": st.lists(assertions, max_size=4) | nested,
+            "threshold": values,
+            "description": values,
+            "options": nested,
+            "metadata": nested,
+            "prompts": nested,
+        },
+    )
+    | nested
+)
 configs = st.fixed_dictionaries(
     {"prompts": st.lists(st.sampled_from(["{{a}}", "x {{b.c}}"]) | nested, max_size=3) | nested},
-    optional={"tests": st.lists(tests, max_size=3) | nested, "defaultTest": tests, "scenarios": nested, "providers": nested,
-              "evaluateOptions": nested, "description": values, "assertionTemplates": nested},
-)  # fmt: skip
+    optional={
+        "tests": st.lists(tests, max_size=3) | nested,
+        "defaultTest": tests,
+        "scenarios": nested,
+        "providers": nested,
+        "evaluateOptions": nested,
+        "description": values,
+        "assertionTemplates": nested,
+    },
+)
 
 
 @settings(max_examples=150, deadline=None)
 @given(configs)
 def test_no_config_crashes_the_reader(config: dict[str, Any]) -> None:
     """Whatever stands in a config, it is read or refused in words."""
-    never_crashes(
-        PROMPTFOO, Document(path=Path(__file__).parent / "none" / "c.yaml", text=json.dumps(config))
-    )
+    never_crashes(PROMPTFOO, Document(path=Path(__file__).parent / "none" / "c.yaml", text=json.dumps(config)))
 
 
 @given(st.text(alphabet="{}%#a.b[0] |\n", max_size=60), st.dictionaries(names, nested, max_size=3))
-def test_filling_in_never_fails_and_leaves_text_without_braces_alone(
-    text: str, variables: dict[str, Any]
-) -> None:
+def test_filling_in_never_fails_and_leaves_text_without_braces_alone(text: str, variables: dict[str, Any]) -> None:
     """Templates are hostile data as well."""
     filled = fill(text, variables)
     if "{" not in text:

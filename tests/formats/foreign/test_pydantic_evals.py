@@ -27,13 +27,18 @@ def one(tmp_path: Path, evaluators: str, *, more: str = "") -> Case:
 @pytest.mark.parametrize(
     ("written", "check"),
     [
-        ("{Equals: yes}", ("equals", "yes")), ("{Equals: {value: {a: 1}}}", ("json-schema", {"const": {"a": 1}})),
-        ("EqualsExpected", ("equals", "HI")), ("{Contains: HI}", ("contains", "HI")),
-        ("{Contains: {value: hi, case_sensitive: false}}", ("icontains", "hi")), ("{Contains: {value: 7, as_strings: true}}", ("contains", "7")),
-        ("{IsInstance: dict}", ("json-schema", {"type": "object"})), ("{MaxDuration: 2.5}", ("latency", 2500)),
-        ("{name: Contains, arguments: {value: x}}", ("contains", "x")), ("{name: Contains, arguments: [x]}", ("contains", "x")),
+        ("{Equals: yes}", ("equals", "yes")),
+        ("{Equals: {value: {a: 1}}}", ("json-schema", {"const": {"a": 1}})),
+        ("EqualsExpected", ("equals", "HI")),
+        ("{Contains: HI}", ("contains", "HI")),
+        ("{Contains: {value: hi, case_sensitive: false}}", ("icontains", "hi")),
+        ("{Contains: {value: 7, as_strings: true}}", ("contains", "7")),
+        ("{IsInstance: dict}", ("json-schema", {"type": "object"})),
+        ("{MaxDuration: 2.5}", ("latency", 2500)),
+        ("{name: Contains, arguments: {value: x}}", ("contains", "x")),
+        ("{name: Contains, arguments: [x]}", ("contains", "x")),
     ],
-)  # fmt: skip
+)
 def test_assertions_are_checks_with_floor_100(tmp_path: Path, written: str, check: tuple[str, Any]) -> None:
     """Each has to hold: that is how a case passes there."""
     case = one(tmp_path, f"[{written}]", more="expected_output: HI")
@@ -46,7 +51,10 @@ def test_a_judge_and_a_score(tmp_path: Path) -> None:
     """LLMJudge gates with yes or no; with `assertion: false` and GEval there are only scores, and our 70 holds."""
     (judge,) = one(tmp_path, "[{LLMJudge: {rubric: Is kind, model: 'openai:x'}}]").rubric.criteria
     assert judge.requirement == "Is kind" and judge.floor is not None and judge.items[0].anchors is None
-    case = one(tmp_path, "[{LLMJudge: {rubric: Is kind, assertion: false, score: {}}}, {GEval: {criteria: Flow, evaluation_steps: [Read], score_range: [0, 10]}}]")  # fmt: skip
+    case = one(
+        tmp_path,
+        "[{LLMJudge: {rubric: Is kind, assertion: false, score: {}}}, {GEval: {criteria: Flow, evaluation_steps: [Read], score_range: [0, 10]}}]",
+    )
     score, scale = case.rubric.criteria
     assert score.items[0].anchors is not None and score.floor is None
     assert scale.items[0].anchors is not None and scale.items[0].anchors.highest == 10
@@ -56,9 +64,7 @@ def test_a_judge_and_a_score(tmp_path: Path) -> None:
 def test_the_expected_output_is_shown_only_where_it_is_asked_for(tmp_path: Path) -> None:
     """A judge sees the reference with include_expected_output, else not."""
     hidden = one(tmp_path, "[{LLMJudge: Is kind}]", more="expected_output: HI")
-    shown = one(
-        tmp_path, "[{LLMJudge: {rubric: Is kind, include_expected_output: true}}]", more="expected_output: HI"
-    )
+    shown = one(tmp_path, "[{LLMJudge: {rubric: Is kind, include_expected_output: true}}]", more="expected_output: HI")
     assert (hidden.reference, shown.reference) == (None, "HI")
 
 
@@ -67,10 +73,7 @@ def test_without_evaluators_a_judge_is_asked_about_the_expected_output(tmp_path:
     text = "name: n\ncases:\n  - {name: a, inputs: {q: 1}, expected_output: [x]}\n  - {name: b, inputs: hi}\n"
     source = suite_of(PYDANTIC_EVALS, put(tmp_path, text))
     asked, skipped = source.suite.cases
-    assert (
-        asked.rubric.criteria[0].requirement == 'Gives the expected answer: ["x"]'
-        and asked.input == '{"q": 1}'
-    )
+    assert asked.rubric.criteria[0].requirement == 'Gives the expected answer: ["x"]' and asked.input == '{"q": 1}'
     assert skipped.skip is not None
     assert any("asks a judge" in note for note in source.notes)
 
@@ -113,27 +116,49 @@ def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
     assert not source.losses and len(source.suite.case("peru").rubric.criteria) == 3
 
 
-values = (
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 2, allow_nan=False) | st.text(max_size=8)
+values = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 2, allow_nan=False) | st.text(max_size=8)
+nested = st.recursive(
+    values,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
 )
-nested = st.recursive(values, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=6)  # fmt: skip
 named = st.sampled_from(
-    [
-        "Equals",
-        "EqualsExpected",
-        "Contains",
-        "IsInstance",
-        "MaxDuration",
-        "LLMJudge",
-        "GEval",
-        "HasMatchingSpan",
-    ]
+    ["Equals", "EqualsExpected", "Contains", "IsInstance", "MaxDuration", "LLMJudge", "GEval", "HasMatchingSpan"]
 )
-arguments = st.dictionaries(st.sampled_from(["value", "rubric", "criteria", "seconds", "score_range", "evaluation_steps", "assertion", "evaluation_name"]), nested, max_size=3) | nested  # fmt: skip
-evaluators = (
-    st.lists(named | st.dictionaries(named, arguments, min_size=1, max_size=1) | nested, max_size=3) | nested
+arguments = (
+    st.dictionaries(
+        st.sampled_from(
+            [
+                "value",
+                "rubric",
+                "criteria",
+                "seconds",
+                "score_range",
+                "evaluation_steps",
+                "assertion",
+                "evaluation_name",
+            ]
+        ),
+        nested,
+        max_size=3,
+    )
+    | nested
 )
-cases = st.lists(st.fixed_dictionaries({}, optional={"name": values, "inputs": nested, "expected_output": nested, "metadata": nested, "evaluators": evaluators}) | nested, max_size=3)  # fmt: skip
+evaluators = st.lists(named | st.dictionaries(named, arguments, min_size=1, max_size=1) | nested, max_size=3) | nested
+cases = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "name": values,
+            "inputs": nested,
+            "expected_output": nested,
+            "metadata": nested,
+            "evaluators": evaluators,
+        },
+    )
+    | nested,
+    max_size=3,
+)
 
 
 @settings(max_examples=150, deadline=None)

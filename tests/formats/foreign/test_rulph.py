@@ -47,11 +47,7 @@ def test_a_contract_is_a_rubric() -> None:
     """Weights, sub-items, levels, threshold and floor are what the table says."""
     rubric = read_rulph_contract(CONTRACT)
     complete, tone = rubric.criteria
-    assert (rubric.title, rubric.threshold, rubric.floor) == (
-        "Release notes",
-        Fraction(85, 100),
-        Fraction(60, 100),
-    )
+    assert (rubric.title, rubric.threshold, rubric.floor) == ("Release notes", Fraction(85, 100), Fraction(60, 100))
     assert (complete.id, complete.weight) == ("complete", 60)
     assert [item.requirement for item in complete.items] == [
         "Lists every change",
@@ -80,8 +76,7 @@ def test_a_contract_in_a_file_is_read_by_its_content(tmp_path: Path) -> None:
 def test_a_report_holds_its_contract() -> None:
     """A saved report names threshold and floor in its summary, and a criterion without sub-items is scored 0-100."""
     report = CONTRACT.replace(
-        "# Release notes",
-        "# Rubric-Loop Final Report\n\n**Rubric**: 2 criteria · threshold 90/100 · floor 70/100",
+        "# Release notes", "# Rubric-Loop Final Report\n\n**Rubric**: 2 criteria · threshold 90/100 · floor 70/100"
     )
     report = "\n".join(line for line in report.split("\n") if not line.startswith(("**Thr", "**Per")))
     report = (
@@ -92,9 +87,7 @@ def test_a_report_holds_its_contract() -> None:
     rubric = read_rulph_contract(report)
     assert (rubric.title, rubric.threshold, rubric.floor) == ("", Fraction(9, 10), Fraction(7, 10))
     assert rubric.criteria[0].requirement == "Nothing is missing"
-    assert (
-        rubric.criteria[0].items[0].anchors is not None and rubric.criteria[0].items[0].anchors.highest == 100
-    )
+    assert rubric.criteria[0].items[0].anchors is not None and rubric.criteria[0].items[0].anchors.highest == 100
 
 
 def test_the_real_report_is_read() -> None:
@@ -121,10 +114,15 @@ def test_the_real_report_is_read() -> None:
         ("| Weight |", "| Wight |", "c.md:3:1", "no table with the columns"),
         ("\nPass condition", "...\nPass condition", "c.md:14:1", "goes on with"),
         ("85/100\n", "185/100\n", "c.md:6:1", "must be from 0 to 100"),
-        ("## Evaluation Contract", "## Final Scores", "c.md:3:1", "holds scores only: it lacks the Evaluation Contract"),
+        (
+            "## Evaluation Contract",
+            "## Final Scores",
+            "c.md:3:1",
+            "holds scores only: it lacks the Evaluation Contract",
+        ),
         ("## Evaluation Contract", "## Agreement", "c.md:1:1", "has no Evaluation Contract"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_told_with_its_line(old: str, new: str, place: str, message: str) -> None:
     """A contract that cannot be read exactly is refused, where it is wrong."""
     assert old in CONTRACT
@@ -148,9 +146,29 @@ def test_a_reply_and_a_loop_state_are_known_for_what_they_are(tmp_path: Path) ->
 
 # ------------------------------------------------------------------------------------------------ writing
 
-words = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=30) | st.sampled_from(
-    ["a | b", "a \\| b", "□ x", "·", "a · b", "&amp;", "&#124;", "[x] y", "0: a", "a\\", "*b*", "`c`", "_d_", "<br>", "a; b", "...", "--"]
-)  # fmt: skip
+words = st.text(
+    st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=30
+) | st.sampled_from(
+    [
+        "a | b",
+        "a \\| b",
+        "□ x",
+        "·",
+        "a · b",
+        "&amp;",
+        "&#124;",
+        "[x] y",
+        "0: a",
+        "a\\",
+        "*b*",
+        "`c`",
+        "_d_",
+        "<br>",
+        "a; b",
+        "...",
+        "--",
+    ]
+)
 texts = words.map(lambda text: " ".join(text.split())).filter(bool)
 decimals = st.builds(lambda n, places: Fraction(n, 10**places), st.integers(0, 10**5), st.integers(0, 3))
 
@@ -168,15 +186,19 @@ def flat_rubrics(draw: st.DrawFn) -> Rubric:
             items = tuple(Item(id=slug(text), requirement=text) for text in asked)
         else:
             values = sorted(draw(st.lists(decimals, min_size=2, max_size=4, unique=True)))
-            anchors = (
-                Anchors(levels=tuple((value, draw(texts)) for value in values)) if how == "scale" else None
-            )
+            anchors = Anchors(levels=tuple((value, draw(texts)) for value in values)) if how == "scale" else None
             items = (Item(id=id, requirement=requirement, anchors=anchors, whole=True),)
         criteria.append(Criterion(id=id, requirement=requirement, weight=Fraction(share * 5), items=items))
     total = sum(c.weight for c in criteria)
     rest = max(Fraction(0), 100 - total)
-    criteria.append(Criterion(id="\N{SNOWMAN} rest", requirement="rest", weight=rest + (1 if total >= 100 else 0),
-                              items=(Item(id="\N{SNOWMAN} rest", requirement="rest", whole=True),)))  # fmt: skip
+    criteria.append(
+        Criterion(
+            id="\N{SNOWMAN} rest",
+            requirement="rest",
+            weight=rest + (1 if total >= 100 else 0),
+            items=(Item(id="\N{SNOWMAN} rest", requirement="rest", whole=True),),
+        )
+    )
     return Rubric(
         criteria=tuple(criteria),
         threshold=draw(decimals.filter(lambda n: n <= 1)),
@@ -204,8 +226,13 @@ def test_what_is_written_reads_back_the_same(rubric: Rubric, target: str) -> Non
 
 def test_what_a_contract_cannot_say_is_told() -> None:
     """A tree and a penalty are refused; a floor of one criterion, `required` and a check are named as lost."""
-    check = Criterion(id="a", requirement="a", floor=Fraction(1, 2), required=True,
-                      items=(Item(id="a", requirement="a", check=Check(kind="is-json"), whole=True),))  # fmt: skip
+    check = Criterion(
+        id="a",
+        requirement="a",
+        floor=Fraction(1, 2),
+        required=True,
+        items=(Item(id="a", requirement="a", check=Check(kind="is-json"), whole=True),),
+    )
     lost = " ".join(loss.message for loss in rulph_losses(Rubric(criteria=(check,))))
     assert "floor" in lost and "required" in lost and "checks" in lost
     tree = Criterion(id="t", requirement="t", children=(check,))
@@ -217,9 +244,7 @@ def test_what_a_contract_cannot_say_is_told() -> None:
             dump_rulph_contract(
                 Rubric(
                     criteria=(
-                        Criterion(
-                            id="q", requirement="q", items=(Item(id="q", requirement="q", whole=True),)
-                        ),
+                        Criterion(id="q", requirement="q", items=(Item(id="q", requirement="q", whole=True),)),
                         odd,
                     )
                 ),
@@ -228,8 +253,17 @@ def test_what_a_contract_cannot_say_is_told() -> None:
     assert not rulph_losses(read_rulph_contract(CONTRACT))
 
 
-@pytest.mark.parametrize("line", ["#" + " " * 100_000, "| " + "*" * 100_000 + "x | b", "|" * 100_000 + "x", "threshold" + " " * 100_000,
-                                  "| 3 | c | 1% | " + " " * 100_000 + "x |", "| 3 | c | " + "9" * 100_000 + "% | □ x |"])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#" + " " * 100_000,
+        "| " + "*" * 100_000 + "x | b",
+        "|" * 100_000 + "x",
+        "threshold" + " " * 100_000,
+        "| 3 | c | 1% | " + " " * 100_000 + "x |",
+        "| 3 | c | " + "9" * 100_000 + "% | □ x |",
+    ],
+)
 def test_odd_lines_do_not_keep_the_reader_busy(line: str) -> None:
     """A line of a hundred thousand signs is read in one go, wherever it stands."""
     for text in (

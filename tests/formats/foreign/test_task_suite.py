@@ -16,12 +16,7 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.suite import Case, Message, Split, Suite
 from honestone.formats.foreign.base import Document
-from honestone.formats.foreign.task_suite import (
-    keywords_rubric,
-    pytest_rubric,
-    read_task_suite,
-    scored_rubric,
-)
+from honestone.formats.foreign.task_suite import keywords_rubric, pytest_rubric, read_task_suite, scored_rubric
 from honestone.formats.recognise import read_any_rubric, read_any_suite
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.write_task_suite import dump_task_suite
@@ -77,11 +72,7 @@ def test_a_task_suite_is_a_suite(tmp_path: Path) -> None:
     """Every documented key has its meaning; a key of somebody else's is noted and changes nothing."""
     found = source(tmp_path, GOOD)
     words, graded = found.suite.cases
-    assert (found.suite.skill_id, found.suite.title, found.dialect) == (
-        "greeter",
-        "Greets well",
-        "task-suite-1.0",
-    )
+    assert (found.suite.skill_id, found.suite.title, found.dialect) == ("greeter", "Greets well", "task-suite-1.0")
     assert (words.messages, words.timeout) == ((Message("user", "Greet me\nwarmly\n"),), 30)
     assert (words.description, words.metadata) == ("Says it", {"source": "issue 12"})
     assert (graded.timeout, graded.attempts) == (300, 1)
@@ -111,16 +102,12 @@ def test_a_graded_task_passes_from_its_threshold_on(tmp_path: Path) -> None:
     assert item.anchors is not None and (item.anchors.lowest, item.anchors.highest) == (0, 1)
     assert item.requirement == "Sounds warm"
     found = source(tmp_path, GOOD.replace(", pass_threshold: 0.65", ""))
-    assert found.suite.cases[1].rubric.threshold == Fraction(7, 10) and any(
-        "0.7" in note for note in found.notes
-    )
+    assert found.suite.cases[1].rubric.threshold == Fraction(7, 10) and any("0.7" in note for note in found.notes)
 
 
 def test_a_whole_rubric_may_be_the_judge(tmp_path: Path) -> None:
     """Ours: criteria, gate and files as in a suite of ours, with errors at their place."""
-    rubric = judged(
-        tmp_path, "{type: rubric, rubric: {threshold: 40, criteria: [Is short, {check: is-json}]}}"
-    )
+    rubric = judged(tmp_path, "{type: rubric, rubric: {threshold: 40, criteria: [Is short, {check: is-json}]}}")
     assert (rubric.threshold, rubric.floor, len(rubric.criteria)) == (Fraction(2, 5), Fraction(3, 5), 2)
     assert len(judged(tmp_path, "{type: rubric, rubric: [Is short]}").criteria) == 1
     text = 'skill_id: s\nversion: "1.0"\ntasks:\n  - {id: a, prompt: p, judge: {type: rubric, rubric: [{id: b, requirement: c, wieght: 1}]}}\n'
@@ -154,11 +141,7 @@ def test_a_key_that_was_probably_meant_is_named(tmp_path: Path) -> None:
         ("prompt: Greet,", "prompt: [a],", "task `graded`: `prompt` must be text"),
         ("llm-rubric", "vibes", "task `graded`: `type` is `vibes`, but must be one of"),
         ("type: llm-rubric, ", "", "`type` of `judge` is missing"),
-        (
-            "judge: {type: llm-rubric, rubric: Sounds warm, pass_threshold: 0.65}",
-            "x: y",
-            "`judge` is missing",
-        ),
+        ("judge: {type: llm-rubric, rubric: Sounds warm, pass_threshold: 0.65}", "x: y", "`judge` is missing"),
         ("{type: llm-rubric, rubric: Sounds warm, pass_threshold: 0.65}", "yes", "`judge` must be a mapping"),
         ("rubric: Sounds warm", "rubric: ''", "`rubric` is empty"),
         ("0.65", "1.5", "`pass_threshold` is 1.5, but must be from 0 to 1"),
@@ -188,10 +171,7 @@ def test_all_broken_rules_are_told_at_once(tmp_path: Path) -> None:
     """In the order of the file."""
     found = wrong(
         tmp_path,
-        GOOD.replace('"greeter"', '""')
-        .replace("[Hello, 世界]", "[]")
-        .replace("vibes", "")
-        .replace("0.65", "7"),
+        GOOD.replace('"greeter"', '""').replace("[Hello, 世界]", "[]").replace("vibes", "").replace("0.65", "7"),
     )
     assert [int(error.split(":")[1]) for error in found] == [1, 10, 13]
 
@@ -215,10 +195,21 @@ def test_a_test_file_beside_the_suite_is_a_check(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "../evil.py", "evil.py", "/etc/passwd", "fixtures/../evil.py", "fixtures/none.py", "fixtures/sub", "fixtures/out.py",
-        "fixtures/outdir/evil.py", "fixtures/loop", "fixtures/pipe", "fixturesx/evil.py", "fixtures/", "''",
+        "../evil.py",
+        "evil.py",
+        "/etc/passwd",
+        "fixtures/../evil.py",
+        "fixtures/none.py",
+        "fixtures/sub",
+        "fixtures/out.py",
+        "fixtures/outdir/evil.py",
+        "fixtures/loop",
+        "fixtures/pipe",
+        "fixturesx/evil.py",
+        "fixtures/",
+        "''",
     ],
-)  # fmt: skip
+)
 def test_a_test_file_cannot_lead_out_of_the_fixtures(tmp_path: Path, name: str) -> None:
     """By its real path: `..`, links that lead out, and what is no file are refused."""
     (tmp_path / "evil.py").write_text("import os\n")
@@ -269,10 +260,7 @@ def test_a_skill_specification_is_a_rubric(tmp_path: Path) -> None:
     (tmp_path / "spec").write_text(SPEC)
     found = read_any_rubric(tmp_path / "spec")
     assert isinstance(found, ForeignRubric)
-    assert [(c.id, c.weight) for c in found.rubric.criteria] == [
-        ("warmth", Fraction(3, 4)),
-        ("length", Fraction(1, 4)),
-    ]
+    assert [(c.id, c.weight) for c in found.rubric.criteria] == [("warmth", Fraction(3, 4)), ("length", Fraction(1, 4))]
     assert found.rubric.floor == 0 and found.rubric.title == "greeter"
     with pytest.raises(UsageError, match="is a skill specification") as raised:
         read_any_suite(tmp_path / "spec")
@@ -281,19 +269,16 @@ def test_a_skill_specification_is_a_rubric(tmp_path: Path) -> None:
 
 def test_a_skill_specification_with_tasks_is_a_suite(tmp_path: Path) -> None:
     """Each task has its own judge, else the quality criteria."""
-    text = (
-        SPEC
-        + "tasks:\n  - {id: a, prompt: p}\n  - {id: b, prompt: p, judge: {type: contains, expected: [x]}}\n"
-    )
+    text = SPEC + "tasks:\n  - {id: a, prompt: p}\n  - {id: b, prompt: p, judge: {type: contains, expected: [x]}}\n"
     one, other = source(tmp_path, text).suite.cases
     assert [c.id for c in one.rubric.criteria] == ["warmth", "length"] and other.rubric.threshold == 1
 
 
 # ------------------------------------------------------------------------------------------------ writing
 
-texts = st.text(
-    st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=30
-).filter(lambda text: bool(text.strip()))
+texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=30).filter(
+    lambda text: bool(text.strip())
+)
 trimmed = texts.map(str.strip).filter(bool)
 rubrics = st.one_of(
     st.builds(keywords_rubric, st.lists(texts, min_size=1, max_size=4), negated=st.booleans()),
@@ -301,9 +286,7 @@ rubrics = st.one_of(
     st.just(pytest_rubric("fixtures/test_it.py")),
     trimmed.map(
         lambda text: Rubric(
-            criteria=(
-                Criterion(id="a", requirement=text, items=(Item(id="a", requirement=text, whole=True),)),
-            )
+            criteria=(Criterion(id="a", requirement=text, items=(Item(id="a", requirement=text, whole=True),)),)
         )
     ),
 )
@@ -323,9 +306,7 @@ def suites(draw: st.DrawFn) -> Suite:
                 timeout=draw(st.sampled_from([300.0, 30.0, 0.5])),
                 description=draw(st.none() | trimmed),
                 metadata=draw(
-                    st.dictionaries(
-                        st.sampled_from(["source", "generated by"]), texts | st.integers(), max_size=2
-                    )
+                    st.dictionaries(st.sampled_from(["source", "generated by"]), texts | st.integers(), max_size=2)
                 ),
             )
             for id in ids
@@ -367,22 +348,19 @@ def test_what_a_task_suite_cannot_say_is_listed(tmp_path: Path) -> None:
     """Nothing of a suite is dropped without a word."""
     suite = source(tmp_path, GOOD).suite
     rich = replace(
-        suite.cases[0], reference="r", split=Split.TEST, tags=("t",), attempts=3, setup=("a",), teardown=("b",), skip="later",
+        suite.cases[0],
+        reference="r",
+        split=Split.TEST,
+        tags=("t",),
+        attempts=3,
+        setup=("a",),
+        teardown=("b",),
+        skip="later",
         messages=(Message("system", "s"), Message("user", "u")),
-    )  # fmt: skip
+    )
     text, losses = dump_task_suite(replace(suite, artifact="skill", cases=(rich,)))
     said = " ".join(loss.message for loss in losses)
-    for what in (
-        "artifact",
-        "reference",
-        "split",
-        "tags",
-        "attempts",
-        "set-up",
-        "teardown",
-        "skipped",
-        "messages",
-    ):
+    for what in ("artifact", "reference", "split", "tags", "attempts", "set-up", "teardown", "skipped", "messages"):
         assert what in said
     assert "system: s" in text
     with pytest.raises(UsageError, match="needs a prompt"):

@@ -65,9 +65,7 @@ def test_a_rubric_file(tmp_path: Path) -> None:
 def test_json_is_the_same(wrap: Any, tmp_path: Path) -> None:
     """A bare list or an object with `criteria`."""
     rubric = read(
-        json.dumps(wrap([{"name": "a", "text": "A?"}, {"name": "b", "text": "B?", "weight": 0}])),
-        tmp_path,
-        "r.json",
+        json.dumps(wrap([{"name": "a", "text": "A?"}, {"name": "b", "text": "B?", "weight": 0}])), tmp_path, "r.json"
     ).rubric
     assert [(c.id, c.requirement, c.weight) for c in rubric.criteria] == [("a", "A?", 1), ("b", "B?", 0)]
 
@@ -75,14 +73,10 @@ def test_json_is_the_same(wrap: Any, tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.integers(0, 500).map(lambda n: n / 100), st.integers(2, 6), st.data()),
-        min_size=1,
-        max_size=5,
+        st.tuples(st.integers(0, 500).map(lambda n: n / 100), st.integers(2, 6), st.data()), min_size=1, max_size=5
     ).filter(lambda parts: any(weight for weight, _, _ in parts))
 )
-def test_gradings_equal_the_documented_mean(
-    tmp_path_factory: Any, parts: list[tuple[float, int, Any]]
-) -> None:
+def test_gradings_equal_the_documented_mean(tmp_path_factory: Any, parts: list[tuple[float, int, Any]]) -> None:
     """sum(w*rank/(n-1)) / sum(w)."""
     entries = [
         {"name": f"c{n}", "text": "?", "weight": weight, "choices": [f"k{k}" for k in range(count)]}

@@ -33,17 +33,27 @@ def graded(tmp_path: Path, grader: str) -> Case:
     [
         ("type: text, config: {contains: [a], not_contains_cs: [B]}", [("icontains", "a"), ("not-contains", "B")]),
         ("type: text, config: {regex_match: ['a+'], regex_not_match: ['b+']}", [("regex", "a+"), ("not-regex", "b+")]),
-        ("type: file, config: {must_exist: [a.txt], must_not_exist: [b]}", [("command", ["test", "-e", "a.txt"]), ("not-command", ["test", "-e", "b"])]),
-        ("type: behavior, config: {max_tokens: 100, max_duration_ms: 5000, forbidden_tools: [rm]}", [("tokens", 100), ("latency", 5000), ("not-tool-calls", ["rm"])]),
-        ("type: action_sequence, config: {matching_mode: in_order_match, expected_actions: [a, b]}", [("tool-calls", ["a", "b"])]),
+        (
+            "type: file, config: {must_exist: [a.txt], must_not_exist: [b]}",
+            [("command", ["test", "-e", "a.txt"]), ("not-command", ["test", "-e", "b"])],
+        ),
+        (
+            "type: behavior, config: {max_tokens: 100, max_duration_ms: 5000, forbidden_tools: [rm]}",
+            [("tokens", 100), ("latency", 5000), ("not-tool-calls", ["rm"])],
+        ),
+        (
+            "type: action_sequence, config: {matching_mode: in_order_match, expected_actions: [a, b]}",
+            [("tool-calls", ["a", "b"])],
+        ),
         ("type: json_schema, config: {schema: {type: object}}", [("json-schema", {"type": "object"})]),
         ("type: program, config: {command: ./ok.sh, args: [-v]}", [("command", ["./ok.sh", "-v"])]),
-        ("type: tool_constraint, config: {expect_tools: [{tool: bash}], reject_tools: [{tool: rm}]}", [("tool-calls", ["bash"]), ("not-tool-calls", ["rm"])]),
+        (
+            "type: tool_constraint, config: {expect_tools: [{tool: bash}], reject_tools: [{tool: rm}]}",
+            [("tool-calls", ["bash"]), ("not-tool-calls", ["rm"])],
+        ),
     ],
-)  # fmt: skip
-def test_graders_are_checklists_with_floor_100(
-    tmp_path: Path, config: str, expected: list[tuple[str, Any]]
-) -> None:
+)
+def test_graders_are_checklists_with_floor_100(tmp_path: Path, config: str, expected: list[tuple[str, Any]]) -> None:
     """All of a grader has to hold for the task to pass."""
     (criterion,) = graded(tmp_path, f"{{name: g, weight: 2, {config}}}").rubric.criteria
     assert [(name, value) for name, value, _ in checks(criterion)] == expected
@@ -79,27 +89,29 @@ def test_expectations_and_inputs(tmp_path: Path) -> None:
     )
     source = suite_of(TASK, put(tmp_path, text, p_md="Look at it", fixtures__a_py="a = 1"))
     (case,) = source.suite.cases
-    assert (
-        case.input == "Look at it"
-        and case.timeout == 9
-        and case.tags == ("x",)
-        and case.metadata == {"lang": "py"}
-    )
+    assert case.input == "Look at it" and case.timeout == 9 and case.tags == ("x",) and case.metadata == {"lang": "py"}
     assert case.workspace is not None and case.workspace.files == {"a.py": "a = 1", "b.py": "b = 1"}
     found = [check[:2] for criterion in case.rubric.criteria for check in checks(criterion)]
     assert found == [
-        ("icontains", "Yes"), ("not-icontains", "no"), ("icontains-any", ["p", "q"]), ("not-skill-loaded", True),
-        ("latency", 100), ("tool-calls", ["ls"]),
-    ]  # fmt: skip
+        ("icontains", "Yes"),
+        ("not-icontains", "no"),
+        ("icontains-any", ["p", "q"]),
+        ("not-skill-loaded", True),
+        ("latency", 100),
+        ("tool-calls", ["ls"]),
+    ]
     assert len(lost(source)) == 1 and "max_tool_calls" in lost(source)[0]
 
 
 def test_an_evaluation_reads_its_tasks(tmp_path: Path) -> None:
     """Task files beside it, each with the shared graders; trials all have to pass; the skill is what is tested."""
     document = put(
-        tmp_path, EVAL.example, name="e.yaml",
-        tasks__one_yaml=TASK.example, tasks__two_yaml="id: two\nname: 2\nenabled: false\ninputs: {prompt: x}\n",
-    )  # fmt: skip
+        tmp_path,
+        EVAL.example,
+        name="e.yaml",
+        tasks__one_yaml=TASK.example,
+        tasks__two_yaml="id: two\nname: 2\nenabled: false\ninputs: {prompt: x}\n",
+    )
     assert recognise(document) is EVAL
     source = suite_of(EVAL, document)
     one, two = source.suite.cases
@@ -133,9 +145,7 @@ def test_a_rubric_with_levels_is_a_scale(tmp_path: Path) -> None:
     assert criterion.items[0].anchors is None and "Met: yes For example: So" in criterion.requirement
     uneven = "evaluation_criteria: How?\nrating_levels: [{value: 1, normalized_score: 0}, {value: 2, normalized_score: 0.9}, {value: 3, normalized_score: 1}]\n"
     (criterion,) = rubric_of(RUBRIC, put(tmp_path, uneven)).rubric.criteria
-    assert criterion.items[0].anchors is not None and criterion.items[0].anchors.levels[1][0] == Fraction(
-        9, 10
-    )
+    assert criterion.items[0].anchors is not None and criterion.items[0].anchors.levels[1][0] == Fraction(9, 10)
 
 
 def test_what_a_judge_is_not_shown_is_lost(tmp_path: Path) -> None:
@@ -165,21 +175,80 @@ def outcome(reader: Reader, document: Document) -> tuple[list[str], list[str]]:
     return [loss.place for loss in source.losses], [loss.message for loss in source.losses]
 
 
-values = (
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 2, allow_nan=False) | st.text(max_size=8)
+values = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 2, allow_nan=False) | st.text(max_size=8)
+nested = st.recursive(
+    values,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
 )
-nested = st.recursive(values, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=6)  # fmt: skip
-config_keys = st.sampled_from(["contains", "regex_match", "must_exist", "max_tokens", "required_tools", "expected_actions", "matching_mode", "schema",
-                               "schema_file", "command", "args", "prompt", "rubric", "expect_tools", "timeout"])  # fmt: skip
-grader = st.fixed_dictionaries(
-    {"name": values, "type": st.sampled_from(["text", "file", "behavior", "action_sequence", "json_schema", "program", "prompt", "tool_constraint", "tool_calls", "code", "?"])},
-    optional={"config": st.dictionaries(config_keys, nested, max_size=3) | nested, "weight": values, "rubric": values},
-) | nested  # fmt: skip
+config_keys = st.sampled_from(
+    [
+        "contains",
+        "regex_match",
+        "must_exist",
+        "max_tokens",
+        "required_tools",
+        "expected_actions",
+        "matching_mode",
+        "schema",
+        "schema_file",
+        "command",
+        "args",
+        "prompt",
+        "rubric",
+        "expect_tools",
+        "timeout",
+    ]
+)
+grader = (
+    st.fixed_dictionaries(
+        {
+            "name": values,
+            "type": st.sampled_from(
+                [
+                    "text",
+                    "file",
+                    "behavior",
+                    "action_sequence",
+                    "json_schema",
+                    "program",
+                    "prompt",
+                    "tool_constraint",
+                    "tool_calls",
+                    "code",
+                    "?",
+                ]
+            ),
+        },
+        optional={
+            "config": st.dictionaries(config_keys, nested, max_size=3) | nested,
+            "weight": values,
+            "rubric": values,
+        },
+    )
+    | nested
+)
 task = st.fixed_dictionaries(
-    {"id": values, "inputs": st.fixed_dictionaries({"prompt": values}, optional={"files": nested, "context": nested, "prompt_file": values}) | nested},
-    optional={"name": values, "expected": st.dictionaries(st.sampled_from(["output_contains", "output_contains_any", "outcomes", "behavior", "should_trigger"]), nested, max_size=3) | nested,
-              "graders": st.lists(grader, max_size=3) | nested, "tags": nested, "timeout_seconds": values},
-)  # fmt: skip
+    {
+        "id": values,
+        "inputs": st.fixed_dictionaries(
+            {"prompt": values}, optional={"files": nested, "context": nested, "prompt_file": values}
+        )
+        | nested,
+    },
+    optional={
+        "name": values,
+        "expected": st.dictionaries(
+            st.sampled_from(["output_contains", "output_contains_any", "outcomes", "behavior", "should_trigger"]),
+            nested,
+            max_size=3,
+        )
+        | nested,
+        "graders": st.lists(grader, max_size=3) | nested,
+        "tags": nested,
+        "timeout_seconds": values,
+    },
+)
 level = (
     st.fixed_dictionaries(
         {},
@@ -194,9 +263,13 @@ level = (
     | nested
 )
 rubric = st.fixed_dictionaries(
-    {"evaluation_criteria": values, "rating_levels": st.lists(level, max_size=4) | st.dictionaries(st.sampled_from(["0", "1", "x"]), level, max_size=3)},
+    {
+        "evaluation_criteria": values,
+        "rating_levels": st.lists(level, max_size=4)
+        | st.dictionaries(st.sampled_from(["0", "1", "x"]), level, max_size=3),
+    },
     optional={"name": values, "input_mapping": nested, "score_normalization": nested},
-)  # fmt: skip
+)
 evaluation = st.fixed_dictionaries(
     {"tasks": nested, "graders": st.lists(grader, max_size=2) | nested, "config": nested},
     optional={"name": values, "skill": values},
@@ -205,9 +278,7 @@ evaluation = st.fixed_dictionaries(
 
 @settings(max_examples=150, deadline=None)
 @given(task, rubric, evaluation)
-def test_no_file_crashes_a_reader(
-    task: dict[str, Any], rubric: dict[str, Any], evaluation: dict[str, Any]
-) -> None:
+def test_no_file_crashes_a_reader(task: dict[str, Any], rubric: dict[str, Any], evaluation: dict[str, Any]) -> None:
     """Whatever stands in a file, it is read or refused in words."""
     here = Path(__file__).parent / "none" / "f.yaml"
     for reader, value in ((TASK, task), (RUBRIC, rubric), (EVAL, evaluation)):

@@ -231,26 +231,46 @@ def words(value: Any) -> str:
 
 # --------------------------------------------------------------------------------------------- what a failure was about
 
-_STATUS = re.compile(
-    r"(?:status|error|code|rejected)\W{0,12}([45]\d\d)\b|\b([45]\d\d) (?=[A-Z])", re.IGNORECASE
-)
-_WAIT = re.compile(
-    r"(?:retry|again)\w*[ -]?(?:after|in)\W{0,4}(\d+(?:\.\d+)?) ?(ms|s|sec|m|min)?", re.IGNORECASE
-)
+_STATUS = re.compile(r"(?:status|error|code|rejected)\W{0,12}([45]\d\d)\b|\b([45]\d\d) (?=[A-Z])", re.IGNORECASE)
+_WAIT = re.compile(r"(?:retry|again)\w*[ -]?(?:after|in)\W{0,4}(\d+(?:\.\d+)?) ?(ms|s|sec|m|min)?", re.IGNORECASE)
 
 _ABOUT: Final[tuple[tuple[str, Kind], ...]] = (
-    (r"not logged in|please run /login|missing environment variable|must specify the \w+ environment|no auth\w* (type|method)|set an auth method|please set an auth", "not signed in"),
+    (
+        r"not logged in|please run /login|missing environment variable|must specify the \w+ environment|no auth\w* (type|method)|set an auth method|please set an auth",
+        "not signed in",
+    ),
     (r"max_output_tokens|output token maximum|max(imum)? output tokens|finish_?reason\W+max_tokens", "cut"),
-    (r"prompt is too long|context (window|length)|input (is )?too (long|large)|exceeds? the maximum (number of )?(input|characters)|input exceeds", "too large"),
-    (r"insufficient_quota|exceeded your current quota|usage limit|(daily|terminal)\w* ?quota|credit balance|out of (credits|extra usage)|hit your (\w+ )?limit|limit reached", "used up"),
-    (r"may not exist|no such model|model\W+.{0,80}(not found|does not exist|not supported|not exist)|model_not_found|modelnotfound|unknown model|invalid model", "no such model"),
-    (r"invalid (api |x-api-)?key|api key not valid|unauthenticated|unauthorized|failed to authenticate|authentication_error|token (has )?expired|permission_denied", "refused"),
+    (
+        r"prompt is too long|context (window|length)|input (is )?too (long|large)|exceeds? the maximum (number of )?(input|characters)|input exceeds",
+        "too large",
+    ),
+    (
+        r"insufficient_quota|exceeded your current quota|usage limit|(daily|terminal)\w* ?quota|credit balance|out of (credits|extra usage)|hit your (\w+ )?limit|limit reached",
+        "used up",
+    ),
+    (
+        r"may not exist|no such model|model\W+.{0,80}(not found|does not exist|not supported|not exist)|model_not_found|modelnotfound|unknown model|invalid model",
+        "no such model",
+    ),
+    (
+        r"invalid (api |x-api-)?key|api key not valid|unauthenticated|unauthorized|failed to authenticate|authentication_error|token (has )?expired|permission_denied",
+        "refused",
+    ),
     (r"rate.?limit|too many requests|resource.?exhausted|overloaded_error|429", "slow down"),
-    (r"unexpected argument|unknown option|unknown argument|invalid value .* for|error loading config|invalid configuration|no such option|unrecognized", "wrong setting"),
-    (r"stream (was )?disconnected|closed before|ended without|invalid_stream|terminated|econnreset|other side closed|decoding response|incomplete json|premature|aborted", "broken"),
-    (r"connection failed|connection ?refused|econnrefused|unable to connect|fetch failed|enotfound|getaddrinfo|timed? ?out|network|dns|certificate", "network"),
+    (
+        r"unexpected argument|unknown option|unknown argument|invalid value .* for|error loading config|invalid configuration|no such option|unrecognized",
+        "wrong setting",
+    ),
+    (
+        r"stream (was )?disconnected|closed before|ended without|invalid_stream|terminated|econnreset|other side closed|decoding response|incomplete json|premature|aborted",
+        "broken",
+    ),
+    (
+        r"connection failed|connection ?refused|econnrefused|unable to connect|fetch failed|enotfound|getaddrinfo|timed? ?out|network|dns|certificate",
+        "network",
+    ),
     (r"overloaded|high demand|server (error|fault)|server-side|internal error|bad gateway|unavailable", "server"),
-)  # fmt: skip
+)
 
 
 def classify(said: str, status: int | None = None) -> tuple[Kind, int | None]:
@@ -271,9 +291,7 @@ def classify(said: str, status: int | None = None) -> tuple[Kind, int | None]:
     return (wording if wording in ("refused", "no such model", "not signed in") else "rejected"), status
 
 
-def failed(
-    said: str, status: int | None = None, *, otherwise: Kind = "crashed", usage: Usage | None = None
-) -> Outcome:
+def failed(said: str, status: int | None = None, *, otherwise: Kind = "crashed", usage: Usage | None = None) -> Outcome:
     kind, status = classify(said, status)
     return Outcome(
         kind=otherwise if kind == "crashed" else kind,

@@ -102,22 +102,13 @@ class Claude:
         """Settings of the folder it works in are not loaded: they may hold commands that it would run by itself."""
         argv = [setup.program, "-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config"]
         argv += ["--setting-sources", "user", "--no-session-persistence"]
-        argv += [
-            "--tools",
-            _AGENT_TOOLS,
-            "--permission-mode",
-            "acceptEdits",
-            "--max-turns",
-            str(WORKER_TURNS),
-        ]
+        argv += ["--tools", _AGENT_TOOLS, "--permission-mode", "acceptEdits", "--max-turns", str(WORKER_TURNS)]
         argv += ["--add-dir", str(self.shelf(room, folder))]  # else it may not read what a skill refers to
         if setup.model:
             argv += ["--model", setup.model]
         attached = _ATTACHED.search(task)
         if attached is not None:
-            raise CallFailed(
-                f"claude would send the file {attached[1]!r} along, which is outside of its folder"
-            )
+            raise CallFailed(f"claude would send the file {attached[1]!r} along, which is outside of its folder")
         command = _command(setup, room, argv, task, folder, key)
         command = command if setup.auth == "key" else _in_our_home(command, room)
         # The list of skills reaches the model as an attachment.
@@ -141,9 +132,7 @@ class Claude:
         usage = _usage(result, setup)
         denials = tuple(_denial(d) for d in result.get("permission_denials") or () if isinstance(d, Mapping))
         models = [name for name in table(result.get("modelUsage")) if isinstance(name, str)]
-        outcome = Outcome(
-            kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None
-        )
+        outcome = Outcome(kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None)
         said, subtype = words(result.get("result")), words(result.get("subtype"))
         # `subtype` is "success" on a 401 as well, and `result` then holds the error's words: never an answer.
         if result.get("is_error") is not False or subtype != "success":
@@ -153,13 +142,10 @@ class Claude:
         if result.get("stop_reason") == "max_tokens":
             return _like(outcome, Outcome(kind="cut", text=said, usage=usage))
         if result.get("stop_reason") not in ("end_turn", "tool_use", "stop_sequence"):
-            return _like(
-                outcome, Outcome(kind="broken", said="the stream ended before the reply did", usage=usage)
-            )
+            return _like(outcome, Outcome(kind="broken", said="the stream ended before the reply did", usage=usage))
         if not usage.output_tokens:
             return _like(
-                outcome,
-                Outcome(kind="bad answer", said="it asked no model; the prompt was taken for a command"),
+                outcome, Outcome(kind="bad answer", said="it asked no model; the prompt was taken for a command")
             )
         return answered(said, outcome)
 
@@ -169,15 +155,7 @@ def _like(outcome: Outcome, other: Outcome) -> Outcome:
 
 
 def _start(setup: Setup, mode: str) -> list[str]:
-    argv = [
-        setup.program,
-        "-p",
-        mode,
-        "--output-format",
-        "json",
-        "--strict-mcp-config",
-        "--disable-slash-commands",
-    ]
+    argv = [setup.program, "-p", mode, "--output-format", "json", "--strict-mcp-config", "--disable-slash-commands"]
     argv += ["--setting-sources", "", "--no-session-persistence"]
     return [*argv, "--model", setup.model] if setup.model else argv
 
@@ -218,9 +196,7 @@ def _trace(events: Sequence[Mapping[str, Any]], result: Mapping[str, Any], usage
         if isinstance(block, Mapping)
     ]
     results = {
-        words(block.get("tool_use_id")): block.get("content")
-        for block in blocks
-        if block.get("type") == "tool_result"
+        words(block.get("tool_use_id")): block.get("content") for block in blocks if block.get("type") == "tool_result"
     }
     calls = tuple(
         ToolCall(
@@ -232,9 +208,12 @@ def _trace(events: Sequence[Mapping[str, Any]], result: Mapping[str, Any], usage
         if block.get("type") == "tool_use"
     )
     return Trace(
-        tool_calls=calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, usd=usage.usd,
+        tool_calls=calls,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        usd=usage.usd,
         duration_ms=count(result.get("duration_ms")),
-    )  # fmt: skip
+    )
 
 
 def _list(value: Any) -> list[Any]:
@@ -248,9 +227,7 @@ def _usage(result: Mapping[str, Any], setup: Setup) -> Usage:
     is_price = setup.auth == "key" and setup.base_url is None and isinstance(cost, int | float)
     return Usage(
         input_tokens=total(
-            usage.get("input_tokens"),
-            usage.get("cache_creation_input_tokens"),
-            usage.get("cache_read_input_tokens"),
+            usage.get("input_tokens"), usage.get("cache_creation_input_tokens"), usage.get("cache_read_input_tokens")
         ),
         output_tokens=count(usage.get("output_tokens")),
         cached_tokens=count(usage.get("cache_read_input_tokens")),

@@ -39,9 +39,19 @@ _SERVICE: Final = "https://api.openai.com"
 
 # The last one ends its endless wait for a server that refuses connections.
 _NEVER: Final = (
-    "multi_agent", "goals", "view_image", "apps", "plugins", "tool_suggest", "skill_search", "hooks",
-    "image_generation", "computer_use", "browser_use", "unbounded_connection_retries",
-)  # fmt: skip
+    "multi_agent",
+    "goals",
+    "view_image",
+    "apps",
+    "plugins",
+    "tool_suggest",
+    "skill_search",
+    "hooks",
+    "image_generation",
+    "computer_use",
+    "browser_use",
+    "unbounded_connection_retries",
+)
 _NEVER_FOR_JUDGES: Final = ("shell_tool", "unified_exec", *_NEVER)
 
 _DENIED: Final = re.compile(
@@ -94,9 +104,7 @@ class Codex:
             )
         return command
 
-    def _edits(
-        self, setup: Setup, room: Room, brief: str, folder: Path, key: str, *, skills: bool = False
-    ) -> Command:
+    def _edits(self, setup: Setup, room: Room, brief: str, folder: Path, key: str, *, skills: bool = False) -> Command:
         settings: dict[str, Any] = {
             "approval_policy": "never",
             # Without these two, /tmp and TMPDIR can be written as well.
@@ -159,9 +167,7 @@ class Codex:
     def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
         outcome = self.read(ended, setup)
         items = [
-            table(event.get("item"))
-            for event in json_lines(ended.stdout)
-            if event.get("type") == "item.completed"
+            table(event.get("item")) for event in json_lines(ended.stdout) if event.get("type") == "item.completed"
         ]
         calls = tuple(call for call in map(_tool_call, items) if call is not None)
         usage = outcome.usage
@@ -182,9 +188,7 @@ class Codex:
                 is_complete, usage = True, _usage(table(event.get("usage")))
             elif kind in ("turn.failed", "error"):
                 is_complete = False
-                trouble = (
-                    words(table(event.get("error")).get("message")) or words(event.get("message")) or trouble
-                )
+                trouble = words(table(event.get("error")).get("message")) or words(event.get("message")) or trouble
         outcome = Outcome(kind="answer", usage=usage, denials=tuple(denials))
         if is_complete:
             return answered(text, outcome)
@@ -212,9 +216,7 @@ def _failure(trouble: str, usage: Usage) -> Outcome:
 def _skills_in(folder: Path) -> list[Path]:
     """Skills that lie in the folder it works in: part of the task's material, not of what the agent is given."""
     shelves = (folder / ".agents" / "skills", folder / ".codex" / "skills")
-    return sorted(
-        Path(at, "SKILL.md") for shelf in shelves for at, _, names in os.walk(shelf) if "SKILL.md" in names
-    )
+    return sorted(Path(at, "SKILL.md") for shelf in shelves for at, _, names in os.walk(shelf) if "SKILL.md" in names)
 
 
 def _start(setup: Setup, *, skills: bool = False, hidden: Sequence[Path] = ()) -> list[str]:
@@ -284,9 +286,7 @@ def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:
     kind = words(item.get("type"))
     match kind:
         case "command_execution":
-            return ToolCall(
-                name=kind, arguments={"command": item.get("command")}, result=item.get("aggregated_output")
-            )
+            return ToolCall(name=kind, arguments={"command": item.get("command")}, result=item.get("aggregated_output"))
         case "file_change":
             return ToolCall(name=kind, arguments={"changes": item.get("changes")}, result=item.get("status"))
         case "web_search":
@@ -322,10 +322,7 @@ def _keeps_login_in_keyring(home: Path) -> bool:
         config = (home / "config.toml").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return (
-        re.search(r"^\s*cli_auth_credentials_store\s*=\s*[\"'](keyring|auto)[\"']", config, re.MULTILINE)
-        is not None
-    )
+    return re.search(r"^\s*cli_auth_credentials_store\s*=\s*[\"'](keyring|auto)[\"']", config, re.MULTILINE) is not None
 
 
 def _refuse_own_instructions(own: Path) -> None:

@@ -42,8 +42,7 @@ class Custom:
     def __init__(self, name: str, command: Sequence[str], output: str = "text") -> None:
         if not command or not all(isinstance(word, str) for word in command) or not command[0]:
             raise SettingsError(
-                f"`command` of `{name}` must be a list of words",
-                hint='for example command = ["mytool", "run"]',
+                f"`command` of `{name}` must be a list of words", hint='for example command = ["mytool", "run"]'
             )
         self.name = name
         self.program = command[0]
@@ -92,16 +91,10 @@ class Custom:
             return failed(f"exit code {ended.exit}" + (f": {said}" if said else ""))
         if self._form == "text":
             return answered(text_of(ended.stdout), Outcome(kind="answer"))
-        found = [
-            text
-            for text in (at(value, self._path) for value in self._values(ended.stdout))
-            if text is not None
-        ]
+        found = [text for text in (at(value, self._path) for value in self._values(ended.stdout)) if text is not None]
         if not found:
             said = last_line(ended.stdout) or last_line(ended.stderr) or "it printed nothing"
-            return Outcome(
-                kind="bad answer", said=f"nothing at `{'.'.join(self._path)}` of its output: {said}"
-            )
+            return Outcome(kind="bad answer", said=f"nothing at `{'.'.join(self._path)}` of its output: {said}")
         return answered(found[-1], Outcome(kind="answer"))
 
     def _values(self, stdout: bytes) -> list[Any]:

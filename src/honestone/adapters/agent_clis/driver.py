@@ -89,9 +89,7 @@ def require_sendable(cli: AgentCli, text: str) -> None:
             f"the prompt begins with {start[0]!r}, which an agent CLI may take for a command; begin it with a plain line"
         )
     if len(text) > cli.most_characters:
-        raise CallFailed(
-            f"the prompt has {len(text):,} characters; {cli.name} takes at most {cli.most_characters:,}"
-        )
+        raise CallFailed(f"the prompt has {len(text):,} characters; {cli.name} takes at most {cli.most_characters:,}")
 
 
 # ---------------------------------------------------------------------------------------------------------- the call
@@ -131,9 +129,7 @@ def _outcome(read: Read, setup: Setup, ended: process.Ended, command: Command) -
 
 def environment(setup: Setup, room: Room, command: Command) -> dict[str, str]:
     """Built from nothing but a few harmless names. Proxies are not used for a server on this machine."""
-    is_here = (
-        re.match(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)", setup.base_url or "") is not None
-    )
+    is_here = re.match(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)", setup.base_url or "") is not None
     own = {
         MARK: room.root.name,
         "HOME": str(room.home),
@@ -296,6 +292,17 @@ def one_line(text: str, limit: int = _MOST_WORDS) -> str:
 
 
 __all__ = [
-    "MARK", "OUTPUT_LIMIT", "carry_out", "end_strays", "environment", "failure", "give_back", "locate", "one_line",
-    "private_room", "read_key", "require_login", "require_sendable",
-]  # fmt: skip
+    "MARK",
+    "OUTPUT_LIMIT",
+    "carry_out",
+    "end_strays",
+    "environment",
+    "failure",
+    "give_back",
+    "locate",
+    "one_line",
+    "private_room",
+    "read_key",
+    "require_login",
+    "require_sendable",
+]

@@ -67,9 +67,7 @@ class Gemini:
         argv = [*_start(setup), "--approval-mode", "default", "--admin-policy", str(rules)]
         # Its loop detector takes a repetitive answer for a loop, stops it and exits 0.
         settings = {"model": {"maxSessionTurns": 1, "disableLoopDetection": True}}
-        return _command(
-            setup, room, argv, prompt.text, key, settings, {"GEMINI_SYSTEM_MD": str(instructions)}
-        )
+        return _command(setup, room, argv, prompt.text, key, settings, {"GEMINI_SYSTEM_MD": str(instructions)})
 
     def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
         folder = place if place.is_dir() else place.parent
@@ -128,9 +126,7 @@ class Gemini:
         if text.strip() and not usage.output_tokens:
             return replace(outcome, kind="bad answer", said="it asked no model")
         if not text.strip() and not models:
-            return replace(
-                outcome, kind="bad answer", said="it asked no model; the prompt may be too large for it"
-            )
+            return replace(outcome, kind="bad answer", said="it asked no model; the prompt may be too large for it")
         return answered(text, outcome)
 
 
@@ -140,13 +136,7 @@ def _start(setup: Setup, form: str = "json") -> list[str]:
 
 
 def _command(
-    setup: Setup,
-    room: Room,
-    argv: list[str],
-    prompt: str,
-    key: str,
-    settings: dict[str, Any],
-    more: Mapping[str, str],
+    setup: Setup, room: Room, argv: list[str], prompt: str, key: str, settings: dict[str, Any], more: Mapping[str, str]
 ) -> Command:
     own = own_home("GEMINI_CLI_HOME", "") / ".gemini"
     # Trusted, it takes the GEMINI.md of every folder that it is let into for instructions; no setting switches that off.
@@ -187,9 +177,7 @@ def _own_skills(program: str, shelf: Path) -> list[str]:
     """The skills that it brings, but for one whose name ours has: there is no switch for all of them, and without ours
     they must not take its place."""
     brought = Path(program).resolve().parent / "builtin"
-    return sorted(
-        path.parent.name for path in brought.glob("*/SKILL.md") if not (shelf / path.parent.name).exists()
-    )
+    return sorted(path.parent.name for path in brought.glob("*/SKILL.md") if not (shelf / path.parent.name).exists())
 
 
 def _settings(setup: Setup) -> dict[str, Any]:
@@ -232,9 +220,7 @@ def keep_at_signs(prompt: str) -> tuple[str, int]:
 def _is_here(path: str) -> bool:
     plain = path.replace('"', "").replace("\\", "")
     # A full stop at the end may belong to the sentence.
-    return any(
-        p and not p.startswith("/") and posixpath.normpath(p) == "." for p in (plain, plain.rstrip("."))
-    )
+    return any(p and not p.startswith("/") and posixpath.normpath(p) == "." for p in (plain, plain.rstrip(".")))
 
 
 # -------------------------------------------------------------------------------------------------------------- reading
@@ -301,9 +287,11 @@ def _trace(events: list[dict[str, Any]], usage: Usage) -> Trace:
     )
     end: dict[str, Any] = next((event for event in reversed(events) if event.get("type") == "result"), {})
     return Trace(
-        tool_calls=calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens,
+        tool_calls=calls,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
         duration_ms=count(table(end.get("stats")).get("duration_ms")),
-    )  # fmt: skip
+    )
 
 
 def _failure(error: Mapping[str, Any], ended: Ended) -> Outcome:
@@ -335,9 +323,7 @@ def _usage(tokens: list[dict[str, Any]]) -> Usage:
     def of(*names: str) -> int | None:
         return total(*(t.get(name) for t in tokens for name in names))
 
-    return Usage(
-        input_tokens=of("prompt"), output_tokens=of("candidates", "thoughts"), cached_tokens=of("cached")
-    )
+    return Usage(input_tokens=of("prompt"), output_tokens=of("candidates", "thoughts"), cached_tokens=of("cached"))
 
 
 def _denials(tools: Mapping[str, Any], stderr: str) -> tuple[str, ...]:

@@ -36,8 +36,7 @@ def set_up(
         raise SettingsError(f"`auth` of `{cli.name}` is {auth!r}", hint='it is "key" or "login"')
     if auth == "login" and api_key_env:
         raise SettingsError(
-            f'`{cli.name}` has both auth = "login" and `api_key_env`',
-            hint="a login needs no key: leave one out",
+            f'`{cli.name}` has both auth = "login" and `api_key_env`', hint="a login needs no key: leave one out"
         )
     if base_url is not None and not base_url.startswith(("http://", "https://")):
         raise SettingsError(
@@ -58,12 +57,7 @@ def set_up(
 
 def identity_of(cli: AgentCli, setup: Setup) -> dict[str, Any]:
     """The version is left out: these programs update themselves, and we replace the instructions they bring."""
-    identity: dict[str, Any] = {
-        "kind": "agent-cli",
-        "cli": cli.name,
-        "model": setup.model,
-        "auth": setup.auth,
-    }
+    identity: dict[str, Any] = {"kind": "agent-cli", "cli": cli.name, "model": setup.model, "auth": setup.auth}
     if setup.base_url:
         identity["base_url"] = setup.base_url
     if isinstance(cli, Custom):

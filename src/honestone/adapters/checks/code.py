@@ -45,9 +45,7 @@ FIXTURES: Final = "fixtures"
 
 _LARGEST_TESTS: Final = 50_000_000
 _CHILD: Final = Path(__file__).with_name("_child.py")
-_INTERPRETER: Final = re.compile(
-    r"(?:python|pypy|ruby|perl|node|deno|bun|lua|php)[\d.]*|(?:ba|da|z|k|fi)?sh|Rscript"
-)
+_INTERPRETER: Final = re.compile(r"(?:python|pypy|ruby|perl|node|deno|bun|lua|php)[\d.]*|(?:ba|da|z|k|fi)?sh|Rscript")
 
 
 def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
@@ -164,18 +162,14 @@ async def _run(
         stdin=stdin,
         timeout=seconds,
         output_limit=OUTPUT_LIMIT,
-        limits=Limits(
-            memory_bytes=MEMORY, cpu_seconds=ceil(seconds * (os.cpu_count() or 1)) + 1, file_bytes=FILE_SIZE
-        ),
+        limits=Limits(memory_bytes=MEMORY, cpu_seconds=ceil(seconds * (os.cpu_count() or 1)) + 1, file_bytes=FILE_SIZE),
     )
     if setting.sandbox.name != "none":
         _require_sandboxed(ended)
     if ended.timed_out:
         raise _Final(False, f"still running after {seconds:g} s")
     if ended.truncated:
-        raise _Final(
-            None, f"could not be judged: it printed more than {OUTPUT_LIMIT / 1e6:g} MB and was ended"
-        )
+        raise _Final(None, f"could not be judged: it printed more than {OUTPUT_LIMIT / 1e6:g} MB and was ended")
     return ended
 
 
@@ -274,12 +268,7 @@ async def _grader(check: Check, subject: Subject) -> Told:
         return None, error.reason
     asked = grading.request(check, subject, workspace=copy.work)
     ended = await _run(
-        words,
-        check,
-        subject,
-        copy,
-        stdin=asked.encode("utf-8", "replace"),
-        visible=_shown_beside(subject.setting),
+        words, check, subject, copy, stdin=asked.encode("utf-8", "replace"), visible=_shown_beside(subject.setting)
     )
     return grading.answer(check, ended)
 
@@ -315,9 +304,7 @@ def _exit(code: int | None) -> str:
 def _last_words(ended: Ended) -> str:
     """The last line of stderr, else of stdout, that says something."""
     for stream in (ended.stderr, ended.stdout):
-        lines = [
-            line.strip() for line in stream[-4000:].decode(errors="replace").splitlines() if line.strip()
-        ]
+        lines = [line.strip() for line in stream[-4000:].decode(errors="replace").splitlines() if line.strip()]
         if lines:
             return f": {visible(lines[-1], 200)}"
     return ""
@@ -404,9 +391,7 @@ def _copied_tests(path: str, subject: Subject, copy: Workspace) -> str | None:
             return None
         beside = copy.work / inside
     if beside.is_dir():
-        shutil.copytree(
-            beside, copy.extra / "tests", symlinks=True, ignore=shutil.ignore_patterns(*NEVER_PART)
-        )
+        shutil.copytree(beside, copy.extra / "tests", symlinks=True, ignore=shutil.ignore_patterns(*NEVER_PART))
         return f"{copy.extra / 'tests'}{mark}{test}"
     size = 0
     for helper in _tests_beside(beside):

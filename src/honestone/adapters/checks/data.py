@@ -74,17 +74,14 @@ def _fields(check: Check, text: str) -> Told:
         return None, f"its values cannot be compared: {visible(str(error), 100)}"
 
 
-def _validator(
-    check: Check, setting: Setting, version: Version | None
-) -> Callable[[str], tuple[str | None, bool]]:
+def _validator(check: Check, setting: Setting, version: Version | None) -> Callable[[str], tuple[str | None, bool]]:
     """(what is wrong with a text or None, whether that can be told). Raises UsageError for what cannot be a schema."""
     try:
         jsonschema, known = import_module("jsonschema"), import_module("jsonschema_specifications")
         unresolvable = import_module("referencing.exceptions").Unresolvable
     except ImportError:
         raise UsageError(
-            "the check `json-schema` needs the library jsonschema",
-            hint="pip install 'honestone[schema]'",
+            "the check `json-schema` needs the library jsonschema", hint="pip install 'honestone[schema]'"
         ) from None
     schema = _schema(check, setting, version)
     validators = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
@@ -92,9 +89,7 @@ def _validator(
         validators.check_schema(schema)
     except jsonschema.SchemaError as error:
         where = error.json_path
-        raise UsageError(
-            f"`json-schema` is no valid JSON Schema: {visible(f'{where}: {error.message}')}"
-        ) from None
+        raise UsageError(f"`json-schema` is no valid JSON Schema: {visible(f'{where}: {error.message}')}") from None
     # A registry of its own: without one, the library would look up unknown references on the network.
     validator = validators(schema, registry=known.REGISTRY)
 
@@ -116,11 +111,7 @@ def _validator(
 
 def _bounded(compute: Callable[[], Any]) -> Any:
     """Schemas hold patterns too. Outside the main thread there is no way to break them off."""
-    return (
-        text_checks.in_time(compute, text_checks.PATTERN_SECONDS)
-        if text_checks.can_interrupt()
-        else compute()
-    )
+    return text_checks.in_time(compute, text_checks.PATTERN_SECONDS) if text_checks.can_interrupt() else compute()
 
 
 def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
@@ -138,8 +129,7 @@ def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
         raise FileError(f"the schema {check.value!r} cannot be read: {error.strerror}") from None
     if text is None:
         raise FileError(
-            f"the schema {check.value!r} is not there, or not text",
-            hint="its path is relative to the rubric's folder",
+            f"the schema {check.value!r} is not there, or not text", hint="its path is relative to the rubric's folder"
         )
     if problem := json_problem(text):
         raise UsageError(f"the schema {check.value!r} is {problem}")

@@ -213,18 +213,10 @@ def _problem(link: Link, page: Page, path: str, site: _Site) -> str | None:
     name, anchor = unquote(target.partition("?")[0]), unquote(fragment)
     shown = quoted(link.target)
     if not name:
-        return (
-            None
-            if link.target and _has(page, anchor)
-            else f"{shown} names no heading"
-            if anchor
-            else _empty(link)
-        )
+        return None if link.target and _has(page, anchor) else f"{shown} names no heading" if anchor else _empty(link)
     # As on GitHub, a leading slash means the top folder.
     place = (
-        normpath(name.lstrip("/") or ".")
-        if name.startswith("/")
-        else normpath(f"{dirname(path)}/{name}".lstrip("/"))
+        normpath(name.lstrip("/") or ".") if name.startswith("/") else normpath(f"{dirname(path)}/{name}".lstrip("/"))
     )
     if place == ".." or place.startswith("../") or "\0" in place:
         return f"{shown} leads out of the artifact"
@@ -241,11 +233,7 @@ def _empty(link: Link) -> str | None:
 
 
 def _has(page: Page, anchor: str) -> bool:
-    return (
-        anchor in ("", "top")
-        or anchor in page.anchors
-        or anchor.removeprefix("user-content-") in page.anchors
-    )
+    return anchor in ("", "top") or anchor in page.anchors or anchor.removeprefix("user-content-") in page.anchors
 
 
 def _is_markdown(path: str) -> bool:
@@ -259,9 +247,7 @@ def _beside(check: Check, setting: Setting) -> Path | None:
 
 def _files_below(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name for name in folders if name not in (".git", ".honestone", "node_modules", ".venv")
-        )
+        folders[:] = sorted(name for name in folders if name not in (".git", ".honestone", "node_modules", ".venv"))
         for name in sorted(files):
             path = Path(place, name)
             if path.is_file() and not path.is_symlink():

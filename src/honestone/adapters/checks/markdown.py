@@ -61,9 +61,7 @@ def _without_code_blocks(lines: list[str]) -> list[str]:
         if indented and after_blank and not in_list:
             kept[index] = ""
             continue
-        in_list = bool(_LIST.match(line)) or (
-            in_list and (indented or line.startswith(" ") or not after_blank)
-        )
+        in_list = bool(_LIST.match(line)) or (in_list and (indented or line.startswith(" ") or not after_blank))
         after_blank = False
     return _without_comments(kept)
 
@@ -98,9 +96,7 @@ _ATX: Final = re.compile(r" {0,3}(?:>[ ]?)*(#{1,6})(?:[ \t]+(.*))?$")
 _SETEXT: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _HTML_HEADING: Final = re.compile(r"\s*<h[1-6]\b[^<>]*>(.*)</h[1-6]>\s*$", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[a-zA-Z/][^<>]*>")
-_NAMED: Final = re.compile(
-    r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))"""
-)
+_NAMED: Final = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""")
 
 
 def _anchors(lines: list[str]) -> Iterator[str]:
@@ -124,12 +120,7 @@ def _headings(lines: list[str]) -> Iterator[str]:
         elif paragraph and _SETEXT.match(line):
             yield " ".join(paragraph)
             paragraph = []
-        elif (
-            not line.strip()
-            or _LIST.match(line)
-            or line.startswith("    ")
-            or line.lstrip().startswith((">", "|"))
-        ):
+        elif not line.strip() or _LIST.match(line) or line.startswith("    ") or line.lstrip().startswith((">", "|")):
             paragraph = []
         else:
             paragraph.append(line.strip())
@@ -181,8 +172,7 @@ _DEFINITION: Final = re.compile(
 )
 _SPAN: Final = re.compile(r"`+")
 _HTML_LINK: Final = re.compile(
-    r"""<(?:a|img|source|video)\b[^<>]*?\s(?:href|src)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""",
-    re.IGNORECASE,
+    r"""<(?:a|img|source|video)\b[^<>]*?\s(?:href|src)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))""", re.IGNORECASE
 )
 _ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _AUTOLINK: Final = re.compile(r"<[a-zA-Z][a-zA-Z0-9+.-]*:[^\s<>]*>")
@@ -259,9 +249,7 @@ def _bracketed(text: str, defined: set[str]) -> Iterator[tuple[int, str, bool]]:
                     yield start, _clean(target), False
                     at = end
                     continue
-            elif follows == "[" and not (
-                start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_])")
-            ):
+            elif follows == "[" and not (start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_])")):
                 close = text.find("]", at + 2, at + 1002)
                 label = text[at + 2 : close] if close >= 0 else ""
                 shown = text[start + 1 : at]

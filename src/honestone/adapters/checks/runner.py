@@ -27,9 +27,7 @@ class Family(Protocol):
     async def find(self, check: Check, subject: Subject) -> Finding: ...
 
 
-FAMILIES: Final = {
-    name: f"honestone.adapters.checks.{name}" for name in ("text", "data", "files", "code", "trace")
-}
+FAMILIES: Final = {name: f"honestone.adapters.checks.{name}" for name in ("text", "data", "files", "code", "trace")}
 
 _MET: Final = Finding(met=True)
 
@@ -51,11 +49,7 @@ class CheckRunner:
         artifacts: Iterable[Path] = (),
     ) -> None:
         self._setting = Setting(
-            base=base,
-            sandbox_choice=sandbox,
-            timeout=timeout,
-            pass_env=tuple(pass_env),
-            artifacts=tuple(artifacts),
+            base=base, sandbox_choice=sandbox, timeout=timeout, pass_env=tuple(pass_env), artifacts=tuple(artifacts)
         )
         self._compiled: dict[int, tuple[Check, TextCheck]] = {}
 

@@ -106,4 +106,8 @@ def _skipped(text: str) -> set[Key]:
         return set()
     listed = plain.get("skipped") if isinstance(plain, dict) else None
     pairs = listed if isinstance(listed, list) else []
-    return {(pair[0], pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)}  # fmt: skip
+    return {
+        (pair[0], pair[1])
+        for pair in pairs
+        if isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)
+    }

@@ -63,9 +63,7 @@ class PairJudge:
             _, packed = self._fitted(_pair(question))
         except CallFailed:
             return None
-        shown = {
-            name: part.to_plain() for name, part in zip(("first", "second"), packed, strict=True) if part
-        }
+        shown = {name: part.to_plain() for name, part in zip(("first", "second"), packed, strict=True) if part}
         return shown or None
 
     def _fitted(self, pair: PairQuestion) -> tuple[PairPrompt, tuple[Packed | None, Packed | None]]:

@@ -14,7 +14,9 @@ from honestone.core.rubric import Item, Key
 from honestone.ports import CallFailed, Image, Model, Prompt, Reading, Reply, Request
 from honestone.prompts.filling import CANARY, LAYOUT, JudgePrompt, judge_prompt, load_template, reply_schema
 
-TAMPERED: Final = "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
+TAMPERED: Final = (
+    "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
+)
 
 
 class PromptedJudge:

@@ -86,8 +86,7 @@ def _rows(text: str, path: Path) -> list[tuple[str, str]]:
     if isinstance(whole, list):
         # Rows of a list are cut out again as text, so that a damaged row is still read by the one strict reader.
         return [
-            (_name(row), _as_answers(row, path) if _is_tree(row) else json.dumps(row, default=repr))
-            for row in whole
+            (_name(row), _as_answers(row, path) if _is_tree(row) else json.dumps(row, default=repr)) for row in whole
         ]
     rows = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -117,9 +116,7 @@ def _as_answers(tree: Mapping[str, Any], path: Path) -> str:
     for leaf in _leaves(tree):
         id = leaf.get("id")
         if not isinstance(id, str):
-            raise FileError(
-                f"{str(path)!r}: a leaf of the tree has no id, or one that is no text", hint=_TREE_HINT
-            )
+            raise FileError(f"{str(path)!r}: a leaf of the tree has no id, or one that is no text", hint=_TREE_HINT)
         if id in answers:
             raise FileError(f"{str(path)!r}: two leaves of the tree have the id {id!r}", hint=_TREE_HINT)
         score = leaf.get("score")
@@ -171,11 +168,7 @@ def _index(rows: list[tuple[str, str]], path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, text in rows:
         if name in found:
-            what = (
-                f"for {name.strip(chr(0)).replace(chr(0), ' #')!r}"
-                if name
-                else "that hold for every artifact"
-            )
+            what = f"for {name.strip(chr(0)).replace(chr(0), ' #')!r}" if name else "that hold for every artifact"
             raise FileError(f"{str(path)!r} holds two rows {what}", hint="keep one of them")
         found[name] = text
     return found

@@ -42,9 +42,7 @@ class ScriptJudge:
         nameless = {**request, "artifact": {**request["artifact"], "path": ""}}
         if request["workspace"]:
             nameless["workspace"] = {**request["workspace"], "path": None}
-        return Request(
-            body=json.dumps(request, ensure_ascii=False), keyed=json.dumps(nameless, ensure_ascii=False)
-        )
+        return Request(body=json.dumps(request, ensure_ascii=False), keyed=json.dumps(nameless, ensure_ascii=False))
 
     async def ask(self, request: Request, question: Question) -> Reply:
         ended = await run_for_reply(

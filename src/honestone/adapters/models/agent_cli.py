@@ -29,13 +29,7 @@ def make_cli_model(
     """
     cli = cli_of(name)
     setup = set_up(
-        cli,
-        model=model,
-        base_url=base_url,
-        auth=auth,
-        api_key_env=api_key_env,
-        command=command,
-        timeout=timeout,
+        cli, model=model, base_url=base_url, auth=auth, api_key_env=api_key_env, command=command, timeout=timeout
     )
     return AgentCliModel(cli, setup)
 
@@ -54,13 +48,7 @@ def make_custom_cli_model(
     """A CLI that settings describe (`custom.py`). Raises as `make_cli_model` does."""
     cli = Custom(name, command, output)
     setup = set_up(
-        cli,
-        model=model,
-        base_url=base_url,
-        auth=auth or "key",
-        api_key_env=api_key_env,
-        command=None,
-        timeout=timeout,
+        cli, model=model, base_url=base_url, auth=auth or "key", api_key_env=api_key_env, command=None, timeout=timeout
     )
     return AgentCliModel(cli, setup)
 

@@ -16,7 +16,7 @@ from honestone.adapters.models.api_model import (
     total,
     usage,
     without_nones,
-)  # fmt: skip
+)
 from honestone.adapters.models.parts import base64_of, parts_of
 from honestone.adapters.models.schemas import for_anthropic
 from honestone.ports import Completion, Image, Prompt
@@ -59,9 +59,7 @@ class AnthropicMessages(ApiModel):
         used = table(value.get("usage"))
         cached = count(used.get("cache_read_input_tokens"))
         return Completion(
-            text="".join(
-                text(block.get("text")) for block in tables(value["content"]) if block.get("type") == "text"
-            ),
+            text="".join(text(block.get("text")) for block in tables(value["content"]) if block.get("type") == "text"),
             cut=stop in _CUT,
             usage=usage(
                 # Its `input_tokens` leaves out what was read from or written to the cache.

@@ -69,18 +69,14 @@ class ApiModel(ABC):
         try:
             value = await hold(self).post(self.endpoint, self.path(), body, model=self.model)
         except Refused as refusal:
-            feature = next(
-                (f for f, named in _NAMED_BY.items() if f in use and named.search(refusal.words)), None
-            )
+            feature = next((f for f, named in _NAMED_BY.items() if f in use and named.search(refusal.words)), None)
             if feature is None:
                 raise
             _declined.add((*self._place, feature))
         else:
             return self.completion(value, prompt, use)
         # Not asked again here: the engine counts every call, this one too.
-        raise CallFailed(
-            f"{self.model} does not take {feature}; asking without", retryable=True, retry_after=0.0
-        )
+        raise CallFailed(f"{self.model} does not take {feature}; asking without", retryable=True, retry_after=0.0)
 
     async def close(self) -> None:
         await let_go(self)
@@ -108,9 +104,7 @@ class ApiModel(ABC):
             detail["schema"] = "declined"
         # A lone surrogate cannot be written down anywhere.
         text = read.text.encode(errors="replace").decode()
-        return Completion(
-            text=text, cut=read.cut, usage=read.usage, model=read.model or self.model, detail=detail
-        )
+        return Completion(text=text, cut=read.cut, usage=read.usage, model=read.model or self.model, detail=detail)
 
     def max_output(self, prompt: Prompt) -> int | None:
         return prompt.max_output_tokens or self.options.max_output_tokens or self.default_max_output

@@ -49,36 +49,59 @@ PROVIDERS: Final = {
     p.name: p
     for p in (
         Provider(
-            name="openai", api="responses", base_url="https://api.openai.com/v1", version="/v1",
-            keys=("OPENAI_API_KEY",), url_variables=("OPENAI_BASE_URL",),
+            name="openai",
+            api="responses",
+            base_url="https://api.openai.com/v1",
+            version="/v1",
+            keys=("OPENAI_API_KEY",),
+            url_variables=("OPENAI_BASE_URL",),
             get="export OPENAI_API_KEY=..., from the API keys page of your OpenAI account",
         ),
         Provider(
-            name="anthropic", api="messages", base_url="https://api.anthropic.com/v1", version="/v1",
-            keys=("ANTHROPIC_API_KEY",), url_variables=("ANTHROPIC_BASE_URL",),
+            name="anthropic",
+            api="messages",
+            base_url="https://api.anthropic.com/v1",
+            version="/v1",
+            keys=("ANTHROPIC_API_KEY",),
+            url_variables=("ANTHROPIC_BASE_URL",),
             get="export ANTHROPIC_API_KEY=..., from the API keys page of your Anthropic console",
         ),
         Provider(
-            name="google", api="generateContent", base_url="https://generativelanguage.googleapis.com/v1beta",
-            version="/v1beta", keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+            name="google",
+            api="generateContent",
+            base_url="https://generativelanguage.googleapis.com/v1beta",
+            version="/v1beta",
+            keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             url_variables=("GOOGLE_GEMINI_BASE_URL", "GEMINI_BASE_URL"),
             get="export GEMINI_API_KEY=..., from the API keys page of Google AI Studio",
         ),
         Provider(
-            name="ollama", api="chat", base_url="http://127.0.0.1:11434/v1", version="/v1",
-            url_variables=("OLLAMA_HOST",), is_local=True, concurrency=4,
+            name="ollama",
+            api="chat",
+            base_url="http://127.0.0.1:11434/v1",
+            version="/v1",
+            url_variables=("OLLAMA_HOST",),
+            is_local=True,
+            concurrency=4,
             get="install Ollama, start it with `ollama serve`, and get a model with `ollama pull`",
         ),
         Provider(
-            name="vllm", api="chat", base_url="http://127.0.0.1:8000/v1", version="/v1", is_local=True,
+            name="vllm",
+            api="chat",
+            base_url="http://127.0.0.1:8000/v1",
+            version="/v1",
+            is_local=True,
             get="start one with `vllm serve MODEL`, or set `base_url` to where yours runs",
         ),
         Provider(
-            name="compatible", api="chat", base_url=None, version="/v1",
+            name="compatible",
+            api="chat",
+            base_url=None,
+            version="/v1",
             get="set `base_url` to an OpenAI-compatible server, up to and with /v1",
         ),
     )
-}  # fmt: skip
+}
 
 ALIASES: Final = {"openai-compatible": "compatible", "gemini-api": "google", "claude-api": "anthropic"}
 
@@ -324,12 +347,7 @@ def _checked(url: str, name: str) -> str:
     """An address fit to be shown and recorded: no login, no query. Never repeats one that has them."""
     try:
         parts = urllib.parse.urlsplit(url)
-        sound = (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and url.isprintable()
-            and " " not in url
-        )
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and url.isprintable() and " " not in url
         _ = parts.port
     except ValueError:
         raise SettingsError(f"{name} is not an address such as https://host/v1") from None

@@ -14,9 +14,7 @@ from honestone.system.process import describe_command
 class CommandModel:
     """Runs `argv` in `cwd`, once per prompt. Any end but exit code 0 is a failed call, whatever was printed."""
 
-    def __init__(
-        self, argv: Sequence[str], *, cwd: Path, timeout: float, pass_env: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, argv: Sequence[str], *, cwd: Path, timeout: float, pass_env: Sequence[str] = ()) -> None:
         self._argv = list(argv)
         self._cwd = cwd
         self._timeout = timeout

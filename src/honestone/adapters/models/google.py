@@ -19,7 +19,7 @@ from honestone.adapters.models.api_model import (
     total,
     usage,
     without_nones,
-)  # fmt: skip
+)
 from honestone.adapters.models.parts import base64_of, parts_of
 from honestone.adapters.models.probability import answers, google_tokens
 from honestone.adapters.models.schemas import for_google
@@ -55,9 +55,7 @@ class GoogleGenerate(ApiModel):
         return without_nones(
             {
                 "systemInstruction": {"parts": [{"text": prompt.system}]} if prompt.system else None,
-                "contents": [
-                    {"role": "user", "parts": parts_of(prompt, lambda words: {"text": words}, _image)}
-                ],
+                "contents": [{"role": "user", "parts": parts_of(prompt, lambda words: {"text": words}, _image)}],
                 "generationConfig": config,
             }
         )

@@ -17,7 +17,7 @@ from honestone.adapters.models.api_model import (
     text,
     usage,
     without_nones,
-)  # fmt: skip
+)
 from honestone.adapters.models.parts import data_url, parts_of
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
@@ -115,9 +115,7 @@ class OpenAIChat(ApiModel):
                 "top_p": self.options.top_p,
                 "seed": self.seed(prompt) if SEED in use else None,
                 "reasoning_effort": self.options.effort,
-                "response_format": {"type": "json_schema", "json_schema": _schema(prompt)}
-                if SCHEMA in use
-                else None,
+                "response_format": {"type": "json_schema", "json_schema": _schema(prompt)} if SCHEMA in use else None,
                 "logprobs": True if PROBABILITY in use else None,
                 "top_logprobs": ALTERNATIVES if PROBABILITY in use else None,
             }
@@ -144,10 +142,7 @@ class OpenAIChat(ApiModel):
                 count(table(used.get("prompt_tokens_details")).get("cached_tokens")),
             ),
             model=text(value.get("model")) or None,
-            detail=_detail(
-                "refusal" if refusal else "" if stop == "stop" else stop,
-                tokens,
-            ),
+            detail=_detail("refusal" if refusal else "" if stop == "stop" else stop, tokens),
         )
 
 

@@ -85,9 +85,7 @@ def _whole(parameters: Mapping[str, Any], name: str, low: int) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < low or value >= 2**63:
-        raise SettingsError(
-            f"`{name}` is {value!r}, but must be a whole number" + (" above 0" if low > 0 else "")
-        )
+        raise SettingsError(f"`{name}` is {value!r}, but must be a whole number" + (" above 0" if low > 0 else ""))
     return value
 
 

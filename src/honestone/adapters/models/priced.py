@@ -15,9 +15,7 @@ class PricedModel:
 
     def __init__(self, model: Model, provider: str, name: str, prices: Mapping[str, Any]) -> None:
         self.model = model
-        self.concurrency = (
-            1024  # the transport bounds the calls of each provider; a second gate would only queue them
-        )
+        self.concurrency = 1024  # the transport bounds the calls of each provider; a second gate would only queue them
         self._price = price(provider, name, prices)
 
     @property

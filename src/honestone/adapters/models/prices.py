@@ -44,9 +44,7 @@ def usd(usage: Usage, price: Price | None) -> float | None:
         return None
     cached = min(usage.cached_tokens or 0, usage.input_tokens) if price.cached is not None else 0
     fresh = usage.input_tokens - cached
-    return (
-        fresh * price.input + cached * (price.cached or 0) + usage.output_tokens * price.output
-    ) / _MILLION
+    return (fresh * price.input + cached * (price.cached or 0) + usage.output_tokens * price.output) / _MILLION
 
 
 def estimate_tokens(text: str) -> int:
@@ -59,14 +57,10 @@ def _from_settings(name: str, entry: Any) -> Price:
         raise SettingsError(f"[prices.{name!r}] must be a table", hint="write input = ... and output = ...")
     for key in entry:
         if key not in ("input", "output", "cached"):
-            raise SettingsError(
-                f"`{key}` of [prices.{name!r}] is not known", hint="there are input, output and cached"
-            )
+            raise SettingsError(f"`{key}` of [prices.{name!r}] is not known", hint="there are input, output and cached")
     for key in ("input", "output"):
         if key not in entry:
-            raise SettingsError(
-                f"[prices.{name!r}] has no `{key}`", hint="in US dollars for a million tokens"
-            )
+            raise SettingsError(f"[prices.{name!r}] has no `{key}`", hint="in US dollars for a million tokens")
     cached = entry.get("cached")
     return Price(
         input=_amount(name, "input", entry["input"]),
@@ -76,9 +70,7 @@ def _from_settings(name: str, entry: Any) -> Price:
 
 
 def _amount(name: str, key: str, value: Any) -> float:
-    good = (
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-    )
+    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
     if not good:
         raise SettingsError(f"`{key}` of [prices.{name!r}] is {value!r}, but must be a number from 0")
     return float(value)

@@ -68,10 +68,7 @@ class _Place:
 def openai_tokens(listed: Any) -> list[Token]:
     """From the list that both OpenAI APIs send."""
     return [
-        Token(
-            text(entry.get("token")),
-            _alternatives(tables(entry.get("top_logprobs")), "logprob") or _own(entry),
-        )
+        Token(text(entry.get("token")), _alternatives(tables(entry.get("top_logprobs")), "logprob") or _own(entry))
         for entry in tables(listed)
     ]
 
@@ -106,7 +103,5 @@ def _word(token: str) -> str:
 
 def _mass(token: Token, words: frozenset[str]) -> float:
     """The probability of any spelling of these words, each spelling counted once."""
-    spellings = {
-        spelling: logarithm for spelling, logarithm in token.alternatives if _word(spelling) in words
-    }
+    spellings = {spelling: logarithm for spelling, logarithm in token.alternatives if _word(spelling) in words}
     return min(1.0, math.fsum(math.exp(logarithm) for logarithm in spellings.values()))

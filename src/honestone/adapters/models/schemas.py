@@ -10,23 +10,45 @@ T = TypeVar("T")
 _REMEMBERED: Final = 16
 
 _STRICT_CANNOT: Final = frozenset(
-    {"oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties",
-     "propertyNames", "unevaluatedProperties", "minProperties", "maxProperties", "prefixItems", "contains"}
-)  # fmt: skip
+    {
+        "oneOf",
+        "allOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "dependentRequired",
+        "dependentSchemas",
+        "patternProperties",
+        "propertyNames",
+        "unevaluatedProperties",
+        "minProperties",
+        "maxProperties",
+        "prefixItems",
+        "contains",
+    }
+)
 """What the strict modes refuse: a schema with one of these is sent as a wish, not as a rule."""
 
 _ANTHROPIC_CANNOT: Final = frozenset(
-    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems",
-     "uniqueItems"}
-)  # fmt: skip
+    {
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "maxItems",
+        "uniqueItems",
+    }
+)
 """Bounds that Anthropic refuses to compile. The reply is checked against the rubric anyway, so they may go."""
 
 
 def remembered(make: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]], T]:
     """Case after case sends the same schema object: what was made of the last few is made once."""
-    known: dict[
-        int, tuple[Mapping[str, Any], T]
-    ] = {}  # holds the schema, so that its id cannot become another's
+    known: dict[int, tuple[Mapping[str, Any], T]] = {}  # holds the schema, so that its id cannot become another's
 
     def made(schema: Mapping[str, Any]) -> T:
         found = known.get(id(schema))
@@ -62,11 +84,7 @@ def for_google(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _closed(node: dict[str, Any]) -> dict[str, Any]:
-    return (
-        {**node, "additionalProperties": False}
-        if "properties" in node or node.get("type") == "object"
-        else node
-    )
+    return {**node, "additionalProperties": False} if "properties" in node or node.get("type") == "object" else node
 
 
 def _closed_and_complete(node: dict[str, Any]) -> dict[str, Any]:
@@ -101,11 +119,7 @@ def _can_be_strict(node: Any) -> bool:
 
 
 def _parts(node: Mapping[str, Any]) -> list[Any]:
-    named = [
-        part
-        for table in ("properties", "$defs", "definitions")
-        for part in dict(node.get(table) or {}).values()
-    ]
+    named = [part for table in ("properties", "$defs", "definitions") for part in dict(node.get(table) or {}).values()]
     return [*named, *(node[k] for k in ("items", "anyOf") if k in node)]
 
 

@@ -113,15 +113,17 @@ class Transport:
             # Proxies are looked up here: aiohttp's `trust_env` would also send logins from ~/.netrc.
             trust_env=False,
             auto_decompress=False,
-            headers={"User-Agent": f"honestone/{__version__}", "Accept": "application/json", "Accept-Encoding": "identity"},
-        )  # fmt: skip
+            headers={
+                "User-Agent": f"honestone/{__version__}",
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",
+            },
+        )
         self._turns: dict[tuple[str, str, int], asyncio.Semaphore] = {}
         self._proxies: dict[str, _Proxy | None] = {}
         self.holders: WeakSet[object] = WeakSet()
 
-    async def post(
-        self, endpoint: Endpoint, path: str, payload: Mapping[str, Any], *, model: str
-    ) -> dict[str, Any]:
+    async def post(self, endpoint: Endpoint, path: str, payload: Mapping[str, Any], *, model: str) -> dict[str, Any]:
         """The JSON object that the server answered with. Raises CallFailed; Refused for a 400 or 422."""
         variable, key = endpoint.key.read()
         headers = {"Content-Type": "application/json", **endpoint.headers, **_key_header(endpoint.auth, key)}
@@ -168,9 +170,7 @@ class Transport:
                 return await self._send(method, endpoint, path, headers, body)
         except TimeoutError as error:
             if isinstance(error, aiohttp.ServerTimeoutError):
-                return CallFailed(
-                    f"could not connect to {where} within {CONNECT_SECONDS:g} s", retryable=True
-                )
+                return CallFailed(f"could not connect to {where} within {CONNECT_SECONDS:g} s", retryable=True)
             return CallFailed(f"no complete reply from {where} within {endpoint.timeout:g} s")
         except (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError):
             return CallFailed(f"the certificate of {where} could not be verified, so nothing was sent")
@@ -181,9 +181,7 @@ class Transport:
         except aiohttp.ClientConnectorError as error:
             return CallFailed(f"could not connect to {where}: {_os_words(error.os_error)}", retryable=True)
         except aiohttp.ClientHttpProxyError as error:
-            return CallFailed(
-                f"the proxy on the way to {where} answered {error.status}", retryable=error.status >= 500
-            )
+            return CallFailed(f"the proxy on the way to {where} answered {error.status}", retryable=error.status >= 500)
         except aiohttp.ClientResponseError:
             return CallFailed(f"{where} does not speak HTTP", retryable=True)
         except (aiohttp.ClientError, OSError):
@@ -252,15 +250,11 @@ def read_answer(
     if not answer.body.strip():
         return CallFailed(f"{where} answered with nothing at all", retryable=True)
     if is_html(answer):
-        return CallFailed(
-            f"{where} answered with a web page instead of JSON; is `base_url` right?", retryable=True
-        )
+        return CallFailed(f"{where} answered with a web page instead of JSON; is `base_url` right?", retryable=True)
     value = decode(answer.body)
     if not isinstance(value, dict):
         words = clean(answer.body[:2000].decode(errors="replace"), key, limit=80)
-        return CallFailed(
-            f"{where} answered with something that is not a whole JSON object: {words}", retryable=True
-        )
+        return CallFailed(f"{where} answered with something that is not a whole JSON object: {words}", retryable=True)
     # Some gateways send the error of the provider behind them with status 200.
     error = value.get("error")
     if isinstance(error, dict) and error:
@@ -302,9 +296,7 @@ def failure_of(answer: Answer, endpoint: Endpoint, *, model: str, variable: str,
         kind = "asks to slow down" if status == 429 else "is in trouble" if status >= 500 else "gave up"
         wait = retry_after(answer.headers, time.time())
         return CallFailed(
-            f"{where} {kind} ({status}): {words}",
-            retryable=True,
-            retry_after=said.wait if wait is None else wait,
+            f"{where} {kind} ({status}): {words}", retryable=True, retry_after=said.wait if wait is None else wait
         )
     return CallFailed(f"{where} answered {status}: {words}")
 
@@ -380,10 +372,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def is_html(answer: Answer) -> bool:
-    return (
-        "text/html" in answer.headers.get("content-type", "").lower()
-        or answer.body[:300].lstrip()[:1] == b"<"
-    )
+    return "text/html" in answer.headers.get("content-type", "").lower() or answer.body[:300].lstrip()[:1] == b"<"
 
 
 def decode(body: bytes) -> Any:

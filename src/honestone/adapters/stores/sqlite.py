@@ -85,8 +85,7 @@ class SqliteStore:
         path = self.folder / FILE
         if not path.exists():
             raise StoreError(
-                f"there is no store in {str(self.folder)!r} yet",
-                hint="`honestone eval` makes one on its first run",
+                f"there is no store in {str(self.folder)!r} yet", hint="`honestone eval` makes one on its first run"
             )
         # A reader of a store that is in use needs its shared-memory file; on read-only media nobody is writing.
         mode = "mode=ro" if os.access(self.folder, os.W_OK) else "immutable=1"
@@ -114,9 +113,7 @@ class SqliteStore:
 
     def _migrate(self, db: sqlite3.Connection, version: int) -> None:
         for number in range(version, len(MIGRATIONS)):
-            db.executescript(
-                f"begin immediate; {MIGRATIONS[number]} pragma user_version = {number + 1}; commit;"
-            )
+            db.executescript(f"begin immediate; {MIGRATIONS[number]} pragma user_version = {number + 1}; commit;")
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
@@ -142,9 +139,7 @@ class SqliteStore:
 
     # -- runs and events
 
-    def start_run(
-        self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]
-    ) -> str:
+    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
         run = self._new_id()
         with self._transaction():
             self._db.execute(
@@ -189,16 +184,14 @@ class SqliteStore:
                 rows = self._db.execute(f"{_SELECT} order by id desc limit 1").fetchall()
             else:
                 rows = self._db.execute(
-                    f"{_SELECT} where substr(id, 1, ?) = ? order by id desc limit 5",
-                    (len(name), name.upper()),
+                    f"{_SELECT} where substr(id, 1, ?) = ? order by id desc limit 5", (len(name), name.upper())
                 ).fetchall()
         if len(rows) == 1:
             return _info(rows[0])
         if not rows:
             raise StoreError(f"there is no run {name!r}", hint="`honestone runs` lists them")
         raise StoreError(
-            f"several runs begin with {name!r}: {', '.join(row[0] for row in rows)}",
-            hint="give more of the id",
+            f"several runs begin with {name!r}: {', '.join(row[0] for row in rows)}", hint="give more of the id"
         )
 
     def unfinished(self, identity: str) -> RunInfo | None:
@@ -213,18 +206,14 @@ class SqliteStore:
     def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
         with self._reading():
             row = self._db.execute(
-                "select data from replies where key = ? and at >= ? order by id desc limit 1",
-                (key, since or ""),
+                "select data from replies where key = ? and at >= ? order by id desc limit 1", (key, since or "")
             ).fetchone()
         return _decode(row[0]) if row else None
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
-        with (
-            self._reading()
-        ):  # One statement is a transaction of its own, and this one runs for every paid call.
+        with self._reading():  # One statement is a transaction of its own, and this one runs for every paid call.
             self._db.execute(
-                "insert into replies (key, judge, at, data) values (?, ?, ?, ?)",
-                (key, judge, _now(), _encode(reply)),
+                "insert into replies (key, judge, at, data) values (?, ?, ?, ?)", (key, judge, _now(), _encode(reply))
             )
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
@@ -235,9 +224,7 @@ class SqliteStore:
                 marks = ",".join("?" * len(some))
                 # In the order they were kept, so that the newest of one key is what stays.
                 found.update(
-                    self._db.execute(
-                        f"select key, data from replies where key in ({marks}) order by id", some
-                    )
+                    self._db.execute(f"select key, data from replies where key in ({marks}) order by id", some)
                 )
         return found
 
@@ -269,9 +256,7 @@ class SqliteStore:
 
     def _insert_events(self, run: str, events: Iterable[Mapping[str, Any]]) -> None:
         # Looked up each time, inside the transaction: another process may have added to the run.
-        seq = int(
-            self._db.execute("select coalesce(max(seq), 0) from events where run = ?", (run,)).fetchone()[0]
-        )
+        seq = int(self._db.execute("select coalesce(max(seq), 0) from events where run = ?", (run,)).fetchone()[0])
         rows = [(run, seq + n, _encode(event)) for n, event in enumerate(events, 1)]
         self._db.executemany("insert into events (run, seq, data) values (?, ?, ?)", rows)
 

@@ -16,14 +16,7 @@ from typing import Any, Final
 
 from honestone.adapters.agent_clis.base import AgentCli, Command, Outcome, Room, Setup
 from honestone.adapters.agent_clis.custom import Custom
-from honestone.adapters.agent_clis.driver import (
-    carry_out,
-    failure,
-    one_line,
-    read_key,
-    require_login,
-    require_sendable,
-)
+from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, read_key, require_login, require_sendable
 from honestone.adapters.agent_clis.setup import cli_of, identity_of, set_up
 from honestone.adapters.targets.model import with_artifact
 from honestone.adapters.targets.room import installed
@@ -61,8 +54,7 @@ class AgentCliTarget:
             read_key(self._cli, self._setup)
         except CallFailed as missing:
             raise SettingsError(
-                f"the target `{self._cli.name}` cannot work here: {missing.reason}",
-                hint="see: honestone doctor",
+                f"the target `{self._cli.name}` cannot work here: {missing.reason}", hint="see: honestone doctor"
             ) from None
 
     async def run(self, task: Task) -> Output:
@@ -229,13 +221,7 @@ def _made_target(
 ) -> AgentCliTarget:
     try:
         setup = set_up(
-            cli,
-            model=model,
-            base_url=base_url,
-            auth=auth,
-            api_key_env=api_key_env,
-            command=command,
-            timeout=timeout,
+            cli, model=model, base_url=base_url, auth=auth, api_key_env=api_key_env, command=command, timeout=timeout
         )
     except CallFailed as missing:
         raise SettingsError(

@@ -35,8 +35,7 @@ class HttpTarget:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise SettingsError(
-                f"the target `{visible(url, 80)}` is no address",
-                hint="for example http://127.0.0.1:8080/answer",
+                f"the target `{visible(url, 80)}` is no address", hint="for example http://127.0.0.1:8080/answer"
             )
         if parts.username is not None or parts.password is not None:
             raise SettingsError(
@@ -54,9 +53,7 @@ class HttpTarget:
 
     def refuse(self, cases: Sequence[Case]) -> None:
         if self._key_env is not None and not self._key():
-            raise SettingsError(
-                f"{self._key_env} is not set", hint=f"export it: the target {self._host} needs it"
-            )
+            raise SettingsError(f"{self._key_env} is not set", hint=f"export it: the target {self._host} needs it")
 
     def _key(self) -> str:
         return os.environ.get(self._key_env or "", "").strip()
@@ -82,9 +79,7 @@ class HttpTarget:
                     trust_env=False,
                     auto_decompress=False,  # what is small on the wire may be huge in memory
                 ) as session,
-                session.post(
-                    self._url, json=_body(task), headers=self._headers(), allow_redirects=False
-                ) as answer,
+                session.post(self._url, json=_body(task), headers=self._headers(), allow_redirects=False) as answer,
             ):
                 return await self._read(answer)
         except aiohttp.ServerTimeoutError:

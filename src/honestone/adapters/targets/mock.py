@@ -10,14 +10,7 @@ from honestone.core.suite import Case
 from honestone.core.trace import Trace
 from honestone.ports import Output, Task
 
-_LOOKS_FOR: Final = (
-    "contains",
-    "contains-all",
-    "contains-any",
-    "icontains",
-    "icontains-all",
-    "icontains-any",
-)
+_LOOKS_FOR: Final = ("contains", "contains-all", "contains-any", "icontains", "icontains-all", "icontains-any")
 
 
 class MockTarget:

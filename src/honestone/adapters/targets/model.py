@@ -92,9 +92,7 @@ def _since(started: float) -> int:
 def prompt_for(task: Task) -> Prompt:
     """A leading system message is the system prompt; the attempt is the draw, for models that have a seed."""
     first = task.messages[0] if task.messages else None
-    system = (
-        first.content if first is not None and first.role == "system" and len(task.messages) > 1 else None
-    )
+    system = first.content if first is not None and first.role == "system" and len(task.messages) > 1 else None
     asked = as_prompt(task.messages[1:] if system is not None else task.messages) if task.messages else ""
     if task.skill is not None:
         text = f"{skill_text(task.skill)}\n\n{asked}"
@@ -107,9 +105,7 @@ def prompt_for(task: Task) -> Prompt:
 
 def with_artifact(version: Version, asked: str) -> str:
     """The artifact as the prompt, with the input in its place, or after it."""
-    text = (
-        "\n\n".join(_fenced(*file) for file in version.texts.items()) if version.is_folder else version.text
-    )
+    text = "\n\n".join(_fenced(*file) for file in version.texts.items()) if version.is_folder else version.text
     if INPUT_PLACE in text:
         return text.replace(INPUT_PLACE, asked)
     return f"{text.rstrip()}\n\n{asked}" if asked else text

@@ -32,13 +32,7 @@ class PythonTarget:
     """`function` is `module:function`; `places` are the folders in which the module is looked up, in order."""
 
     def __init__(
-        self,
-        function: str,
-        *,
-        cwd: Path,
-        places: Sequence[Path] = (),
-        timeout: float,
-        pass_env: Sequence[str] = (),
+        self, function: str, *, cwd: Path, places: Sequence[Path] = (), timeout: float, pass_env: Sequence[str] = ()
     ) -> None:
         if not _NAME.fullmatch(function):
             raise UsageError(f"`python:{visible(function, 80)}` names no function", hint=_SHAPE)

@@ -61,9 +61,7 @@ class RecordTarget:
             named = ", ".join(f"`{visible(id, 80)}`{_attempt(n)}" for id, n in missing[:5])
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             raise UsageError(
-                f"no output is recorded for {named}{more}",
-                place=f"{self._name}:{_last(self._rows)}",
-                hint=_SHAPE,
+                f"no output is recorded for {named}{more}", place=f"{self._name}:{_last(self._rows)}", hint=_SHAPE
             )
         self.notes = _note(others, self._name)
 
@@ -78,9 +76,7 @@ class RecordTarget:
             output = told(rest)
         except Misread as why:
             raise UsageError(
-                f"the row of case `{visible(str(row['id']), 80)}` cannot be used: {why}",
-                place=place,
-                hint=_SHAPE,
+                f"the row of case `{visible(str(row['id']), 80)}` cannot be used: {why}", place=place, hint=_SHAPE
             ) from None
         took = output.trace.duration_ms if output.trace is not None else None
         return replace(output, duration_ms=took or 0)
@@ -132,9 +128,7 @@ def _key(row: Mapping[str, Any], place: str) -> tuple[str, int]:
     if not isinstance(id, str) or not id:
         raise UsageError("this row has no `id`", place=place, hint=_SHAPE)
     if isinstance(attempt, bool) or not isinstance(attempt, int) or attempt < 1:
-        raise UsageError(
-            f"`attempt` is {visible(repr(attempt), 40)}, but counts from 1", place=place, hint=_SHAPE
-        )
+        raise UsageError(f"`attempt` is {visible(repr(attempt), 40)}, but counts from 1", place=place, hint=_SHAPE)
     return id, attempt
 
 

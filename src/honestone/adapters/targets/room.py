@@ -73,11 +73,7 @@ def _environment(
     named = {"HONESTONE_SKILL": skill, "HONESTONE_ARTIFACT": artifact}
     places = {name: str(place) for name, place in named.items() if place is not None}
     if not task.isolated:
-        case = {
-            "HONESTONE_CASE": task.case,
-            "HONESTONE_ATTEMPT": str(task.attempt),
-            "HONESTONE_ROOM": str(root),
-        }
+        case = {"HONESTONE_CASE": task.case, "HONESTONE_ATTEMPT": str(task.attempt), "HONESTONE_ROOM": str(root)}
         return process.base_environment({**case, **places}, pass_names=pass_env)
     env = process.base_environment(pass_names=pass_env)
     kept = {name: value for name, value in env.items() if name in (*_ISOLATED, *pass_env)}

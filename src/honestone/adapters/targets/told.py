@@ -86,8 +86,17 @@ def usage_of(trace: Trace) -> Usage:
 # ----------------------------------------------------------------------------------------------------------- traces
 
 _KNOWN: Final = (
-    "trace", "tool_calls", "token_usage", "usage", "input_tokens", "output_tokens", "usd", "cost_usd", "duration_ms", "skill_loaded",
-)  # fmt: skip
+    "trace",
+    "tool_calls",
+    "token_usage",
+    "usage",
+    "input_tokens",
+    "output_tokens",
+    "usd",
+    "cost_usd",
+    "duration_ms",
+    "skill_loaded",
+)
 
 
 def read_trace(plain: Mapping[str, Any]) -> Trace:
@@ -130,9 +139,7 @@ def _call(call: Any, number: int) -> ToolCall:
     name = known.get("name", known.get("tool"))
     if not isinstance(name, str) or not name:
         raise Misread(f"`tool_calls[{number}]` has no `name`")
-    given: Any = next(
-        (known[key] for key in ("arguments", "args", "input") if known.get(key) is not None), {}
-    )
+    given: Any = next((known[key] for key in ("arguments", "args", "input") if known.get(key) is not None), {})
     if not isinstance(given, Mapping):
         raise Misread(f"`arguments` of `tool_calls[{number}]` is not an object")
     return ToolCall(name=name, arguments=dict(given), result=known.get("result", known.get("output")))
@@ -150,9 +157,7 @@ def _amount(value: Any, name: str) -> float | None:
     if value is None:
         return None
     try:
-        number = (
-            float("nan") if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
-        )
+        number = float("nan") if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
     except OverflowError:
         number = float("nan")
     if not isfinite(number) or not 0 <= number <= MOST:

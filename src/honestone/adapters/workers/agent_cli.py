@@ -14,14 +14,7 @@ from typing import Any, Final
 
 from honestone.adapters.agent_clis.base import AgentCli, Auth, Outcome, Setup
 from honestone.adapters.agent_clis.custom import Custom
-from honestone.adapters.agent_clis.driver import (
-    carry_out,
-    failure,
-    one_line,
-    read_key,
-    require_login,
-    require_sendable,
-)
+from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, read_key, require_login, require_sendable
 from honestone.adapters.agent_clis.setup import cli_of, identity_of, set_up
 from honestone.core.errors import SettingsError
 from honestone.ports import Brief, CallFailed, WorkDone
@@ -75,13 +68,7 @@ def _ready_worker(
 ) -> AgentCliWorker:
     try:
         setup = set_up(
-            cli,
-            model=model,
-            base_url=base_url,
-            auth=auth,
-            api_key_env=api_key_env,
-            command=command,
-            timeout=timeout,
+            cli, model=model, base_url=base_url, auth=auth, api_key_env=api_key_env, command=command, timeout=timeout
         )
         require_login(cli, setup)
         read_key(cli, setup)
@@ -119,9 +106,7 @@ class AgentCliWorker:
         try:
             require_sendable(self._cli, text)
             outcome = await carry_out(
-                self._cli,
-                self._setup,
-                lambda room, key: self._cli.worker(self._setup, room, text, place, key),
+                self._cli, self._setup, lambda room, key: self._cli.worker(self._setup, room, text, place, key)
             )
         except CallFailed as failed:
             return WorkDone(ended="crashed", message=failed.reason)

@@ -18,13 +18,7 @@ class FixWorker:
     id = "fix"
 
     def __init__(
-        self,
-        fixes: Sequence[str],
-        *,
-        beside: Path,
-        artifact: Path,
-        timeout: float,
-        pass_env: Sequence[str] = (),
+        self, fixes: Sequence[str], *, beside: Path, artifact: Path, timeout: float, pass_env: Sequence[str] = ()
     ) -> None:
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
@@ -33,10 +27,7 @@ class FixWorker:
             # A relative program may be part of a folder artifact: then it is there in every copy.
             if not (artifact.is_dir() and (artifact / argv[0]).is_file()):
                 require_program(argv, beside, what=f"the fix command `{fix}`")
-        self._identity = {
-            "kind": "fix",
-            "fixes": [describe_command(argv, beside) for argv in self._commands.values()],
-        }
+        self._identity = {"kind": "fix", "fixes": [describe_command(argv, beside) for argv in self._commands.values()]}
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -53,9 +53,7 @@ class HumanWorker:
             self._handed_in.append(kept)
         else:
             kept.remove()
-        return WorkDone(
-            ended="exited", exit=0, message="" if is_handed_in else "the person gave this round up"
-        )
+        return WorkDone(ended="exited", exit=0, message="" if is_handed_in else "the person gave this round up")
 
     async def close(self) -> None:
         self._tidy()

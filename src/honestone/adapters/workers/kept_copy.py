@@ -89,7 +89,6 @@ def work_key(brief: Brief, place: Path) -> str:
         with suppress(OSError):
             if path.is_file() and not path.is_symlink():
                 whole.update(
-                    f"\0{path.relative_to(place.parent)}\0".encode("utf-8", "surrogateescape")
-                    + path.read_bytes()
+                    f"\0{path.relative_to(place.parent)}\0".encode("utf-8", "surrogateescape") + path.read_bytes()
                 )
     return whole.hexdigest()[:32]

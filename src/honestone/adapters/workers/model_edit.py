@@ -39,11 +39,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {
-                    "path": {"type": "string"},
-                    "search": {"type": "string"},
-                    "replace": {"type": "string"},
-                },
+                "properties": {"path": {"type": "string"}, "search": {"type": "string"}, "replace": {"type": "string"}},
                 "required": ["path", "search", "replace"],
                 "additionalProperties": False,
             },
@@ -114,11 +110,7 @@ class ModelEditWorker:
 
     @property
     def identity(self) -> dict[str, Any]:
-        return {
-            "kind": "model-edit",
-            "model": dict(self._model.identity),
-            "prompt": load_template("edit").digest,
-        }
+        return {"kind": "model-edit", "model": dict(self._model.identity), "prompt": load_template("edit").digest}
 
     def can_work_on(self, fixes: Sequence[str]) -> bool:
         return True
@@ -147,9 +139,7 @@ class ModelEditWorker:
                 continue
             return self._write(place, files, changed, _sum(spent))
         return WorkDone(
-            ended="denied",
-            message=_clip("its edits were refused twice: " + "; ".join(complaint)),
-            usage=_sum(spent),
+            ended="denied", message=_clip("its edits were refused twice: " + "; ".join(complaint)), usage=_sum(spent)
         )
 
     async def close(self) -> None:
@@ -170,9 +160,7 @@ class ModelEditWorker:
                 files[path] = Shown(shown, entry.data.startswith(_BOM), has_crlf, len(entry.data))
         return files
 
-    def _write(
-        self, place: Path, files: Mapping[str, Shown], changed: Mapping[str, str], usage: Usage
-    ) -> WorkDone:
+    def _write(self, place: Path, files: Mapping[str, Shown], changed: Mapping[str, str], usage: Usage) -> WorkDone:
         """All files or none: what was written before a failure is put back."""
         done: list[str] = []
         try:
@@ -268,22 +256,16 @@ def apply(edits: Sequence[Edit], files: Mapping[str, Shown], place: Path) -> dic
 
 def _span(edit: Edit, shown: Shown) -> tuple[int, int, str]:
     """Where an edit stands in its file."""
-    search, replace = (
-        part.replace("\r\n", "\n") if shown.has_crlf else part for part in (edit.search, edit.replace)
-    )
+    search, replace = (part.replace("\r\n", "\n") if shown.has_crlf else part for part in (edit.search, edit.replace))
     if not search:
         if not shown.is_short:
-            raise Unfit(
-                f'"search" is empty, but the file is too long to be replaced whole ({shown.size} bytes)'
-            )
+            raise Unfit(f'"search" is empty, but the file is too long to be replaced whole ({shown.size} bytes)')
         return 0, len(shown.text), replace
     start = shown.text.find(search)
     if start < 0:
         raise Unfit('"search" does not occur in the file; copy it character for character')
     if shown.text.find(search, start + 1) >= 0:
-        raise Unfit(
-            '"search" occurs more than once in the file; take in neighbouring lines until it is unique'
-        )
+        raise Unfit('"search" occurs more than once in the file; take in neighbouring lines until it is unique')
     return start, start + len(search), replace
 
 
@@ -295,9 +277,7 @@ def _path(named: str, files: Mapping[str, Shown], place: Path) -> str:
     if PurePosixPath(named).is_absolute() or ".." in PurePosixPath(named).parts:
         raise Unfit("this path leads out of the artifact")
     near = get_close_matches(named, files, n=1)
-    raise Unfit(
-        "this is not one of the files that were shown" + (f"; did you mean {near[0]}?" if near else "")
-    )
+    raise Unfit("this is not one of the files that were shown" + (f"; did you mean {near[0]}?" if near else ""))
 
 
 def _objects_with_edits(text: str) -> list[dict[str, Any]]:
@@ -358,6 +338,4 @@ def _clip(text: str, limit: int = 400) -> str:
 def _too_large(files: Mapping[str, Shown], limit: int) -> str:
     largest = sorted(files, key=lambda path: -files[path].size)[:3]
     named = ", ".join(f"{path} ({files[path].size / 1000:.0f} kB)" for path in largest)
-    return (
-        f"the artifact does not fit into one prompt of {limit // 1000} thousand characters; largest: {named}"
-    )
+    return f"the artifact does not fit into one prompt of {limit // 1000} thousand characters; largest: {named}"

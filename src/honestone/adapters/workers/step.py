@@ -55,9 +55,7 @@ class StepWorker:
         if self.submitted == number:
             kept.hand_over(place)
             self.has_taken = True
-            return WorkDone(
-                ended=self.ended, exit=0 if self.ended == "exited" else None, message=self.message
-            )
+            return WorkDone(ended=self.ended, exit=0 if self.ended == "exited" else None, message=self.message)
         raise Waiting(
             {
                 "action": "propose",

@@ -30,12 +30,8 @@ SCHEMA = "honestone.findings/1"
 @click.argument("path", type=shared.PATH)
 @click.option("--strict", is_flag=True, help="Findings exit 1.")
 @click.option("--fix", is_flag=True, help="Mend what is safe to mend; comments and layout stay.")
-@click.option(
-    "--golden", type=shared.PATH, metavar="DIR", help="Examples with the verdict that the rubric must give."
-)
-@click.option(
-    "--oracle", type=shared.PATH, metavar="GOOD", help="This must pass and an empty artifact must fail."
-)
+@click.option("--golden", type=shared.PATH, metavar="DIR", help="Examples with the verdict that the rubric must give.")
+@click.option("--oracle", type=shared.PATH, metavar="GOOD", help="This must pass and an empty artifact must fail.")
 @click.option(
     "--history/--no-history",
     "history",
@@ -64,9 +60,7 @@ def check(
 
     judging = JudgingOptions.take(options)
     if judging.judges and golden is None and oracle is None:
-        raise UsageError(
-            "--judge is for --golden and --oracle; nothing else asks judges", hint="leave it out"
-        )
+        raise UsageError("--judge is for --golden and --oracle; nothing else asks judges", hint="leave it out")
     checked = _read(path)
     checked.history = _history(checked, history)
     if fix:
@@ -113,10 +107,13 @@ class _Checked:
 
     def to_plain(self) -> dict[str, Any]:
         out: dict[str, Any] = {
-            "schema": SCHEMA, "path": str(self.path), "format": self.dialect,
+            "schema": SCHEMA,
+            "path": str(self.path),
+            "format": self.dialect,
             "ok": not self.findings and self.told <= {"as expected"},
-            "findings": [finding.to_plain() for finding in self.findings], "notes": self.notes,
-        }  # fmt: skip
+            "findings": [finding.to_plain() for finding in self.findings],
+            "notes": self.notes,
+        }
         if self.fixed is not None:
             out["fixed"] = [change.to_plain() for change in self.fixed.changes]
             out["left"] = list(self.fixed.left)
@@ -144,15 +141,22 @@ def _read(path: Path) -> _Checked:
         return _Checked(path=path, rubric=source.rubric, marked=source.marked, notes=list(source.notes))
     losses = [
         Finding(
-            place=loss.place, message=loss.message, rule="loss", why=WHY["loss"],
+            place=loss.place,
+            message=loss.message,
+            rule="loss",
+            why=WHY["loss"],
             suggestion=loss.hint or "say it in another way, or read the rest with --accept-loss",
         )
         for loss in source.losses
-    ]  # fmt: skip
+    ]
     return _Checked(
-        path=path, rubric=source.rubric, marked=source.marked, dialect=source.dialect, losses=losses,
+        path=path,
+        rubric=source.rubric,
+        marked=source.marked,
+        dialect=source.dialect,
+        losses=losses,
         notes=[f"read as {source.dialect}", *source.notes],
-    )  # fmt: skip
+    )
 
 
 def _history(checked: _Checked, wanted: bool | None) -> History | None:
@@ -169,9 +173,7 @@ def _history(checked: _Checked, wanted: bool | None) -> History | None:
         checked.notes.append(f"the record was not looked at: {error}")
         return None
     if found is None and wanted:
-        raise StoreError(
-            "there is no record of any run here", hint="`honestone eval` makes one; it lies in .honestone"
-        )
+        raise StoreError("there is no record of any run here", hint="`honestone eval` makes one; it lies in .honestone")
     return found if wanted or (found is not None and found.items) else None
 
 
@@ -182,9 +184,11 @@ def _findings(checked: _Checked) -> list[Finding]:
     found = [*checked.losses, *find(checked.rubric, checked.marked, is_native=checked.is_native)]
     if checked.history is not None:
         known = places(checked.rubric, checked.marked) if checked.is_native else {}
-        found += history_findings(checked.history, checked.rubric, known or dict.fromkeys(
-            (key for key, _ in checked.rubric.questions()), checked.marked.at(())
-        ))  # fmt: skip
+        found += history_findings(
+            checked.history,
+            checked.rubric,
+            known or dict.fromkeys((key for key, _ in checked.rubric.questions()), checked.marked.at(())),
+        )
     return found
 
 
@@ -241,9 +245,7 @@ class _Referred:
 # ---------------------------------------------------------------------------------------------------- examples
 
 
-def _try(
-    checked: _Checked, golden: Path | None, oracle: Path | None, judging: JudgingOptions, *, quiet: bool
-) -> None:
+def _try(checked: _Checked, golden: Path | None, oracle: Path | None, judging: JudgingOptions, *, quiet: bool) -> None:
     """All examples in one go, so that one limit holds for all of them."""
     from honestone.cli.progress import Progress
     from honestone.cli.rubrics.trial import Subject, Trial, empty_like, golden_row, oracle_result
@@ -321,11 +323,7 @@ def _golden_lines(rows: Sequence[GoldenRow]) -> list[str]:
     lines = []
     for row in rows:
         card = row.tried.card
-        score = (
-            show_points(card.low)
-            if card.low == card.high
-            else f"{show_points(card.low)}-{show_points(card.high)}"
-        )
+        score = show_points(card.low) if card.low == card.high else f"{show_points(card.low)}-{show_points(card.high)}"
         lines.append(
             f"golden  {row.told:<11}  {row.example.name:<{width}}  {row.tried.verdict.outcome}, {score} points"
         )
@@ -339,15 +337,12 @@ def _golden_lines(rows: Sequence[GoldenRow]) -> list[str]:
 def _oracle_lines(oracle: OracleResult) -> list[str]:
     said = {"as expected": "sound", "differs": "broken", "undecided": "undecided"}[oracle.told]
     good, empty = (
-        f"{tried.verdict.outcome} ({show_points(tried.card.low)} points)"
-        for tried in (oracle.good, oracle.empty)
+        f"{tried.verdict.outcome} ({show_points(tried.card.low)} points)" for tried in (oracle.good, oracle.empty)
     )
     lines = [f"oracle  {said}: {oracle.path} is {good}, an empty artifact is {empty}"]
     lines += [f"        {words}" for words in oracle.broken]
     if oracle.told == "undecided":
-        lines += [
-            f"        {reason}" for tried in (oracle.good, oracle.empty) for reason in tried.verdict.reasons
-        ]
+        lines += [f"        {reason}" for tried in (oracle.good, oracle.empty) for reason in tried.verdict.reasons]
     if oracle.met_by_nothing:
         lines.append(f"        met by an empty artifact: {', '.join(oracle.met_by_nothing)}")
     return lines

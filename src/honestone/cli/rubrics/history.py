@@ -33,20 +33,22 @@ class History:
         return frozenset(id for one in self.items for id in one.key)
 
     def to_plain(self) -> dict[str, Any]:
-        return {
-            "artifacts": len(self.record),
-            "runs": self.runs,
-            "items": [_plain(one) for one in self.items],
-        }
+        return {"artifacts": len(self.record), "runs": self.runs, "items": [_plain(one) for one in self.items]}
 
 
 def _plain(one: ItemStats) -> dict[str, Any]:
     criterion, item = one.key
     return {
-        "criterion": criterion, "item": item, "artifacts": one.artifacts, "judges": list(one.judges),
-        "difficulty": _number(one.difficulty), "item_rest": _number(one.item_rest),
-        "discrimination": _number(one.discrimination), "disagreement": _number(one.disagreement), "pairs": one.pairs,
-    }  # fmt: skip
+        "criterion": criterion,
+        "item": item,
+        "artifacts": one.artifacts,
+        "judges": list(one.judges),
+        "difficulty": _number(one.difficulty),
+        "item_rest": _number(one.item_rest),
+        "discrimination": _number(one.discrimination),
+        "disagreement": _number(one.disagreement),
+        "pairs": one.pairs,
+    }
 
 
 def _number(value: Any) -> float | None:
@@ -97,11 +99,7 @@ def _ballots(event: Event) -> Iterator[tuple[str, list[Ballot]]]:
         yield event["version"], [ballot_from_plain(event["ballot"])]
         return
     for judged in events.judged_in(event):
-        name = (
-            f"{judged['digest']}\0{judged['output']}"
-            if judged.get("output") is not None
-            else judged["digest"]
-        )
+        name = f"{judged['digest']}\0{judged['output']}" if judged.get("output") is not None else judged["digest"]
         yield name, [ballot_from_plain(plain) for plain in judged["ballots"]]
 
 
@@ -117,25 +115,30 @@ def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str])
             criterion, item = one.key
             found.append(
                 Finding(
-                    place=place_of.get(one.key, ""), message=message, suggestion=suggestion, rule=rule, why=WHY[rule],
-                    criterion=criterion, item=None if item == criterion else item,
+                    place=place_of.get(one.key, ""),
+                    message=message,
+                    suggestion=suggestion,
+                    rule=rule,
+                    why=WHY[rule],
+                    criterion=criterion,
+                    item=None if item == criterion else item,
                 )
-            )  # fmt: skip
+            )
     return found
 
 
 def _about(one: ItemStats, *, is_check: bool) -> Iterator[tuple[str, str, str]]:
     name = f"item `{one.key[1]}`"
     over = f"over {one.artifacts} artifacts"
-    if one.never_discriminates and not (
-        is_check and one.difficulty == 1
-    ):  # a check that is always met is a guard
+    if one.never_discriminates and not (is_check and one.difficulty == 1):  # a check that is always met is a guard
         answer = "yes" if one.difficulty == 1 else "no"
         yield (
             "never-discriminates",
             f"{name} was always answered {answer} {over} (difficulty {float(one.difficulty or 0):.2f})",
-            "ask for more than everybody has, or drop it" if answer == "yes" else "see whether it can be met at all, and whether judges find it",
-        )  # fmt: skip
+            "ask for more than everybody has, or drop it"
+            if answer == "yes"
+            else "see whether it can be met at all, and whether judges find it",
+        )
     if one.judges_disagree:
         yield (
             "judges-disagree",
@@ -168,8 +171,7 @@ def history_table(history: History) -> list[str]:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return [
         "  ".join(
-            cell.ljust(w) if at == 0 else cell.rjust(w)
-            for at, (cell, w) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(w) if at == 0 else cell.rjust(w) for at, (cell, w) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows
     ]

@@ -70,8 +70,7 @@ def to_json(answers: Answers) -> dict[str, Any]:
         "is_listed": answers.is_listed,
         "warned": answers.warned,
         "judge": answers.judge,
-        "draft": answers.draft
-        and {"rubric": to_plain(answers.draft.rubric()), "origins": dict(answers.draft.origins)},
+        "draft": answers.draft and {"rubric": to_plain(answers.draft.rubric()), "origins": dict(answers.draft.origins)},
         "accepted": answers.accepted,
         "threshold": None if answers.threshold is None else str(answers.threshold),
         "floor": None if answers.floor is None else str(answers.floor),
@@ -185,9 +184,7 @@ def draft_from(answers: Answers, library: Sequence[Library], proposed: Sequence[
         )
     draft = _proposed(answers, proposed) if proposed else make_draft(answers.about, answers.wanted, library)
     if answers.weights:
-        draft = replace(
-            draft, criteria=tuple(replace(c, weight=answers.weights[c.id]) for c in draft.criteria)
-        )
+        draft = replace(draft, criteria=tuple(replace(c, weight=answers.weights[c.id]) for c in draft.criteria))
     return draft
 
 

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 @click.argument("artifacts", nargs=-1, type=shared.PATH, metavar="[ARTIFACT]...")
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 2 when something changed.")
 @click.option(
-    "--accept-loss",
-    is_flag=True,
-    help="Read another tool's file although something in it has no meaning here.",
+    "--accept-loss", is_flag=True, help="Read another tool's file although something in it has no meaning here."
 )
 @shared.judging_options
 @shared.json_option
@@ -101,14 +99,10 @@ def _contract(
     )
 
     settings = settings_here()
-    rubric = load_rubric(
-        path, threshold=judging.threshold, floor=judging.floor, accept_loss=accept_loss, note=note
-    )
+    rubric = load_rubric(path, threshold=judging.threshold, floor=judging.floor, accept_loss=accept_loss, note=note)
     checker = make_checker(rubric, path, judging, artifacts)
     preflight_checks(rubric, checker)
-    seats = make_seats(
-        choose_judges(judging, rubric, settings), make_wiring(judging, settings), looks=judging.looks
-    )
+    seats = make_seats(choose_judges(judging, rubric, settings), make_wiring(judging, settings), looks=judging.looks)
     for seat in seats:
         if seat.judge.identity.get("kind") == "absent" and not may_be_absent:
             raise UsageError(
@@ -122,9 +116,6 @@ def tell_lock(place: Path, contract: Contract, said: str, *, as_json: bool) -> N
     from honestone.report.draw import clean
 
     if as_json:
-        write(
-            dump({"schema": "honestone.lock/1", "path": str(place), "contract": contract.id, "state": said})
-            + "\n"
-        )
+        write(dump({"schema": "honestone.lock/1", "path": str(place), "contract": contract.id, "state": said}) + "\n")
         return
     write(f"{clean(str(place))}: {said}\n  contract  {contract.id}\n")

@@ -32,9 +32,7 @@ _LONGEST: Final = 4000
 
 @click.command("new", short_help="Write a rubric: a conversation, flags, or a template.")
 @click.option("--about", metavar="TEXT", help="What is judged: in your own words, or a template's name.")
-@click.option(
-    "--criterion", "criteria", multiple=True, metavar='"NAME: WHAT"', help="What matters; two at least."
-)
+@click.option("--criterion", "criteria", multiple=True, metavar='"NAME: WHAT"', help="What matters; two at least.")
 @click.option("--item", "items", multiple=True, metavar='"NAME: ITEM"', help="A yes/no item of a criterion.")
 @click.option(
     "--anchors",
@@ -42,17 +40,11 @@ _LONGEST: Final = 4000
     metavar='"NAME: A | B | C | D | E"',
     help="Five levels, lowest first, where items will not do.",
 )
-@click.option(
-    "--weight", "weights", multiple=True, metavar="NAME=30", help="Percent; all of them or none. [equal]"
-)
+@click.option("--weight", "weights", multiple=True, metavar="NAME=30", help="Percent; all of them or none. [equal]")
 @click.option("--threshold", type=float, metavar="0-100", help="The overall score to reach. [70]")
+@click.option("--floor", type=float, metavar="0-100", help="What every criterion has to reach; 0 is off. [60]")
 @click.option(
-    "--floor", type=float, metavar="0-100", help="What every criterion has to reach; 0 is off. [60]"
-)
-@click.option(
-    "--judge",
-    metavar="JUDGE",
-    help="The model that drafts the items; `none` drafts from your words and templates.",
+    "--judge", metavar="JUDGE", help="The model that drafts the items; `none` drafts from your words and templates."
 )
 @click.option("--template", metavar="NAME", help="Write this template as it is.")
 @click.option("--list-templates", is_flag=True, help="List the templates.")
@@ -61,10 +53,21 @@ _LONGEST: Final = 4000
 @click.option("-y", "--yes", is_flag=True, help="Ask nothing, accept the draft and write it.")
 @shared.json_option
 def new(
-    about: str | None, criteria: tuple[str, ...], items: tuple[str, ...], anchors: tuple[str, ...], weights: tuple[str, ...],
-    threshold: float | None, floor: float | None, judge: str | None, template: str | None, list_templates: bool,
-    output: Path, force: bool, yes: bool, as_json: bool,
-) -> int:  # fmt: skip
+    about: str | None,
+    criteria: tuple[str, ...],
+    items: tuple[str, ...],
+    anchors: tuple[str, ...],
+    weights: tuple[str, ...],
+    threshold: float | None,
+    floor: float | None,
+    judge: str | None,
+    template: str | None,
+    list_templates: bool,
+    output: Path,
+    force: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
     """Make a rubric out of what matters to you.
 
     At a terminal it asks: what is judged and what matters, then shows a draft to change until you accept it, then the
@@ -101,8 +104,7 @@ def library() -> tuple[Library, ...]:
     from honestone.templates import template_names, template_text
 
     return tuple(
-        Library(name=name, rubric=parse_rubric(template_text(name), f"{name}.yaml").rubric)
-        for name in template_names()
+        Library(name=name, rubric=parse_rubric(template_text(name), f"{name}.yaml").rubric) for name in template_names()
     )
 
 
@@ -110,10 +112,15 @@ def _list_templates(as_json: bool) -> int:
     rows: list[dict[str, Any]] = []
     for one in library():
         items = [item for _, item in one.rubric.questions()]
-        rows.append({
-            "name": one.name, "title": one.rubric.title, "criteria": [c.id for c in one.rubric.criteria], "items": len(items),
-            "by_code": sum(item.check is not None for item in items),
-        })  # fmt: skip
+        rows.append(
+            {
+                "name": one.name,
+                "title": one.rubric.title,
+                "criteria": [c.id for c in one.rubric.criteria],
+                "items": len(items),
+                "by_code": sum(item.check is not None for item in items),
+            }
+        )
     if as_json:
         write(dump({"schema": "honestone.templates/1", "templates": rows}) + "\n")
         return 0
@@ -180,9 +187,7 @@ def _by_flags(
     draft = draft_from(said, books)
     if judge != NO_MODEL and (judge is not None or not is_complete(draft)):
         draft = asyncio.run(
-            _with_model(
-                said, judge, books, kept if before is None or not before.says_something else None, notes
-            )
+            _with_model(said, judge, books, kept if before is None or not before.says_something else None, notes)
         )
     if lacking := shortage(draft.criteria):
         raise UsageError(
@@ -227,11 +232,7 @@ async def _with_model(
 
 
 def _take_flags(
-    said: Answers,
-    criteria: Sequence[str],
-    items: Sequence[str],
-    anchors: Sequence[str],
-    weights: Sequence[str],
+    said: Answers, criteria: Sequence[str], items: Sequence[str], anchors: Sequence[str], weights: Sequence[str]
 ) -> None:
     from honestone.core.drafting import parse_wanted
 
@@ -254,16 +255,13 @@ def _take_flags(
                 hint=f'--anchors "{said.wanted[at].name}: absent | a trace | half | nearly all | all"',
             )
         if said.wanted[at].items:
-            raise UsageError(
-                f"`{said.wanted[at].id}` has both --item and --anchors", hint="leave out one of them"
-            )
+            raise UsageError(f"`{said.wanted[at].id}` has both --item and --anchors", hint="leave out one of them")
         said.wanted[at] = replace(said.wanted[at], levels=texts)
     for text in weights:
         _take_weight(said, text)
     if said.weights and (unweighed := [one.id for one in said.wanted if one.id not in said.weights]):
         raise UsageError(
-            f"no --weight for {', '.join(f'`{id}`' for id in unweighed)}",
-            hint="weigh every criterion, or none",
+            f"no --weight for {', '.join(f'`{id}`' for id in unweighed)}", hint="weigh every criterion, or none"
         )
     said.weights = {one.id: said.weights[one.id] for one in said.wanted if said.weights}
 
@@ -282,9 +280,7 @@ def _belongs(option: str, text: str, wanted: Sequence[Wanted]) -> tuple[int, str
     """Which criterion a `NAME: TEXT` is about, and the text."""
     name, colon, rest = _one_line(text).replace("：", ":", 1).partition(":")
     if not colon or not re.search(r"\w", rest):
-        raise UsageError(
-            f"{option} {text!r} is no `CRITERION: TEXT`", hint=f'for example {option} "tone: ..."'
-        )
+        raise UsageError(f"{option} {text!r} is no `CRITERION: TEXT`", hint=f'for example {option} "tone: ..."')
     return _at(name, wanted, option), rest.strip()
 
 
@@ -309,9 +305,7 @@ def _bar(option: str, number: float | None) -> Fraction | None:
     if number is None:
         return None
     if not 0 <= number <= 100:  # NaN too
-        raise UsageError(
-            f"{option} is {number:g}, but must be from 0 to 100", hint=f"for example {option} 70"
-        )
+        raise UsageError(f"{option} is {number:g}, but must be from 0 to 100", hint=f"for example {option} 70")
     return exact(number) / 100
 
 
@@ -326,9 +320,7 @@ def _in_conversation(said: Answers, kept: Kept, output: Path, judge: str | None,
     from honestone.cli.rubrics.talk import PutOff, converse
     from honestone.cli.terminal import NoTerminal
 
-    again = shlex.join(
-        ["honestone", "rubric", "new", *([] if output == OUTPUT else ["--output", str(output)])]
-    )
+    again = shlex.join(["honestone", "rubric", "new", *([] if output == OUTPUT else ["--output", str(output)])])
     try:
         draft = asyncio.run(converse(said, kept, judge, library()))
     except NoTerminal as error:
@@ -388,9 +380,7 @@ async def proposed_by(name: str, said: Answers, notes: list[str], keep: Any) -> 
 
     model = make_model(name)
     if isinstance(model, str):
-        notes.append(
-            f"{name} could not be asked ({model}), so the draft is from your words and the templates"
-        )
+        notes.append(f"{name} could not be asked ({model}), so the draft is from your words and the templates")
         return ()
     problems: tuple[str, ...] = ()
     best: tuple[Criterion, ...] = ()
@@ -405,9 +395,7 @@ async def proposed_by(name: str, said: Answers, notes: list[str], keep: Any) -> 
             if not read.problems:
                 best = read.criteria
                 if read.weights is not None:
-                    notes.append(
-                        f"{name} would weigh them {read.weights}; the draft starts with equal weights"
-                    )
+                    notes.append(f"{name} would weigh them {read.weights}; the draft starts with equal weights")
                 if not read.weak:
                     return best
             problems = (*read.problems, *read.weak)
@@ -450,11 +438,7 @@ def _print_result(draft: Draft, written: Path | None, notes: Sequence[str], *, a
     from honestone.report.rubric_draft import contract_lines, draft_document
 
     if as_json:
-        document = {
-            **draft_document(draft),
-            "notes": list(notes),
-            "written": str(written) if written else None,
-        }
+        document = {**draft_document(draft), "notes": list(notes), "written": str(written) if written else None}
         write(dump(document) + "\n")
         return
     from honestone.cli.progress import style_for

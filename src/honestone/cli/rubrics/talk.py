@@ -143,8 +143,7 @@ class Talk:
 
     def _listed(self, wanted: Sequence[Wanted]) -> list[str]:
         described = (
-            f"{line(one.name)}: {line(one.description)}" if one.description else line(one.name)
-            for one in wanted
+            f"{line(one.name)}: {line(one.description)}" if one.description else line(one.name) for one in wanted
         )
         return [f"{number}. {text}" for number, text in enumerate(described, 1)]
 
@@ -154,10 +153,7 @@ class Talk:
         body = [
             "What will be judged? Say it in your own words, or take a category by its number or name:",
             "",
-            *(
-                f"{number:>3}  {one.name:<15}{line(one.rubric.title)}"
-                for number, one in enumerate(self._library, 1)
-            ),
+            *(f"{number:>3}  {one.name:<15}{line(one.rubric.title)}" for number, one in enumerate(self._library, 1)),
         ]
         text = await self._ask("about", body)
         if text.isdecimal() and 0 < int(text) <= len(self._library):
@@ -200,11 +196,7 @@ class Talk:
         self._save()
 
     def _what_next(self) -> str:
-        return (
-            "Another one, or Enter alone to go on."
-            if len(self.said.wanted) >= FEWEST_CRITERIA
-            else "Another one:"
-        )
+        return "Another one, or Enter alone to go on." if len(self.said.wanted) >= FEWEST_CRITERIA else "Another one:"
 
     def _end_list(self, suggested: Library | None) -> None:
         if not self.said.wanted and suggested is not None:
@@ -357,11 +349,7 @@ class Talk:
             await self._edit(draft)
         elif choice == "over":
             # Only y: whoever types a sentence here ("states the price") did not mean it, and loses nothing.
-            sure = [
-                "Start over? Everything said so far is forgotten.",
-                "",
-                "y starts over, any other key keeps it.",
-            ]
+            sure = ["Start over? Everything said so far is forgotten.", "", "y starts over, any other key keeps it."]
             if await self._choose(sure, {"y": "over"}, other="keep") == "over":
                 self.said.start_over()
         self._save()
@@ -382,9 +370,7 @@ class Talk:
             *(
                 row
                 for remark in lint(draft.rubric())
-                for row in wrap(
-                    f"{line(remark.message)}. {line(remark.suggestion)}", columns, first="Remark: "
-                )
+                for row in wrap(f"{line(remark.message)}. {line(remark.suggestion)}", columns, first="Remark: ")
             ),
         ]
 
@@ -439,11 +425,7 @@ class Talk:
                     )
                     self._note = trouble or ""
                     return
-                body = [
-                    *wrap(clean(trouble), self._columns),
-                    "",
-                    "e edits again, Enter leaves the draft as it was.",
-                ]
+                body = [*wrap(clean(trouble), self._columns), "", "e edits again, Enter leaves the draft as it was."]
                 if await self._choose(body, {"e": "again", "enter": "leave", "n": "leave"}) == "leave":
                     return
 
@@ -475,7 +457,9 @@ class Talk:
         ]
         floor = self._number(await self._ask("floor", body), usual)
         if floor is not None and floor > threshold:
-            self._note = f"a floor above the threshold ({show_bar(threshold)}) would decide everything: take a lower one"
+            self._note = (
+                f"a floor above the threshold ({show_bar(threshold)}) would decide everything: take a lower one"
+            )
             floor = None
         self.said.floor = floor
         self._save()
@@ -501,11 +485,7 @@ class Talk:
         style, columns = self._terminal.style, self._columns
         title = f"A new rubric, step {self._step} of 3: {_STEPS[self._step]}"
         page = Page(
-            head=[
-                style.paint(line(title)[:columns], "cyan"),
-                style.paint(style.glyph("rule") * columns, "dim"),
-                "",
-            ]
+            head=[style.paint(line(title)[:columns], "cyan"), style.paint(style.glyph("rule") * columns, "dim"), ""]
         )
         page.body = [row for text in body for row in _fit(text, columns)]
         page.foot = [""]
@@ -559,12 +539,7 @@ class Talk:
         return " ".join(text.split())
 
     async def _choose(
-        self,
-        body: Sequence[str],
-        keys: Mapping[str, str],
-        *,
-        foot: Sequence[str] = (),
-        other: str | None = None,
+        self, body: Sequence[str], keys: Mapping[str, str], *, foot: Sequence[str] = (), other: str | None = None
     ) -> str:
         """What one key of these stands for; others stand for `other`, without it for nothing."""
         scroll = 0
@@ -627,9 +602,7 @@ def _weights_in(text: str, ids: Sequence[str]) -> list[Fraction] | str:
 
 def _told_error(error: Exception) -> str:
     errors: Sequence[Exception] = getattr(error, "errors", None) or (error,)
-    return " / ".join(
-        f"{one}" + (f" ({hint})" if (hint := getattr(one, "hint", None)) else "") for one in errors
-    )
+    return " / ".join(f"{one}" + (f" ({hint})" if (hint := getattr(one, "hint", None)) else "") for one in errors)
 
 
 def _reworded(one: Wanted, text: str) -> Wanted:
@@ -643,9 +616,7 @@ def _reworded(one: Wanted, text: str) -> Wanted:
 def _place(criterion: Criterion, text: str) -> int:
     """The number of an item among those of its criterion."""
     said = plain_item(text).requirement
-    return next(
-        (n for n, item in enumerate(criterion.items, 1) if item.requirement == said), len(criterion.items)
-    )
+    return next((n for n, item in enumerate(criterion.items, 1) if item.requirement == said), len(criterion.items))
 
 
 def is_complete_from_words_of_their_own(said: Answers) -> bool:

@@ -54,18 +54,17 @@ class Tried:
 
     def to_plain(self) -> dict[str, Any]:
         return {
-            "verdict": str(self.verdict.outcome), "reasons": list(self.verdict.reasons),
+            "verdict": str(self.verdict.outcome),
+            "reasons": list(self.verdict.reasons),
             "score": None if self.card.score is None else to_points(self.card.score),
             "interval": [to_points(self.card.low), to_points(self.card.high)],
-        }  # fmt: skip
+        }
 
 
 class Trial:
     """A rubric with the judges and options of the command line. Everything is read and checked before the first call."""
 
-    def __init__(
-        self, rubric: Rubric, path: Path, judging: JudgingOptions, artifacts: Sequence[Path]
-    ) -> None:
+    def __init__(self, rubric: Rubric, path: Path, judging: JudgingOptions, artifacts: Sequence[Path]) -> None:
         self.rubric = with_bars(rubric, threshold=judging.threshold, floor=judging.floor)
         self._judging = judging
         self._settings = settings_here()
@@ -96,7 +95,7 @@ class Trial:
             minutes=limit(self._judging.max_minutes, self._settings, "max_minutes", 24 * 60),
             usd=self._judging.max_usd if self._judging.max_usd is not None else self._settings.limits.get("max_usd"),
             clock=time.monotonic,
-        )  # fmt: skip
+        )
         if self._seats:
             judges = ", ".join(seat.id for seat in self._seats)
             note(
@@ -151,12 +150,8 @@ class GoldenRow:
 
 def golden_row(example: Example, tried: Tried) -> GoldenRow:
     criteria = {line.criterion.id: (line.low, line.high) for line in tried.card.lines}
-    found = list(
-        differing(example.expect, str(tried.verdict.outcome), (tried.card.low, tried.card.high), criteria)
-    )
-    told: Told = (
-        "as expected" if not found else "differs" if any(sure is False for _, sure in found) else "undecided"
-    )
+    found = list(differing(example.expect, str(tried.verdict.outcome), (tried.card.low, tried.card.high), criteria))
+    told: Told = "as expected" if not found else "differs" if any(sure is False for _, sure in found) else "undecided"
     return GoldenRow(example=example, tried=tried, told=told, differences=tuple(words for words, _ in found))
 
 
@@ -176,9 +171,11 @@ class OracleResult:
 
     def to_plain(self) -> dict[str, Any]:
         return {
-            "told": self.told, "broken": list(self.broken), "good": {"path": str(self.path), **self.good.to_plain()},
+            "told": self.told,
+            "broken": list(self.broken),
+            "good": {"path": str(self.path), **self.good.to_plain()},
             "empty": {**self.empty.to_plain(), "met": list(self.met_by_nothing)},
-        }  # fmt: skip
+        }
 
 
 def empty_like(version: Version) -> Version:
@@ -199,9 +196,9 @@ def oracle_result(path: Path, good: Tried, empty: Tried) -> OracleResult:
     is_open = good.verdict.outcome is Outcome.INCONCLUSIVE or empty.verdict.outcome is Outcome.INCONCLUSIVE
     told: Told = "differs" if broken else "undecided" if is_open else "as expected"
     met = tuple(
-        f"{line.criterion.id}/{one.item.id}" for line in empty.card.lines for one in line.items
+        f"{line.criterion.id}/{one.item.id}"
+        for line in empty.card.lines
+        for one in line.items
         if one.met == 1 and not line.criterion.is_penalty
-    )  # fmt: skip
-    return OracleResult(
-        path=path, good=good, empty=empty, told=told, broken=tuple(broken), met_by_nothing=met
     )
+    return OracleResult(path=path, good=good, empty=empty, told=told, broken=tuple(broken), met_by_nothing=met)

@@ -22,18 +22,11 @@ if TYPE_CHECKING:
 
 
 @click.command("apply", short_help="Apply a candidate, with a backup.")
-@click.option(
-    "--input", "ranking", type=shared.PATH, required=True, metavar="FILE", help="The ranking artifact."
-)
+@click.option("--input", "ranking", type=shared.PATH, required=True, metavar="FILE", help="The ranking artifact.")
 @click.option("--candidate-id", required=True, metavar="ID")
 @stage_options
 def apply_command(
-    ranking: Path,
-    candidate_id: str,
-    state_root: Path | None,
-    output: Path | None,
-    as_json: bool,
-    quiet: bool,
+    ranking: Path, candidate_id: str, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool
 ) -> int:
     """Carry out a candidate's plan on the skill. The original is kept; `stage gate` keeps the edit or puts it back.
 
@@ -47,9 +40,7 @@ def apply_command(
         document = apply(ranked, candidate_id, stage_files(state_root, output))
     result = document["result"]
     lines = [result["diff"].rstrip("\n")] if result["diff"] else []
-    show_artifact(
-        document, [*lines, f"{result['status']}: {result['diff_summary']['reason']}"], as_json=as_json
-    )
+    show_artifact(document, [*lines, f"{result['status']}: {result['diff_summary']['reason']}"], as_json=as_json)
     return 0 if result["modified"] else 1
 
 

@@ -114,9 +114,18 @@ def evaluate(
         found = _skipped(asked, mock=mock)
     else:
         report = _run(
-            asked, suite, task_suite, progress, target=target, judges=judges, pass_k=pass_k, mock=mock, fresh=fresh,
-            baseline_cache_dir=baseline_cache_dir, require_improvement=require_improvement,
-        )  # fmt: skip
+            asked,
+            suite,
+            task_suite,
+            progress,
+            target=target,
+            judges=judges,
+            pass_k=pass_k,
+            mock=mock,
+            fresh=fresh,
+            baseline_cache_dir=baseline_cache_dir,
+            require_improvement=require_improvement,
+        )
         found = _found(report, candidate_digest(asked.after), standalone=standalone)
     body = {**common, **found, "target": target_profile(asked.skill)}
     status = "error" if found["verdict"] == SkillVerdict.ERROR else "success"
@@ -144,14 +153,16 @@ def _standalone(skill_path: Path | None, suite: SuiteSource, files: StageFiles) 
     skill = settled(files, target_at(skill_path))
     skill_id = suite.suite.skill_id or skill.skill.name
     return _Asked(
-        lane=STANDALONE, run_id=f"{STANDALONE}-{skill_id}", skill=skill, after=skill.version, before=None,
+        lane=STANDALONE,
+        run_id=f"{STANDALONE}-{skill_id}",
+        skill=skill,
+        after=skill.version,
+        before=None,
         about={"skill_id": skill_id},
-    )  # fmt: skip
+    )
 
 
-def _candidate(
-    ranking: Path | None, candidate_id: str | None, threshold: Fraction, files: StageFiles
-) -> _Asked:
+def _candidate(ranking: Path | None, candidate_id: str | None, threshold: Fraction, files: StageFiles) -> _Asked:
     """The candidate's edit, applied to a copy of the skill that the ranking names."""
     if ranking is None or candidate_id is None:
         raise UsageError(
@@ -164,12 +175,18 @@ def _candidate(
     score = _score_of(artifact, candidate, at)
     skill = settled(files, skill_of_artifact(artifact))
     asked = _Asked(
-        lane=artifact.lane, run_id=artifact.run_id, skill=skill, after=None, before=None,
+        lane=artifact.lane,
+        run_id=artifact.run_id,
+        skill=skill,
+        after=None,
+        before=None,
         about={
-            "source_ranking_artifact": printable(ranking), "candidate_id": candidate_id,
-            "candidate_score": candidate.get("score"), "eval_threshold": float(threshold),
+            "source_ranking_artifact": printable(ranking),
+            "candidate_id": candidate_id,
+            "candidate_score": candidate.get("score"),
+            "eval_threshold": float(threshold),
         },
-    )  # fmt: skip
+    )
     if score is None:
         return replace(asked, skip="the candidate has no score, so there is no reason to run it")
     if score < threshold:
@@ -200,8 +217,7 @@ def _require_places(files: StageFiles) -> None:
     """What cannot be written must be known before the agent runs, not after."""
     if files.output is not None and files.output.is_dir():
         raise UsageError(
-            f"--output `{printable(files.output)}` is a folder",
-            hint="name the file: --output evaluation.json",
+            f"--output `{printable(files.output)}` is a folder", hint="name the file: --output evaluation.json"
         )
     option, folder = ("--state-root", files.root / EVALUATED.folder)
     if files.output is not None:
@@ -214,9 +230,7 @@ def _require_places(files: StageFiles) -> None:
             hint="name a place that can be written",
         ) from None
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise FileError(
-            f"{option}: `{printable(folder)}` cannot be written", hint="name a place that can be written"
-        )
+        raise FileError(f"{option}: `{printable(folder)}` cannot be written", hint="name a place that can be written")
 
 
 # ----------------------------------------------------------------------------------------------------------- running
@@ -250,15 +264,20 @@ def _run(
         against = Baseline(name=asked.skill.named, subject=before)
         if before.version == subject.version:
             raise PlanError(
-                Refusal.NO_CHANGE,
-                "the plan changes nothing that an agent is given: both sides would be the same",
+                Refusal.NO_CHANGE, "the plan changes nothing that an agent is given: both sides would be the same"
             )
     named = ("mock",) if mock else tuple(judges) or _default_judges(suite)
     options = SuiteOptions(
-        subject=subject, against=against, target="mock" if mock else target or DEFAULT_TARGET, choice=Choice(),
-        attempts=pass_k, attempt_rule="pass@k", mock=mock, require_improvement=require_improvement,
+        subject=subject,
+        against=against,
+        target="mock" if mock else target or DEFAULT_TARGET,
+        choice=Choice(),
+        attempts=pass_k,
+        attempt_rule="pass@k",
+        mock=mock,
+        require_improvement=require_improvement,
         cache=None if baseline_cache_dir is None else BaselineFiles(baseline_cache_dir, note=progress.note),
-    )  # fmt: skip
+    )
     judging = replace(judging_defaults(judges=named), fresh=fresh)
     return SuiteSession(path, judging, options, progress).report()
 
@@ -391,22 +410,38 @@ def _evaluate_options(*, root_required: bool) -> Callable[[F], F]:
         click.option("--candidate-id", metavar="ID", help="The candidate of the ranking to evaluate."),
         click.option("--standalone", is_flag=True, help="Evaluate a skill by itself, without a ranking."),
         click.option("--task-suite", type=shared.PATH, required=True, help="The task suite (YAML)."),
-        click.option("--state-root", type=shared.PATH, required=root_required, help="The folder for evaluation state and output."),
+        click.option(
+            "--state-root", type=shared.PATH, required=root_required, help="The folder for evaluation state and output."
+        ),
         click.option("--skill-path", type=shared.PATH, help="SKILL.md or its folder (standalone mode)."),
-        click.option("--pass-k", type=click.IntRange(1, 100), default=1, show_default=True,
-                     help="Attempts at each task; it passes if any of them does."),
+        click.option(
+            "--pass-k",
+            type=click.IntRange(1, 100),
+            default=1,
+            show_default=True,
+            help="Attempts at each task; it passes if any of them does.",
+        ),
         click.option("--baseline-cache-dir", type=shared.PATH, help="Keep baselines here for 7 days. [the store]"),
-        click.option("--eval-threshold", type=shared.Amount(min=0), default=DEFAULT_THRESHOLD, show_default=True,
-                     help="The least score of a ranking that is worth running."),
+        click.option(
+            "--eval-threshold",
+            type=shared.Amount(min=0),
+            default=DEFAULT_THRESHOLD,
+            show_default=True,
+            help="The least score of a ranking that is worth running.",
+        ),
         click.option("--mock", is_flag=True, help="Run no agent and ask no judge: tries the wiring only."),
-        click.option("--output", type=shared.PATH, help="The artifact's file, instead of one in STATE_ROOT/evaluations."),
+        click.option(
+            "--output", type=shared.PATH, help="The artifact's file, instead of one in STATE_ROOT/evaluations."
+        ),
         click.option("--target", metavar="TARGET", help=f"The agent that does the tasks. [{DEFAULT_TARGET}]"),
-        click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Who judges llm-rubric tasks; repeat for a panel."),
+        click.option(
+            "--judge", "judges", multiple=True, metavar="JUDGE", help="Who judges llm-rubric tasks; repeat for a panel."
+        ),
         click.option("--fresh", is_flag=True, help="Ask the baseline and every judge anew."),
         click.option("--require-improvement", is_flag=True, help="Pass only if the interval's lower end is above 0."),
         click.option("--json", "as_json", is_flag=True, help="The whole artifact on the last line, not its summary."),
         shared.quiet_option,
-    ]  # fmt: skip
+    ]
 
     def decorate(command: F) -> F:
         for option in reversed(options):
@@ -440,8 +475,7 @@ def _require_one_mode(asked: Mapping[str, Any]) -> None:
     missing = [flag for flag, value in ranked.items() if value is None]
     if missing:
         raise click.UsageError(
-            f"{' and '.join(missing)} missing: name a ranking and a candidate, or --standalone with --skill-path",
-            ctx,
+            f"{' and '.join(missing)} missing: name a ranking and a candidate, or --standalone with --skill-path", ctx
         )
     if asked["skill_path"] is not None:
         raise click.UsageError("--skill-path is for --standalone; the ranking names its skill", ctx)

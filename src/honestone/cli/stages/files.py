@@ -124,9 +124,10 @@ def read_stage(path: Path, stage: Stage) -> Artifact:
     if says != stage.says:
         found = f"is the artifact of another stage, {says!r}" if isinstance(says, str) else "has no `stage`"
         raise UsageError(
-            f"`{printable(path)}` {found}, not {stage.what}", place=marked.at(("stage",)),
+            f"`{printable(path)}` {found}, not {stage.what}",
+            place=marked.at(("stage",)),
             hint=f"`honestone stage {stage.verb}` writes {stage.what} (stage: {stage.says})",
-        )  # fmt: skip
+        )
     if document.get("schema_version") != SCHEMA_VERSION:
         raise UsageError(
             f"its schema version is {document.get('schema_version')!r}, and only {SCHEMA_VERSION!r} is known",
@@ -170,9 +171,7 @@ def find_candidate(artifact: Artifact, candidate_id: str) -> dict[str, Any]:
         if one["id"] == candidate_id:
             return one
     known = ", ".join(one["id"] for one in found) or "none"
-    raise UsageError(
-        f"`{printable(artifact.path)}` has no candidate `{candidate_id}`", hint=f"it has: {known}"
-    )
+    raise UsageError(f"`{printable(artifact.path)}` has no candidate `{candidate_id}`", hint=f"it has: {known}")
 
 
 # ---------------------------------------------------------------------------------------------------------- the skill
@@ -186,13 +185,9 @@ def target_at(path: Path, *, named: str | None = None) -> Target:
     """
     folder = skill_folder(path)
     if not folder.is_dir():
-        raise FileError(
-            f"there is no skill `{printable(path)}`", hint="name the skill's folder, or its SKILL.md"
-        )
+        raise FileError(f"there is no skill `{printable(path)}`", hint="name the skill's folder, or its SKILL.md")
     if not (folder / SKILL_FILE).is_file():
-        raise FileError(
-            f"`{printable(path)}` is no skill: it has no {SKILL_FILE}", hint="name the skill's folder"
-        )
+        raise FileError(f"`{printable(path)}` is no skill: it has no {SKILL_FILE}", hint="name the skill's folder")
     everything = load_artifact(folder).version
     suites = suites_in(everything, folder)
     left_out = frozenset(place for suite in suites for place in (suite, _fixtures_beside(suite)))
@@ -239,9 +234,7 @@ def target_name(artifact: Artifact) -> str:
     target = artifact.document.get("target")
     name = target.get("path") if isinstance(target, dict) else None
     if not isinstance(name, str) or not name or "\0" in name:
-        raise UsageError(
-            "`target.path` is missing: it names the skill's folder", place=artifact.at("target", "path")
-        )
+        raise UsageError("`target.path` is missing: it names the skill's folder", place=artifact.at("target", "path"))
     return name
 
 
@@ -271,9 +264,10 @@ def plan_of(candidate: Mapping[str, Any], target: Target) -> Plan:
     real = Path(os.path.realpath(named))
     if not real.is_relative_to(root):
         raise PlanError(
-            Refusal.OUTSIDE, f"the candidate's target `{printable(named)}` is not in the skill `{target.named}`",
+            Refusal.OUTSIDE,
+            f"the candidate's target `{printable(named)}` is not in the skill `{target.named}`",
             hint="target_path is relative to the working directory, and must lie in the skill's folder",
-        )  # fmt: skip
+        )
     inside = real.relative_to(root).as_posix()
     plan = read_plan(candidate.get("execution_plan"), target=SKILL_FILE if inside == "." else inside)
     refuse_strangers(plan, target)
@@ -312,8 +306,7 @@ def refuse_strangers(plan: Plan, target: Target) -> None:
     for inside, write in plan.files.items() if isinstance(plan, WriteFiles) else ():
         if is_suite(target.folder / inside, as_text(write.data) or ""):
             raise PlanError(
-                Refusal.OUTSIDE,
-                f"`{printable(inside)}` would be a suite of tasks, which is no part of a skill",
+                Refusal.OUTSIDE, f"`{printable(inside)}` would be a suite of tasks, which is no part of a skill"
             )
 
 
@@ -401,8 +394,7 @@ def put_in_place(target: Target, after: Version) -> None:
         _back(target, before, after)
         if isinstance(error, FileError):
             raise FileError(
-                error.message,
-                hint="the skill is as it was; make the place writable and run the same command again",
+                error.message, hint="the skill is as it was; make the place writable and run the same command again"
             ) from None
         raise
 
@@ -545,10 +537,7 @@ def announce(files: StageFiles, target: Target, after: Version, pointer: Mapping
         note_of(files, target),
         {
             "skill": printable(target.folder.resolve()),
-            "pointer": {
-                **pointer,
-                **{key: os.path.abspath(pointer[key]) for key in ("backup_path", "target_path")},
-            },
+            "pointer": {**pointer, **{key: os.path.abspath(pointer[key]) for key in ("backup_path", "target_path")}},
             "after": {
                 path: None if (entry := after.files.get(path)) is None else digest_of(entry.data)
                 for path in paths
@@ -574,9 +563,7 @@ def recover(files: StageFiles, target: Target) -> Target:
     noted = read_json(path).value
     pointer, after = noted.get("pointer"), noted.get("after")
     if not isinstance(pointer, dict) or not isinstance(after, dict):
-        raise UsageError(
-            f"`{printable(path)}` is damaged", hint="delete it when the skill is as it should be"
-        )
+        raise UsageError(f"`{printable(path)}` is damaged", hint="delete it when the skill is as it should be")
     try:
         original = original_of(pointer, target)
     except UsageError as error:
@@ -625,9 +612,41 @@ def state_root(given: Path | None) -> Path:
 
 
 __all__ = [
-    "Artifact", "StageFiles", "Target", "announce", "applied", "back_up", "candidate_digest", "candidates_of",
-    "current_digest", "find_candidate", "folder_key", "new_backup_place", "new_run_id", "note_of", "now", "original_of", "plan_of", "put_in_place",
-    "read_json", "read_stage", "recover", "refuse_inside", "refuse_strangers", "require_base", "require_untouched", "reserve", "restore", "safe_name",
-    "skill_of_artifact", "stamp", "state_root", "target_at", "target_name", "target_profile", "text_at", "write_json",
+    "Artifact",
+    "StageFiles",
+    "Target",
+    "announce",
+    "applied",
+    "back_up",
+    "candidate_digest",
+    "candidates_of",
+    "current_digest",
+    "find_candidate",
+    "folder_key",
+    "new_backup_place",
+    "new_run_id",
+    "note_of",
+    "now",
+    "original_of",
+    "plan_of",
+    "put_in_place",
+    "read_json",
+    "read_stage",
+    "recover",
+    "refuse_inside",
+    "refuse_strangers",
+    "require_base",
+    "require_untouched",
+    "reserve",
+    "restore",
+    "safe_name",
+    "skill_of_artifact",
+    "stamp",
+    "state_root",
+    "target_at",
+    "target_name",
+    "target_profile",
+    "text_at",
+    "write_json",
     "write_stage",
-]  # fmt: skip
+]

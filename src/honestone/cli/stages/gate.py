@@ -15,15 +15,7 @@ from honestone.cli import options as shared
 from honestone.cli.stages.options import show_artifact, stage_files, stage_options
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
-from honestone.core.gate_layers import (
-    EXIT_OF,
-    Decision,
-    Evidence,
-    GateResult,
-    decide,
-    evaluation_figure,
-    gate_risk,
-)
+from honestone.core.gate_layers import EXIT_OF, Decision, Evidence, GateResult, decide, evaluation_figure, gate_risk
 from honestone.core.plan import PlanError, apply_plan, plan_between, plan_to_plain, target_of
 from honestone.core.proposal import unified_diff
 from honestone.core.risk import touched
@@ -35,13 +27,14 @@ if TYPE_CHECKING:
 
 @click.command("gate", short_help="Keep it, park it, or put the original back.")
 @click.option("--ranking", type=shared.PATH, required=True, metavar="FILE", help="The ranking artifact.")
+@click.option("--execution", type=shared.PATH, required=True, metavar="FILE", help="What `stage apply` wrote.")
 @click.option(
-    "--execution", type=shared.PATH, required=True, metavar="FILE", help="What `stage apply` wrote."
-)
-@click.option(
-    "--evaluation", type=shared.PATH, default=None, metavar="FILE",
+    "--evaluation",
+    type=shared.PATH,
+    default=None,
+    metavar="FILE",
     help="What `stage evaluate` wrote. Without it nothing is kept.",
-)  # fmt: skip
+)
 @stage_options
 def gate_command(
     ranking: Path,
@@ -73,16 +66,13 @@ def receipt_lines(receipt: Mapping[str, Any]) -> list[str]:
     """A receipt for people."""
     marks = {True: "ok", False: "not ok", None: "unknown"}
     layers = [
-        f"  {one['layer']}: {marks[one['passed']]}"
-        + (f", {one['details']}" if one["details"] != "OK" else "")
+        f"  {one['layer']}: {marks[one['passed']]}" + (f", {one['details']}" if one["details"] != "OK" else "")
         for one in receipt["gate_layers"]["layer_results"]
     ]
     return [f"{receipt['decision']}: {receipt['reason']}", *layers]
 
 
-def gate(
-    ranking: Artifact, execution: Artifact, evaluation: Artifact | None, files: StageFiles
-) -> dict[str, Any]:
+def gate(ranking: Artifact, execution: Artifact, evaluation: Artifact | None, files: StageFiles) -> dict[str, Any]:
     """Decide, put the original back unless it is kept, and write the receipt.
 
     Raises UsageError, with nothing written, where the skill is neither what was applied nor the original: somebody has
@@ -99,11 +89,16 @@ def gate(
     target = on_disk.recover(files, target)
     found = _find_versions(execution, ranked, target)
     evidence = Evidence(
-        candidate_id=candidate_id, ranking=ranking.document, execution=execution.document,
-        evaluation=None if evaluation is None else evaluation.document, ranked=ranked, before=found.before,
-        after=found.after, troubles=troubles(found.before, found.after),
+        candidate_id=candidate_id,
+        ranking=ranking.document,
+        execution=execution.document,
+        evaluation=None if evaluation is None else evaluation.document,
+        ranked=ranked,
+        before=found.before,
+        after=found.after,
+        troubles=troubles(found.before, found.after),
         is_vetoed=_is_vetoed(files, target, found.after),
-    )  # fmt: skip
+    )
     result = decide(evidence)
     if result.decision is Decision.KEEP and found.where is not _Where.APPLIED:
         raise UsageError(
@@ -150,8 +145,7 @@ def _find_versions(execution: Artifact, ranked: Mapping[str, Any], target: Targe
     result, now = execution.document.get("result"), target.version
     if not isinstance(result, Mapping) or not isinstance(result.get("modified"), bool):
         raise UsageError(
-            "the execution does not say whether it modified anything",
-            place=execution.at("result", "modified"),
+            "the execution does not say whether it modified anything", place=execution.at("result", "modified")
         )
     if not result["modified"]:
         return _Found(before=now, after=now, where=_Where.ORIGINAL)
@@ -183,8 +177,7 @@ def _find_versions(execution: Artifact, ranked: Mapping[str, Any], target: Targe
         if now.digest == version.digest:
             return _Found(before=before, after=planned, where=where)
     if all(
-        now.files.get(path) in (before.files.get(path), planned.files.get(path))
-        for path in _all(now, before, planned)
+        now.files.get(path) in (before.files.get(path), planned.files.get(path)) for path in _all(now, before, planned)
     ):
         return _Found(before=before, after=planned, where=_Where.BETWEEN)
     raise edited
@@ -204,9 +197,7 @@ def _digest(execution: Artifact, key: str) -> str | None:
     return None
 
 
-def _planned(
-    execution: Artifact, ranked: Mapping[str, Any], target: Target, before: Version
-) -> Version | None:
+def _planned(execution: Artifact, ranked: Mapping[str, Any], target: Target, before: Version) -> Version | None:
     """What the plan makes of the original; None where we cannot tell."""
     from honestone.cli.stages.files import plan_of
 
@@ -237,9 +228,7 @@ def _is_vetoed(files: StageFiles, target: Target, after: Version) -> bool:
     from honestone.system.files import printable
 
     folder = printable(target.folder.resolve())
-    return any(
-        one.get("candidate_digest") == after.digest and one.get("folder") == folder for one in vetoes(files)
-    )
+    return any(one.get("candidate_digest") == after.digest and one.get("folder") == folder for one in vetoes(files))
 
 
 def _park(
@@ -320,9 +309,7 @@ def _write(
         "source_ranking_artifact": _anchor(ranking),
         "source_execution_artifact": _anchor(execution),
         "source_evaluation_artifact": None if evaluation is None else _anchor(evaluation),
-        "evaluation_verdict": None
-        if evaluation is None
-        else evaluation_figure(evaluation.document, "verdict"),
+        "evaluation_verdict": None if evaluation is None else evaluation_figure(evaluation.document, "verdict"),
         "rollback": dict(rollback),
         "blockers": result.blockers_to_plain(),
         "gate_layers": result.layers_to_plain(),
@@ -338,9 +325,13 @@ def _write(
             "drop": f"{_promote(name, files)} --reject",
         }
     return write_stage(
-        replace(GATED, next_step=step, next_owner=owner), body, files,
-        run_id=run_id, name=f"gate-{run_id}-{name}", lane=ranking.lane,
-    )  # fmt: skip
+        replace(GATED, next_step=step, next_owner=owner),
+        body,
+        files,
+        run_id=run_id,
+        name=f"gate-{run_id}-{name}",
+        lane=ranking.lane,
+    )
 
 
 def _promote(name: str, files: StageFiles) -> str:

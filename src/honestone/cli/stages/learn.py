@@ -81,11 +81,7 @@ def _outcomes(files: StageFiles, progress: Progress) -> Iterator[Outcome]:
 def _outcome(receipt: Mapping[str, Any], failed: Mapping[tuple[Any, Any], tuple[str, ...]]) -> Outcome | None:
     """What a receipt says; None while a person has not decided, and for what is no receipt."""
     decision, stage = receipt.get("decision"), receipt.get("stage")
-    if stage not in (GATED.says, _PROMOTED) or decision not in (
-        Decision.KEEP,
-        Decision.REVERT,
-        Decision.REJECT,
-    ):
+    if stage not in (GATED.says, _PROMOTED) or decision not in (Decision.KEEP, Decision.REVERT, Decision.REJECT):
         return None
     layers = receipt.get("gate_layers")
     by_gate = layers.get("failed_at") if isinstance(layers, Mapping) else None

@@ -50,9 +50,10 @@ def _trace(marked: Marked) -> FailedTry:
     value = marked.value
     if "failed_tasks" not in value or not isinstance(value["failed_tasks"], list):
         raise UsageError(
-            "this is no traces file: it has no list `failed_tasks`", place=marked.at(("failed_tasks",)),
+            "this is no traces file: it has no list `failed_tasks`",
+            place=marked.at(("failed_tasks",)),
             hint="`honestone stage run` writes one for every edit that is put back, below STATE_ROOT/traces",
-        )  # fmt: skip
+        )
     tasks = tuple(_failed_task(marked, at, one) for at, one in enumerate(value["failed_tasks"]))
     digest = value.get("candidate_digest")
     return FailedTry(
@@ -69,9 +70,7 @@ def _failed_task(marked: Marked, at: int, one: Any) -> FailedTask:
         return FailedTask(task_id=one)
     if not isinstance(one, dict) or not _text(one, "task_id"):
         raise UsageError("a failed task has no `task_id`", place=marked.at(("failed_tasks", at)))
-    return FailedTask(
-        task_id=_text(one, "task_id"), prompt=_text(one, "prompt"), details=_text(one, "details")
-    )
+    return FailedTask(task_id=_text(one, "task_id"), prompt=_text(one, "prompt"), details=_text(one, "details"))
 
 
 def _text(value: Mapping[str, Any], key: str) -> str:
@@ -125,9 +124,7 @@ def read_suite_tasks(path: Path) -> Tasks:
     cases = read_any_suite(path).suite.cases
     has_splits = any(case.split is not None for case in cases)
     hidden = frozenset(case.id for case in cases if has_splits and case.in_split is Split.TEST)
-    return Tasks(
-        path=path, prompts={case.id: case.input for case in cases if case.id not in hidden}, hidden=hidden
-    )
+    return Tasks(path=path, prompts={case.id: case.input for case in cases if case.id not in hidden}, hidden=hidden)
 
 
 def failed_in(results: Any, prompts: Mapping[str, str] | None = None) -> list[FailedTask]:
@@ -135,9 +132,7 @@ def failed_in(results: Any, prompts: Mapping[str, str] | None = None) -> list[Fa
     or judged is none of them."""
     return [
         FailedTask(
-            task_id=one["task_id"],
-            prompt=(prompts or {}).get(one["task_id"], ""),
-            details=_text(one, "details"),
+            task_id=one["task_id"], prompt=(prompts or {}).get(one["task_id"], ""), details=_text(one, "details")
         )
         for one in (results if isinstance(results, list) else [])
         if isinstance(one, dict) and isinstance(one.get("task_id"), str) and one.get("passed") is False

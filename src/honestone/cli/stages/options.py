@@ -15,13 +15,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option(
-        "--state-root", type=shared.PATH, default=None, metavar="DIR",
+        "--state-root",
+        type=shared.PATH,
+        default=None,
+        metavar="DIR",
         help="Where the pipeline keeps its files. [.honestone/stage]",
     ),
     click.option("--output", type=shared.PATH, default=None, metavar="FILE", help="Write the artifact there instead."),
     shared.json_option,
     shared.quiet_option,
-)  # fmt: skip
+)
 
 
 def stage_options(command: F) -> F:

@@ -27,12 +27,7 @@ PROMOTED = replace(GATED, verb="promote", says="promoted", what="a promotion")
 @click.option("--reject", is_flag=True, help="Drop it, and never keep the same bytes for this skill.")
 @stage_options
 def promote_command(
-    candidate_id: str | None,
-    reject: bool,
-    state_root: Path | None,
-    output: Path | None,
-    as_json: bool,
-    quiet: bool,
+    candidate_id: str | None, reject: bool, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool
 ) -> int:
     """Apply the parked candidate ID to the skill, modes too, or drop it. Without ID: list what waits.
 
@@ -91,9 +86,7 @@ def _find(name: str, files: StageFiles) -> dict[str, Any]:
     known = ", ".join(str(one.get("candidate_id")) for one in waiting)
     raise UsageError(
         f"no candidate `{name}` waits for a person",
-        hint=f"waiting: {known}"
-        if known
-        else "nothing waits; `honestone stage gate` says why it parks something",
+        hint=f"waiting: {known}" if known else "nothing waits; `honestone stage gate` says why it parks something",
     )
 
 
@@ -194,7 +187,6 @@ def _text(entry: Mapping[str, Any], *steps: str) -> str:
         value = value.get(step) if isinstance(value, Mapping) else None
     if not isinstance(value, str) or not value:
         raise UsageError(
-            f"an entry of pending_promote.json has no `{'.'.join(steps)}`",
-            hint="mend it, or gate the candidate again",
+            f"an entry of pending_promote.json has no `{'.'.join(steps)}`", hint="mend it, or gate the candidate again"
         )
     return value

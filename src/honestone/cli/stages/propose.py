@@ -46,18 +46,10 @@ class Proposal:
 @click.command("propose", short_help="Candidates: real edits by a worker.")
 @click.argument("skill", type=shared.PATH)
 @click.option(
-    "--worker",
-    "worker_name",
-    required=True,
-    metavar="WORKER",
-    help="Who edits: cmd:COMMAND, an agent CLI, ...",
+    "--worker", "worker_name", required=True, metavar="WORKER", help="Who edits: cmd:COMMAND, an agent CLI, ..."
 )
 @click.option(
-    "--candidates",
-    type=click.IntRange(1, 20),
-    default=1,
-    show_default=True,
-    help="How many edits to ask for.",
+    "--candidates", type=click.IntRange(1, 20), default=1, show_default=True, help="How many edits to ask for."
 )
 @click.option(
     "--source",
@@ -107,12 +99,18 @@ def propose_command(
     files = stage_files(state_root, output)
     with Progress(quiet=quiet) as progress:
         document = propose(
-            target_at(skill), worker_name, files, progress=progress, candidates=candidates, sources=sources,
-            traces=traces, task_suite=task_suite, worker_timeout=worker_timeout,
-        )  # fmt: skip
+            target_at(skill),
+            worker_name,
+            files,
+            progress=progress,
+            candidates=candidates,
+            sources=sources,
+            traces=traces,
+            task_suite=task_suite,
+            worker_timeout=worker_timeout,
+        )
     found = [
-        f"{one['id']}: {one['title']} ({one['category']}, {one['risk_level']} risk)"
-        for one in document["candidates"]
+        f"{one['id']}: {one['title']} ({one['category']}, {one['risk_level']} risk)" for one in document["candidates"]
     ]
     left = [f"not a candidate: {one['outcome']}: {one['detail']}" for one in document["rejected_proposals"]]
     show_artifact(document, [*found, *left], as_json=as_json)
@@ -153,9 +151,13 @@ def propose(
     )
     known = {*tried, *(one.digest for one in occasion.tried if one.digest)}
     run = _Proposing(
-        target=target, worker=make_stage_worker(worker_name, target, worker_timeout), occasion=occasion,
-        count=candidates, known=known, progress=progress,
-    )  # fmt: skip
+        target=target,
+        worker=make_stage_worker(worker_name, target, worker_timeout),
+        occasion=occasion,
+        count=candidates,
+        known=known,
+        progress=progress,
+    )
     found = run.all()
     created = stamp()
     documents = [_candidate(target, one, occasion, created) for one in found if one.after is not None]
@@ -167,12 +169,7 @@ def propose(
             "target": target_profile(target),
             "base_digest": target.version.digest,
             "input_sources": [
-                {
-                    "path": one.path,
-                    "kind": one.kind,
-                    "characters": len(one.text),
-                    "snippet": one.text[:SNIPPET],
-                }
+                {"path": one.path, "kind": one.kind, "characters": len(one.text), "snippet": one.text[:SNIPPET]}
                 for one in occasion.sources
             ],
             "failure_trace_used": bool(occasion.tried),
@@ -196,10 +193,7 @@ def make_stage_worker(name: str, target: Target, timeout: float | None) -> Worke
     from honestone.cli.wiring import judging_defaults, make_wiring, settings_here
 
     wiring = make_wiring(
-        judging_defaults(),
-        settings_here(),
-        worker_timeout=timeout or WORKER_TIMEOUT,
-        artifact=target.folder.resolve(),
+        judging_defaults(), settings_here(), worker_timeout=timeout or WORKER_TIMEOUT, artifact=target.folder.resolve()
     )
     return make_worker(name, wiring)
 
@@ -239,9 +233,7 @@ class _Proposing:
             if proposal.after is not None:
                 self.known.add(proposal.after.digest)
             else:
-                self.progress.note(
-                    f"proposal {number} is no candidate: {proposal.outcome}, {proposal.detail}"
-                )
+                self.progress.note(f"proposal {number} is no candidate: {proposal.outcome}, {proposal.detail}")
             self.found.append(proposal)
         return self.found
 
@@ -257,9 +249,13 @@ class _Proposing:
             (root / "copy").mkdir()
             copy = make_copy(before, root / "copy", name=self.target.folder.resolve().name)
             text = write_skill_brief(
-                self.occasion, location=str(copy.place), name=self.target.skill.name, number=number, count=self.count,
+                self.occasion,
+                location=str(copy.place),
+                name=self.target.skill.name,
+                number=number,
+                count=self.count,
                 others=[_what_changed(before, one.after) for one in self.found if one.after is not None],
-            )  # fmt: skip
+            )
             brief_file = root / "brief.md"
             brief_file.write_text(text, encoding="utf-8")
             brief = Brief(text=text, focus=("skill",), candidate=number - 1)
@@ -271,9 +267,7 @@ class _Proposing:
                 hint="a worker edits the copy that $HONESTONE_ARTIFACT names, never the skill where it lies",
             )
         version = None if after.version is None else _without_hidden(after.version)
-        outcome, detail = classify(
-            before, version, ended=done.ended, strays=after.strays, trouble=after.trouble
-        )
+        outcome, detail = classify(before, version, ended=done.ended, strays=after.strays, trouble=after.trouble)
         return self._decided(number, version, str(outcome), detail, done)
 
     def _decided(
@@ -340,9 +334,7 @@ def _candidate(target: Target, proposal: Proposal, occasion: Occasion, created: 
 
 
 def _slug(text: str) -> str:
-    return (
-        "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in text)[:30].strip("-") or "file"
-    )
+    return "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in text)[:30].strip("-") or "file"
 
 
 def _title(before: Version, after: Version) -> str:

@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 
 
 @click.command("rank", short_help="Have a panel score the candidates.")
-@click.option(
-    "--input", "candidates", type=shared.PATH, required=True, metavar="FILE", help="The candidates artifact."
-)
+@click.option("--input", "candidates", type=shared.PATH, required=True, metavar="FILE", help="The candidates artifact.")
 @click.option(
     "--judge",
     "judges",
@@ -78,9 +76,14 @@ def rank_command(
     files = stage_files(state_root, output)
     with Progress(quiet=quiet) as progress:
         document = rank(
-            read_stage(candidates, PROPOSED), files, progress=progress, judges=judges, mock=mock,
-            judge_timeout=judge_timeout, max_calls=max_calls,
-        )  # fmt: skip
+            read_stage(candidates, PROPOSED),
+            files,
+            progress=progress,
+            judges=judges,
+            mock=mock,
+            judge_timeout=judge_timeout,
+            max_calls=max_calls,
+        )
     lines = [
         f"{one['id']}: {'no score' if one['score'] is None else format(one['score'], 'g')}, {one['recommendation']}"
         + (f" ({', '.join(one['blockers'])})" if one["blockers"] else "")
@@ -114,11 +117,7 @@ def rank(
     scored = [_scored(edit, reviews.get(edit.id), names, moment) for edit in edits]
     # Best first; what has no score comes last. Equal ones stay in the order in which they were proposed.
     scored.sort(
-        key=lambda one: (
-            one["score"] is None,
-            -(one["score"] or 0),
-            one["recommendation"] != "accept_for_execution",
-        )
+        key=lambda one: (one["score"] is None, -(one["score"] or 0), one["recommendation"] != "accept_for_execution")
     )
     return write_stage(
         RANKED,
@@ -130,10 +129,7 @@ def rank(
             "judges": list(names),
             "scored_candidates": scored,
             "summary": {
-                **{
-                    str(one): sum(1 for row in scored if row["recommendation"] == one)
-                    for one in Recommendation
-                },
+                **{str(one): sum(1 for row in scored if row["recommendation"] == one) for one in Recommendation},
                 "evaluator_evidence_enabled": False,
                 "llm_judge_enabled": bool(names) and not mock,
                 "llm_judge_backend": ", ".join(names) or None,
@@ -212,7 +208,7 @@ def _reviews(
         make_wiring,
         open_store_for,
         settings_here,
-    )  # fmt: skip
+    )
     from honestone.engine.judging import Bench
     from honestone.engine.meter import Meter, Spend
 
@@ -263,9 +259,7 @@ def _tasks_of(candidate: Mapping[str, Any]) -> list[str]:
 # ---------------------------------------------------------------------------------------------------------- the score
 
 
-def _scored(
-    edit: _Edit, ballots: Sequence[Ballot] | None, judges: Sequence[str], moment: str
-) -> dict[str, Any]:
+def _scored(edit: _Edit, ballots: Sequence[Ballot] | None, judges: Sequence[str], moment: str) -> dict[str, Any]:
     """A candidate with its score. What nobody could judge, and what cannot be applied, has none."""
     panel = None if ballots is None else _panel(ballots)
     blockers, notes = [], list(notes_about(edit.risk, edit.category))
@@ -306,14 +300,16 @@ def _scored(
             "llm_judge_enabled": panel is not None,
         },
         "score_components": {} if panel is None else panel.components,
-        "panel": None if panel is None else {
+        "panel": None
+        if panel is None
+        else {
             "panel_reviews": panel.reviews,
             "cognitive_label": None if panel.label is None else str(panel.label),
             "final_recommendation": str(recommendation),
             "aggregated_score": _number(score),
         },
         **({} if edit.after is None else {"candidate_digest": edit.after.digest}),
-    }  # fmt: skip
+    }
 
 
 _BLOCKER = {

@@ -92,9 +92,7 @@ class RunRecord:
         write_json(self._path, self._document)
 
 
-def open_record(
-    files: StageFiles, target: Target, *, identity: str, run: Callable[[], str], fresh: bool
-) -> RunRecord:
+def open_record(files: StageFiles, target: Target, *, identity: str, run: Callable[[], str], fresh: bool) -> RunRecord:
     """The record of the unfinished run of the same identity, or a new one.
 
     Where an earlier process was killed while a candidate was in place, the original is put back first, unless that very
@@ -113,9 +111,11 @@ def open_record(
         if goes_on:
             original = _version(old["original"])
             before = Target(
-                folder=target.folder, named=target.named, left_out=target.left_out,
+                folder=target.folder,
+                named=target.named,
+                left_out=target.left_out,
                 skill=_with_version(target, original),
-            )  # fmt: skip
+            )
             return RunRecord(path, old, before, goes_on=True)
     document = {
         "run": run(),
@@ -171,9 +171,7 @@ def _read(path: Path, folder: str) -> dict[str, Any] | None:
         and isinstance(document.get("applying"), dict | None)
     )
     if not fits:
-        raise UsageError(
-            f"`{printable(path)}` is damaged", hint="delete it when the skill is as it should be"
-        )
+        raise UsageError(f"`{printable(path)}` is damaged", hint="delete it when the skill is as it should be")
     return document
 
 
@@ -191,9 +189,7 @@ def _is_applied_and_not_gated(steps: Mapping[str, str]) -> bool:
     return bool(applied - gated)
 
 
-def _as_it_was(
-    old: Mapping[str, Any], target: Target, path: Path, *, leave: bool, accept_edit: bool
-) -> Target:
+def _as_it_was(old: Mapping[str, Any], target: Target, path: Path, *, leave: bool, accept_edit: bool) -> Target:
     """The skill with the original in place again, where a candidate of the unfinished run, or half of one, is there."""
     original, now = _version(old["original"]), target.version
     if now.digest == original.digest or _was_kept(old["steps"]):
@@ -207,8 +203,7 @@ def _as_it_was(
         return target
     raise UsageError(
         f"`{target.named}` was edited since the run that is not finished; nothing was overwritten",
-        hint="`--fresh` starts from the skill as it is now; the original of that run is kept in "
-        f"{printable(path)}",
+        hint=f"`--fresh` starts from the skill as it is now; the original of that run is kept in {printable(path)}",
     )
 
 
@@ -224,11 +219,7 @@ def _is_ours(old: Mapping[str, Any], now: Version, original: Version) -> bool:
 def _was_kept(steps: Mapping[str, str]) -> bool:
     """Whether the run was killed when all was decided, and the candidate is in the skill for good."""
     for name, path in steps.items():
-        if (
-            name.startswith("gate ")
-            and Path(path).is_file()
-            and read_json(Path(path)).value.get("decision") == "keep"
-        ):
+        if name.startswith("gate ") and Path(path).is_file() and read_json(Path(path)).value.get("decision") == "keep":
             return True
     return False
 
@@ -239,9 +230,7 @@ def _digest(version: Version, name: str) -> str | None:
 
 
 def _plain(version: Version) -> dict[str, Any]:
-    files = {
-        path: FileWrite(data=entry.data, executable=entry.executable) for path, entry in version.files.items()
-    }
+    files = {path: FileWrite(data=entry.data, executable=entry.executable) for path, entry in version.files.items()}
     return plan_to_plain(WriteFiles(files=files))
 
 

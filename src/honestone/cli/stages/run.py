@@ -52,31 +52,26 @@ class RunOptions:
 @click.option("--worker", required=True, metavar="WORKER", help="Who edits: cmd:COMMAND, an agent CLI, ...")
 @click.option("--target", default=None, metavar="TARGET", help="The agent that does the tasks. [claude]")
 @click.option(
-    "--judge", "judges", multiple=True, metavar="JUDGE",
-    help="Who scores candidates and judges llm-rubric tasks; repeat for a panel.",
-)  # fmt: skip
-@click.option(
-    "--retries",
-    type=click.IntRange(1, 50),
-    default=3,
-    show_default=True,
-    help="Candidates that are tried at most.",
-)
-@click.option(
-    "--candidates", type=click.IntRange(1, 20), default=1, show_default=True,
-    help="Edits to ask for at a time; the best accepted one is tried first.",
-)  # fmt: skip
-@click.option(
-    "--source",
-    "sources",
-    type=shared.PATH,
+    "--judge",
+    "judges",
     multiple=True,
-    metavar="FILE",
-    help="Feedback or notes to learn from.",
+    metavar="JUDGE",
+    help="Who scores candidates and judges llm-rubric tasks; repeat for a panel.",
 )
 @click.option(
-    "--pass-k", type=click.IntRange(1, 100), default=1, show_default=True, help="Attempts at each task."
+    "--retries", type=click.IntRange(1, 50), default=3, show_default=True, help="Candidates that are tried at most."
 )
+@click.option(
+    "--candidates",
+    type=click.IntRange(1, 20),
+    default=1,
+    show_default=True,
+    help="Edits to ask for at a time; the best accepted one is tried first.",
+)
+@click.option(
+    "--source", "sources", type=shared.PATH, multiple=True, metavar="FILE", help="Feedback or notes to learn from."
+)
+@click.option("--pass-k", type=click.IntRange(1, 100), default=1, show_default=True, help="Attempts at each task.")
 @click.option("--mock", is_flag=True, help="Run no agent and ask no judge; then nothing is kept.")
 @click.option("--fresh", is_flag=True, help="Start over, and ask the baseline anew.")
 @click.option("--worker-timeout", type=shared.Amount(min=0, min_open=True), default=None, metavar="SECONDS")
@@ -117,9 +112,7 @@ def exit_code_of(decision: str) -> int:
 def pipeline_lines(document: Mapping[str, Any]) -> list[str]:
     lines = []
     for number, one in enumerate(document["tries"], start=1):
-        lines.append(
-            f"try {number}: {one['candidate_id'] or 'no candidate'}: {one['decision']}, {one['reason']}"
-        )
+        lines.append(f"try {number}: {one['candidate_id'] or 'no candidate'}: {one['decision']}, {one['reason']}")
     lines.append(f"{document['decision']}: {document['reason']}")
     if document["decision"] == Decision.PENDING:
         receipt = json.loads(Path(document["tries"][-1]["receipt"]).read_text("utf-8"))
@@ -140,9 +133,7 @@ def run(options: RunOptions, files: StageFiles, progress: Progress) -> dict[str,
     with only_one(found.folder):
         refuse_inside(files, found)
         cost, identity = _look_ahead(options, found)
-        record = open_record(
-            files, found, identity=identity, run=lambda: new_run_id(found), fresh=options.fresh
-        )
+        record = open_record(files, found, identity=identity, run=lambda: new_run_id(found), fresh=options.fresh)
         progress.note(cost)
         if record.goes_on:
             progress.note(f"going on with run {record.id}: {len(record.steps)} stages are done already")
@@ -185,23 +176,22 @@ def _look_ahead(options: RunOptions, skill: Target) -> tuple[str, str]:
         options.task_suite,
         judging_defaults(judges=names),
         SuiteOptions(
-            subject=Subject.of_skill(skill.named, skill.skill), target=agent, choice=Choice(), attempts=options.pass_k,
-            attempt_rule="pass@k", mock=options.mock,
+            subject=Subject.of_skill(skill.named, skill.skill),
+            target=agent,
+            choice=Choice(),
+            attempts=options.pass_k,
+            attempt_rule="pass@k",
+            mock=options.mock,
         ),
         Progress(quiet=True),
-    )  # fmt: skip
+    )
     _require_judges(names)
     tasks = [case for case in session.chosen() if case.skip is None]
     judged = sum(1 for case in tasks if case.rubric.asks_judges)
-    cost = cost_line(
-        options, tasks=len(tasks), judged=judged, agent=agent, worker=worker.id, judges=len(names)
-    )
+    cost = cost_line(options, tasks=len(tasks), judged=judged, agent=agent, worker=worker.id, judges=len(names))
     identity = digest_json(
         {
-            "suite": [
-                str(options.task_suite.resolve()),
-                session.identity(Subject.without_skill(), session.chosen()),
-            ],
+            "suite": [str(options.task_suite.resolve()), session.identity(Subject.without_skill(), session.chosen())],
             "worker": [options.worker, dict(worker.identity)],
             "target": agent,
             "judges": list(names),
@@ -257,11 +247,17 @@ class Try:
 
     def to_plain(self) -> dict[str, Any]:
         return {
-            "decision": self.decision, "reason": self.reason, "candidate_id": self.candidate_id,
-            "candidates": self.candidates, "ranking": self.ranking, "evaluation": self.evaluation,
-            "execution": self.execution, "receipt": self.receipt, "traces": self.traces,
+            "decision": self.decision,
+            "reason": self.reason,
+            "candidate_id": self.candidate_id,
+            "candidates": self.candidates,
+            "ranking": self.ranking,
+            "evaluation": self.evaluation,
+            "execution": self.execution,
+            "receipt": self.receipt,
+            "traces": self.traces,
             **{name: self.figures.get(name) for name in _FIGURES},
-        }  # fmt: skip
+        }
 
 
 @dataclass(kw_only=True)
@@ -304,10 +300,7 @@ class _Pipeline:
             self.tries.append(Try(decision=Decision.REJECT, reason=_no_candidate(proposed), **paths))
             return None
         ranked = self.record.step(
-            f"rank {number}",
-            RANKED,
-            lambda: self._rank(proposed, inner),
-            is_final=lambda found: not _is_dead(found),
+            f"rank {number}", RANKED, lambda: self._rank(proposed, inner), is_final=lambda found: not _is_dead(found)
         )
         self._spent(ranked)
         paths["ranking"] = str(ranked.path)
@@ -315,9 +308,7 @@ class _Pipeline:
         self.tried.update(one["candidate_digest"] for one in scored if one.get("candidate_digest"))
         wanted = in_order(scored)
         if _is_dead(ranked.document):
-            why = "no judge could be asked about the candidates: " + ", ".join(
-                map(str, scored[0]["blockers"])
-            )
+            why = "no judge could be asked about the candidates: " + ", ".join(map(str, scored[0]["blockers"]))
             return Try(decision=ERROR, reason=why, **paths)
         if not wanted:
             best = scored[0]
@@ -343,21 +334,24 @@ class _Pipeline:
 
         options = self.options
         return propose(
-            self.record.target, options.worker, files, progress=self.progress, candidates=options.candidates,
-            sources=options.sources, traces=[Path(one.traces) for one in self.tries if one.traces is not None],
-            task_suite=options.task_suite, tried=self.tried, worker_timeout=options.worker_timeout,
-        )  # fmt: skip
+            self.record.target,
+            options.worker,
+            files,
+            progress=self.progress,
+            candidates=options.candidates,
+            sources=options.sources,
+            traces=[Path(one.traces) for one in self.tries if one.traces is not None],
+            task_suite=options.task_suite,
+            tried=self.tried,
+            worker_timeout=options.worker_timeout,
+        )
 
     def _rank(self, proposed: Artifact, files: StageFiles) -> dict[str, Any]:
         from honestone.cli.stages.rank import rank
 
-        return rank(
-            proposed, files, progress=self.progress, judges=self.options.judges, mock=self.options.mock
-        )
+        return rank(proposed, files, progress=self.progress, judges=self.options.judges, mock=self.options.mock)
 
-    def _try(
-        self, number: int, ranked: Artifact, candidate: Mapping[str, Any], paths: Mapping[str, Any]
-    ) -> Try:
+    def _try(self, number: int, ranked: Artifact, candidate: Mapping[str, Any], paths: Mapping[str, Any]) -> Try:
         """Evaluate, apply and gate one candidate."""
         from honestone.cli.stages.apply import apply
         from honestone.cli.stages.gate import gate
@@ -367,18 +361,20 @@ class _Pipeline:
             evaluation = self._examine(key, ranked, candidate)
         except PlanError as problem:
             told = self._trace(number, ranked, candidate, problem.message, None)
-            return Try(
-                decision=Decision.REJECT, reason=problem.message, candidate_id=name, traces=told, **paths
-            )
+            return Try(decision=Decision.REJECT, reason=problem.message, candidate_id=name, traces=told, **paths)
         figures: Mapping[str, Any] = {} if evaluation is None else evaluation.document
         evaluated = None if evaluation is None else str(evaluation.path)
         if evaluation is not None:
             self._spent(evaluation)
         if figures.get("verdict") == SkillVerdict.ERROR:
             return Try(
-                decision=ERROR, reason=f"the evaluation could not be made: {figures.get('reason')}", candidate_id=name,
-                evaluation=evaluated, figures=figures, **paths,
-            )  # fmt: skip
+                decision=ERROR,
+                reason=f"the evaluation could not be made: {figures.get('reason')}",
+                candidate_id=name,
+                evaluation=evaluated,
+                figures=figures,
+                **paths,
+            )
         executed = self.record.step(f"apply {key}", EXECUTED, lambda: apply(ranked, name, inner))
         receipt = self.record.step(f"gate {key}", GATED, lambda: gate(ranked, executed, evaluation, inner))
         decision, reason = receipt.document["decision"], receipt.document["reason"]
@@ -386,18 +382,23 @@ class _Pipeline:
         if decision in (Decision.REVERT, Decision.REJECT):
             traces = self._trace(number, ranked, candidate, reason, evaluation)
         return Try(
-            decision=decision, reason=reason, candidate_id=name, evaluation=evaluated, execution=str(executed.path),
-            receipt=str(receipt.path), traces=traces, figures=figures, **paths,
-        )  # fmt: skip
+            decision=decision,
+            reason=reason,
+            candidate_id=name,
+            evaluation=evaluated,
+            execution=str(executed.path),
+            receipt=str(receipt.path),
+            traces=traces,
+            figures=figures,
+            **paths,
+        )
 
     def _examine(self, key: str, ranked: Artifact, candidate: Mapping[str, Any]) -> Artifact | None:
         """A candidate's evaluation; None where none is worth it: what does not compile is put back anyway."""
         from honestone.cli.stages.compile import troubles
         from honestone.cli.stages.files import plan_of
 
-        if (
-            f"apply {key}" in self.record.steps
-        ):  # an earlier process did; the skill may hold the candidate now
+        if f"apply {key}" in self.record.steps:  # an earlier process did; the skill may hold the candidate now
             return self.record.known(f"evaluate {key}", EVALUATED)
         before = self.record.target.version
         after = apply_plan(plan_of(candidate, self.record.target), before)
@@ -416,20 +417,23 @@ class _Pipeline:
             f"evaluate {key}",
             EVALUATED,
             lambda: evaluate(
-                task_suite=options.task_suite, files=files, progress=self.progress, input=ranked.path,
-                candidate_id=name, target=options.target, judges=options.judges, pass_k=options.pass_k,
-                eval_threshold=0, mock=options.mock, fresh=options.fresh and not self.tries,
+                task_suite=options.task_suite,
+                files=files,
+                progress=self.progress,
+                input=ranked.path,
+                candidate_id=name,
+                target=options.target,
+                judges=options.judges,
+                pass_k=options.pass_k,
+                eval_threshold=0,
+                mock=options.mock,
+                fresh=options.fresh and not self.tries,
             ),
             is_final=lambda document: document["verdict"] != SkillVerdict.ERROR,
-        )  # fmt: skip
+        )
 
     def _trace(
-        self,
-        number: int,
-        ranked: Artifact,
-        candidate: Mapping[str, Any],
-        reason: str,
-        evaluation: Artifact | None,
+        self, number: int, ranked: Artifact, candidate: Mapping[str, Any], reason: str, evaluation: Artifact | None
     ) -> str:
         """What the next proposal is told of a try that was put back; never anything of the test split."""
         from honestone.cli.stages.files import reserve, safe_name, stamp, write_json
@@ -439,9 +443,7 @@ class _Pipeline:
         if key in self.record.steps:
             return self.record.steps[key]
         found = {} if evaluation is None else evaluation.document
-        path = reserve(
-            self.files.folder(TRACES_FOLDER), safe_name(f"{ranked.run_id}-{candidate['id']}")
-        ).absolute()
+        path = reserve(self.files.folder(TRACES_FOLDER), safe_name(f"{ranked.run_id}-{candidate['id']}")).absolute()
         write_json(
             path,
             {
@@ -502,9 +504,7 @@ def _is_dead(ranking: Mapping[str, Any]) -> bool:
 
 
 def _no_candidate(proposed: Artifact) -> str:
-    found = [
-        f"{one['outcome']}, {one['detail']}" for one in proposed.document.get("rejected_proposals") or []
-    ]
+    found = [f"{one['outcome']}, {one['detail']}" for one in proposed.document.get("rejected_proposals") or []]
     return f"no candidate was proposed: {'; '.join(found) or 'the worker gave nothing'}"
 
 

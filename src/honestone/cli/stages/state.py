@@ -48,8 +48,7 @@ def only_one(skill: Path) -> Iterator[None]:
         except OSError as error:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 raise UsageError(
-                    f"another process is working on the skill `{printable(skill)}`",
-                    hint="wait for it, or stop it",
+                    f"another process is working on the skill `{printable(skill)}`", hint="wait for it, or stop it"
                 ) from None
             # A file system without locks: the stages still look at the bytes before they write.
         yield
@@ -121,9 +120,7 @@ def _list(files: StageFiles, name: str, key: str) -> list[dict[str, Any]]:
     entries = marked.value.get(key)
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         raise UsageError(
-            f"`{key}` is no list of objects",
-            place=marked.at((key,)),
-            hint=f"mend {printable(path)}, or move it away",
+            f"`{key}` is no list of objects", place=marked.at((key,)), hint=f"mend {printable(path)}, or move it away"
         )
     return list(entries)
 
@@ -144,25 +141,38 @@ def note_state(files: StageFiles, receipt: Mapping[str, Any], *, target_path: st
     decision, anchor = receipt["decision"], receipt["truth_anchor"]
     reached, when = f"{receipt['stage']}_{decision}", stamp()
     common = {
-        "target_path": target_path, "candidate_id": receipt["candidate_id"], "decision": decision,
+        "target_path": target_path,
+        "candidate_id": receipt["candidate_id"],
+        "decision": decision,
         "receipt_path": anchor,
-    }  # fmt: skip
+    }
     with _locked(files.root):
         write_json(
             files.root / CURRENT,
             {
-                "lane": receipt["lane"], "current_run_id": receipt["run_id"], "stage": reached, "status": decision,
-                "next_step": receipt["next_step"], "next_owner": receipt["next_owner"], "truth_anchor": anchor,
-                "updated_at": when, **common,
+                "lane": receipt["lane"],
+                "current_run_id": receipt["run_id"],
+                "stage": reached,
+                "status": decision,
+                "next_step": receipt["next_step"],
+                "next_owner": receipt["next_owner"],
+                "truth_anchor": anchor,
+                "updated_at": when,
+                **common,
             },
-        )  # fmt: skip
+        )
         write_json(
             files.root / LAST,
             {
-                "lane": receipt["lane"], "last_run_id": receipt["run_id"], "last_stage": reached, "last_status": decision,
-                "last_updated": when, "truth_anchor": anchor, **common,
+                "lane": receipt["lane"],
+                "last_run_id": receipt["run_id"],
+                "last_stage": reached,
+                "last_status": decision,
+                "last_updated": when,
+                "truth_anchor": anchor,
+                **common,
             },
-        )  # fmt: skip
+        )
 
 
 def remembered(files: StageFiles) -> list[Any]:
@@ -175,9 +185,7 @@ def remembered(files: StageFiles) -> list[Any]:
     marked = read_marked(path)
     entries = marked.value if isinstance(marked.value, list) else None
     if entries is None:
-        raise UsageError(
-            "this memory is no list", place=marked.at(), hint=f"mend {printable(path)}, or move it away"
-        )
+        raise UsageError("this memory is no list", place=marked.at(), hint=f"mend {printable(path)}, or move it away")
     return entries
 
 

@@ -46,8 +46,7 @@ def find_baseline(
 
     if not name.strip():
         raise UsageError(
-            "--baseline is empty",
-            hint="name a run, a saved report, another artifact or a git ref such as HEAD",
+            "--baseline is empty", hint="name a run, a saved report, another artifact or a git ref such as HEAD"
         )
     if name == WITHOUT and not Path(name).exists():
         if not subject.is_isolated:
@@ -71,13 +70,13 @@ def find_baseline(
         if subject.is_isolated:
             skill = load_skill(path, exclude=exclude, max_bytes=max_bytes)
             return Baseline(
-                name=printable(path),
-                subject=_other(Subject.of_skill(printable(path), skill, "baseline"), subject),
+                name=printable(path), subject=_other(Subject.of_skill(printable(path), skill, "baseline"), subject)
             )
         version = load_artifact(path, exclude=exclude, max_bytes=max_bytes).version
         return Baseline(
-            name=printable(path), subject=_other(Subject(path=printable(path), version=version, note="baseline"), subject)
-        )  # fmt: skip
+            name=printable(path),
+            subject=_other(Subject(path=printable(path), version=version, note="baseline"), subject),
+        )
     found = load_at_ref(Path(subject.path), name, exclude=exclude, max_bytes=max_bytes)
     if found is None:
         raise UsageError(
@@ -110,9 +109,7 @@ def _last_finished(store: Any) -> str:
     for info in store.runs():
         if info.kind == "suite" and info.finished and info.result != "interrupted":
             return str(info.id)
-    raise UsageError(
-        "no suite run came to its end here, so there is no last one", hint="name an artifact or a git ref"
-    )
+    raise UsageError("no suite run came to its end here, so there is no last one", hint="name an artifact or a git ref")
 
 
 def run_or_report(name: str, store: Any) -> dict[str, Any] | None:
@@ -127,9 +124,7 @@ def run_or_report(name: str, store: Any) -> dict[str, Any] | None:
     if info is None:
         return _saved(Path(name))
     if info.kind != "suite":
-        raise UsageError(
-            f"run {info.id} is an {info.kind} run, not a suite's", hint="`honestone runs` lists them"
-        )
+        raise UsageError(f"run {info.id} is an {info.kind} run, not a suite's", hint="`honestone runs` lists them")
     return suite_document(store.events(info.id), run=info.id)
 
 
@@ -174,9 +169,7 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number")
 
 
-def load_at_ref(
-    artifact: Path, ref: str, *, exclude: Collection[Path] = (), max_bytes: int
-) -> Version | None:
+def load_at_ref(artifact: Path, ref: str, *, exclude: Collection[Path] = (), max_bytes: int) -> Version | None:
     """The artifact as a git commit has it; None when there is no such ref or no repository.
 
     Raises UsageError when the ref does not hold the artifact. The working tree is not touched.
@@ -195,9 +188,7 @@ def load_at_ref(
     with tempfile.TemporaryDirectory(prefix="honestone-baseline-") as temporary:
         place = _checked_out(top, ref, inside, Path(temporary).resolve())
         if not os.path.lexists(place):
-            raise UsageError(
-                f"the git ref `{ref}` has no `{inside}`", hint="name a ref from after it was added"
-            )
+            raise UsageError(f"the git ref `{ref}` has no `{inside}`", hint="name a ref from after it was added")
         hidden = {place / path.relative_to(real) for path in exclude if _is_in(path, artifact)}
         return load_artifact(place, exclude={path.resolve() for path in hidden}, max_bytes=max_bytes).version
 
@@ -205,9 +196,7 @@ def load_at_ref(
 def _top(folder: Path) -> Path:
     said = _git(folder, "rev-parse", "--show-toplevel")
     if said is None:
-        raise UsageError(
-            "git has no working tree here", hint="name another artifact, a run or a saved report"
-        )
+        raise UsageError("git has no working tree here", hint="name another artifact, a run or a saved report")
     return Path(os.fsdecode(said.removesuffix(b"\n"))).resolve()
 
 
@@ -241,9 +230,14 @@ def _git(
     options = ["--literal-pathspecs"] if literal else []
     try:
         done = subprocess.run(
-            ["git", *options, *words], cwd=folder or ".", env={**os.environ, **(env or {})}, input=stdin,
-            capture_output=True, timeout=GIT_TIMEOUT, check=False,
-        )  # fmt: skip
+            ["git", *options, *words],
+            cwd=folder or ".",
+            env={**os.environ, **(env or {})},
+            input=stdin,
+            capture_output=True,
+            timeout=GIT_TIMEOUT,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None

@@ -35,9 +35,7 @@ class BaselineFiles:
     `note` is told when a baseline could not be kept: that is no reason to lose what was paid for.
     """
 
-    def __init__(
-        self, folder: Path, *, note: Callable[[str], None], clock: Callable[[], datetime] = _now
-    ) -> None:
+    def __init__(self, folder: Path, *, note: Callable[[str], None], clock: Callable[[], datetime] = _now) -> None:
         self._folder = folder
         self._note = note
         self._clock = clock
@@ -108,12 +106,7 @@ def _result(plain: Mapping[str, Any]) -> TaskResult:
 
 
 def _is_share(score: object) -> bool:
-    return (
-        isinstance(score, int | float)
-        and not isinstance(score, bool)
-        and math.isfinite(score)
-        and 0 <= score <= 1
-    )
+    return isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score) and 0 <= score <= 1
 
 
 def _no_number(name: str) -> Any:

@@ -29,16 +29,15 @@ MOST_RUNS = 20
 @click.command("check", short_help="Find what is wrong or weak in a suite.")
 @click.argument("path", type=shared.PATH)
 @click.option("--strict", is_flag=True, help="Findings exit 1; advice does not.")
+@click.option("--skill", type=shared.PATH, metavar="DIR", help="The skill it is for: its structure is looked at too.")
 @click.option(
-    "--skill", type=shared.PATH, metavar="DIR", help="The skill it is for: its structure is looked at too."
-)
-@click.option(
-    "--with-run", "runs", multiple=True, metavar="RUN",
+    "--with-run",
+    "runs",
+    multiple=True,
+    metavar="RUN",
     help="A run or a saved report that shows which tasks are passed. [the suite's runs on record]",
-)  # fmt: skip
-@click.option(
-    "--run", "is_run", is_flag=True, help="Run the tasks once without any skill, to see which need none."
 )
+@click.option("--run", "is_run", is_flag=True, help="Run the tasks once without any skill, to see which need none.")
 @click.option("--target", default=None, metavar="TARGET", help="With --run: who does the tasks.")
 @click.option("--accept-loss", is_flag=True, help="Check the rest of a file that says what honestone cannot.")
 @shared.judging_options
@@ -103,16 +102,26 @@ class Checked:
     def to_plain(self) -> dict[str, Any]:
         suite = self.source.suite
         return {
-            "schema": SCHEMA, "path": str(self.path), "format": self.source.dialect, "ok": not self.findings,
-            "cases": len(suite.cases), "findings": [self._plain(remark) for remark in self.findings],
-            "advice": [self._plain(remark) for remark in self.advice], "structure": list(self.structure), "notes": self.notes,
-        }  # fmt: skip
+            "schema": SCHEMA,
+            "path": str(self.path),
+            "format": self.source.dialect,
+            "ok": not self.findings,
+            "cases": len(suite.cases),
+            "findings": [self._plain(remark) for remark in self.findings],
+            "advice": [self._plain(remark) for remark in self.advice],
+            "structure": list(self.structure),
+            "notes": self.notes,
+        }
 
     def _plain(self, remark: SuiteRemark) -> dict[str, Any]:
         return {
-            "rule": remark.rule, "case": remark.case, "place": self.place_of(remark), "message": remark.message,
-            "why": WHY[remark.rule], "suggestion": remark.suggestion,
-        }  # fmt: skip
+            "rule": remark.rule,
+            "case": remark.case,
+            "place": self.place_of(remark),
+            "message": remark.message,
+            "why": WHY[remark.rule],
+            "suggestion": remark.suggestion,
+        }
 
     def to_text(self) -> str:
         from honestone.report.draw import clean
@@ -141,8 +150,11 @@ class Checked:
         by_code = sum(1 for case in cases if not case.rubric.asks_judges)
         parts = [f"{_count(len(cases), 'case')} ({by_code} judged by code alone)", self.source.dialect]
         found, advice = len(self.findings), len(self.advice) + len(self.structure)
-        told = ("nothing to say" if not found and not advice else
-                ", ".join(part for part in (_count(found, "finding"), f"{advice} advice" if advice else "") if part))  # fmt: skip
+        told = (
+            "nothing to say"
+            if not found and not advice
+            else ", ".join(part for part in (_count(found, "finding"), f"{advice} advice" if advice else "") if part)
+        )
         return f"{', '.join(parts)}: {told}"
 
 
@@ -184,10 +196,14 @@ def structure_of(skill: Skill, folder: Path) -> list[Mapping[str, Any]]:
     name = folder / SKILL_FILE
     return [
         {
-            "rule": one.rule, "place": f"{name}:{one.line}:1", "message": one.message, "why": one.why, "suggestion": one.suggestion,
+            "rule": one.rule,
+            "place": f"{name}:{one.line}:1",
+            "message": one.message,
+            "why": one.why,
+            "suggestion": one.suggestion,
         }
         for one in check_structure(skill.version, folder=folder.resolve().name)
-    ]  # fmt: skip
+    ]
 
 
 def _authors(path: Path) -> list[str]:
@@ -197,8 +213,12 @@ def _authors(path: Path) -> list[str]:
     try:
         done = subprocess.run(
             ["git", "log", "-n", "200", "--format=%ae", "--", path.resolve().name],
-            cwd=path.resolve().parent, capture_output=True, timeout=GIT_TIMEOUT, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            cwd=path.resolve().parent,
+            capture_output=True,
+            timeout=GIT_TIMEOUT,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return []
     return sorted(set(done.stdout.decode("utf-8", "replace").split())) if done.returncode == 0 else []
@@ -232,8 +252,7 @@ def _named(name: str) -> dict[str, Any]:
         found = run_or_report(name, store)
     if found is None:
         raise UsageError(
-            f"`{name}` is neither a suite's run on record nor a saved report",
-            hint="`honestone runs` lists runs",
+            f"`{name}` is neither a suite's run on record nor a saved report", hint="`honestone runs` lists runs"
         )
     return found
 
@@ -278,11 +297,7 @@ def shown_in(report: Mapping[str, Any], suite: Suite) -> list[Shown]:
         return []
     asked = {case.id: case.input for case in suite.cases}
     same = {case["id"] for case in report["cases"] if asked.get(case["id"]) == case["input"]}
-    out = [
-        Shown(case=case["id"], passed=_PASSED.get(case["status"]))
-        for case in report["cases"]
-        if case["id"] in same
-    ]
+    out = [Shown(case=case["id"], passed=_PASSED.get(case["status"])) for case in report["cases"] if case["id"] in same]
     is_bare = (report.get("baseline") or {}).get("name") == "without"
     return out + [
         Shown(case=one["task_id"], passed=one["passed"], is_bare=is_bare)
@@ -291,9 +306,7 @@ def shown_in(report: Mapping[str, Any], suite: Suite) -> list[Shown]:
     ]
 
 
-def _run_bare(
-    checked: Checked, judging: Any, target: str | None, *, accept_loss: bool, quiet: bool
-) -> list[Shown]:
+def _run_bare(checked: Checked, judging: Any, target: str | None, *, accept_loss: bool, quiet: bool) -> list[Shown]:
     from honestone.cli.progress import Progress
     from honestone.cli.suites.choice import Choice
     from honestone.cli.suites.session import SuiteOptions, SuiteSession
@@ -304,12 +317,7 @@ def _run_bare(
     )
     with Progress(quiet=quiet) as progress:
         report = SuiteSession(checked.path, judging, options, progress).report()
-    undecided = [
-        case["id"] for case in report["cases"] if case["status"] not in ("passed", "failed", "skipped")
-    ]
+    undecided = [case["id"] for case in report["cases"] if case["status"] not in ("passed", "failed", "skipped")]
     if undecided:
         checked.notes.append(f"could not be told: {', '.join(undecided)}")
-    return [
-        Shown(case=one.case, passed=one.passed, is_bare=True)
-        for one in shown_in(report, checked.source.suite)
-    ]
+    return [Shown(case=one.case, passed=one.passed, is_bare=True) for one in shown_in(report, checked.source.suite)]

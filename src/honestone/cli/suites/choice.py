@@ -51,9 +51,7 @@ def choose_cases(
         number, of = choice.shard
         chosen = chosen[number - 1 :: of]
     if not chosen:
-        raise UsageError(
-            "no case is left by this choice, so nothing would be run", hint=_what_there_is(cases)
-        )
+        raise UsageError("no case is left by this choice, so nothing would be run", hint=_what_there_is(cases))
     return tuple(chosen)
 
 
@@ -62,9 +60,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     number, _, of = text.partition("/")
     if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
         return int(number), int(of)
-    raise UsageError(
-        f"--shard is `{text}`, but must be I/N with I from 1 to N", hint="for example --shard 1/3"
-    )
+    raise UsageError(f"--shard is `{text}`, but must be I/N with I from 1 to N", hint="for example --shard 1/3")
 
 
 def _refuse_unknown(what: str, asked: Sequence[str], known: Sequence[str]) -> None:

@@ -42,11 +42,7 @@ def compare_reports(
         )
     found = compare(sides_of(before), sides_of(after))
     verdict = judge_comparison(found, gates)
-    if (
-        require_improvement
-        and verdict.outcome is Outcome.PASS
-        and (found.interval is None or found.interval[0] <= 0)
-    ):
+    if require_improvement and verdict.outcome is Outcome.PASS and (found.interval is None or found.interval[0] <= 0):
         verdict = Verdict(
             Outcome.FAIL, ("the improvement is not above the noise: the interval's lower end is not above 0",)
         )
@@ -54,9 +50,7 @@ def compare_reports(
 
 
 def _contract_changes(
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    documents: tuple[Mapping[str, Any], Mapping[str, Any]] | None,
+    before: Mapping[str, Any], after: Mapping[str, Any], documents: tuple[Mapping[str, Any], Mapping[str, Any]] | None
 ) -> list[str]:
     changed = []
     if before["contract"] != after["contract"]:

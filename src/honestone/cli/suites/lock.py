@@ -16,22 +16,14 @@ from honestone.cli.suites.choice import Choice
 @click.argument("path", type=shared.PATH, metavar="SUITE")
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 2 when something changed.")
 @click.option(
-    "--accept-loss",
-    is_flag=True,
-    help="Read another tool's file although something in it has no meaning here.",
+    "--accept-loss", is_flag=True, help="Read another tool's file although something in it has no meaning here."
 )
 @click.option("--target", default=None, help="What will answer the cases; it is no part of the lock.")
 @shared.judging_options
 @shared.json_option
 @shared.quiet_option
 def lock(
-    path: Path,
-    only_check: bool,
-    accept_loss: bool,
-    target: str | None,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
+    path: Path, only_check: bool, accept_loss: bool, target: str | None, as_json: bool, quiet: bool, **options: Any
 ) -> int:
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
     from honestone.cli.progress import Progress

@@ -29,9 +29,7 @@ MOST_TASKS = 200
 
 
 @click.command("new", short_help="Draft tasks from a skill or from transcripts.")
-@click.option(
-    "--from", "skill_path", type=shared.PATH, metavar="SKILL", help="The skill's folder, or its SKILL.md."
-)
+@click.option("--from", "skill_path", type=shared.PATH, metavar="SKILL", help="The skill's folder, or its SKILL.md.")
 @click.option(
     "--from-transcripts",
     "transcripts",
@@ -48,11 +46,7 @@ MOST_TASKS = 200
     help="task_suite 1.0 or ours. [task-suite; from transcripts: honestone]",
 )
 @click.option(
-    "--judge",
-    "model",
-    default=None,
-    metavar="MODEL",
-    help="A model that drafts: codex, PROVIDER:MODEL, cmd:COMMAND.",
+    "--judge", "model", default=None, metavar="MODEL", help="A model that drafts: codex, PROVIDER:MODEL, cmd:COMMAND."
 )
 @click.option(
     "--tasks",
@@ -80,9 +74,7 @@ def new(
     those of the sessions, for that skill.
     """
     if skill_path is None and transcripts is None:
-        raise click.UsageError(
-            "name a skill (--from) or sessions (--from-transcripts)", click.get_current_context()
-        )
+        raise click.UsageError("name a skill (--from) or sessions (--from-transcripts)", click.get_current_context())
     refuse_overwriting(output, force, example="suite.yaml")
     if transcripts is not None:
         drafted = _from_sessions(transcripts, skill_path, form, model, most or FROM_SESSIONS)
@@ -265,9 +257,7 @@ def _keep(place: Path, reply: str) -> None:
 # ---------------------------------------------------------------------------------------------------- from sessions
 
 
-def _from_sessions(
-    folder: Path, skill_path: Path | None, form: str | None, model: str | None, most: int
-) -> _Drafted:
+def _from_sessions(folder: Path, skill_path: Path | None, form: str | None, model: str | None, most: int) -> _Drafted:
     from honestone.cli.suites.skill_loading import load_skill
     from honestone.formats.transcripts import draft_from_sessions, read_transcripts
     from honestone.system.files import printable

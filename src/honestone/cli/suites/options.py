@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from honestone.cli.suites.session import SuiteOptions
 
 
-def take_suite_options(
-    options: dict[str, Any], *, target: str | None, accept_loss: bool, locked: bool
-) -> SuiteOptions:
+def take_suite_options(options: dict[str, Any], *, target: str | None, accept_loss: bool, locked: bool) -> SuiteOptions:
     """Raises UsageError for a shard or a gate that cannot be."""
     from honestone.cli.suites.comparing import require_gates
     from honestone.cli.suites.session import SuiteOptions
@@ -23,8 +21,12 @@ def take_suite_options(
         artifact=options["artifact"],
         target=target,
         choice=Choice(
-            ids=options["cases"], tags=options["tags"], splits=options["splits"], failed=options["failed"],
-            errored=options["errored"], shard=None if options["shard"] is None else parse_shard(options["shard"]),
+            ids=options["cases"],
+            tags=options["tags"],
+            splits=options["splits"],
+            failed=options["failed"],
+            errored=options["errored"],
+            shard=None if options["shard"] is None else parse_shard(options["shard"]),
         ),
         attempts=options["attempts"],
         attempt_rule=options["attempt_rule"],
@@ -39,4 +41,4 @@ def take_suite_options(
         accept_loss=accept_loss,
         locked=locked,
         output=options["output"],
-    )  # fmt: skip
+    )

@@ -82,9 +82,7 @@ class SuiteOptions:
 class SuiteSession:
     """Everything is read and checked when it is made; `report` runs it. `options.subject` is used instead of a path."""
 
-    def __init__(
-        self, path: Path, judging: JudgingOptions, options: SuiteOptions, progress: Progress
-    ) -> None:
+    def __init__(self, path: Path, judging: JudgingOptions, options: SuiteOptions, progress: Progress) -> None:
         from honestone.formats.recognise import read_any_suite
         from honestone.formats.source import refuse_losses
 
@@ -103,9 +101,13 @@ class SuiteSession:
         self.subject = self._load_subject()
         self._checker = self._make_checker()
         self._wiring = make_wiring(
-            judging, self._settings, target_timeout=options.target_timeout or self._target_timeout(), cases=self.cases,
-            target_output=self.source.suite.target.output, suite_folder=self.source.base,
-        )  # fmt: skip
+            judging,
+            self._settings,
+            target_timeout=options.target_timeout or self._target_timeout(),
+            cases=self.cases,
+            target_output=self.source.suite.target.output,
+            suite_folder=self.source.base,
+        )
         self.target_name = self._name_target()
         self._target = self._make_target()
         self._seats = self._make_seats()
@@ -209,9 +211,7 @@ class SuiteSession:
             for info in store.runs():
                 if info.kind == "suite" and info.subject == self._suite_name and info.finished:
                     log = store.events(info.id)
-                    if log[0].get(
-                        "side"
-                    ):  # A baseline, or a split that a loop ran: nobody asked for that alone.
+                    if log[0].get("side"):  # A baseline, or a split that a loop ran: nobody asked for that alone.
                         continue
                     document = suite_document(log, run=info.id)
                     return {case["id"]: case["status"] for case in document["cases"]}
@@ -247,9 +247,7 @@ class SuiteSession:
         return checker
 
     def _make_seats(self) -> Any:
-        asking = next(
-            (case.rubric for case in self.chosen() if case.rubric.asks_judges and not case.skip), None
-        )
+        asking = next((case.rubric for case in self.chosen() if case.rubric.asks_judges and not case.skip), None)
         if asking is None:
             return ()
         names = choose_judges(self.judging, asking, self._settings)
@@ -259,12 +257,16 @@ class SuiteSession:
     def _make_contract(self) -> Contract:
         judging = self.judging
         return suite_contract(
-            judges=[seat.identity for seat in self._seats], rule=str(judging.rule),
+            judges=[seat.identity for seat in self._seats],
+            rule=str(judging.rule),
             options={
-                "evidence": judging.evidence, "ask": judging.ask, "pack": judging.pack,
-                "threshold": judging.threshold, "floor": judging.floor,
+                "evidence": judging.evidence,
+                "ask": judging.ask,
+                "pack": judging.pack,
+                "threshold": judging.threshold,
+                "floor": judging.floor,
             },
-        )  # fmt: skip
+        )
 
     def _case_contract(self, case: Case) -> str:
         return digest_json(self._case_document(case))
@@ -344,9 +346,7 @@ class SuiteSession:
             before = baseline.report if baseline is not None else None
             return self.run_side(store, self.subject, chosen, self._comparing(before, baseline))
 
-    def _run_both(
-        self, store: Any, baseline: Baseline, other: Subject, chosen: Sequence[Case]
-    ) -> dict[str, Any]:
+    def _run_both(self, store: Any, baseline: Baseline, other: Subject, chosen: Sequence[Case]) -> dict[str, Any]:
         """The baseline's run, then this one, under one allowance.
 
         The baseline's is closed last: killed in between, the same command finds it complete and runs nothing again.
@@ -356,18 +356,23 @@ class SuiteSession:
         run = self._work_side(store, other, chosen, first)
         before = suite_document(store.events(run), run=run)
         report = self.run_side(
-            store, self.subject, chosen, self._comparing(before, baseline), meter=self._meter(calls, after=run, store=store)
-        )  # fmt: skip
+            store,
+            self.subject,
+            chosen,
+            self._comparing(before, baseline),
+            meter=self._meter(calls, after=run, store=store),
+        )
         self._finish(store, run, first.seconds, None)
         return report
 
     def _meter(self, calls: int, *, after: str | None = None, store: Any = None) -> Meter:
         """The limits of one command, of which a run before it has used its part. `calls` is what it needs without retries."""
         meter = Meter(
-            calls=self._max_calls(calls), minutes=limit(self.judging.max_minutes, self._settings, "max_minutes", 24 * 60),
+            calls=self._max_calls(calls),
+            minutes=limit(self.judging.max_minutes, self._settings, "max_minutes", 24 * 60),
             usd=self.judging.max_usd if self.judging.max_usd is not None else self._settings.limits.get("max_usd"),
             clock=time.monotonic,
-        )  # fmt: skip
+        )
         if after is not None:
             meter.before = total_spend(store.events(after))
         return meter
@@ -382,9 +387,12 @@ class SuiteSession:
         def fields(document: dict[str, Any]) -> dict[str, Any]:
             then = document if before is None else before
             found = compare_reports(
-                then, document, gates=self.options.fail_on or BASELINE_GATES,
-                across=self.options.across_contracts, require_improvement=self.options.require_improvement,
-            )  # fmt: skip
+                then,
+                document,
+                gates=self.options.fail_on or BASELINE_GATES,
+                across=self.options.across_contracts,
+                require_improvement=self.options.require_improvement,
+            )
             told = compared_fields(found, then, document, min_given=self.options.min_pass_rate is not None)
             return {**told, "baseline": {"name": baseline.name, "run": then["run"]}}
 
@@ -443,8 +451,13 @@ class SuiteSession:
         if name is None:
             return self.options.against
         return find_baseline(
-            name, store, self.subject, update=self.options.update_baseline, exclude=self._exclude, max_bytes=self._max_bytes
-        )  # fmt: skip
+            name,
+            store,
+            self.subject,
+            update=self.options.update_baseline,
+            exclude=self._exclude,
+            max_bytes=self._max_bytes,
+        )
 
     def _require_two_sides(self) -> None:
         """Raises UsageError where both sides would give the same whatever they are."""
@@ -502,22 +515,21 @@ class SuiteSession:
         return _Side(self, store, subject, chosen, meter, run, log, panel)
 
     def run_nothing(
-        self, store: Any, subject: Subject, chosen: Sequence[Case], why: str, completed: Callable[[dict[str, Any]], dict[str, Any]]
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        store: Any,
+        subject: Subject,
+        chosen: Sequence[Case],
+        why: str,
+        completed: Callable[[dict[str, Any]], dict[str, Any]],
+    ) -> dict[str, Any]:
         """The report of a run that was not worth a call."""
         meter = Meter(calls=0, minutes=0, usd=None, clock=time.monotonic)
         run, _ = self._open_run(store, subject, chosen, meter)
-        store.append_many(
-            run, [{"type": events.PASSED_BY, "case": case.id, "reason": why} for case in chosen]
-        )
+        store.append_many(run, [{"type": events.PASSED_BY, "case": case.id, "reason": why} for case in chosen])
         return self._finish(store, run, meter.seconds, completed)
 
     def _finish(
-        self,
-        store: Any,
-        run: str,
-        seconds: float,
-        completed: Callable[[dict[str, Any]], dict[str, Any]] | None,
+        self, store: Any, run: str, seconds: float, completed: Callable[[dict[str, Any]], dict[str, Any]] | None
     ) -> dict[str, Any]:
         if completed is not None:
             log = store.events(run)
@@ -530,23 +542,16 @@ class SuiteSession:
         store.finish_run(run, verdict, finished)
         return suite_document(store.events(run), run=run)
 
-    def _open_run(
-        self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter
-    ) -> tuple[str, list[Event]]:
+    def _open_run(self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter) -> tuple[str, list[Event]]:
         """The unfinished run of the same identity with what it holds, or a new one."""
         identity = self.identity(subject, chosen)
         if not store.hold(identity):
             raise UsageError(
-                "another process is running this suite with the same target and judges",
-                hint="wait for it, or stop it",
+                "another process is running this suite with the same target and judges", hint="wait for it, or stop it"
             )
         old = store.unfinished(identity)
         if old is not None and self.judging.fresh:
-            closing = {
-                "type": events.FINISHED,
-                "result": "interrupted",
-                "reason": "started over with --fresh",
-            }
+            closing = {"type": events.FINISHED, "result": "interrupted", "reason": "started over with --fresh"}
             store.finish_run(old.id, "interrupted", closing)
             old = None
         if old is not None:
@@ -556,9 +561,12 @@ class SuiteSession:
             self.progress.note(f"going on with run {old.id}: {done} attempts are judged already")
             return old.id, log
         run = store.start_run(
-            kind="suite", subject=self._suite_name, identity=identity, contract=self._contract.id,
+            kind="suite",
+            subject=self._suite_name,
+            identity=identity,
+            contract=self._contract.id,
             first=self._started(subject, chosen, meter),
-        )  # fmt: skip
+        )
         return run, []
 
     def identity(self, subject: Subject, chosen: Sequence[Case]) -> str:
@@ -566,12 +574,15 @@ class SuiteSession:
         return digest_json(
             {
                 # A skill's runs are known by content alone, so that a baseline may be used again wherever it lies.
-                "suite": self.source.suite.skill_id if subject.is_isolated else self._suite_name, "target": dict(self._target.identity) if self._target else None,
-                "artifact": subject.version.digest if subject.version else None, "side": subject.note,
-                "contract": self._contract.id, "cases": [[case.id, self._contracts[case.id]] for case in chosen],
+                "suite": self.source.suite.skill_id if subject.is_isolated else self._suite_name,
+                "target": dict(self._target.identity) if self._target else None,
+                "artifact": subject.version.digest if subject.version else None,
+                "side": subject.note,
+                "contract": self._contract.id,
+                "cases": [[case.id, self._contracts[case.id]] for case in chosen],
                 "limits": [judging.max_calls, judging.max_usd, judging.max_minutes],
             }
-        )  # fmt: skip
+        )
 
     def _started(self, subject: Subject, chosen: Sequence[Case], meter: Meter) -> Event:
         rubrics = {}
@@ -583,15 +594,25 @@ class SuiteSession:
         least = self.options.min_pass_rate if self.options.min_pass_rate is not None else Fraction(1)
         source = self.source
         return {
-            "type": events.STARTED, "kind": "suite",
+            "type": events.STARTED,
+            "kind": "suite",
             "suite": {"path": printable(self._path), "title": source.suite.title, "dialect": source.dialect},
-            "target": self.target_name, "artifact": subject.to_plain(), "side": subject.note,
-            "contract": dict(self._contract.document), "contract_id": self._contract.id, "rule": str(self.judging.rule),
-            "panel": [seat.id for seat in self._seats], "rubrics": rubrics, "cases": cases, "min_pass_rate": str(least),
+            "target": self.target_name,
+            "artifact": subject.to_plain(),
+            "side": subject.note,
+            "contract": dict(self._contract.document),
+            "contract_id": self._contract.id,
+            "rule": str(self.judging.rule),
+            "panel": [seat.id for seat in self._seats],
+            "rubrics": rubrics,
+            "cases": cases,
+            "min_pass_rate": str(least),
             "min_given": self.options.min_pass_rate is not None,
-            "notes": list(self.notes), "mock": self.is_mock, "isolated": subject.is_isolated,
+            "notes": list(self.notes),
+            "mock": self.is_mock,
+            "isolated": subject.is_isolated,
             "limits": {"calls": meter.calls, "minutes": meter.minutes, "usd": meter.usd},
-        }  # fmt: skip
+        }
 
 
 class _Side:
@@ -635,12 +656,22 @@ class _Side:
 
         session = self._session
         await SuiteRun(
-            run=self.run, cases=self._chosen, judging=self.judging, target=session._target, store=self._store,
-            meter=self._meter, observer=session.progress, base=session.source.base, cwd=Path.cwd(),
-            version=self._subject.version, artifact=self._subject.path, log=self._log,
-            isolated=self._subject.is_isolated, skill=self._subject.skill,
+            run=self.run,
+            cases=self._chosen,
+            judging=self.judging,
+            target=session._target,
+            store=self._store,
+            meter=self._meter,
+            observer=session.progress,
+            base=session.source.base,
+            cwd=Path.cwd(),
+            version=self._subject.version,
+            artifact=self._subject.path,
+            log=self._log,
+            isolated=self._subject.is_isolated,
+            skill=self._subject.skill,
             concurrency=session.at_once,
-        ).all()  # fmt: skip
+        ).all()
 
     async def close(self) -> None:
         await self._panel.close()

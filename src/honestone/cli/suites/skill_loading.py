@@ -28,19 +28,13 @@ def load_skill(path: Path, *, exclude: Collection[Path] = (), max_bytes: int = M
     """
     folder = skill_folder(path)
     if not folder.exists():
-        raise FileError(
-            f"there is no skill {printable(path)!r}", hint="name the skill's folder, or its SKILL.md"
-        )
+        raise FileError(f"there is no skill {printable(path)!r}", hint="name the skill's folder, or its SKILL.md")
     if not looks_like_skill(path):
-        raise FileError(
-            f"{printable(path)!r} is no skill: it has no {SKILL_FILE}", hint="name the skill's folder"
-        )
+        raise FileError(f"{printable(path)!r} is no skill: it has no {SKILL_FILE}", hint="name the skill's folder")
     version = load_artifact(folder, exclude=exclude, max_bytes=max_bytes).version
     fixtures = {file.parent.resolve() / "fixtures" for file in exclude}
     inside = {
-        place.relative_to(folder.resolve()).as_posix()
-        for place in fixtures
-        if place.is_relative_to(folder.resolve())
+        place.relative_to(folder.resolve()).as_posix() for place in fixtures if place.is_relative_to(folder.resolve())
     }
     return skill_of(version, printable(folder.resolve().name), leave_out=inside)
 

@@ -77,19 +77,19 @@ def skill_report(
     """The candidate's report, with the baseline's results beside its own where there is a baseline."""
     if baseline is None:
         say_runs(session, chosen, sides=1, cached=0)
-        return session.run_side(
-            store, session.subject, chosen, lambda report: _alone(session, report, chosen)
-        )
+        return session.run_side(store, session.subject, chosen, lambda report: _alone(session, report, chosen))
     before = _before(session, store, chosen, baseline)
     broken = None if baseline.is_without else broken_suite(before.results)
     if broken is not None:
         return session.run_nothing(
             store, session.subject, chosen, broken, lambda report: compared(session, report, [], before, baseline)
-        )  # fmt: skip
+        )
     return session.run_side(
-        store, session.subject, chosen,
+        store,
+        session.subject,
+        chosen,
         lambda report: compared(session, report, results_of(chosen, report), before, baseline),
-    )  # fmt: skip
+    )
 
 
 def _before(session: SuiteSession, store: Any, chosen: Sequence[Case], baseline: Baseline) -> Before:
@@ -159,18 +159,12 @@ def structure_advice(skill: Skill | None) -> list[dict[str, Any]]:
 
 
 def compared(
-    session: SuiteSession,
-    document: dict[str, Any],
-    after: Sequence[TaskResult],
-    before: Before,
-    baseline: Baseline,
+    session: SuiteSession, document: dict[str, Any], after: Sequence[TaskResult], before: Before, baseline: Baseline
 ) -> dict[str, Any]:
     """What the candidate's report says beside its baseline. `after` is empty where the candidate was never run."""
     options = session.options
     now, then = _shared(after, before.results) if baseline.report is not None else (after, before.results)
-    found = judge_skill(
-        now, then, is_without=baseline.is_without, require_improvement=options.require_improvement
-    )
+    found = judge_skill(now, then, is_without=baseline.is_without, require_improvement=options.require_improvement)
     comparison = _comparison(session, document, now, then, baseline)
     verdict, reasons = found.verdict, [found.reason] if found.reason else []
     if verdict is SkillVerdict.PASS and options.fail_on and comparison["verdict"] == "fail":
@@ -242,9 +236,7 @@ def _comparison(
         return compare_reports(baseline.report, document, gates=gates, across=options.across_contracts)
     # A candidate that was never run has lost nothing.
     found = compare(_sides(before) if after else {}, _sides(after))
-    return comparison_document(
-        found, judge_comparison(found, gates), baseline=None, candidate=document["run"]
-    )
+    return comparison_document(found, judge_comparison(found, gates), baseline=None, candidate=document["run"])
 
 
 def _sides(results: Sequence[TaskResult]) -> dict[str, Side]:

@@ -43,12 +43,24 @@ WHY: Final = {
     "judges-disagree": "the mark depends on who judges, not on the artifact",
     "runs-against-the-rest": "what is better by all other items is worse by this one: it may be turned round or about something else",
     "loss": "what this program cannot represent is not scored",
-}  # fmt: skip
+}
 
 RULES: Final[tuple[Callable[[Rubric], Iterator[Remark]], ...]] = (
-    bars, weights_sum, one_criterion, required_without_weight, item_count, ids, coarse_anchors, anchor_texts,
-    vague_wording, two_questions, code_could_answer, not_observable, double_negatives, near_duplicates,
-)  # fmt: skip
+    bars,
+    weights_sum,
+    one_criterion,
+    required_without_weight,
+    item_count,
+    ids,
+    coarse_anchors,
+    anchor_texts,
+    vague_wording,
+    two_questions,
+    code_could_answer,
+    not_observable,
+    double_negatives,
+    near_duplicates,
+)
 
 
 def lint(rubric: Rubric) -> list[Remark]:
@@ -59,9 +71,7 @@ def lint(rubric: Rubric) -> list[Remark]:
 
 def _position(path: tuple[str | int, ...]) -> tuple[tuple[int, int, str], ...]:
     """Bars first, then criteria one after another: numbers by value, keys by name, what is around before what is in it."""
-    return tuple(
-        (0, step, "") if isinstance(step, int) else (int(step == "criteria"), 0, step) for step in path
-    )
+    return tuple((0, step, "") if isinstance(step, int) else (int(step == "criteria"), 0, step) for step in path)
 
 
 __all__ = ["RULES", "WHY", "Remark", "check_for", "lint", "suggested_id", "written"]

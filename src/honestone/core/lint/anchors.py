@@ -20,7 +20,7 @@ _DEGREES: Final = re.compile(
     r"none|some|most|all|adequate|inadequate|acceptable|unacceptable|satisfactory|unsatisfactory|basic|advanced|outstanding|terrible|mediocre|"
     r"나쁨|좋음|보통|우수|미흡|부족|양호|훌륭|최고|최악|상|중|하|없음|완벽)[.!]?",
     re.IGNORECASE,
-)  # fmt: skip
+)
 
 
 def coarse_anchors(rubric: Rubric) -> Iterator[Remark]:
@@ -42,9 +42,7 @@ def anchor_texts(rubric: Rubric) -> Iterator[Remark]:
     for question in _anchored(rubric):
         assert question.item.anchors is not None
         levels = [(as_written(value), text.strip()) for value, text in question.item.anchors.levels]
-        empty = [
-            f"{value}: {text or 'nothing'}" for value, text in levels if not text or _DEGREES.fullmatch(text)
-        ]
+        empty = [f"{value}: {text or 'nothing'}" for value, text in levels if not text or _DEGREES.fullmatch(text)]
         if empty:
             yield question.remark(
                 "empty-anchors",
@@ -89,13 +87,9 @@ def _overlaps(question: Asked, levels: list[tuple[int | float, str]]) -> Iterato
         for value, text in levels
         if (match := _RANGE.search(text))
     ]
-    for (value, words, low, high, unit), (
-        other,
-        other_words,
-        other_low,
-        other_high,
-        other_unit,
-    ) in combinations(spans, 2):
+    for (value, words, low, high, unit), (other, other_words, other_low, other_high, other_unit) in combinations(
+        spans, 2
+    ):
         if unit == other_unit and max(low, other_low) <= min(high, other_high):
             yield question.remark(
                 "anchors-overlap",

@@ -62,13 +62,7 @@ def _plain(text: str) -> str:
     if asks is not None:
         auxiliary = asks.group(0).split()[0].casefold()
         rest = line[asks.end() :]
-        return (
-            f"is {rest}"
-            if auxiliary in ("is", "are")
-            else f"has {rest}"
-            if auxiliary in ("has", "have")
-            else rest
-        )
+        return f"is {rest}" if auxiliary in ("is", "are") else f"has {rest}" if auxiliary in ("has", "have") else rest
     return line[_OPENING.match(line).end() :] if _OPENING.match(line) else line  # type: ignore[union-attr]
 
 
@@ -111,10 +105,7 @@ _always(
     rf"(?:{_HAS}|starts? with |begins? with |opens? with ){_A}(?:title|h1|top[- ]level heading|main heading|level[- ]?1 heading)(?: at the top)?",
     r"제목(?:이|을)? ?(?:있다|있음|있는가|있나요|포함한다|포함)",
 )
-_always(
-    _check("regex", r"(?m)^#{1,6} \S"),
-    rf"{_HAS}(?:markdown )?(?:headings?|headers?|section headings?)",
-)
+_always(_check("regex", r"(?m)^#{1,6} \S"), rf"{_HAS}(?:markdown )?(?:headings?|headers?|section headings?)")
 _always(_check("regex", "(?m)^```"), rf"{_HAS}{_A}(?:fenced )?code (?:block|fence)s?")
 _always(_check("regex", r"(?m)^\s*\d+[.)] "), rf"{_HAS}{_A}numbered (?:steps|list|items|lists)")
 _always(
@@ -144,8 +135,10 @@ _always(
 _always(
     _check("is-json"),
     r"(?:is|returns?|outputs?|produces?|be|as|parses as) (?:only )?(?:a )?(?:valid |well[- ]formed |parsable |parseable )json(?: (?:object|document|value|array))?",
-    r"(?:valid|well[- ]formed) json", r"parses as json", r"(?:올바른|유효한) json(?:이다|인가|임|이다|입니까|형식이다)?",
-)  # fmt: skip
+    r"(?:valid|well[- ]formed) json",
+    r"parses as json",
+    r"(?:올바른|유효한) json(?:이다|인가|임|이다|입니까|형식이다)?",
+)
 _always(
     _check("json-schema", "schema.json"),
     r"(?:is (?:valid )?json that )?(?:matches|conforms to|fits|follows|validates against|is valid against) (?:the |a |its )?json[- ]schema",
@@ -153,17 +146,22 @@ _always(
 _always(
     _check("links-resolve"),
     r"(?:all|every|each) (?:of (?:the|its) )?(?:relative |internal )?links? (?:work|works|resolve|resolves|are valid|is valid|are working|leads? somewhere)",
-    r"links (?:work|resolve|are valid)", rf"{_NO}(?:broken|dead) links?",
-    r"(?:모든 )?링크(?:가|는)? ?(?:작동|동작|유효|열)\S*", r"깨진 링크(?:가|는)? ?없\S*",
-)  # fmt: skip
+    r"links (?:work|resolve|are valid)",
+    rf"{_NO}(?:broken|dead) links?",
+    r"(?:모든 )?링크(?:가|는)? ?(?:작동|동작|유효|열)\S*",
+    r"깨진 링크(?:가|는)? ?없\S*",
+)
 _always(
     _check("command", "python3 -m pytest -q"),
-    r"(?:all |the |its |every )?(?:unit )?tests? (?:all )?pass(?:es)?", r"passes (?:all |the |its )?(?:unit )?tests", r"(?:모든 )?테스트(?:가|를|는)? ?(?:모두 )?통과\S*",
-)  # fmt: skip
+    r"(?:all |the |its |every )?(?:unit )?tests? (?:all )?pass(?:es)?",
+    r"passes (?:all |the |its )?(?:unit )?tests",
+    r"(?:모든 )?테스트(?:가|를|는)? ?(?:모두 )?통과\S*",
+)
 _always(
     _check("command", "python3 -m compileall -q ."),
-    r"(?:all |the |every )?(?:python )?(?:code|files?) (?:compiles?|parses?)(?: without errors?)?", r"compiles(?: without (?:errors?|warnings?))?",
-)  # fmt: skip
+    r"(?:all |the |every )?(?:python )?(?:code|files?) (?:compiles?|parses?)(?: without errors?)?",
+    r"compiles(?: without (?:errors?|warnings?))?",
+)
 _always(_check("regex", r"[ \t]+(?m:$)", negated=True), rf"{_NO}trailing (?:white ?space|blanks|spaces)")
 _always(_check("contains", "\t", negated=True), rf"{_NO}tabs?(?: characters?)?")
 _always(_check("contains", "!", negated=True), rf"{_NO}exclamation (?:marks?|points?)")
@@ -173,14 +171,8 @@ _always(
     r"이모지(?:가|를)? ?(?:없|쓰지 않)\S*",
 )
 _always(_check("regex", r"https?://", negated=True), rf"{_NO}(?:urls?|hyperlinks?|web links?)")
-_always(
-    _check("regex", r"[A-Z]", negated=True),
-    r"is (?:all |entirely |completely )?(?:in )?lower[- ]?case(?: only)?",
-)
-_always(
-    _check("regex", r"[a-z]", negated=True),
-    r"is (?:all |entirely |completely )?(?:in )?upper[- ]?case(?: only)?",
-)
+_always(_check("regex", r"[A-Z]", negated=True), r"is (?:all |entirely |completely )?(?:in )?lower[- ]?case(?: only)?")
+_always(_check("regex", r"[a-z]", negated=True), r"is (?:all |entirely |completely )?(?:in )?upper[- ]?case(?: only)?")
 
 
 @_rule(
@@ -191,8 +183,11 @@ def _contains(match: re.Match[str]) -> Check | None:
     return _check("contains", match["quote"])
 
 
-@_rule(rf"{_NO}(?:mention(?:s)? )?(?:the )?(?:words?|phrases?|text|string|term)? ?{_QUOTE}", rf"(?:does|do) not (?:mention|say) (?:the (?:word|phrase) )?{_QUOTE}",
-       rf"never (?:mentions|says) {_QUOTE}")  # fmt: skip
+@_rule(
+    rf"{_NO}(?:mention(?:s)? )?(?:the )?(?:words?|phrases?|text|string|term)? ?{_QUOTE}",
+    rf"(?:does|do) not (?:mention|say) (?:the (?:word|phrase) )?{_QUOTE}",
+    rf"never (?:mentions|says) {_QUOTE}",
+)
 def _contains_not(match: re.Match[str]) -> Check | None:
     return _check("contains", match["quote"], negated=True)
 
@@ -223,8 +218,11 @@ def _section(match: re.Match[str]) -> Check | None:
     return _check("regex", {"pattern": f"^#+ .*{name}", "flags": "im"})
 
 
-@_rule(rf"{_HAS}(?:an? |the )?(?P<file>[\w-]*(?:LICEN[SC]E|README|CHANGELOG|CONTRIBUTING)(?:\.\w+)?) file", rf"{_HAS}(?:an? |the )?file (?:called |named )?[\"'`]?(?P<file>[\w./-]+\.\w{{1,5}})[\"'`]?",
-       r"(?:the )?(?:file )?[\"'`]?(?P<file>[\w/-]+\.\w{1,5})[\"'`]? (?:file )?(?:exists|is there|is present)")  # fmt: skip
+@_rule(
+    rf"{_HAS}(?:an? |the )?(?P<file>[\w-]*(?:LICEN[SC]E|README|CHANGELOG|CONTRIBUTING)(?:\.\w+)?) file",
+    rf"{_HAS}(?:an? |the )?file (?:called |named )?[\"'`]?(?P<file>[\w./-]+\.\w{{1,5}})[\"'`]?",
+    r"(?:the )?(?:file )?[\"'`]?(?P<file>[\w/-]+\.\w{1,5})[\"'`]? (?:file )?(?:exists|is there|is present)",
+)
 def _file(match: re.Match[str]) -> Check | None:
     name = match["file"].lstrip("/")
     return None if ".." in name or name.startswith("/") else _check("file-exists", name)
@@ -238,10 +236,7 @@ def _counts(unit: str, kind: str) -> None:
     number = r"(?P<number>\d[\d,]*)"
     for words, side, change in ((most, "max", 0), (under, "max", -1), (least, "min", 0), (over, "min", 1)):
         _RULES.append(
-            (
-                re.compile(rf"{_LENGTH}{words} {number} {unit}", re.IGNORECASE),
-                _bound(f"{side}-{kind}", change),
-            )
+            (re.compile(rf"{_LENGTH}{words} {number} {unit}", re.IGNORECASE), _bound(f"{side}-{kind}", change))
         )
     exceeds = rf"(?:does|must|should|shall|do)? ?not exceed {number} {unit}"
     _RULES.append((re.compile(exceeds, re.IGNORECASE), _bound(f"max-{kind}", 0)))
@@ -260,8 +255,10 @@ _counts(_WORDS_UNIT, "words")
 _counts(_CHARS_UNIT, "chars")
 
 
-@_rule(r"(?:no line|no lines?) (?:is|are) (?:longer than|over|more than) (?P<number>\d{1,4}) (?:characters|chars|columns)",
-       r"(?:every |all |each )?lines? (?:is|are|has|have) (?:at most|no longer than|up to|no more than) (?P<number>\d{1,4}) (?:characters|chars|columns)(?: long)?")  # fmt: skip
+@_rule(
+    r"(?:no line|no lines?) (?:is|are) (?:longer than|over|more than) (?P<number>\d{1,4}) (?:characters|chars|columns)",
+    r"(?:every |all |each )?lines? (?:is|are|has|have) (?:at most|no longer than|up to|no more than) (?P<number>\d{1,4}) (?:characters|chars|columns)(?: long)?",
+)
 def _long_lines(match: re.Match[str]) -> Check | None:
     return _check("regex", f"(?m)^.{{{int(match['number']) + 1},}}$", negated=True)
 
@@ -282,9 +279,7 @@ def _korean_length(match: re.Match[str]) -> Check | None:
 
 # ---------------------------------------------------------------------------------------------------- writing
 
-_BARE: Final = re.compile(
-    r"(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z][\w./ -]*[\w./]|[A-Za-z]", re.IGNORECASE
-)
+_BARE: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z][\w./ -]*[\w./]|[A-Za-z]", re.IGNORECASE)
 
 
 def _flow(value: Any) -> str:

@@ -23,9 +23,7 @@ def near_duplicates(rubric: Rubric) -> Iterator[Remark]:
     for later, earlier in _alike_pairs(said):
         ours, theirs = questions[later], questions[earlier]
         if _is_repeated(ours, theirs):
-            where = (
-                "" if ours.criterion.id == theirs.criterion.id else f" of criterion `{theirs.criterion.id}`"
-            )
+            where = "" if ours.criterion.id == theirs.criterion.id else f" of criterion `{theirs.criterion.id}`"
             what = "says the same as" if said[later] == said[earlier] else "overlaps with"
             yield ours.remark(
                 "near-duplicate",
@@ -69,10 +67,7 @@ def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def _is_repeated(ours: Asked, theirs: Asked) -> bool:
     if (ours.item.check is None) != (theirs.item.check is None) or ours.item.check != theirs.item.check:
         return False  # what code answers is what its check says, whatever the words
-    if (
-        quoted_in(ours.text) != quoted_in(theirs.text)
-        or ours.criterion.is_penalty != theirs.criterion.is_penalty
-    ):
+    if quoted_in(ours.text) != quoted_in(theirs.text) or ours.criterion.is_penalty != theirs.criterion.is_penalty:
         return False
     return _numbers(ours.text) == _numbers(theirs.text)
 

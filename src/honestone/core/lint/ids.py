@@ -25,19 +25,23 @@ def ids(rubric: Rubric) -> Iterator[Remark]:
         yield from _of(criterion.id, criterion.requirement, path, criterion.id, None)
     for question in asked(rubric):
         if not question.item.whole:
-            yield from _of(
-                question.item.id, question.text, question.path, question.criterion.id, question.item.id
-            )
+            yield from _of(question.item.id, question.text, question.path, question.criterion.id, question.item.id)
 
 
 def _of(id: str, requirement: str, path: Path, criterion: str, item: str | None) -> Iterator[Remark]:
     if says_nothing(id) and id != slug(requirement):
         better = suggested_id(requirement)
         yield Remark(
-            rule="id-says-nothing", path=(*path, "id"), criterion=criterion, item=item, text=requirement,
+            rule="id-says-nothing",
+            path=(*path, "id"),
+            criterion=criterion,
+            item=item,
+            text=requirement,
             message=f"the id `{id}` says nothing",
-            suggestion="name what is asked" + (f", for example `{better}`" if better else "") + ": reports and replies show the id",
-        )  # fmt: skip
+            suggestion="name what is asked"
+            + (f", for example `{better}`" if better else "")
+            + ": reports and replies show the id",
+        )
 
 
 def suggested_id(requirement: str) -> str | None:

@@ -33,7 +33,7 @@ _PATTERNS: Final = tuple(
         r"\bavoids? not\b",
         r"(?:없|않|못하|아니)(?:지|지는|지도) 않|(?:부족|누락|결여|생략|빠뜨리|빠지)(?:하지|되지|지)는? 않|않(?:은|는) (?:것|곳|부분)[이은]? 없|없는 (?:것|곳|부분)[이은]? 없|아닌 것[이은]? 아니",
     )
-)  # fmt: skip
+)
 _ONLY: Final = re.compile(r"\bnot only\b|\bwhy not\b|\bwhether or not\b|\bif not\b|\bor not\b", re.IGNORECASE)
 
 
@@ -62,9 +62,15 @@ def _positive(found: str) -> str:
     """A hint at the positive form."""
     lower = found.casefold()
     for sign, instead in (
-        ("lack", '"has ..."'), ("miss", '"has ..."'), ("omit", '"includes ..."'), ("fail", "name what it does"),
-        ("without", '"every ... has ..."'), ("exclude", '"includes ..."'), ("leave", '"includes ..."'), ("avoid", "name what it does"),
-    ):  # fmt: skip
+        ("lack", '"has ..."'),
+        ("miss", '"has ..."'),
+        ("omit", '"includes ..."'),
+        ("fail", "name what it does"),
+        ("without", '"every ... has ..."'),
+        ("exclude", '"includes ..."'),
+        ("leave", '"includes ..."'),
+        ("avoid", "name what it does"),
+    ):
         if sign in lower:
             return instead
     return '"is clear" asks the same as "is not unclear"' if re.search(r"\bun", lower) else "one plain yes"

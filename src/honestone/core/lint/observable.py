@@ -22,8 +22,12 @@ def _kind(pattern: str, what: str, instead: str) -> _Unseen:
     return _Unseen(re.compile(pattern, re.IGNORECASE), what, instead)
 
 
-_PEOPLE: Final = r"(?:users?|readers?|customers?|clients?|people|audiences?|stakeholders|developers|students|employees|visitors)"
-_MAKER: Final = r"(?:authors?|writers?|creators?|developers?|designers?|students?|candidates?|teams?|engineers?|contributors?)"
+_PEOPLE: Final = (
+    r"(?:users?|readers?|customers?|clients?|people|audiences?|stakeholders|developers|students|employees|visitors)"
+)
+_MAKER: Final = (
+    r"(?:authors?|writers?|creators?|developers?|designers?|students?|candidates?|teams?|engineers?|contributors?)"
+)
 _KINDS: Final = (
     _kind(
         rf"\b(?:the |its )?{_MAKER}(?:'s|s')? (?:intent\w*|goals?|effort|motivation|state of mind)\b"
@@ -77,7 +81,7 @@ _KINDS: Final = (
         "사람들의 느낌이나 효과는 결과물에서 읽을 수 없습니다",
         '그것을 낳는 특징을 물으세요: "첫 열 줄 안에 실행 결과를 보여 준다"',
     ),
-)  # fmt: skip
+)
 
 
 def not_observable(rubric: Rubric) -> Iterator[Remark]:

@@ -56,9 +56,15 @@ class Asked:
 
     def remark(self, rule: str, message: str, suggestion: str, *, check: Check | None = None) -> Remark:
         return Remark(
-            rule=rule, path=self.path, message=message, suggestion=suggestion, criterion=self.criterion.id,
-            item=None if self.item.whole else self.item.id, text=self.item.requirement, check=check,
-        )  # fmt: skip
+            rule=rule,
+            path=self.path,
+            message=message,
+            suggestion=suggestion,
+            criterion=self.criterion.id,
+            item=None if self.item.whole else self.item.id,
+            text=self.item.requirement,
+            check=check,
+        )
 
 
 def criteria_of(rubric: Rubric) -> Iterator[tuple[Criterion, Path]]:

@@ -28,9 +28,7 @@ def _english(words: str, instead: str, *, weak: bool = False) -> _Family:
 
 
 def _korean(words: str, instead: str) -> _Family:
-    return _Family(
-        re.compile("(?:" + "|".join(word.strip() for word in words.split(",")) + r")[가-힣]*"), instead
-    )
+    return _Family(re.compile("(?:" + "|".join(word.strip() for word in words.split(",")) + r")[가-힣]*"), instead)
 
 
 FAMILIES: Final = (
@@ -122,7 +120,8 @@ FAMILIES: Final = (
         '판단할 규칙을 쓰세요: "존댓말만 쓴다", "제목, 요약, 결론 순서로 되어 있다"',
     ),
     _korean(
-        "충분, 풍부, 상세하, 자세하, 자세히, 꼼꼼, 철저", '수나 목록으로 쓰세요: "대안을 두 개 이상 든다", "원인과 영향을 각각 한 문장으로 쓴다"'
+        "충분, 풍부, 상세하, 자세하, 자세히, 꼼꼼, 철저",
+        '수나 목록으로 쓰세요: "대안을 두 개 이상 든다", "원인과 영향을 각각 한 문장으로 쓴다"',
     ),
     _korean(
         "명확, 분명하, 명료, 이해하기 쉬, 이해하기 쉽, 알기 쉬, 알기 쉽, 읽기 쉬, 읽기 쉽, 가독성, 간결, 깔끔, 매끄러, 매끄럽, 자연스",
@@ -136,7 +135,7 @@ FAMILIES: Final = (
         "직관적, 사용자 친화, 편리, 전문적, 친절, 세련, 매력적, 흥미로, 창의적, 체계적, 논리적",
         '무엇이 있거나 없어야 하는지 쓰거나, 다섯 단계 기준(anchors)을 쓰세요: "느낌표와 속어가 없다"',
     ),
-)  # fmt: skip
+)
 
 _CONCRETE: Final = re.compile(
     r"[0-9]|[\"“”`「『]|(?<!\w)'[^']+'|\be\.g\.|\bi\.e\.|\bsuch as\b|\bfor example\b|\bthat is,|\bmeaning\b|: \S|\(|예:|예를 들|즉 "
@@ -180,8 +179,10 @@ def _says_more(text: str, match: re.Match[str]) -> bool:
 
 def _remark(question: Asked, word: str, family: _Family) -> Remark:
     return question.remark(
-        "vague-wording", f'"{" ".join(word.split())}" means different things to different judges: {short(question.text)}', family.instead
-    )  # fmt: skip
+        "vague-wording",
+        f'"{" ".join(word.split())}" means different things to different judges: {short(question.text)}',
+        family.instead,
+    )
 
 
 def is_vague_word(text: str) -> bool:

@@ -86,9 +86,7 @@ def _case(walk: Walk, entry: Taking, document: Document, files: list[Path]) -> C
     entry.close("an eval")
     if not criteria and expected:
         walk.note("an eval without assertions is judged by whether it gives what `expected_output` says")
-        criteria = [
-            yes_no("gives-what-is-expected", f"Gives what is expected: {expected.strip()}", floor=MAJORITY)
-        ]
+        criteria = [yes_no("gives-what-is-expected", f"Gives what is expected: {expected.strip()}", floor=MAJORITY)]
     rubric = gated(walk, entry.path, criteria) if criteria else undecided()
     if not criteria:
         walk.note(f"{walk.marked.at(entry.path)}: eval `{id}` says nothing to judge it by, so it is skipped")
@@ -110,10 +108,7 @@ def _assertions(walk: Walk, entry: Taking) -> Iterator[Criterion]:
     both = [key for key in ASSERTIONS if key in entry]
     if len(both) > 1:
         walk.problem(
-            "it has both `assertions` and `expectations`",
-            (*entry.path, both[1]),
-            "put all in one list",
-            at_key=True,
+            "it has both `assertions` and `expectations`", (*entry.path, both[1]), "put all in one list", at_key=True
         )
     key = entry.which(*ASSERTIONS)
     if key is None:
@@ -143,9 +138,7 @@ def _trigger(walk: Walk, entry: Taking) -> Iterator[Criterion]:
         return
     check = Check(kind="skill-loaded", negated=not wanted)
     words = "The agent uses the skill" if wanted else "The agent leaves the skill alone"
-    yield check_criterion(
-        check, id="triggers" if wanted else "does-not-trigger", requirement=words, floor=MAJORITY
-    )
+    yield check_criterion(check, id="triggers" if wanted else "does-not-trigger", requirement=words, floor=MAJORITY)
 
 
 def _files(walk: Walk, entry: Taking, document: Document, read: list[Path]) -> Workspace | None:
@@ -161,9 +154,7 @@ def _files(walk: Walk, entry: Taking, document: Document, read: list[Path]) -> W
         here = (*entry.path, "files", index)
         wrong = unsafe_name(name) if isinstance(name, str) else f"{shown(name)} is no path"
         if wrong:
-            walk.problem(
-                f"the file name {wrong}", here, "paths are relative to the skill: evals/files/data.csv"
-            )
+            walk.problem(f"the file name {wrong}", here, "paths are relative to the skill: evals/files/data.csv")
             continue
         text = _file_text(document.path.parent, name, read)
         if isinstance(text, str):
@@ -285,9 +276,7 @@ def _signs_of_grading(document: Document) -> int:
         return 0
     for key in RESULTS:
         results = document.value.get(key)
-        if isinstance(results, list) and any(
-            isinstance(entry, dict) and "passed" in entry for entry in results
-        ):
+        if isinstance(results, list) and any(isinstance(entry, dict) and "passed" in entry for entry in results):
             return 90
     return 0
 
@@ -303,9 +292,13 @@ READERS: tuple[Reader, ...] = (
             KnownKey(key="skill_name", meaning="the skill that the suite is for; the title"),
             KnownKey(key="evals[].id", meaning="the case's id, as written"),
             KnownKey(key="evals[].prompt", meaning="the case's input"),
-            KnownKey(key="evals[].expected_output", meaning="the case's reference; without assertions, what it is judged by"),
+            KnownKey(
+                key="evals[].expected_output", meaning="the case's reference; without assertions, what it is judged by"
+            ),
             KnownKey(key="evals[].assertions, expectations", meaning="one yes/no criterion each"),
-            KnownKey(key="evals[].files", meaning="files in the case's workspace, read from the skill's folder; text only"),
+            KnownKey(
+                key="evals[].files", meaning="files in the case's workspace, read from the skill's folder; text only"
+            ),
             KnownKey(key="evals[].should_trigger", meaning="a check that the agent read the skill, or that it did not"),
             KnownKey(key="evals[].name, description", meaning="the case's description"),
         ),
@@ -319,7 +312,11 @@ READERS: tuple[Reader, ...] = (
         gives="suite",
         signs=_signs_of_grading,
         read=_refuse_grading,
-        keys=(KnownKey(key="expectations, assertion_results", meaning="recorded marks; a grading is no suite", how="ignored"),),
+        keys=(
+            KnownKey(
+                key="expectations, assertion_results", meaning="recorded marks; a grading is no suite", how="ignored"
+            ),
+        ),
         looks_like=("expectations", "assertion_results", "summary"),
     ),
-)  # fmt: skip
+)

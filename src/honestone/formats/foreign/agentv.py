@@ -14,7 +14,7 @@ from honestone.formats.foreign.agentv_dialect import (
     dialect_of,
     likeness,
     likeness_of_row,
-)  # fmt: skip
+)
 from honestone.formats.foreign.agentv_keys import DEFAULTS, EXAMPLES, KEYS
 from honestone.formats.foreign.agentv_lone import LONE
 from honestone.formats.foreign.agentv_scores import SCORES
@@ -55,20 +55,31 @@ _LOOKS_LIKE = {
 READERS: tuple[Reader, ...] = (
     *(
         Reader(
-            name=dialect.name, title=dialect.title, gives="suite", signs=_signs(dialect), read=read_suite_file,
-            keys=KEYS[dialect.name], defaults=DEFAULTS[dialect.name], looks_like=_LOOKS_LIKE[dialect.name],
+            name=dialect.name,
+            title=dialect.title,
+            gives="suite",
+            signs=_signs(dialect),
+            read=read_suite_file,
+            keys=KEYS[dialect.name],
+            defaults=DEFAULTS[dialect.name],
+            looks_like=_LOOKS_LIKE[dialect.name],
             example=EXAMPLES[dialect.name],
         )
         for dialect in DIALECTS
     ),
     Reader(
-        name="agentv-jsonl", title="AgentV cases as JSON lines", gives="suite",
-        signs=lambda document: max(_signs_of_lines(document), _signs_of_sidecar(document)), read=read_suite_file,
-        keys=KEYS["agentv-jsonl"], defaults=DEFAULTS["agentv-jsonl"], example=EXAMPLES["agentv-jsonl"],
+        name="agentv-jsonl",
+        title="AgentV cases as JSON lines",
+        gives="suite",
+        signs=lambda document: max(_signs_of_lines(document), _signs_of_sidecar(document)),
+        read=read_suite_file,
+        keys=KEYS["agentv-jsonl"],
+        defaults=DEFAULTS["agentv-jsonl"],
+        example=EXAMPLES["agentv-jsonl"],
     ),
     LONE,
     TARGETS,
     SCORES,
-)  # fmt: skip
+)
 
 __all__ = ["READERS", "TargetDescription", "read_targets"]

@@ -25,9 +25,11 @@ GOAL_THEN_ANSWER: Final = ("Goal:\n", "\n\nA good answer:\n")
 """How a goal and a reference answer stand in one text."""
 
 _STRATEGIES: Final = {
-    "pass_at_k": AttemptRule.PASS_AT_K, "pass_any": AttemptRule.PASS_AT_K, "pass_all": AttemptRule.PASS_HAT_K,
+    "pass_at_k": AttemptRule.PASS_AT_K,
+    "pass_any": AttemptRule.PASS_AT_K,
+    "pass_all": AttemptRule.PASS_HAT_K,
     "mean": AttemptRule.MEAN,
-}  # fmt: skip
+}
 _NO_BUDGET: Final = "budgets are set on the command line (--max-calls, --max-usd), not by the file"
 _JUDGE_CHOICE: Final = "which model judges is chosen with --judge, not by the file"
 
@@ -120,9 +122,14 @@ def read_case(take: Taking, shared: Shared, number: int, targets: Targets) -> Ca
     messages = _messages(take, shared, values)
     answer = _answer(take, texts, values)
     frame = Frame(
-        dialect=shared.dialect, texts=texts, threshold=_pass_mark(running), goal=goal, reference=answer, values=values,
+        dialect=shared.dialect,
+        texts=texts,
+        threshold=_pass_mark(running),
+        goal=goal,
+        reference=answer,
+        values=values,
         expected=expected_data(_raw_answer(take, values)),
-    )  # fmt: skip
+    )
     criteria, had_graders = _criteria(take, execution, shared, running, frame)
     place = _place(take, shared.place)
     tags, split, metadata = _metadata(take)
@@ -141,12 +148,23 @@ def read_case(take: Taking, shared: Shared, number: int, targets: Targets) -> Ca
     if rubric is None:
         return None
     return Case(
-        id=id, rubric=rubric, messages=messages, reference=_reference(goal if had_graders else None, answer),
-        split=split, tags=tags, timeout=running.timeout, attempts=running.attempts or 1,
+        id=id,
+        rubric=rubric,
+        messages=messages,
+        reference=_reference(goal if had_graders else None, answer),
+        split=split,
+        tags=tags,
+        timeout=running.timeout,
+        attempts=running.attempts or 1,
         stops_at_pass=bool(running.stops_at_pass),
-        attempt_rule=running.attempt_rule or AttemptRule.MEAN, setup=place.setup, teardown=place.teardown,
-        workspace=place.workspace, skip=skip, description=description, metadata=metadata,
-    )  # fmt: skip
+        attempt_rule=running.attempt_rule or AttemptRule.MEAN,
+        setup=place.setup,
+        teardown=place.teardown,
+        workspace=place.workspace,
+        skip=skip,
+        description=description,
+        metadata=metadata,
+    )
 
 
 def _pass_mark(running: Running) -> Fraction:
@@ -156,8 +174,23 @@ def _pass_mark(running: Running) -> Fraction:
 def _rest(take: Taking, targets: Targets) -> None:
     """Keys that change nothing here, and those whose meaning is lost."""
     targets.take(take, "provider", "providers", "target")
-    take.ignore("conversation_id", "suite", "dataset", "note", "notes", "evaluator", "category", "mode", "aggregation",
-                "on_turn_failure", "window_size", "on_dependency_failure", "governance", "name", "vars")  # fmt: skip
+    take.ignore(
+        "conversation_id",
+        "suite",
+        "dataset",
+        "note",
+        "notes",
+        "evaluator",
+        "category",
+        "mode",
+        "aggregation",
+        "on_turn_failure",
+        "window_size",
+        "on_dependency_failure",
+        "governance",
+        "name",
+        "vars",
+    )
     take.lose("turns", message="a conversation of several turns cannot be run")
     take.lose("depends_on", message="cases do not wait for one another (`{key}`)")
     take.lose("assert_scoring_function", message="scores put together by a function, not as a weighted mean")
@@ -166,8 +199,7 @@ def _rest(take: Taking, targets: Targets) -> None:
         here = take.below("options")
         here.ignore("provider", why=_JUDGE_CHOICE)
         here.lose(
-            *(str(key) for key in options if key != "provider"),
-            message="the option `{key}` of a case has no like here",
+            *(str(key) for key in options if key != "provider"), message="the option `{key}` of a case has no like here"
         )
 
 
@@ -197,9 +229,7 @@ def _messages(take: Taking, shared: Shared, values: Mapping[str, Any]) -> tuple[
     return (*shared.messages, *_with_files(own, files, shared.texts))
 
 
-def _with_files(
-    messages: tuple[Message, ...], files: list[tuple[Taking, str]], texts: Texts
-) -> tuple[Message, ...]:
+def _with_files(messages: tuple[Message, ...], files: list[tuple[Taking, str]], texts: Texts) -> tuple[Message, ...]:
     """Input files stand before the first message of the user."""
     if not files or not messages:
         return messages
@@ -214,25 +244,22 @@ def _prompted(take: Taking, shared: Shared, values: Mapping[str, Any]) -> tuple[
     prompt, at = _prompt(take, shared)
     if prompt is None:
         if isinstance(take.value.get("vars"), dict) and "input" in take.value["vars"]:
-            return shared.texts.messages_at(
-                take.walk, (*take.path, "vars", "input"), take.value["vars"]["input"]
-            )
+            return shared.texts.messages_at(take.walk, (*take.path, "vars", "input"), take.value["vars"]["input"])
         return ()
     names = placeholders(prompt)
     absent = [name for name in names if name not in values]
     if absent and at is not None:
         take.walk.problem(
-            f"the prompt asks for `{absent[0]}`, which `vars` of this case does not have", (*take.path, "vars"),
+            f"the prompt asks for `{absent[0]}`, which `vars` of this case does not have",
+            (*take.path, "vars"),
             f"give it a value: vars: {{{absent[0]}: ...}}",
-        )  # fmt: skip
+        )
         return (Message("user", prompt),)  # harmless: the problem has been noted
     if len(names) == 1 and fill(prompt.strip(), {names[0]: ""}) == "":
         name = names[0]
         mine = isinstance(take.value.get("vars"), dict) and name in take.value["vars"]
         path: Steps = (*take.path, "vars", name)
-        return (
-            shared.texts.messages_at(take.walk, path, values[name]) if mine else _plain_messages(values[name])
-        )
+        return shared.texts.messages_at(take.walk, path, values[name]) if mine else _plain_messages(values[name])
     if "{%" in prompt:
         take.walk.loss("a prompt with template code (`{% ... %}`) is not run", at.path if at else take.path)
     filled = fill(prompt, values)
@@ -277,18 +304,12 @@ def _prompt(take: Taking, shared: Shared) -> tuple[str | None, Taking | None]:
     several = isinstance(listed, list)
     if several and len(listed) > 1:
         holder.walk.loss(
-            "only the first of several prompts is read",
-            (*holder.path, "prompts", 1),
-            "make one file for each prompt",
+            "only the first of several prompts is read", (*holder.path, "prompts", 1), "make one file for each prompt"
         )
     path: Steps = (*holder.path, "prompts", 0) if several else (*holder.path, "prompts")
     value = listed[0] if several and listed else listed
     here = Taking(holder.walk, path)
-    if (
-        isinstance(value, dict)
-        and not isinstance(value.get("raw"), str)
-        and isinstance(value.get("path"), str)
-    ):
+    if isinstance(value, dict) and not isinstance(value.get("raw"), str) and isinstance(value.get("path"), str):
         value = "file://" + value["path"].removeprefix("file://")
     if isinstance(value, str) and not names_file(value):
         return value, here
@@ -359,9 +380,7 @@ def _by_goal(take: Taking, frame: Frame) -> list[Criterion]:
     if frame.reference is not None:
         return [rated(frame.dialect.judge, "Agrees with the reference in what matters")]
     key = "expected_outcome" if not frame.dialect.required else "assert"
-    take.walk.problem(
-        "there is nothing to judge this case by", take.path, f"say what is expected: {key}: ..."
-    )
+    take.walk.problem("there is nothing to judge this case by", take.path, f"say what is expected: {key}: ...")
     return [rated(frame.dialect.judge, "?")]
 
 
@@ -406,9 +425,11 @@ def read_execution(take: Taking, targets: Targets) -> Running:
     """An `execution` block, without its lists of graders."""
     targets.take(take, "target", "targets", "provider", "providers")
     found = Running(
-        threshold=take.number("threshold", low=0, high=1), timeout=_seconds(take),
-        skip_defaults=bool(take.flag("skip_defaults")), **_repeat(take, "trials", AttemptRule.PASS_AT_K),
-    )  # fmt: skip
+        threshold=take.number("threshold", low=0, high=1),
+        timeout=_seconds(take),
+        skip_defaults=bool(take.flag("skip_defaults")),
+        **_repeat(take, "trials", AttemptRule.PASS_AT_K),
+    )
     take.ignore("cache", "fail_on_error", "failOnError", "verbose", "otel_file", "keep_workspaces")
     take.ignore("budget_usd", "budgetUsd", why=_NO_BUDGET)
     return found
@@ -418,9 +439,7 @@ def read_options(take: Taking) -> Running:
     """`evaluate_options`, without its concurrency."""
     milliseconds = take.number("timeout_ms", low=0)
     take.ignore("budget_usd", why=_NO_BUDGET)
-    take.ignore(
-        "cache", "delay", "generate_suggestions", "max_eval_time_ms", "filter_range", "max_concurrency"
-    )
+    take.ignore("cache", "delay", "generate_suggestions", "max_eval_time_ms", "filter_range", "max_concurrency")
     timeout = float(milliseconds / 1000) if milliseconds else _seconds(take)
     return Running(timeout=timeout, **_repeat(take, "repeat", AttemptRule.PASS_AT_K))
 
@@ -483,12 +502,9 @@ def _workspace(take: Taking) -> Place:
         git, ref = repo.text("repo", "source"), repo.text("commit", "base_commit", "ref")
         if repo.text("path") not in (None, ".", "./"):
             repo.walk.loss(
-                "a repository is checked out as the workspace itself, not into a folder of it",
-                (*repo.path, "path"),
+                "a repository is checked out as the workspace itself, not into a folder of it", (*repo.path, "path")
             )
-        repo.lose(
-            "ancestor", "sparse", "checkout", "clone", message="`{key}` of a repository has no like here"
-        )
+        repo.lose("ancestor", "sparse", "checkout", "clone", message="`{key}` of a repository has no like here")
         repo.close("a repository")
     before, after = _hooks(take.below("hooks")) if isinstance(take.value.get("hooks"), dict) else ((), ())
     take.ignore("hooks")

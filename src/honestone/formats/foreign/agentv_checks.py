@@ -65,9 +65,7 @@ def _text(kind: str) -> _Read:
     def read(take: Taking, context: CodeContext) -> Checks | None:
         value = take.texts("value")
         if not value or not all(word.strip() for word in value):
-            take.walk.problem(
-                f"`{kind}` needs a `value`", take.path, f"for example: {{type: {kind}, value: hello}}"
-            )
+            take.walk.problem(f"`{kind}` needs a `value`", take.path, f"for example: {{type: {kind}, value: hello}}")
             return None
         words = [fill(word, context.values) for word in value]
         if kind in ("starts-with", "ends-with", "equals"):
@@ -96,9 +94,7 @@ def _is_json(take: Taking, context: CodeContext) -> Checks | None:
     if isinstance(schema, dict):
         return one("json-schema", schema)
     if schema not in (None, True):
-        take.walk.problem(
-            f"`value` of `is-json` must be a JSON Schema, not {shown(schema)}", (*take.path, "value")
-        )
+        take.walk.problem(f"`value` of `is-json` must be a JSON Schema, not {shown(schema)}", (*take.path, "value"))
     return one("is-json", True)
 
 
@@ -126,8 +122,7 @@ def _field_accuracy(take: Taking, context: CodeContext) -> Checks | None:
                 id=field["path"],
                 weight=Fraction(str(field.get("weight", 1))),
                 check=Check(
-                    kind="field-accuracy",
-                    value={"fields": [{k: v for k, v in field.items() if k != "weight"}]},
+                    kind="field-accuracy", value={"fields": [{k: v for k, v in field.items() if k != "weight"}]}
                 ),
             )
             for field in fields
@@ -154,12 +149,14 @@ def _field(take: Taking, context: CodeContext) -> Iterator[dict[str, Any]]:
         take.walk.note("fields without an expected value are not asked (AgentV counts them as met)")
         return
     yield {
-        "path": path, "expected": expected, "match": match or "exact",
+        "path": path,
+        "expected": expected,
+        "match": match or "exact",
         **({"weight": as_written(weight)} if weight is not None else {}),
         **({"tolerance": as_written(tolerance)} if tolerance is not None else {}),
         **({"relative": relative} if relative is not None else {}),
         **({"formats": formats} if formats else {}),
-    }  # fmt: skip
+    }
 
 
 def _look_up(value: Any, path: str) -> tuple[Any, bool]:
@@ -235,11 +232,7 @@ def _call(take: Taking) -> Iterator[dict[str, Any]]:
         return
     tool, args = take.text("tool", required=True), take.raw("args")
     take.lose("max_duration_ms", "maxDurationMs", message="a time limit of one tool call cannot be checked")
-    take.lose(
-        "args_match",
-        "argsMatch",
-        message="`{key}` of one tool call cannot be checked: give it to all of them",
-    )
+    take.lose("args_match", "argsMatch", message="`{key}` of one tool call cannot be checked: give it to all of them")
     if args is not None and args != "any" and not isinstance(args, dict):
         take.walk.problem(f"`args` must be a mapping or `any`, not {shown(args)}", (*take.path, "args"))
     take.close("a tool call")
@@ -259,9 +252,7 @@ def _tool_used(take: Taking, context: CodeContext) -> Checks | None:
     value = take.raw("value")
     if isinstance(value, str | list):
         names = [value] if isinstance(value, str) else value
-        parts = tuple(
-            Part(id=str(n), check=Check(kind="tool-count", value={str(n): {"min": 1}})) for n in names
-        )
+        parts = tuple(Part(id=str(n), check=Check(kind="tool-count", value={str(n): {"min": 1}})) for n in names)
         return Checks(parts=parts, whole=len(parts) == 1) if parts else None
     here = take.below("value")
     if not here.require_mapping("`value` of `trajectory:tool-used`"):
@@ -290,8 +281,15 @@ def _tool_sequence(take: Taking, context: CodeContext) -> Checks | None:
             return None
         steps, mode = here.raw("steps"), here.choice("mode", ("in_order", "exact"))
         here.close("`value` of `trajectory:tool-sequence`")
-    names = [step if isinstance(step, str) else step.get("name") or step.get("tool") for step in steps or ()
-             if isinstance(step, str | dict)] if isinstance(steps, list) else []  # fmt: skip
+    names = (
+        [
+            step if isinstance(step, str) else step.get("name") or step.get("tool")
+            for step in steps or ()
+            if isinstance(step, str | dict)
+        ]
+        if isinstance(steps, list)
+        else []
+    )
     if not names or not all(isinstance(name, str) for name in names):
         take.walk.problem("`trajectory:tool-sequence` needs `steps`, a list of tool names", here.path)
         return None
@@ -373,15 +371,11 @@ def _metrics(take: Taking, context: CodeContext) -> Checks | None:
             parts.append(Part(id=key, check=Check(kind=kind, value=value)))
     calls = take.number("max_tool_calls", "maxToolCalls", low=0, is_whole=True)
     if calls is not None:
-        parts.append(
-            Part(id="max_tool_calls", check=Check(kind="tool-count", value={"*": {"max": int(calls)}}))
-        )
+        parts.append(Part(id="max_tool_calls", check=Check(kind="tool-count", value={"*": {"max": int(calls)}})))
     for key in ("max_llm_calls", "target_exploration_ratio", "exploration_tolerance"):
         take.lose(key, message="`{key}` cannot be checked")
     if not parts and not any(key.startswith(("max_", "target_")) for key in map(str, take.value)):
-        take.walk.problem(
-            "`execution-metrics` needs a limit", take.path, "for example: max_duration_ms: 60000"
-        )
+        take.walk.problem("`execution-metrics` needs a limit", take.path, "for example: max_duration_ms: 60000")
     return Checks(parts=tuple(parts), whole=False) if parts else None
 
 
@@ -410,9 +404,7 @@ def _script(take: Taking, context: CodeContext) -> Checks | None:
     given = take.raw("config")
     config: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
     # Keys that nobody knows are the program's own settings, as in AgentV.
-    config |= {
-        str(key): take.raw(str(key)) for key in take.value if key not in take.taken and key not in _COMMON
-    }
+    config |= {str(key): take.raw(str(key)) for key in take.value if key not in take.taken and key not in _COMMON}
     if words is None:
         return None
     options: dict[str, Any] = {}
@@ -447,20 +439,47 @@ def _words(take: Taking) -> list[str] | None:
 
 
 CODE: Final[Mapping[str, _Read]] = {
-    **{kind: _text(kind) for kind in ("contains", "contains-any", "contains-all", "icontains", "icontains-any", "icontains-all",
-                                      "starts-with", "ends-with", "equals")},
-    "regex": _regex, "is-json": _is_json, "field-accuracy": _field_accuracy, "tool-trajectory": _trajectory,
-    "trajectory:tool-used": _tool_used, "trajectory:tool-sequence": _tool_sequence, "trajectory:tool-args-match": _tool_args,
-    "skill-used": _skill_used, "latency": _limit("latency", "threshold"), "cost": _limit("cost", "budget"), "token-usage": _tokens,
-    "execution-metrics": _metrics, "script": _script, "code": _script, "code-judge": _script, "code-grader": _script,
+    **{
+        kind: _text(kind)
+        for kind in (
+            "contains",
+            "contains-any",
+            "contains-all",
+            "icontains",
+            "icontains-any",
+            "icontains-all",
+            "starts-with",
+            "ends-with",
+            "equals",
+        )
+    },
+    "regex": _regex,
+    "is-json": _is_json,
+    "field-accuracy": _field_accuracy,
+    "tool-trajectory": _trajectory,
+    "trajectory:tool-used": _tool_used,
+    "trajectory:tool-sequence": _tool_sequence,
+    "trajectory:tool-args-match": _tool_args,
+    "skill-used": _skill_used,
+    "latency": _limit("latency", "threshold"),
+    "cost": _limit("cost", "budget"),
+    "token-usage": _tokens,
+    "execution-metrics": _metrics,
+    "script": _script,
+    "code": _script,
+    "code-judge": _script,
+    "code-grader": _script,
     "script-grader": _script,
-}  # fmt: skip
+}
 """Graders that are code, by type in kebab case."""
 
 NOT_HERE: Final = {
     "similar": "asks how alike two texts are to an embedding model",
-    "javascript": "is a piece of JavaScript", "python": "is a piece of Python run by AgentV", "webhook": "asks a web address",
-    "trajectory:step-count": "counts the steps of an agent", "trajectory:goal-success": "asks a model about an agent's whole run",
+    "javascript": "is a piece of JavaScript",
+    "python": "is a piece of Python run by AgentV",
+    "webhook": "asks a web address",
+    "trajectory:step-count": "counts the steps of an agent",
+    "trajectory:goal-success": "asks a model about an agent's whole run",
     "expected-messages": "compares messages with tool calls",
-}  # fmt: skip
+}
 """Graders that cannot be said here, and why."""

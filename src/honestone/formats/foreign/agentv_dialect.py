@@ -39,19 +39,37 @@ class Dialect:
 
 
 SEED: Final = Dialect(
-    name="agentv-seed", title="an AgentV file as its rubric page documents it (`evalcases`)",
-    required=False, merges=False, judge="llm_judge", needs_input=False, bare_prompts=True,
-)  # fmt: skip
+    name="agentv-seed",
+    title="an AgentV file as its rubric page documents it (`evalcases`)",
+    required=False,
+    merges=False,
+    judge="llm_judge",
+    needs_input=False,
+    bare_prompts=True,
+)
 TWO: Final = Dialect(
-    name="agentv-2", title="an AgentV 2 file (`evalcases` with messages, or `tests` with `assert`)",
-    required=True, merges=True, judge="llm_judge", required_means_ten=True, bare_prompts=True,
-)  # fmt: skip
+    name="agentv-2",
+    title="an AgentV 2 file (`evalcases` with messages, or `tests` with `assert`)",
+    required=True,
+    merges=True,
+    judge="llm_judge",
+    required_means_ten=True,
+    bare_prompts=True,
+)
 FOUR: Final = Dialect(
-    name="agentv-4", title="an AgentV 3 or 4 file (`tests` with `assertions`)", required=True, merges=True, judge="llm-grader"
-)  # fmt: skip
+    name="agentv-4",
+    title="an AgentV 3 or 4 file (`tests` with `assertions`)",
+    required=True,
+    merges=True,
+    judge="llm-grader",
+)
 FIVE: Final = Dialect(
-    name="agentv-5", title="an AgentV 5 file (`prompts`, `vars` and `assert`)", required=True, merges=True, judge="llm-rubric"
-)  # fmt: skip
+    name="agentv-5",
+    title="an AgentV 5 file (`prompts`, `vars` and `assert`)",
+    required=True,
+    merges=True,
+    judge="llm-rubric",
+)
 DIALECTS: Final = (SEED, TWO, FOUR, FIVE)
 
 CASE_LISTS: Final = ("tests", "evalcases", "eval_cases")
@@ -60,14 +78,7 @@ GRADER_LISTS: Final = ("assert", "assertions", "evaluators")
 _OWN_OF_TWO: Final = {"input_messages", "expected_messages", "conversation_id", "outcome", "evaluator"}
 _TYPES_OF_FIVE: Final = {"llm-rubric", "agent-rubric", "assert-set", "script", "skill-used", "not-skill-used"}
 _TYPES_OF_FOUR: Final = {"llm-grader", "llm_grader", "code-grader", "code_grader"}
-_KEYS_OF_FIVE: Final = {
-    "prompts",
-    "providers",
-    "evaluate_options",
-    "default_test",
-    "scenarios",
-    "environment",
-}
+_KEYS_OF_FIVE: Final = {"prompts", "providers", "evaluate_options", "default_test", "scenarios", "environment"}
 _KEYS_OF_FOUR: Final = {"assertions", "input_files", "workspace"}
 
 
@@ -164,23 +175,25 @@ def _likeness_of_tests(value: Mapping[str, Any]) -> int:
 
 
 _KEYS_OF_CASES: Final = {
-    "input", "input_messages", "vars", "criteria", "expected_outcome", "assert", "assertions", "rubrics", "evaluators",
-    "execution", "expected_output", "turns",
-}  # fmt: skip
+    "input",
+    "input_messages",
+    "vars",
+    "criteria",
+    "expected_outcome",
+    "assert",
+    "assertions",
+    "rubrics",
+    "evaluators",
+    "execution",
+    "expected_output",
+    "turns",
+}
 
 
 def likeness_of_row(row: Any) -> int:
     """How surely a JSON lines row is an AgentV case, 0-100."""
     if not isinstance(row, dict) or "id" not in row or not row.keys() & {"input", "input_messages"}:
         return 0
-    if row.keys() & {
-        "criteria",
-        "expected_outcome",
-        "input_messages",
-        "rubrics",
-        "assertions",
-        "assert",
-        "evaluators",
-    }:
+    if row.keys() & {"criteria", "expected_outcome", "input_messages", "rubrics", "assertions", "assert", "evaluators"}:
         return 90
     return 40 if "expected_output" in row else 0

@@ -123,21 +123,25 @@ def read_grader(take: Taking, frame: Frame) -> list[Criterion]:
     if kind not in CODE and kind not in (*RUBRICS, *JUDGES, *GROUPS):
         _say_unknown(take, written, kind)
         return []
-    take.lose(
-        "transform", "preprocessors", "postprocess", message="`{key}` changes an output before it is graded"
-    )
+    take.lose("transform", "preprocessors", "postprocess", message="`{key}` changes an output before it is graded")
     weight = take.number("weight", low=0)
     common = _Common(
-        name=name,
-        weight=Fraction(1) if weight is None else weight,
-        negate=(take.flag("negate") or False) != turned,
+        name=name, weight=Fraction(1) if weight is None else weight, negate=(take.flag("negate") or False) != turned
     )
     if kind in CODE:
         return _of_code(take, kind, common, frame)
     if kind in GROUPS:
         return _of_group(take, kind, common, frame)
-    take.ignore("target", "provider", "model", "temperature", "max_steps", "maxSteps", "grader_target",
-                why="which model judges is chosen with --judge, not by the file")  # fmt: skip
+    take.ignore(
+        "target",
+        "provider",
+        "model",
+        "temperature",
+        "max_steps",
+        "maxSteps",
+        "grader_target",
+        why="which model judges is chosen with --judge, not by the file",
+    )
     return _of_judge(take, kind, common, frame)
 
 
@@ -208,12 +212,14 @@ def _as_criterion(found: Checks, common: _Common, bar: dict[str, Any]) -> Criter
         return Criterion(id=common.name, requirement=words, weight=common.weight, items=(item,), **bar)
     children = [
         Criterion(
-            id=part.id, requirement=words, weight=part.weight,
+            id=part.id,
+            requirement=words,
+            weight=part.weight,
             items=(Item(id=part.id, requirement=words, check=part.check, whole=True),),
         )
         for part in found.parts
         for words in (check_in_words(part.check),)
-    ]  # fmt: skip
+    ]
     bar.pop("required", None)
     return _group(common.name, children, weight=common.weight, negate=common.negate, **bar)
 
@@ -223,8 +229,7 @@ def _of_judge(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Cr
     if key is not None:
         if "prompt" in take:
             take.lose(
-                "prompt",
-                message="a rubric with a `prompt` of its own: the criteria are asked in honestone's words",
+                "prompt", message="a rubric with a `prompt` of its own: the criteria are asked in honestone's words"
             )
         children = read_criteria(take, key, frame.dialect, frame.values)
         bar = _bar(take, frame, is_yes_no=_is_alone(common, children))
@@ -248,9 +253,7 @@ def _of_judge(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Cr
 
 def _criteria_key(take: Taking) -> str | None:
     """Where the list of criteria stands."""
-    return next(
-        (key for key in ("rubrics", "criteria", "value") if isinstance(take.value.get(key), list)), None
-    )
+    return next((key for key in ("rubrics", "criteria", "value") if isinstance(take.value.get(key), list)), None)
 
 
 def _of_one_criterion(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
@@ -281,21 +284,21 @@ def _of_one_criterion(take: Taking, kind: str, common: _Common, frame: Frame) ->
         )
         text = taken.text("value")
         children = tuple(
-            replace(one, id=common.name, weight=Fraction(1),
-                    requirement=fill(text, frame.values).strip() if text else one.requirement)
-            for one in read_criterion(taken, frame.dialect, frame.values)
-        )  # fmt: skip
-        children = tuple(
             replace(
-                one, items=tuple(replace(item, id=one.id, requirement=one.requirement) for item in one.items)
+                one,
+                id=common.name,
+                weight=Fraction(1),
+                requirement=fill(text, frame.values).strip() if text else one.requirement,
             )
+            for one in read_criterion(taken, frame.dialect, frame.values)
+        )
+        children = tuple(
+            replace(one, items=tuple(replace(item, id=one.id, requirement=one.requirement) for item in one.items))
             for one in children
         )
         return [_named(common, children, {})] if children else []
     bar = _bar(take, frame, is_yes_no=_is_alone(common, children))
-    take.lose(
-        "prompt", message="a rubric with a `prompt` of its own: the criteria are asked in honestone's words"
-    )
+    take.lose("prompt", message="a rubric with a `prompt` of its own: the criteria are asked in honestone's words")
     take.ignore("config", "score_ranges", "operator")
     take.close(f"a grader of type `{kind}`")
     return [_named(common, children, bar)] if children else []
@@ -325,9 +328,12 @@ def _named(common: _Common, children: Sequence[Criterion], bar: dict[str, Any]) 
         (only,) = children
         floor = bar.get("floor")
         return replace(
-            only, weight=common.weight, negate=common.negate,
-            required=only.required or bool(bar.get("required")), floor=only.floor if floor is None else floor,
-        )  # fmt: skip
+            only,
+            weight=common.weight,
+            negate=common.negate,
+            required=only.required or bool(bar.get("required")),
+            floor=only.floor if floor is None else floor,
+        )
     bar.pop("required", None)
     return _group(common.name, children, weight=common.weight, negate=common.negate, **bar)
 

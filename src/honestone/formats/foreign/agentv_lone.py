@@ -19,15 +19,7 @@ from honestone.formats.foreign.base import Document, ForeignRubric, KnownKey, Re
 _ABOUT: Final = ("$schema", "name", "version", "description", "threshold")
 _HOLDERS: Final = (*GRADER_LISTS, "rubrics", "execution")
 _TEXTS: Final = {"expected_outcome", "outcome"}
-_CRITERION: Final = {
-    "id",
-    "weight",
-    "required",
-    "score_ranges",
-    "required_min_score",
-    "min_score",
-    "operator",
-} | _TEXTS
+_CRITERION: Final = {"id", "weight", "required", "score_ranges", "required_min_score", "min_score", "operator"} | _TEXTS
 
 
 def signs(document: Document) -> int:
@@ -44,9 +36,7 @@ def signs(document: Document) -> int:
         return 0
     own = value.get("rubrics")
     if own is not None:
-        return (
-            70 if isinstance(own, list) and _are_criteria([e for e in own if not isinstance(e, str)]) else 0
-        )
+        return 70 if isinstance(own, list) and _are_criteria([e for e in own if not isinstance(e, str)]) else 0
     return 70 if dialect_of(value) is not None else 0
 
 
@@ -109,9 +99,7 @@ def _rubric(top: Taking, criteria: list[Criterion], bar: Any, title: str) -> Rub
         return None  # they say why
     if not criteria:
         lost = top.walk.losses
-        top.walk.problem(
-            "there is nothing to judge by", top.path, lost[0].message if lost else "name a criterion"
-        )
+        top.walk.problem("there is nothing to judge by", top.path, lost[0].message if lost else "name a criterion")
         return None
     try:
         return Rubric(criteria=as_top_level(criteria), threshold=bar, floor=ZERO, title=title)
@@ -130,12 +118,10 @@ LONE: Final = Reader(
     looks_like=("rubrics", "evaluators"),
     keys=(
         KnownKey(
-            key="rubrics",
-            meaning="the criteria: texts, or mappings as in a case; a list of them may be the whole file",
+            key="rubrics", meaning="the criteria: texts, or mappings as in a case; a list of them may be the whole file"
         ),
         KnownKey(
-            key="evaluators, assert, assertions",
-            meaning="each grader is a group of criteria; also under `execution`",
+            key="evaluators, assert, assertions", meaning="each grader is a group of criteria; also under `execution`"
         ),
         KnownKey(key="threshold", meaning="what has to be reached, 0-1"),
         KnownKey(key="name", meaning="the title"),

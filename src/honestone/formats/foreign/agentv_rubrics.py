@@ -34,14 +34,15 @@ def is_rated(criterion: Criterion) -> bool:
     return anchors is not None and dict(anchors.levels) == _RATED
 
 
-def read_criteria(
-    take: Taking, key: str, dialect: Dialect, values: Mapping[str, Any]
-) -> tuple[Criterion, ...]:
+def read_criteria(take: Taking, key: str, dialect: Dialect, values: Mapping[str, Any]) -> tuple[Criterion, ...]:
     """The criteria of a list: at least one, or a problem at the list."""
     listed = take.raw(key)
     if not isinstance(listed, list) or not listed:
-        take.walk.problem(f"`{key}` must be a list of criteria, not {shown(listed)}" if listed else f"`{key}` holds no criterion",
-                          (*take.path, key), f"for example: {key}: [Names the cause]")  # fmt: skip
+        take.walk.problem(
+            f"`{key}` must be a list of criteria, not {shown(listed)}" if listed else f"`{key}` holds no criterion",
+            (*take.path, key),
+            f"for example: {key}: [Names the cause]",
+        )
         return ()
     here = [Taking(take.walk, (*take.path, key, index)) for index in range(len(listed))]
     found = [criterion for one in here for criterion in _criterion(one, dialect, values)]
@@ -76,9 +77,7 @@ def read_criterion(take: Taking, dialect: Dialect, values: Mapping[str, Any]) ->
     weight = take.number("weight", low=0)
     levels = _levels(take)
     if text is None and levels is None:
-        take.walk.problem(
-            "this criterion has no text", take.path, f"say what it asks for: {_text_key(dialect)}: ..."
-        )
+        take.walk.problem("this criterion has no text", take.path, f"say what it asks for: {_text_key(dialect)}: ...")
         text = "?"
     # Without a text the described levels say what is meant; the id names it.
     words = fill(text or id or "how good it is", values).strip()
@@ -110,9 +109,7 @@ def _gate(take: Taking, dialect: Dialect, *, is_scaled: bool) -> dict[str, Any]:
         take.walk.note("`required: true` with score ranges asks for 10 of 10, as in AgentV 2")
         return {"floor": Fraction(1)}
     if required and dialect.required and not dialect.required_means_ten:
-        take.walk.note(
-            "`required: true` with score ranges: score 0 fails the case (AgentV itself ignores it there)"
-        )
+        take.walk.note("`required: true` with score ranges: score 0 fails the case (AgentV itself ignores it there)")
     return {"required": bool(required) and (floor is None or not dialect.required_means_ten), "floor": floor}
 
 
@@ -125,13 +122,9 @@ def _levels(take: Taking) -> dict[Fraction, str] | None:
     if value is None:
         return None
     here = take.below("score_ranges")
-    levels = (
-        _from_map(here) if isinstance(value, dict) else _from_bands(here) if isinstance(value, list) else None
-    )
+    levels = _from_map(here) if isinstance(value, dict) else _from_bands(here) if isinstance(value, list) else None
     if levels is None:
-        here.walk.problem(
-            f"`score_ranges` must be a mapping from 0-10 to text, not {shown(value)}", here.path
-        )
+        here.walk.problem(f"`score_ranges` must be a mapping from 0-10 to text, not {shown(value)}", here.path)
     # Something harmless in place of what is wrong: the problem has been noted.
     levels = levels or {Fraction(0): "?"}
     levels.setdefault(Fraction(TOP), levels[max(levels)])
@@ -166,11 +159,7 @@ def _from_map(take: Taking) -> dict[Fraction, str]:
 
 def _bound(key: Any) -> Fraction | None:
     text = str(key)
-    return (
-        Fraction(int(text))
-        if text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= TOP
-        else None
-    )
+    return Fraction(int(text)) if text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= TOP else None
 
 
 def _words(value: Any) -> str | None:
@@ -184,10 +173,7 @@ def _from_bands(take: Taking) -> dict[Fraction, str]:
         one = Taking(take.walk, (*take.path, index))
         if not one.require_mapping("a score range"):
             continue
-        ends, text = (
-            one.raw("score_range"),
-            one.text("outcome", "expected_outcome", "description", required=True),
-        )
+        ends, text = (one.raw("score_range"), one.text("outcome", "expected_outcome", "description", required=True))
         one.close("a score range")
         if not _are_ends(ends):
             one.walk.problem(
@@ -202,17 +188,13 @@ def _from_bands(take: Taking) -> dict[Fraction, str]:
         if low != expected:
             what = "overlap" if low < expected else "leave a gap"
             take.walk.problem(
-                f"`score_ranges` {what} at {min(low, expected)}",
-                take.path,
-                "bands cover 0 to 10, each score once",
+                f"`score_ranges` {what} at {min(low, expected)}", take.path, "bands cover 0 to 10, each score once"
             )
             return {}
         expected = high + 1
     if expected != TOP + 1:
         take.walk.problem(
-            f"`score_ranges` end at {expected - 1}, not at {TOP}",
-            take.path,
-            "bands cover 0 to 10, each score once",
+            f"`score_ranges` end at {expected - 1}, not at {TOP}", take.path, "bands cover 0 to 10, each score once"
         )
         return {}
     return {Fraction(low): text.strip() for low, _, text in bands}

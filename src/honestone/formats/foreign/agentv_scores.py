@@ -45,10 +45,16 @@ def read_scores(document: Document) -> SuiteSource:
     walk.finish()
     expected = tuple(replace(cases[id], expect=_expect(ranges)) for id, ranges in found.items())
     return replace(
-        source, suite=replace(source.suite, cases=expected), files=(document.path, *source.files),
-        notes=(*source.notes, *walk.notes, f"the scores of the graders are tested: a case passes when they stay in their ranges ({len(expected)} cases of {path.name})"),
+        source,
+        suite=replace(source.suite, cases=expected),
+        files=(document.path, *source.files),
+        notes=(
+            *source.notes,
+            *walk.notes,
+            f"the scores of the graders are tested: a case passes when they stay in their ranges ({len(expected)} cases of {path.name})",
+        ),
         places={case.id: document.marked.at((index,)) for index, case in enumerate(expected)},
-    )  # fmt: skip
+    )
 
 
 def _suite_beside(document: Document) -> Path:
@@ -60,8 +66,9 @@ def _suite_beside(document: Document) -> Path:
             return path
     raise UsageError(
         "these are ranges for the scores of graders, but the suite they belong to is not there",
-        place=document.marked.at(()), hint=f"it is looked for beside this file as {names[0]}",
-    )  # fmt: skip
+        place=document.marked.at(()),
+        hint=f"it is looked for beside this file as {names[0]}",
+    )
 
 
 def _entry(take: Taking, cases: Mapping[str, Case]) -> Iterator[tuple[str, str, Range]]:
@@ -74,9 +81,7 @@ def _entry(take: Taking, cases: Mapping[str, Case]) -> Iterator[tuple[str, str, 
     if id not in cases:
         meant = near(id, list(cases))
         take.walk.problem(
-            f"the suite has no case `{id}`",
-            (*take.path, "test_id"),
-            f"did you mean `{meant}`?" if meant else None,
+            f"the suite has no case `{id}`", (*take.path, "test_id"), f"did you mean `{meant}`?" if meant else None
         )
         return
     yield id, "score" if grader is None else _criterion(take, grader, cases[id]), range_
@@ -108,8 +113,11 @@ def _criterion(take: Taking, grader: str, case: Case) -> str:
             take.walk.note(f"the ranges of the grader `{grader}` are those of `{judged[0]}`")
         return judged[0]
     meant = near(grader, [one.id for one in top])
-    take.walk.problem(f"case `{case.id}` has no grader `{grader}`", path, f"did you mean `{meant}`?" if meant else
-                      "it has " + ", ".join(f"`{one.id}`" for one in top))  # fmt: skip
+    take.walk.problem(
+        f"case `{case.id}` has no grader `{grader}`",
+        path,
+        f"did you mean `{meant}`?" if meant else "it has " + ", ".join(f"`{one.id}`" for one in top),
+    )
     return grader
 
 
@@ -118,9 +126,7 @@ def _asks_judges(criterion: Criterion) -> bool:
 
 
 def _expect(ranges: Mapping[str, Range]) -> Expect:
-    return Expect(
-        score=ranges.get("score"), criteria={name: ends for name, ends in ranges.items() if name != "score"}
-    )
+    return Expect(score=ranges.get("score"), criteria={name: ends for name, ends in ranges.items() if name != "score"})
 
 
 SCORES: Final = Reader(

@@ -18,7 +18,7 @@ from honestone.formats.foreign.agentv_cases import (
     read_execution,
     read_options,
     read_place,
-)  # fmt: skip
+)
 from honestone.formats.foreign.agentv_dialect import (
     CASE_LISTS,
     GRADER_LISTS,
@@ -26,16 +26,35 @@ from honestone.formats.foreign.agentv_dialect import (
     Dialect,
     dialect_of,
     dialect_of_row,
-)  # fmt: skip
+)
 from honestone.formats.foreign.agentv_targets import use_of
 from honestone.formats.foreign.agentv_text import Texts
 from honestone.formats.foreign.base import Document, Loss, Steps, SuiteSource, Taking, Walk, shown
 
 IGNORED: Final = (
-    "$schema", "version", "author", "category", "license", "requires", "tags", "metadata", "governance", "dataset", "suite",
-    "evaluator", "conversation_id", "env", "derived_metrics", "output_path", "experiment", "early_exit", "on_run_complete",
-    "policy", "note", "notes",
-)  # fmt: skip
+    "$schema",
+    "version",
+    "author",
+    "category",
+    "license",
+    "requires",
+    "tags",
+    "metadata",
+    "governance",
+    "dataset",
+    "suite",
+    "evaluator",
+    "conversation_id",
+    "env",
+    "derived_metrics",
+    "output_path",
+    "experiment",
+    "early_exit",
+    "on_run_complete",
+    "policy",
+    "note",
+    "notes",
+)
 """Keys of a file that change nothing here."""
 
 
@@ -86,20 +105,13 @@ def read_suite_file(document: Document) -> SuiteSource:
 
 def _start(document: Document, walk: Walk, dialect: Dialect) -> _File:
     return _File(
-        document=document,
-        walk=walk,
-        dialect=dialect,
-        texts=Texts(document.path.parent),
-        targets=Targets(),
-        others=[],
+        document=document, walk=walk, dialect=dialect, texts=Texts(document.path.parent), targets=Targets(), others=[]
     )
 
 
 def _beside(path: Path, endings: tuple[str, ...]) -> Path | None:
     """The file of the same stem with one of these endings."""
-    return next(
-        (there for ending in endings if (there := path.with_suffix(ending)) != path and there.is_file()), None
-    )
+    return next((there for ending in endings if (there := path.with_suffix(ending)) != path and there.is_file()), None)
 
 
 def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
@@ -143,9 +155,7 @@ def _shared(file: _File, top: Taking) -> tuple[Shared, int | None, str]:
         graders.append(_held(execution))
         execution.close("`execution`")
     elif "execution" in top:
-        file.walk.problem(
-            f"`execution` must be a mapping, not {shown(top.raw('execution'))}", (*top.path, "execution")
-        )
+        file.walk.problem(f"`execution` must be a mapping, not {shown(top.raw('execution'))}", (*top.path, "execution"))
     top.ignore("execution")
     if isinstance(top.value.get("evaluate_options"), dict):
         options = top.below("evaluate_options")
@@ -154,9 +164,7 @@ def _shared(file: _File, top: Taking) -> tuple[Shared, int | None, str]:
         options.close("`evaluate_options`")
     top.ignore("evaluate_options", "budget_usd")
     top.lose(
-        "repeat",
-        "runs",
-        message="`{key}` at the top of a file is not read: write `evaluate_options: {{repeat: N}}`",
+        "repeat", "runs", message="`{key}` at the top of a file is not read: write `evaluate_options: {{repeat: N}}`"
     )
     file.targets.take(top, "target", "providers")
     if isinstance(top.value.get("targets"), list):
@@ -176,10 +184,17 @@ def _shared(file: _File, top: Taking) -> tuple[Shared, int | None, str]:
     top.lose("extensions", message="`{key}` of AgentV cannot be run")
     top.lose("preprocessors", "nunjucks_filters", message="`{key}` that change texts are not run")
     shared = Shared(
-        dialect=file.dialect, texts=file.texts, merges=file.dialect.merges and "tests" in top, running=running,
-        graders=tuple(_held(one) for one in graders), prompts=top if "prompts" in top else None, values=values,
-        messages=messages, input_files=files, **({"place": place} if place is not None else {}),
-    )  # fmt: skip
+        dialect=file.dialect,
+        texts=file.texts,
+        merges=file.dialect.merges and "tests" in top,
+        running=running,
+        graders=tuple(_held(one) for one in graders),
+        prompts=top if "prompts" in top else None,
+        values=values,
+        messages=messages,
+        input_files=files,
+        **({"place": place} if place is not None else {}),
+    )
     top.ignore(*GRADER_LISTS)
     return (
         shared,
@@ -223,11 +238,7 @@ def _default_test(file: _File, top: Taking) -> tuple[dict[str, Any], list[Taking
     values = here.raw("vars")
     here.ignore("metadata")
     here.lose(
-        "options",
-        "assert_scoring_function",
-        "prompts",
-        "threshold",
-        message="`{key}` of `default_test` is not read",
+        "options", "assert_scoring_function", "prompts", "threshold", message="`{key}` of `default_test` is not read"
     )
     _held(here)
     here.close("`default_test`")
@@ -254,9 +265,7 @@ def _own_cases(file: _File, top: Taking, shared: Shared) -> Iterator[_Read]:
     top.ignore(*CASE_LISTS)
     if key is None:
         file.walk.problem(
-            "this file has no cases",
-            top.path,
-            "an AgentV file lists them under `tests` (earlier `evalcases`)",
+            "this file has no cases", top.path, "an AgentV file lists them under `tests` (earlier `evalcases`)"
         )
         return
     value = top.value[key]
@@ -292,9 +301,7 @@ def _cases_elsewhere(file: _File, shared: Shared, path: Steps, name: str, number
 # ---------------------------------------------------------------------------------------------------------- finish
 
 
-def _finish(
-    file: _File, shared: Shared, cases: list[_Read], concurrency: int | None, title: str
-) -> SuiteSource:
+def _finish(file: _File, shared: Shared, cases: list[_Read], concurrency: int | None, title: str) -> SuiteSource:
     seen: dict[str, Taking] = {}
     for read in cases:
         if read.case.id in seen:
@@ -310,17 +317,21 @@ def _finish(
     walk.finish()
     if not cases:
         raise UsageError(
-            "no case of this file can be read", place=walk.marked.at(()),
+            "no case of this file can be read",
+            place=walk.marked.at(()),
             hint=walk.losses[0].message if walk.losses else "a file needs one case at least",
-        )  # fmt: skip
+        )
     bar = shared.running.threshold
     notes = [file.dialect.said, _pass_note(file.dialect, bar), *said, *walk.notes]
     return SuiteSource(
         suite=Suite(cases=tuple(read.case for read in cases), title=title, target=target, concurrency=concurrency),
-        dialect=file.dialect.name, base=file.document.path.parent, notes=tuple(notes), losses=file.losses,
+        dialect=file.dialect.name,
+        base=file.document.path.parent,
+        notes=tuple(notes),
+        losses=file.losses,
         files=(file.document.path, *dict.fromkeys(file.texts.files)),
         places={read.case.id: read.take.walk.marked.at(read.take.path) for read in cases},
-    )  # fmt: skip
+    )
 
 
 def _pass_note(dialect: Dialect, bar: Any) -> str:

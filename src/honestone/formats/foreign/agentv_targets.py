@@ -12,15 +12,29 @@ from honestone.core.errors import UsageError
 from honestone.formats.foreign.base import Document, KnownKey, Reader, SuiteSource, Taking, Walk
 
 AGENTS: Final = {
-    "codex": "codex", "codex-cli": "codex", "claude": "claude", "claude-code": "claude", "claude-cli": "claude",
-    "claude-sdk": "claude", "gemini-cli": "gemini", "mock": "mock",
-}  # fmt: skip
+    "codex": "codex",
+    "codex-cli": "codex",
+    "claude": "claude",
+    "claude-code": "claude",
+    "claude-cli": "claude",
+    "claude-sdk": "claude",
+    "gemini-cli": "gemini",
+    "mock": "mock",
+}
 MODELS: Final = {
-    "openai": "openai", "anthropic": "anthropic", "google": "google", "gemini": "google", "ollama": "ollama",
-}  # fmt: skip
+    "openai": "openai",
+    "anthropic": "anthropic",
+    "google": "google",
+    "gemini": "google",
+    "ollama": "ollama",
+}
 _PLACES: Final = {
-    "PROMPT": "PROMPT", "PROMPT_FILE": "PROMPT_FILE", "OUTPUT_FILE": "OUTPUT_FILE", "EVAL_ID": "CASE_ID", "ATTEMPT": "ATTEMPT",
-}  # fmt: skip
+    "PROMPT": "PROMPT",
+    "PROMPT_FILE": "PROMPT_FILE",
+    "OUTPUT_FILE": "OUTPUT_FILE",
+    "EVAL_ID": "CASE_ID",
+    "ATTEMPT": "ATTEMPT",
+}
 """Placeholders of a command line: AgentV's name and ours."""
 
 
@@ -48,8 +62,7 @@ def use_of(name: str) -> str | None:
     if not model:
         return AGENTS.get(name) if name.endswith("-cli") else None
     return _of_model(
-        provider,
-        model.rpartition(":")[2] if model.startswith(("chat:", "messages:", "responses:")) else model,
+        provider, model.rpartition(":")[2] if model.startswith(("chat:", "messages:", "responses:")) else model
     )
 
 
@@ -61,9 +74,7 @@ def _of_model(provider: str, model: str | None) -> str | None:
 
 def is_targets_file(value: Any) -> bool:
     """A list of targets and nothing to judge."""
-    if not isinstance(value, dict) or any(
-        key in value for key in ("tests", "evalcases", "eval_cases", "cases")
-    ):
+    if not isinstance(value, dict) or any(key in value for key in ("tests", "evalcases", "eval_cases", "cases")):
         return False
     listed = value.get("targets")
     return isinstance(listed, list) and any(isinstance(one, dict) and "provider" in one for one in listed)
@@ -84,9 +95,7 @@ def read_targets(path: Path) -> tuple[TargetDescription, ...]:
                 "a targets file is a list: targets: [{name: ..., provider: cli, command: ...}]",
             )
         for index, entry in enumerate(_list(top.raw(key))):
-            here = Taking(
-                walk, (*top.path, key, index) if isinstance(top.value[key], list) else (*top.path, key)
-            )
+            here = Taking(walk, (*top.path, key, index) if isinstance(top.value[key], list) else (*top.path, key))
             found += [_named_only(here, entry)] if isinstance(entry, str) else _target(here)
     names: dict[str, TargetDescription] = {}
     for target in found:
@@ -138,9 +147,14 @@ def _target(take: Taking) -> Iterator[TargetDescription]:
         if key in config or key in take:
             notes.append(f"`{key}` is not carried over")
     yield TargetDescription(
-        name=name, provider=provider, use=use, place=place, timeout=None if seconds is None else float(seconds),
-        judge=take.text("judge_target", "grader_target"), notes=tuple(notes),
-    )  # fmt: skip
+        name=name,
+        provider=provider,
+        use=use,
+        place=place,
+        timeout=None if seconds is None else float(seconds),
+        judge=take.text("judge_target", "grader_target"),
+        notes=tuple(notes),
+    )
 
 
 def _use(config: Taking, provider: str, notes: list[str]) -> str | None:
@@ -152,11 +166,7 @@ def _use(config: Taking, provider: str, notes: list[str]) -> str | None:
     model = provider.partition(":")[2] or config.text("model", "deployment")
     use = use_of(provider) if ":" in provider else _of_model(kind, model)
     if use is None:
-        why = (
-            f"its model is the variable {model}"
-            if model and "${" in model
-            else f"there is no provider `{kind}` here"
-        )
+        why = f"its model is the variable {model}" if model and "${" in model else f"there is no provider `{kind}` here"
         notes.append(f"{why}: name it with --target PROVIDER:MODEL")
     return use
 
@@ -202,21 +212,13 @@ TARGETS: Final = Reader(
     defaults=("it names targets and is refused as a suite",),
     keys=(
         KnownKey(
-            key="targets[].name",
-            meaning="the name by which an eval file asks for the target (`label` or `id` later)",
+            key="targets[].name", meaning="the name by which an eval file asks for the target (`label` or `id` later)"
         ),
-        KnownKey(
-            key="targets[].provider", meaning="`cli` becomes cmd:, agents and model APIs their own name"
-        ),
-        KnownKey(
-            key="targets[].command", meaning="the command line of a `cli` target (`command_template` earlier)"
-        ),
+        KnownKey(key="targets[].provider", meaning="`cli` becomes cmd:, agents and model APIs their own name"),
+        KnownKey(key="targets[].command", meaning="the command line of a `cli` target (`command_template` earlier)"),
         KnownKey(key="targets[].model", meaning="the model: PROVIDER:MODEL"),
         KnownKey(key="targets[].timeout_seconds", meaning="the time limit of one run"),
-        KnownKey(
-            key="targets[].judge_target",
-            meaning="which target judges (`grader_target` later); told, not used",
-        ),
+        KnownKey(key="targets[].judge_target", meaning="which target judges (`grader_target` later); told, not used"),
         KnownKey(key="targets[].cwd", meaning="a target runs in the case's workspace", how="ignored"),
         KnownKey(key="targets[].healthcheck", meaning="not carried over", how="ignored"),
     ),

@@ -15,9 +15,7 @@ from honestone.formats.marked import read_text
 
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
 _PROGRAM: Final = (".ts", ".js", ".mjs", ".cjs", ".mts", ".py", ".sh")
-_LOOKS_LIKE_PATH: Final = re.compile(
-    r"(?:file://)?\S+\.(?:md|markdown|txt|j2|njk|prompt|ts|js|mjs|cjs|mts|py|sh)"
-)
+_LOOKS_LIKE_PATH: Final = re.compile(r"(?:file://)?\S+\.(?:md|markdown|txt|j2|njk|prompt|ts|js|mjs|cjs|mts|py|sh)")
 
 
 def plain(value: Any) -> str:
@@ -27,9 +25,7 @@ def plain(value: Any) -> str:
 
 def names_file(text: str) -> bool:
     """Whether a prompt is the path of a file and not the prompt itself."""
-    return text.startswith("file://") or (
-        "\n" not in text and _LOOKS_LIKE_PATH.fullmatch(text.strip()) is not None
-    )
+    return text.startswith("file://") or ("\n" not in text and _LOOKS_LIKE_PATH.fullmatch(text.strip()) is not None)
 
 
 def fill(text: str, values: Mapping[str, Any]) -> str:
@@ -81,14 +77,8 @@ class Texts:
             return (Message("user", value),)
         if isinstance(value, dict) and "role" in value:
             return tuple(self._message(Taking(walk, path)))
-        if (
-            isinstance(value, list)
-            and value
-            and all(isinstance(one, dict) and "role" in one for one in value)
-        ):
-            return tuple(
-                m for index in range(len(value)) for m in self._message(Taking(walk, (*path, index)))
-            )
+        if isinstance(value, list) and value and all(isinstance(one, dict) and "role" in one for one in value):
+            return tuple(m for index in range(len(value)) for m in self._message(Taking(walk, (*path, index))))
         raw = walk.marked.raw(path) if not isinstance(value, dict | list) else None
         return (Message("user", raw if raw is not None else plain(value)),)
 
@@ -107,18 +97,10 @@ class Texts:
             if "tool_calls" not in take:
                 take.walk.problem("`content` is missing", take.path)
             return ""
-        if (
-            isinstance(value, list)
-            and value
-            and all(isinstance(block, dict) and "type" in block for block in value)
-        ):
+        if isinstance(value, list) and value and all(isinstance(block, dict) and "type" in block for block in value):
             blocks = (self._block(Taking(take.walk, (*take.path, "content", i))) for i in range(len(value)))
             return "\n\n".join(blocks)
-        return (
-            take.walk.marked.raw((*take.path, "content")) or plain(value)
-            if not isinstance(value, str)
-            else value
-        )
+        return take.walk.marked.raw((*take.path, "content")) or plain(value) if not isinstance(value, str) else value
 
     def _block(self, take: Taking) -> str:
         kind = take.choice("type", ("text", "file", "image"))
@@ -165,9 +147,7 @@ class Texts:
             raw = value.get("raw")
             if isinstance(raw, str) and raw.strip():
                 return raw
-            walk.loss(
-                "a prompt that a program writes cannot be read", path, "write the prompt's text in its place"
-            )
+            walk.loss("a prompt that a program writes cannot be read", path, "write the prompt's text in its place")
             return None
         if not isinstance(value, str) or not value.strip():
             walk.problem(f"`prompt` must be text, not {shown(value)}", path)
@@ -198,10 +178,17 @@ class Texts:
 
 
 _OURS: Final = {
-    "input": "(the input)", "question": "(the input)", "output": "(the output)", "candidate_answer": "(the output)",
-    "answer": "(the output)", "expected_output": "(the reference)", "reference_answer": "(the reference)",
-    "expected_messages": "(the reference)", "input_messages": "(the input)", "file_changes": "(the changes)",
-}  # fmt: skip
+    "input": "(the input)",
+    "question": "(the input)",
+    "output": "(the output)",
+    "candidate_answer": "(the output)",
+    "answer": "(the output)",
+    "expected_output": "(the reference)",
+    "reference_answer": "(the reference)",
+    "expected_messages": "(the reference)",
+    "input_messages": "(the input)",
+    "file_changes": "(the changes)",
+}
 
 
 def as_requirement(walk: Walk, path: Steps, prompt: str, goal: str | None, values: Mapping[str, Any]) -> str:

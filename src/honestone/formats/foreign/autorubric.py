@@ -26,14 +26,7 @@ from honestone.formats.foreign.base import (
     slug,
     yes_no,
 )
-from honestone.formats.foreign.rubric_package import (
-    NO_BARS,
-    OWN_KEYS,
-    entries_of,
-    make_rubric,
-    rough_entries,
-    title_of,
-)
+from honestone.formats.foreign.rubric_package import NO_BARS, OWN_KEYS, entries_of, make_rubric, rough_entries, title_of
 
 DEFAULT_WEIGHT = Fraction(10)
 NO_OPTION = "(none of the options)"
@@ -67,11 +60,7 @@ def read(document: Document) -> ForeignRubric:
     walk.finish()
     assert rubric is not None
     return ForeignRubric(
-        rubric=rubric,
-        dialect="autorubric",
-        marked=document.marked,
-        notes=tuple(walk.notes),
-        losses=tuple(walk.losses),
+        rubric=rubric, dialect="autorubric", marked=document.marked, notes=tuple(walk.notes), losses=tuple(walk.losses)
     )
 
 
@@ -159,9 +148,10 @@ def _options(walk: Walk, entry: Taking) -> _Options:
             found.labels.setdefault(value, []).append(label)
     if count < 2 and len(walk.problems) == wrong:
         walk.problem(
-            "`options` needs two options at least that are not N/A", (*entry.path, "options"),
+            "`options` needs two options at least that are not N/A",
+            (*entry.path, "options"),
             "leave `options` out for a yes/no question",
-        )  # fmt: skip
+        )
     return found
 
 
@@ -172,9 +162,7 @@ def _choosing(walk: Walk, id: str, requirement: str, weight: Fraction, options: 
     levels = options.levels
     for value, labels in options.labels.items():
         if len(labels) > 1:
-            walk.note(
-                f"`{id}`: options of equal value are one level: {_listed(labels)} ({as_written(value)})"
-            )
+            walk.note(f"`{id}`: options of equal value are one level: {_listed(labels)} ({as_written(value)})")
     for end in (ZERO, ONE):
         if end not in levels:
             levels[end] = NO_OPTION
@@ -189,9 +177,7 @@ def _listed(labels: Sequence[str]) -> str:
     return ", ".join(f"`{label}`" for label in labels)
 
 
-def _without_scaled_penalties(
-    walk: Walk, criteria: Sequence[Criterion], entries: Sequence[Taking]
-) -> list[Criterion]:
+def _without_scaled_penalties(walk: Walk, criteria: Sequence[Criterion], entries: Sequence[Taking]) -> list[Criterion]:
     """A penalty here is a yes/no question; beside positive weights one with options cannot be said."""
     if not any(criterion.weight > 0 for criterion in criteria):
         return list(criteria)
@@ -201,8 +187,9 @@ def _without_scaled_penalties(
         if criterion.weight < 0 and is_scale:
             walk.loss(
                 f"criterion `{criterion.id}` has a negative weight and options; a penalty here is a yes/no question",
-                entry.path, "ask it as yes/no, or give it a positive weight and turn its options round",
-            )  # fmt: skip
+                entry.path,
+                "ask it as yes/no, or give it a positive weight and turn its options round",
+            )
         else:
             kept.append(criterion)
     return kept
@@ -242,9 +229,14 @@ def read_dataset(document: Document) -> SuiteSource:
     top.close("a dataset")
     walk.finish()
     return SuiteSource(
-        suite=Suite(cases=tuple(cases), title=title), dialect="autorubric-dataset", base=document.path.parent,
-        notes=tuple(walk.notes), losses=tuple(walk.losses), files=(document.path,), places=places,
-    )  # fmt: skip
+        suite=Suite(cases=tuple(cases), title=title),
+        dialect="autorubric-dataset",
+        base=document.path.parent,
+        notes=tuple(walk.notes),
+        losses=tuple(walk.losses),
+        files=(document.path,),
+        places=places,
+    )
 
 
 def _case(
@@ -287,9 +279,12 @@ def _case(
     id = slug(description) if description else f"item-{number}"
     return Case(
         id=id if id not in names else f"{id}-{number}",
-        rubric=rubric, messages=(Message("user", asked),), reference=case_reference, description=description,
+        rubric=rubric,
+        messages=(Message("user", asked),),
+        reference=case_reference,
+        description=description,
         metadata=metadata,
-    )  # fmt: skip
+    )
 
 
 def _submission(walk: Walk, item: Taking) -> str | None:
@@ -311,8 +306,7 @@ def _ground_truth(walk: Walk, item: Taking, rubric: Rubric | None) -> list[Any] 
         return None
     if rubric is not None and not walk.losses and len(value) != len(rubric.criteria):
         walk.problem(
-            f"`ground_truth` has {len(value)} verdicts, but the rubric has {len(rubric.criteria)} criteria",
-            path,
+            f"`ground_truth` has {len(value)} verdicts, but the rubric has {len(rubric.criteria)} criteria", path
         )
     return list(value)
 
@@ -322,16 +316,11 @@ _CRITERION_KEYS = (
     KnownKey(key="name", meaning="its id; without one the requirement, shortened"),
     KnownKey(key="weight", meaning="its weight, 10 without one; below 0 a penalty"),
     KnownKey(
-        key="options[].label, value",
-        meaning="anchors from 0 to 1; yes and no with 1 and 0 are a yes/no question",
+        key="options[].label, value", meaning="anchors from 0 to 1; yes and no with 1 and 0 are a yes/no question"
     ),
     KnownKey(key="options[].na", meaning="the criterion may not apply"),
     KnownKey(key="scale_type", meaning="ordinal or nominal: both are a scale here", how="ignored"),
-    KnownKey(
-        key="aggregation",
-        meaning="how judges combine on one criterion; `mean` is the default here",
-        how="lost",
-    ),
+    KnownKey(key="aggregation", meaning="how judges combine on one criterion; `mean` is the default here", how="lost"),
     KnownKey(key="guidelines", meaning="text for every judge call", how="lost"),
 )
 _SCORING = (
@@ -375,16 +364,12 @@ READERS: tuple[Reader, ...] = (
         keys=(
             KnownKey(key="name", meaning="the title"),
             KnownKey(key="prompt", meaning="the input of every item without one of its own"),
-            KnownKey(
-                key="reference_submission", meaning="the reference of every item without one of its own"
-            ),
+            KnownKey(key="reference_submission", meaning="the reference of every item without one of its own"),
             KnownKey(key="rubric", meaning="the rubric of every item without one of its own"),
             KnownKey(key="items[].description", meaning="the case's description and, shortened, its id"),
             KnownKey(key="items[].prompt, rubric, reference_submission", meaning="the item's own"),
             KnownKey(key="items[].submission", meaning="kept as `output` in the case's metadata"),
-            KnownKey(
-                key="items[].ground_truth", meaning="kept in the case's metadata; no score comes from it"
-            ),
+            KnownKey(key="items[].ground_truth", meaning="kept in the case's metadata; no score comes from it"),
             *_CRITERION_KEYS,
         ),
         defaults=_SCORING,

@@ -38,9 +38,7 @@ class Document:
         """Raises FileError. JSON lines may be many times larger than a file that is one value."""
         document = cls(path=path, text=read_text(path, most=MOST_LINES))
         if len(document.text) > MAX_BYTES and not document.is_lines:
-            raise FileError(
-                f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files"
-            )
+            raise FileError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files")
         return document
 
     @property
@@ -181,11 +179,7 @@ class EntryWalk(Walk):
             return message
         id = self.marked.raw((*path[:2], "id")) or ""
         is_a_name = bool(id.strip()) and id.isprintable()
-        return (
-            f"{self._what} `{id}`: {message}"
-            if is_a_name
-            else f"{self._what} number {path[1] + 1}: {message}"
-        )
+        return f"{self._what} `{id}`: {message}" if is_a_name else f"{self._what} number {path[1] + 1}: {message}"
 
 
 def _line_of(place: str | None) -> tuple[str, int, int]:
@@ -272,8 +266,11 @@ class Taking:
             self.walk.problem(f"`{key}` must be a number, not {shown(self.value[key])}", here)
             return None
         if (low is not None and number < low) or (high is not None and number > high):
-            span = f"from {low:g} to {high:g}" if low is not None and high is not None else (
-                f"{low:g} or more" if low is not None else f"{high:g} at most")  # fmt: skip
+            span = (
+                f"from {low:g} to {high:g}"
+                if low is not None and high is not None
+                else (f"{low:g} or more" if low is not None else f"{high:g} at most")
+            )
             self.walk.problem(f"`{key}` is {float(number):g}, but must be {span}", here)
             return None
         if is_whole and number.denominator != 1:
@@ -286,9 +283,7 @@ class Taking:
         if key is None:
             return None
         if not isinstance(self.value[key], bool):
-            self.walk.problem(
-                f"`{key}` must be true or false, not {shown(self.value[key])}", (*self.path, key)
-            )
+            self.walk.problem(f"`{key}` must be true or false, not {shown(self.value[key])}", (*self.path, key))
             return None
         return bool(self.value[key])
 
@@ -315,9 +310,7 @@ class Taking:
             self.walk.problem(f"`{key}` must be text or a list of texts", (*self.path, key))
             return None
         path = (*self.path, key)
-        return [
-            v if isinstance(v, str) else str(self.walk.marked.raw((*path, i))) for i, v in enumerate(value)
-        ]
+        return [v if isinstance(v, str) else str(self.walk.marked.raw((*path, i))) for i, v in enumerate(value)]
 
     def ignore(self, *keys: str, why: str | None = None) -> None:
         """Known keys that change nothing here; `why` is noted when one of them is there."""
@@ -430,14 +423,25 @@ def unique_ids(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
             id, number = f"{criterion.id}-{number}", number + 1
         seen.add(id)
         items = tuple(replace(item, id=id) if item.whole else item for item in criterion.items)
-        return replace(
-            criterion, id=id, items=items, children=tuple(rename(child, id) for child in criterion.children)
-        )
+        return replace(criterion, id=id, items=items, children=tuple(rename(child, id) for child in criterion.children))
 
     return tuple(rename(criterion, None) for criterion in criteria)
 
 
 __all__ = [
-    "Document", "ForeignRubric", "KnownKey", "Loss", "Reader", "Row", "Steps", "SuiteSource", "Taking", "Walk", "scaled", "shown",
-    "slug", "unique_ids", "yes_no",
-]  # fmt: skip
+    "Document",
+    "ForeignRubric",
+    "KnownKey",
+    "Loss",
+    "Reader",
+    "Row",
+    "Steps",
+    "SuiteSource",
+    "Taking",
+    "Walk",
+    "scaled",
+    "shown",
+    "slug",
+    "unique_ids",
+    "yes_no",
+]

@@ -32,9 +32,7 @@ class Beside:
             return None
         if outside:
             walk.problem(
-                f"`{name[:80]}` leads out of the folder of this file",
-                path,
-                f"it has to stay in `{self.base}`",
+                f"`{name[:80]}` leads out of the folder of this file", path, f"it has to stay in `{self.base}`"
             )
             return None
         if not exists:
@@ -50,9 +48,7 @@ class Beside:
         """The text of a file that `find` or `glob` gave."""
         if file not in self.files:
             if len(self.files) >= MAX_FILES:
-                raise UsageError(
-                    f"this names more than {MAX_FILES} files", place=walk.marked.at(path), hint="split it"
-                )
+                raise UsageError(f"this names more than {MAX_FILES} files", place=walk.marked.at(path), hint="split it")
             self.files.append(file)
         try:
             return read_text(file)
@@ -94,9 +90,7 @@ class Beside:
 
 def _carry(walk: Walk, error: FileError, path: Steps) -> None:
     """A failure inside the other file keeps its place there; one to open it stands where the file is named."""
-    walk.problems.append(
-        UsageError(error.message, place=error.place or walk.marked.at(path), hint=error.hint)
-    )
+    walk.problems.append(UsageError(error.message, place=error.place or walk.marked.at(path), hint=error.hint))
 
 
 __all__ = ["MAX_FILES", "Beside"]

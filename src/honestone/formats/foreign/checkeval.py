@@ -8,16 +8,7 @@ from typing import Any, Final
 
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Item, Rubric, slug
-from honestone.formats.foreign.base import (
-    Document,
-    ForeignRubric,
-    KnownKey,
-    Reader,
-    Taking,
-    Walk,
-    shown,
-    unique_ids,
-)
+from honestone.formats.foreign.base import Document, ForeignRubric, KnownKey, Reader, Taking, Walk, shown, unique_ids
 from honestone.formats.foreign.judged import checklist
 
 DEFAULTS: Final = (
@@ -43,16 +34,14 @@ def _read(document: Document) -> ForeignRubric:
         criteria = _dimensions(top)
         top.close("a question bank")
     if not criteria and not walk.problems:
-        walk.problem(
-            "`sub_aspect` has no questions", ("sub_aspect",), "give each dimension its yes/no questions"
-        )
+        walk.problem("`sub_aspect` has no questions", ("sub_aspect",), "give each dimension its yes/no questions")
     for note in DEFAULTS:
         walk.note(note)
     walk.finish()
     rubric = Rubric(criteria=unique_ids(criteria), title=title, floor=ZERO)
     return ForeignRubric(
         rubric=rubric, dialect="checkeval", marked=document.marked, notes=tuple(walk.notes), losses=tuple(walk.losses)
-    )  # fmt: skip
+    )
 
 
 def _definition(top: Taking) -> str:
@@ -85,10 +74,7 @@ def _dimensions(top: Taking) -> list[Criterion]:
             criterion = checklist(slug(words), items, weight=Fraction(len(items)))
             criteria.append(
                 Criterion(
-                    id=criterion.id,
-                    requirement=words or criterion.id,
-                    weight=criterion.weight,
-                    items=criterion.items,
+                    id=criterion.id, requirement=words or criterion.id, weight=criterion.weight, items=criterion.items
                 )
             )
     return criteria
@@ -119,13 +105,8 @@ def _tidy(text: str) -> str:
 
 KEYS: Final = (
     KnownKey(key="definition", meaning="The rubric's title: what the questions are about."),
-    KnownKey(
-        key="sub_aspect", meaning="Each dimension is a criterion; its weight is the number of its questions."
-    ),
-    KnownKey(
-        key="sub_aspect.NAME",
-        meaning="Yes/no questions, one after another or in a list: the criterion's items.",
-    ),
+    KnownKey(key="sub_aspect", meaning="Each dimension is a criterion; its weight is the number of its questions."),
+    KnownKey(key="sub_aspect.NAME", meaning="Yes/no questions, one after another or in a list: the criterion's items."),
 )
 
 EXAMPLE: Final = """\
@@ -140,8 +121,15 @@ sub_aspect:
 """
 
 CHECKEVAL: Final = Reader(
-    name="checkeval", title="a CheckEval question bank", gives="rubric", signs=_signs, read=_read, keys=KEYS, defaults=DEFAULTS,
-    looks_like=("definition", "sub_aspect"), example=EXAMPLE,
-)  # fmt: skip
+    name="checkeval",
+    title="a CheckEval question bank",
+    gives="rubric",
+    signs=_signs,
+    read=_read,
+    keys=KEYS,
+    defaults=DEFAULTS,
+    looks_like=("definition", "sub_aspect"),
+    example=EXAMPLE,
+)
 
 READERS: tuple[Reader, ...] = (CHECKEVAL,)

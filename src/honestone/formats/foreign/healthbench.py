@@ -25,9 +25,7 @@ ID_TAG: Final = "id:"
 """A criterion's tag that starts so is its id: the format has no other place for one."""
 NO_BARS = "threshold 70 and no floor: the format has neither; --threshold and --floor set them"
 CUT = "a case's score is cut to 0..1; HealthBench cuts only the mean over all cases"
-REFERENCE = (
-    "the ideal completion is the case's reference, which judges see; HealthBench's own grader is not shown it"
-)
+REFERENCE = "the ideal completion is the case's reference, which judges see; HealthBench's own grader is not shown it"
 CRITERION_TAGS: Final = "criterion_tags"
 KEPT: Final = ("ideal_completions_group", "ideal_completions_ref_completions")
 
@@ -52,9 +50,7 @@ def read(document: Document) -> SuiteSource:
             walks.append(walk)
         case = _case(walk, row, len(cases) + 1)
         if case is not None and case.id in places:
-            walk.problem(
-                f"two lines have the prompt_id `{case.id}`: the first is {places[case.id]}", row.path
-            )
+            walk.problem(f"two lines have the prompt_id `{case.id}`: the first is {places[case.id]}", row.path)
         elif case is not None:
             cases.append(case)
             places[case.id] = walk.marked.at(row.path)
@@ -63,9 +59,14 @@ def read(document: Document) -> SuiteSource:
         whole.join(other)
     whole.finish()
     return SuiteSource(
-        suite=Suite(cases=tuple(cases)), dialect="healthbench", base=document.path.parent, files=(document.path,),
-        notes=(NO_BARS, CUT, *whole.notes), losses=tuple(whole.losses), places=places,
-    )  # fmt: skip
+        suite=Suite(cases=tuple(cases)),
+        dialect="healthbench",
+        base=document.path.parent,
+        files=(document.path,),
+        notes=(NO_BARS, CUT, *whole.notes),
+        losses=tuple(whole.losses),
+        places=places,
+    )
 
 
 def _rows(document: Document) -> Iterator[tuple[Walk, Taking]]:
@@ -105,9 +106,13 @@ def _case(walk: Walk, row: Taking, number: int) -> Case | None:
     if canary is not None:
         metadata["canary"] = canary
     return Case(
-        id=id or f"line-{number}", rubric=rubric, messages=messages, reference=ideal.get("ideal_completion"),
-        tags=tuple(tags), metadata=metadata,
-    )  # fmt: skip
+        id=id or f"line-{number}",
+        rubric=rubric,
+        messages=messages,
+        reference=ideal.get("ideal_completion"),
+        tags=tuple(tags),
+        metadata=metadata,
+    )
 
 
 def _messages(walk: Walk, row: Taking) -> Iterator[Message]:
@@ -164,9 +169,10 @@ def _rubric(walk: Walk, row: Taking) -> tuple[Rubric | None, dict[str, list[str]
     named = unique_ids([criterion for criterion, _ in read])
     if not any(criterion.weight > 0 for criterion in named):
         walk.problem(
-            "no criterion of this line gives points: a score is a share of the points that can be won", here,
+            "no criterion of this line gives points: a score is a share of the points that can be won",
+            here,
             "give one criterion `points` above 0",
-        )  # fmt: skip
+        )
         return None, {}
     tags = {criterion.id: tags for criterion, (_, tags) in zip(named, read, strict=True) if tags}
     try:
@@ -205,8 +211,7 @@ READERS: tuple[Reader, ...] = (
             KnownKey(key="rubrics[].criterion", meaning="a yes/no question"),
             KnownKey(key="rubrics[].points", meaning="its weight; below 0 a penalty"),
             KnownKey(
-                key="rubrics[].tags",
-                meaning="kept in the case's metadata; a tag `id:NAME` is the criterion's id",
+                key="rubrics[].tags", meaning="kept in the case's metadata; a tag `id:NAME` is the criterion's id"
             ),
             KnownKey(key="example_tags", meaning="the case's tags"),
             KnownKey(key="ideal_completions_data.ideal_completion", meaning="the case's reference"),

@@ -11,16 +11,7 @@ from typing import Any, Final
 from honestone.core.errors import UsageError
 from honestone.core.suite import Case, Message, Suite, Workspace
 from honestone.formats.fields import near
-from honestone.formats.foreign.base import (
-    Document,
-    KnownKey,
-    Reader,
-    RowMarked,
-    SuiteSource,
-    Taking,
-    Walk,
-    shown,
-)
+from honestone.formats.foreign.base import Document, KnownKey, Reader, RowMarked, SuiteSource, Taking, Walk, shown
 from honestone.formats.foreign.beside import Beside
 from honestone.formats.foreign.judged import MAJORITY, as_text, expected_answer, gated, settle, undecided
 from honestone.formats.nodes import Node
@@ -86,9 +77,14 @@ def _read(document: Document) -> SuiteSource:
         main.problem("this dataset has no samples", ())
     settle(main, *walks)
     return SuiteSource(
-        suite=Suite(cases=tuple(cases.values())), dialect="inspect", base=document.path.parent, notes=tuple(main.notes),
-        losses=tuple(main.losses), files=(document.path, *beside.files), places=places,
-    )  # fmt: skip
+        suite=Suite(cases=tuple(cases.values())),
+        dialect="inspect",
+        base=document.path.parent,
+        notes=tuple(main.notes),
+        losses=tuple(main.losses),
+        files=(document.path, *beside.files),
+        places=places,
+    )
 
 
 def _samples(document: Document, main: Walk) -> Iterator[Taking]:
@@ -117,9 +113,12 @@ def _table(document: Document, main: Walk) -> Iterator[Taking]:
         for cells in reader:
             if len(cells) > len(header):
                 main.problems.append(
-                    UsageError(f"this row has {len(cells)} cells, but there are {len(header)} columns",
-                               place=f"{document.name}:{line}:1", hint="put a cell with a comma in double quotes")
-                )  # fmt: skip
+                    UsageError(
+                        f"this row has {len(cells)} cells, but there are {len(header)} columns",
+                        place=f"{document.name}:{line}:1",
+                        hint="put a cell with a comma in double quotes",
+                    )
+                )
             elif any(cell.strip() for cell in cells):
                 root = Node({}, None, line, 1, {})
                 for column, cell in zip(header, cells, strict=False):
@@ -161,19 +160,21 @@ def _case(at: Taking, number: int, taken: Mapping[str, Any], beside: Beside) -> 
     if not targets:
         at.walk.note("inspect: a sample without a target is skipped, as nothing says what a good output is")
     return Case(
-        id=id, rubric=rubric or undecided(), messages=tuple(messages), reference="\n".join(targets) or None,
-        workspace=Workspace(files=files) if files else None, metadata=metadata,
+        id=id,
+        rubric=rubric or undecided(),
+        messages=tuple(messages),
+        reference="\n".join(targets) or None,
+        workspace=Workspace(files=files) if files else None,
+        metadata=metadata,
         skip=None if rubric else "has no target",
-    )  # fmt: skip
+    )
 
 
 def _messages(at: Taking) -> list[Message]:
     value = at.raw("input")
     path = (*at.path, "input")
     if isinstance(value, list):
-        return [
-            m for index in range(len(value)) if (m := _message(Taking(at.walk, (*path, index)))) is not None
-        ]
+        return [m for index in range(len(value)) if (m := _message(Taking(at.walk, (*path, index)))) is not None]
     text = at.text("input", required=True)
     return [Message("user", text)] if text is not None else []
 
@@ -201,9 +202,7 @@ def _message(at: Taking) -> Message | None:
         elif isinstance(part, str):
             parts.append(part)
         else:
-            at.walk.loss(
-                "a part of a message that is no text has no meaning here", (*at.path, "content", index)
-            )
+            at.walk.loss("a part of a message that is no text has no meaning here", (*at.path, "content", index))
     return Message(role, "\n".join(parts))
 
 
@@ -215,9 +214,7 @@ def _choices(at: Taking) -> dict[str, str]:
     if isinstance(value, str):
         value = value.split(",") if "," in value else value.split()
     if not isinstance(value, list) or len(value) > 26:
-        at.walk.problem(
-            f"`choices` must be a list of up to 26 texts, not {shown(value)}", (*at.path, "choices")
-        )
+        at.walk.problem(f"`choices` must be a list of up to 26 texts, not {shown(value)}", (*at.path, "choices"))
         return {}
     return {chr(65 + index): as_text(choice).strip() for index, choice in enumerate(value)}
 
@@ -292,7 +289,10 @@ def _beside(content: str, beside: Beside) -> str | None:
 
 KEYS: Final = (
     KnownKey(key="input", meaning="The case's input: a text or a list of messages."),
-    KnownKey(key="target", meaning="What a judge is asked about, and the case's reference; of a list, any of them. Without one the case is skipped."),
+    KnownKey(
+        key="target",
+        meaning="What a judge is asked about, and the case's reference; of a list, any of them. Without one the case is skipped.",
+    ),
     KnownKey(key="choices", meaning="Put below the input as A), B), C)."),
     KnownKey(key="id", meaning="The case's id; without one, its number."),
     KnownKey(key="metadata", meaning="Kept with the case; so is every field that is no field of a sample."),
@@ -300,7 +300,7 @@ KEYS: Final = (
     KnownKey(key="sandbox, setup", meaning="Containers and scripts for them.", how="lost"),
     KnownKey(key="input[].role, content", meaning="A message; parts that are no text are lost."),
     KnownKey(key="input[].tool_calls, tool_error", meaning="Messages here are text.", how="lost"),
-)  # fmt: skip
+)
 
 EXAMPLE: Final = """\
 {"id": "tides", "input": "What causes the tides?", "target": "Mainly the pull of the moon"}
@@ -308,8 +308,15 @@ EXAMPLE: Final = """\
 """
 
 INSPECT: Final = Reader(
-    name="inspect", title="an Inspect dataset", gives="suite", signs=_signs, read=_read, keys=KEYS, defaults=DEFAULTS,
-    looks_like=("input", "target", "choices", "metadata", "files", "sandbox", "setup"), example=EXAMPLE,
-)  # fmt: skip
+    name="inspect",
+    title="an Inspect dataset",
+    gives="suite",
+    signs=_signs,
+    read=_read,
+    keys=KEYS,
+    defaults=DEFAULTS,
+    looks_like=("input", "target", "choices", "metadata", "files", "sandbox", "setup"),
+    example=EXAMPLE,
+)
 
 READERS: tuple[Reader, ...] = (INSPECT,)

@@ -27,7 +27,7 @@ def sound_check(
     """A check of ours. One that cannot be is a problem; a pattern that only another language can read is lost."""
     check = Check(
         kind=kind, value=as_written(value) if isinstance(value, Fraction) else value, negated=negated, options=options
-    )  # fmt: skip
+    )
     wrong = check_problem(check)
     if wrong is None:
         return check
@@ -59,33 +59,19 @@ def check_criterion(
     return Criterion(id=id, requirement=words, weight=weight, floor=floor, items=(item,))
 
 
-def checklist(
-    id: str, items: Sequence[Item], *, weight: Fraction = ONE, floor: Fraction | None = None
-) -> Criterion:
+def checklist(id: str, items: Sequence[Item], *, weight: Fraction = ONE, floor: Fraction | None = None) -> Criterion:
     """A criterion whose score is the share of its items that are met, their ids made unique."""
     seen: dict[str, int] = {}
     named = []
     for item in items:
         seen[item.id] = number = seen.get(item.id, 0) + 1
         unique = item.id if number == 1 else f"{item.id}-{number}"
-        named.append(
-            Item(
-                id=unique,
-                requirement=item.requirement,
-                check=item.check,
-                may_not_apply=item.may_not_apply,
-            )
-        )
+        named.append(Item(id=unique, requirement=item.requirement, check=item.check, may_not_apply=item.may_not_apply))
     return Criterion(id=id, requirement=id, weight=weight, floor=floor, items=tuple(named))
 
 
 def gated(
-    walk: Walk,
-    path: Steps,
-    criteria: Sequence[Criterion],
-    threshold: Fraction | None = None,
-    *,
-    title: str = "",
+    walk: Walk, path: Steps, criteria: Sequence[Criterion], threshold: Fraction | None = None, *, title: str = ""
 ) -> Rubric | None:
     """The rubric of one case: a threshold for the mean where the file has one, else every floor has to be met.
 
@@ -146,6 +132,17 @@ def settle(walk: Walk, *others: Walk) -> None:
 
 
 __all__ = [
-    "FROM_0_TO_1", "MAJORITY", "as_text", "check_criterion", "check_item", "checklist", "distinct", "expected_answer", "gated", "implied_floor",
-    "settle", "sound_check", "undecided",
-]  # fmt: skip
+    "FROM_0_TO_1",
+    "MAJORITY",
+    "as_text",
+    "check_criterion",
+    "check_item",
+    "checklist",
+    "distinct",
+    "expected_answer",
+    "gated",
+    "implied_floor",
+    "settle",
+    "sound_check",
+    "undecided",
+]

@@ -55,16 +55,18 @@ def read(document: Document) -> ForeignRubric:
     tree = _Tree(walk)
     root = _node(tree, walk.at())
     if root is None and not walk.problems:
-        walk.problem(
-            "nothing in this tree carries weight", (), "give one leaf, and all above it, a weight above 0"
-        )
+        walk.problem("nothing in this tree carries weight", (), "give one leaf, and all above it, a weight above 0")
     walk.finish()
     assert root is not None
     _notes(tree)
     return ForeignRubric(
-        rubric=_rubric(root), dialect="paperbench", marked=document.marked, notes=tuple(walk.notes),
-        losses=tuple(walk.losses), marks=tree.marks,
-    )  # fmt: skip
+        rubric=_rubric(root),
+        dialect="paperbench",
+        marked=document.marked,
+        notes=tuple(walk.notes),
+        losses=tuple(walk.losses),
+        marks=tree.marks,
+    )
 
 
 def _rubric(root: Criterion) -> Rubric:
@@ -83,9 +85,7 @@ def _notes(tree: _Tree) -> None:
     if tree.partial:
         walk.note(f"{tree.partial} leaves have a score between 0 and 1, so they are a scale from 0 to 1")
     if tree.marks and tree.ungraded:
-        walk.note(
-            f"{len(tree.ungraded)} leaves have no valid score, which is no 0: {', '.join(tree.ungraded[:5])}"
-        )
+        walk.note(f"{len(tree.ungraded)} leaves have no valid score, which is no 0: {', '.join(tree.ungraded[:5])}")
 
 
 def _node(tree: _Tree, node: Taking) -> Criterion | None:
@@ -100,8 +100,7 @@ def _node(tree: _Tree, node: Taking) -> Criterion | None:
         walk.problem("`weight` is missing", node.path, "a number, 0 or more, relative to its siblings")
     if id is not None and id in tree.places:
         walk.problem(
-            f"two nodes have the id `{id}`: the first is {walk.marked.at(tree.places[id])}",
-            (*node.path, "id"),
+            f"two nodes have the id `{id}`: the first is {walk.marked.at(tree.places[id])}", (*node.path, "id")
         )
     tree.places.setdefault(id or "", node.path)
     tree.has_categories |= "task_category" in node
@@ -145,8 +144,9 @@ def _group(
     else:
         tree.walk.loss(
             f"nothing below `{id}` carries weight, so PaperBench scores it 0 whatever is done; it is left out here",
-            (*node.path, "weight"), "give it the weight 0 too",
-        )  # fmt: skip
+            (*node.path, "weight"),
+            "give it the weight 0 too",
+        )
     tree.marks = {key: mark for key, mark in tree.marks.items() if not _is_below(tree, key[0], node.path)}
     return None
 
@@ -178,7 +178,8 @@ READERS: tuple[Reader, ...] = (
             ),
             KnownKey(
                 key="task_category, finegrained_task_category",
-                meaning="what PaperBench's judge is shown", how="ignored",
+                meaning="what PaperBench's judge is shown",
+                how="ignored",
             ),
             KnownKey(key="judge_metadata", meaning="tokens and raw replies of the grading", how="ignored"),
         ),
@@ -188,4 +189,4 @@ READERS: tuple[Reader, ...] = (
         '  {"id": "code", "requirements": "The method is implemented", "weight": 2, "task_category": "Code Development", "sub_tasks": []},\n'
         '  {"id": "table", "requirements": "The table agrees", "weight": 1, "task_category": "Result Analysis", "sub_tasks": []}]}\n',
     ),
-)  # fmt: skip
+)

@@ -133,7 +133,7 @@ def target_of(provider: str) -> str | None:
         "live",
         "moderation",
     ):
-        return None  # fmt: skip
+        return None
     return f"{kind}:{rest}"
 
 
@@ -162,11 +162,20 @@ class _Config:
         options = self.options(top)
         default = self.default_test(top)
         tests = [*self.tests(top, default), *self.scenarios(top, default)]
-        top.ignore("assertionTemplates", "$schema", "outputPath", "sharing", "writeLatestResults", "metadata", "tags", "tracing",
-                   "nunjucksFilters", "author")  # fmt: skip
         top.ignore(
-            "commandLineOptions",
-            why="promptfoo: `commandLineOptions` are not read: options stand on the command line",
+            "assertionTemplates",
+            "$schema",
+            "outputPath",
+            "sharing",
+            "writeLatestResults",
+            "metadata",
+            "tags",
+            "tracing",
+            "nunjucksFilters",
+            "author",
+        )
+        top.ignore(
+            "commandLineOptions", why="promptfoo: `commandLineOptions` are not read: options stand on the command line"
         )
         top.ignore("env", why="promptfoo: `env` is not read: variables come from the environment")
         top.lose("derivedMetrics", message="`{key}` computes figures of its own, which no report here has")
@@ -176,9 +185,7 @@ class _Config:
         cases: dict[str, Case] = {}
         places: dict[str, str] = {}
         if not tests and not self.walk.problems and not any(walk.problems for walk in self.walks):
-            self.walk.problem(
-                "this config has no tests", (), "give it `tests`, each with `vars` and `assert`"
-            )
+            self.walk.problem("this config has no tests", (), "give it `tests`, each with `vars` and `assert`")
         for prompt in prompts:
             for number, layers in enumerate(tests, 1):
                 if self.applies(prompt, layers):
@@ -190,11 +197,16 @@ class _Config:
         settle(self.walk, *self.walks)
         suite = Suite(
             cases=tuple(cases.values()), title=title, target=TargetSpec(use=target), concurrency=options.concurrency
-        )  # fmt: skip
+        )
         return SuiteSource(
-            suite=suite, dialect="promptfoo", base=self.document.path.parent, notes=tuple(self.walk.notes),
-            losses=tuple(self.walk.losses), files=(self.document.path, *self.beside.files), places=places,
-        )  # fmt: skip
+            suite=suite,
+            dialect="promptfoo",
+            base=self.document.path.parent,
+            notes=tuple(self.walk.notes),
+            losses=tuple(self.walk.losses),
+            files=(self.document.path, *self.beside.files),
+            places=places,
+        )
 
     # -------------------------------------------------------------------------------------------------- the target
 
@@ -259,13 +271,12 @@ class _Config:
         )
         at.close("`evaluateOptions`")
         if repeat is not None and repeat > 1:
-            self.walk.note(
-                "promptfoo: every repeat is a test of its own, so all attempts have to pass (pass^k)"
-            )
+            self.walk.note("promptfoo: every repeat is a test of its own, so all attempts have to pass (pass^k)")
         return _Options(
-            repeat=int(repeat or 1), concurrency=None if concurrency is None else int(concurrency),
+            repeat=int(repeat or 1),
+            concurrency=None if concurrency is None else int(concurrency),
             timeout=float(timeout) / 1000 if timeout else None,
-        )  # fmt: skip
+        )
 
     # ------------------------------------------------------------------------------------------------- the prompts
 
@@ -281,9 +292,10 @@ class _Config:
             found = [p for i, entry in enumerate(value) for p in self.entry(entry, (*path, i))]
         elif isinstance(value, dict):
             found = [
-                p for name, label in value.items()
+                p
+                for name, label in value.items()
                 for p in self.named(str(name), as_text(label) or None, self.walk, (*path, name))
-            ]  # fmt: skip
+            ]
         else:
             self.walk.problem(f"`prompts` must be text or a list, not {shown(value)}", path)
             found = []
@@ -314,9 +326,7 @@ class _Config:
     def named(self, text: str, label: str | None, walk: Walk, path: Steps) -> Iterator[_Prompt]:
         """The prompts that one entry stands for: its own text, or the files that it names."""
         if re.match(r"(?:exec|langfuse|portkey|helicone|package|https?):", text):
-            walk.loss(
-                f"the prompt `{text[:60]}` comes from a program or a service", path, "write it into a file"
-            )
+            walk.loss(f"the prompt `{text[:60]}` comes from a program or a service", path, "write it into a file")
             return
         is_file = text.startswith("file://")
         name = text.removeprefix("file://")
@@ -325,9 +335,7 @@ class _Config:
             return
         code = name.rsplit(":", 1)[0] if ":" in name else name
         if Path(code).suffix.lower() in (*CODE_FILES, ".exe", ".bat", ".pl"):
-            walk.loss(
-                f"the prompt `{text[:60]}` is made by code of this config, which honestone never runs", path
-            )
+            walk.loss(f"the prompt `{text[:60]}` is made by code of this config, which honestone never runs", path)
             return
         if "*" in name:
             files = self.beside.glob(walk, name, path)
@@ -343,9 +351,7 @@ class _Config:
             return
         suffix = file.suffix.lower()
         if suffix == ".csv":
-            texts = [
-                (row.get("prompt") or "", row.get("label") or None) for _, row in _table(text, file, walk)
-            ]
+            texts = [(row.get("prompt") or "", row.get("label") or None) for _, row in _table(text, file, walk)]
         elif suffix == ".jsonl":
             texts = [(line, None) for line in text.splitlines() if line.strip()]
         elif suffix == ".txt":
@@ -396,9 +402,7 @@ class _Config:
         elif isinstance(value, list):
             layers = [layer for i in range(len(value)) for layer in self.test_entry(self.walk, (*path, i))]
         else:
-            self.walk.problem(
-                f"`tests` must be a list of tests or the name of a file, not {shown(value)}", path
-            )
+            self.walk.problem(f"`tests` must be a list of tests or the name of a file, not {shown(value)}", path)
             layers = []
         return [(*base, layer) for layer in layers]
 
@@ -494,8 +498,7 @@ class _Config:
             test["assert"] = asserts
         walk = self.other(RowMarked(str(file), _node(test, line), line))
         walk.losses += [
-            Loss(place=f"{file}:{line}:1", message=f"the column `{column}` has no meaning here")
-            for column in unread
+            Loss(place=f"{file}:{line}:1", message=f"the column `{column}` has no meaning here") for column in unread
         ]
         yield self.layer(walk.at(), expands=False)
 
@@ -515,9 +518,7 @@ class _Config:
                 for config in at.each("config", "data")
                 if config.require_mapping("data")
             ]
-            tests = [
-                layer for test in at.each("tests", "tests") for layer in self.test_entry(self.walk, test.path)
-            ]
+            tests = [layer for test in at.each("tests", "tests") for layer in self.test_entry(self.walk, test.path)]
             at.close("a scenario")
             if len(found) + len(data) * len(tests) > MAX_CASES:
                 raise self.too_many(at)
@@ -526,9 +527,10 @@ class _Config:
 
     def too_many(self, at: Taking) -> UsageError:
         return UsageError(
-            f"this config stands for more than {MAX_CASES} cases", place=at.walk.marked.at(at.path),
+            f"this config stands for more than {MAX_CASES} cases",
+            place=at.walk.marked.at(at.path),
             hint="variables that are lists are multiplied: split them, or set `disableVarExpansion`",
-        )  # fmt: skip
+        )
 
     def layer(self, at: Taking, *, is_default: bool = False, expands: bool | None = None) -> _Layer:
         """One test, read once; its assertions are read for each case, with the case's variables."""
@@ -543,51 +545,46 @@ class _Config:
                 expands = False
             keeps = options.flag("disableDefaultAsserts") is not True
             options.ignore("disableConversationVar", "runSerially")
-            options.ignore(
-                "provider", why="the `provider` of `options` is not read: --judge names the judges"
-            )
+            options.ignore("provider", why="the `provider` of `options` is not read: --judge names the judges")
             options.lose(
                 "transform",
                 "postprocess",
                 message="`{key}` runs code on every output before it is judged; here the output is judged as it is",
             )
+            options.lose("transformVars", message="`{key}` runs code on the variables; here they are used as they are")
+            options.lose("rubricPrompt", message="`{key}` changes what a judge is asked; here it is asked as always")
             options.lose(
-                "transformVars", message="`{key}` runs code on the variables; here they are used as they are"
+                "storeOutputAs", message="`{key}` carries an output over to a later test, which no case here does"
             )
             options.lose(
-                "rubricPrompt", message="`{key}` changes what a judge is asked; here it is asked as always"
-            )
-            options.lose(
-                "storeOutputAs",
-                message="`{key}` carries an output over to a later test, which no case here does",
-            )
-            options.lose(
-                "factuality",
-                message="`{key}` gives scores to the kinds of a factuality answer; here it is yes or no",
+                "factuality", message="`{key}` gives scores to the kinds of a factuality answer; here it is yes or no"
             )
             for key in options.value:
                 if key not in options.taken:
                     options.lose(
-                        str(key),
-                        message="`{key}` is an option of the provider, which a case here does not set",
+                        str(key), message="`{key}` is an option of the provider, which a case here does not set"
                     )
         at.ignore("options", "assert")
         at.lose("provider", "providers", message="`{key}` of one test: a suite here has one target")
         at.lose("providerOutput", message="`{key}` is a recorded output: `--target record:FILE` reads those")
-        at.lose(
-            "assertScoringFunction", message="`{key}` runs code of this config, which honestone never does"
-        )
+        at.lose("assertScoringFunction", message="`{key}` runs code of this config, which honestone never does")
         prompts = at.texts("prompts")
         metadata = at.raw("metadata")
         if metadata is not None and not isinstance(metadata, dict):
             at.walk.problem(f"`metadata` must be a mapping, not {shown(metadata)}", (*at.path, "metadata"))
             metadata = None
         layer = _Layer(
-            at=at, description=at.text("description"), variables=self.variables(at),
-            threshold=at.number("threshold", low=0, high=1), prefix=prefix, suffix=suffix, expands=expands,
-            keeps_defaults=keeps, prompts=None if prompts is None else tuple(prompts),
+            at=at,
+            description=at.text("description"),
+            variables=self.variables(at),
+            threshold=at.number("threshold", low=0, high=1),
+            prefix=prefix,
+            suffix=suffix,
+            expands=expands,
+            keeps_defaults=keeps,
+            prompts=None if prompts is None else tuple(prompts),
             metadata={str(key): value for key, value in (metadata or {}).items()},
-        )  # fmt: skip
+        )
         at.close("`defaultTest`" if is_default else "a test")
         return layer
 
@@ -622,10 +619,7 @@ class _Config:
         name = value.removeprefix("file://")
         plain = name.rsplit(":", 1)[0] if ":" in name else name
         if Path(plain).suffix.lower() in CODE_FILES:
-            walk.loss(
-                f"the variable `{value[:60]}` is made by code of this config, which honestone never runs",
-                path,
-            )
+            walk.loss(f"the variable `{value[:60]}` is made by code of this config, which honestone never runs", path)
             return ""
         if Path(plain).suffix.lower() in _MEDIA:
             walk.loss(f"the variable `{value[:60]}` is no text, which a case here cannot hold", path)
@@ -650,15 +644,22 @@ class _Config:
         if chosen is None:
             return True
         return any(
-            name in (prompt.label, prompt.id) or prompt.label.startswith(name.removesuffix("*").removesuffix(":") + ":")
+            name in (prompt.label, prompt.id)
+            or prompt.label.startswith(name.removesuffix("*").removesuffix(":") + ":")
             or (name.endswith("*") and prompt.label.startswith(name[:-1]))
             for name in chosen
-        )  # fmt: skip
+        )
 
     def cases(
-        self, prompt: _Prompt, is_one_of_several: bool, number: int, layers: Sequence[_Layer], options: _Options,
-        cases: dict[str, Case], places: dict[str, str],
-    ) -> None:  # fmt: skip
+        self,
+        prompt: _Prompt,
+        is_one_of_several: bool,
+        number: int,
+        layers: Sequence[_Layer],
+        options: _Options,
+        cases: dict[str, Case],
+        places: dict[str, str],
+    ) -> None:
         """The cases of one prompt and one test: one, or as many as its listed variables multiply to."""
         test = layers[-1]
         variables: dict[str, Any] = {}
@@ -668,9 +669,7 @@ class _Config:
         lists = [name for name, value in variables.items() if expands and isinstance(value, list)]
         for name in lists:
             if not variables[name]:
-                test.at.walk.problem(
-                    f"the variable `{name}` is an empty list, so this test has no case", test.at.path
-                )
+                test.at.walk.problem(f"the variable `{name}` is an empty list, so this test has no case", test.at.path)
                 return
         if len(cases) + math.prod(len(variables[name]) for name in lists) > MAX_CASES:
             raise self.too_many(test.at)
@@ -679,9 +678,9 @@ class _Config:
         for chosen in product(*(variables[name] for name in lists)):
             own = {**variables, **dict(zip(lists, chosen, strict=True))}
             own = {key: list(v) if isinstance(v, tuple) else v for key, v in own.items()}
-            id = "/".join([
-                *([prompt.id] if is_one_of_several else []), name, *(slug(as_text(v), limit=24) for v in chosen),
-            ])  # fmt: skip
+            id = "/".join(
+                [*([prompt.id] if is_one_of_several else []), name, *(slug(as_text(v), limit=24) for v in chosen)]
+            )
             id = distinct(id, cases)
             case = self.case(id, prompt, layers, own, options)
             if case is not None:
@@ -690,7 +689,7 @@ class _Config:
 
     def case(
         self, id: str, prompt: _Prompt, layers: Sequence[_Layer], variables: Mapping[str, Any], options: _Options
-    ) -> Case | None:  # fmt: skip
+    ) -> Case | None:
         test = layers[-1]
 
         def filled(text: str, walk: Walk, path: Steps) -> str:
@@ -699,16 +698,12 @@ class _Config:
                 walk.loss(lost, path, "names of variables are filled in, nothing else of a template is")
             self.filled += len(result.text)
             if self.filled > MAX_FILLED_IN_ALL:
-                raise UsageError(
-                    "filled in, these prompts and tests are too large", place=walk.marked.at(path)
-                )
+                raise UsageError("filled in, these prompts and tests are too large", place=walk.marked.at(path))
             return result.text
 
         known: Mapping[str, Any] = variables
         known = {
-            key: filled(value, test.at.walk, test.at.path)
-            if isinstance(value, str) and "{{" in value
-            else value
+            key: filled(value, test.at.walk, test.at.path) if isinstance(value, str) and "{{" in value else value
             for key, value in variables.items()
         }
         threshold = next((layer.threshold for layer in reversed(layers) if layer.threshold is not None), None)
@@ -721,8 +716,7 @@ class _Config:
             )
         ]
         messages = [
-            Message(message.role, filled(message.content, prompt.walk, prompt.path))
-            for message in prompt.messages
+            Message(message.role, filled(message.content, prompt.walk, prompt.path)) for message in prompt.messages
         ]
         prefix = next((layer.prefix for layer in reversed(layers) if layer.prefix is not None), None)
         suffix = next((layer.suffix for layer in reversed(layers) if layer.suffix is not None), None)
@@ -738,16 +732,21 @@ class _Config:
         skip = None
         if rubric is None:
             skip = "asserts nothing that decides"
-            self.walk.note(
-                "promptfoo passes a test that asserts nothing; here it is skipped, as nothing was judged"
-            )
+            self.walk.note("promptfoo passes a test that asserts nothing; here it is skipped, as nothing was judged")
         metadata: dict[str, Any] = {}
         for layer in layers:
             metadata |= layer.metadata
         return Case(
-            id=id, rubric=rubric or undecided(), messages=tuple(messages), timeout=options.timeout, attempts=options.repeat,
-            attempt_rule=AttemptRule.PASS_HAT_K, skip=skip, description=test.description, metadata=metadata,
-        )  # fmt: skip
+            id=id,
+            rubric=rubric or undecided(),
+            messages=tuple(messages),
+            timeout=options.timeout,
+            attempts=options.repeat,
+            attempt_rule=AttemptRule.PASS_HAT_K,
+            skip=skip,
+            description=test.description,
+            metadata=metadata,
+        )
 
 
 def _looks_like_path(text: str) -> bool:
@@ -778,11 +777,7 @@ def _content(content: Any, walk: Walk, path: Steps) -> str:
         return as_text(content)
     parts = []
     for part in content:
-        if (
-            isinstance(part, dict)
-            and part.get("type") in ("text", "input_text")
-            and isinstance(part.get("text"), str)
-        ):
+        if isinstance(part, dict) and part.get("type") in ("text", "input_text") and isinstance(part.get("text"), str):
             parts.append(part["text"])
         elif isinstance(part, str):
             parts.append(part)
@@ -803,9 +798,12 @@ def _table(text: str, file: Path, walk: Walk) -> Iterator[tuple[int, dict[str, s
         for cells in reader:
             if len(cells) > len(header):
                 walk.problems.append(
-                    UsageError(f"this row has {len(cells)} cells, but there are {len(header)} columns", place=f"{file}:{line}:1",
-                               hint="put a cell with a comma in double quotes")
-                )  # fmt: skip
+                    UsageError(
+                        f"this row has {len(cells)} cells, but there are {len(header)} columns",
+                        place=f"{file}:{line}:1",
+                        hint="put a cell with a comma in double quotes",
+                    )
+                )
             elif any(cell.strip() for cell in cells):
                 yield line, dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=True))
             line = reader.line_num + 1
@@ -883,39 +881,72 @@ def _is_own(assertion: Mapping[str, Any]) -> bool:
 
 KEYS: Final = (
     KnownKey(key="description", meaning="The suite's title."),
-    KnownKey(key="prompts", meaning="Each prompt with each test is a case, `PROMPT/TEST` where there are several prompts. Texts, chats, and text, Markdown, JSON, YAML and CSV files beside the config."),
+    KnownKey(
+        key="prompts",
+        meaning="Each prompt with each test is a case, `PROMPT/TEST` where there are several prompts. Texts, chats, and text, Markdown, JSON, YAML and CSV files beside the config.",
+    ),
     KnownKey(key="prompts: code, exec:, langfuse: ...", meaning="Prompts made by programs or services.", how="lost"),
-    KnownKey(key="providers, targets", meaning="The target, when it is one that `--target` knows (openai, anthropic, google, ollama, exec, echo); else told, and `--target` chooses."),
+    KnownKey(
+        key="providers, targets",
+        meaning="The target, when it is one that `--target` knows (openai, anthropic, google, ollama, exec, echo); else told, and `--target` chooses.",
+    ),
     KnownKey(key="providers[].config", meaning="Settings of a target stand in honestone.toml.", how="ignored"),
     KnownKey(key="providers[].prompts", meaning="Prompts for one provider only.", how="lost"),
     KnownKey(key="tests", meaning="The tests, here or in YAML, JSON, JSON lines and CSV files."),
     KnownKey(key="tests[].description", meaning="The case's description; its short form is the case's id."),
-    KnownKey(key="tests[].vars", meaning="Filled in for `{{name}}`; lists are multiplied into cases, `file://` is read."),
+    KnownKey(
+        key="tests[].vars", meaning="Filled in for `{{name}}`; lists are multiplied into cases, `file://` is read."
+    ),
     KnownKey(key="tests[].assert", meaning="The criteria, in order."),
-    KnownKey(key="tests[].threshold", meaning="The threshold of the case's rubric, for the weighted mean; then no assertion has a floor."),
+    KnownKey(
+        key="tests[].threshold",
+        meaning="The threshold of the case's rubric, for the weighted mean; then no assertion has a floor.",
+    ),
     KnownKey(key="tests[].prompts", meaning="The prompts that the test goes with."),
     KnownKey(key="tests[].metadata", meaning="Kept with the case."),
     KnownKey(key="tests[].options.prefix, suffix", meaning="Put before and after the prompt."),
     KnownKey(key="tests[].options.disableVarExpansion, disableDefaultAsserts", meaning="As in promptfoo."),
     KnownKey(key="tests[].options.provider", meaning="`--judge` names the judges.", how="ignored"),
-    KnownKey(key="tests[].options.transform, transformVars, rubricPrompt, storeOutputAs, factuality", meaning="Code, prompts and memory between tests.", how="lost"),
-    KnownKey(key="tests[].provider, providers, providerOutput, assertScoringFunction", meaning="A suite has one target, and code of a config is never run.", how="lost"),
+    KnownKey(
+        key="tests[].options.transform, transformVars, rubricPrompt, storeOutputAs, factuality",
+        meaning="Code, prompts and memory between tests.",
+        how="lost",
+    ),
+    KnownKey(
+        key="tests[].provider, providers, providerOutput, assertScoringFunction",
+        meaning="A suite has one target, and code of a config is never run.",
+        how="lost",
+    ),
     KnownKey(key="defaultTest", meaning="Under every test; its assertions come first."),
     KnownKey(key="scenarios", meaning="Every `config` with every test."),
     KnownKey(key="assertionTemplates, $ref", meaning="Assertions used in several places."),
     KnownKey(key="assert[].type", meaning=f"Read, each also with `not-`: {', '.join(READ_TYPES)}."),
     KnownKey(key="assert[].type: others", meaning=f"Not read: {', '.join(LOST_TYPES)}.", how="lost"),
     KnownKey(key="assert[].weight", meaning="The criterion's weight; 0 is shown and does not count."),
-    KnownKey(key="assert[].threshold", meaning="The pass mark of a score (`llm-rubric`, `g-eval`), the limit of `latency` and `cost`."),
+    KnownKey(
+        key="assert[].threshold",
+        meaning="The pass mark of a score (`llm-rubric`, `g-eval`), the limit of `latency` and `cost`.",
+    ),
     KnownKey(key="assert[].metric", meaning="The criterion's id."),
     KnownKey(key="assert[].provider, config", meaning="`--judge` names the judges.", how="ignored"),
-    KnownKey(key="assert[].transform, contextTransform, rubricPrompt", meaning="The assertion is left out.", how="lost"),
-    KnownKey(key="assert-set: assert, threshold, weight", meaning="A criterion with child criteria; its threshold is its floor."),
+    KnownKey(
+        key="assert[].transform, contextTransform, rubricPrompt", meaning="The assertion is left out.", how="lost"
+    ),
+    KnownKey(
+        key="assert-set: assert, threshold, weight",
+        meaning="A criterion with child criteria; its threshold is its floor.",
+    ),
     KnownKey(key="evaluateOptions.repeat", meaning="Attempts, all of which have to pass."),
-    KnownKey(key="evaluateOptions.maxConcurrency, timeoutMs", meaning="How many cases run at a time; the limit of one run."),
-    KnownKey(key="commandLineOptions, env, outputPath, sharing, tags, metadata, tracing", meaning="How promptfoo itself runs.", how="ignored"),
+    KnownKey(
+        key="evaluateOptions.maxConcurrency, timeoutMs", meaning="How many cases run at a time; the limit of one run."
+    ),
+    KnownKey(
+        key="commandLineOptions, env, outputPath, sharing, tags, metadata, tracing",
+        meaning="How promptfoo itself runs.",
+        how="ignored",
+    ),
     KnownKey(key="derivedMetrics, extensions, redteam", meaning="Nothing here is like them.", how="lost"),
-)  # fmt: skip
+)
 
 EXAMPLE: Final = """\
 description: Answers about opening hours
@@ -937,8 +968,15 @@ def _read(document: Document) -> SuiteSource:
 
 
 PROMPTFOO: Final = Reader(
-    name="promptfoo", title="a promptfoo config", gives="suite", signs=_signs, read=_read, keys=KEYS, defaults=DEFAULTS,
-    looks_like=("prompts", "providers", "tests", "defaultTest", "evaluateOptions", "scenarios", "description"), example=EXAMPLE,
-)  # fmt: skip
+    name="promptfoo",
+    title="a promptfoo config",
+    gives="suite",
+    signs=_signs,
+    read=_read,
+    keys=KEYS,
+    defaults=DEFAULTS,
+    looks_like=("prompts", "providers", "tests", "defaultTest", "evaluateOptions", "scenarios", "description"),
+    example=EXAMPLE,
+)
 
 READERS: tuple[Reader, ...] = (PROMPTFOO,)

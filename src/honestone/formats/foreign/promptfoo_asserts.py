@@ -17,14 +17,7 @@ from honestone.core.rubric import Check, Criterion, slug
 from honestone.formats.fields import near
 from honestone.formats.foreign.base import Steps, Taking, Walk, scaled, shown, yes_no
 from honestone.formats.foreign.beside import Beside
-from honestone.formats.foreign.judged import (
-    FROM_0_TO_1,
-    MAJORITY,
-    as_text,
-    check_criterion,
-    implied_floor,
-    sound_check,
-)
+from honestone.formats.foreign.judged import FROM_0_TO_1, MAJORITY, as_text, check_criterion, implied_floor, sound_check
 from honestone.formats.marked import parse_marked
 
 Fill: TypeAlias = Callable[[str, Walk, Steps], str]
@@ -43,30 +36,64 @@ _LOST: Final[Mapping[str, tuple[str, str | None]]] = {
         (_CODE, "write the test as a check of a native suite: {python: 'module:function'} or {command: ...}"),
     ),
     **dict.fromkeys(
-        ("similar", "similar:cosine", "similar:dot", "similar:euclidean", "answer-relevance", "classifier", "moderation", "pi",
-         "perplexity", "perplexity-score", "guardrails", "search-rubric"),
+        (
+            "similar",
+            "similar:cosine",
+            "similar:dot",
+            "similar:euclidean",
+            "answer-relevance",
+            "classifier",
+            "moderation",
+            "pi",
+            "perplexity",
+            "perplexity-score",
+            "guardrails",
+            "search-rubric",
+        ),
         (_OTHER_MODEL, "an `llm-rubric` can ask a judge instead"),
     ),
     **dict.fromkeys(
         ("context-faithfulness", "context-recall", "context-relevance", "conversation-relevance"),
-        ("judges a retrieved context or a conversation, which a case here does not have", "an `llm-rubric` can ask a judge instead"),
+        (
+            "judges a retrieved context or a conversation, which a case here does not have",
+            "an `llm-rubric` can ask a judge instead",
+        ),
     ),
     **dict.fromkeys(("rouge-n", "bleu", "gleu", "meteor", "levenshtein", "tool-call-f1"), (_LIKENESS, None)),
     **dict.fromkeys(
-        ("contains-json", "contains-html", "contains-sql", "contains-xml", "is-html", "is-sql", "is-xml", "is-refusal",
-         "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call", "finish-reason"),
+        (
+            "contains-json",
+            "contains-html",
+            "contains-sql",
+            "contains-xml",
+            "is-html",
+            "is-sql",
+            "is-xml",
+            "is-refusal",
+            "is-valid-function-call",
+            "is-valid-openai-function-call",
+            "is-valid-openai-tools-call",
+            "finish-reason",
+        ),
         (_SYNTAX, "`is-json` and `regex` are read"),
     ),
     **dict.fromkeys(
-        ("trajectory:step-count", "trajectory:goal-success", "trace-error-spans", "trace-span-count", "trace-span-duration",
-         "skill-used"),
+        (
+            "trajectory:step-count",
+            "trajectory:goal-success",
+            "trace-error-spans",
+            "trace-span-count",
+            "trace-span-duration",
+            "skill-used",
+        ),
         (_TRACE, "`trajectory:tool-used` and `trajectory:tool-sequence` are read"),
     ),
     **dict.fromkeys(
-        ("select-best", "max-score"), ("compares the outputs of several targets with each other", "`honestone compare` does it")
+        ("select-best", "max-score"),
+        ("compares the outputs of several targets with each other", "`honestone compare` does it"),
     ),
     "human": ("is a mark that a person gives in promptfoo's web page", "`--judge human` asks a person here"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +174,7 @@ class Assertion:
         return None if check is None else self.criterion(check)
 
     def criterion(self, check: Check, requirement: str | None = None) -> Criterion:
-        return check_criterion(
-            check, id=self.metric, requirement=requirement, weight=self.weight, floor=self.floor
-        )
+        return check_criterion(check, id=self.metric, requirement=requirement, weight=self.weight, floor=self.floor)
 
     def question(self, requirement: str) -> Criterion:
         id = self.metric or slug(requirement)
@@ -251,8 +276,11 @@ def _word_count(a: Assertion) -> Criterion | None:
         return None
     words = r"\A\s*(?:\S++(?:\s++|\Z)){" + f"{low},{high}" + r"}\Z"
     check = sound_check(a.at.walk, a.here, "regex", words, negated=a.negated)
-    said = f"{'does not have' if a.negated else 'has'} {low} to {high} words" if low != high else (
-        f"{'does not have' if a.negated else 'has'} {low} words")  # fmt: skip
+    said = (
+        f"{'does not have' if a.negated else 'has'} {low} to {high} words"
+        if low != high
+        else (f"{'does not have' if a.negated else 'has'} {low} words")
+    )
     return None if check is None else a.criterion(check, said)
 
 
@@ -298,11 +326,7 @@ def _tool_used(a: Assertion) -> Criterion | None:
     value = a.value()
     if isinstance(value, dict):
         below = a.at.below("value")
-        name, low, high = (
-            below.text("pattern", "name"),
-            below.number("min", low=0),
-            below.number("max", low=0),
-        )
+        name, low, high = (below.text("pattern", "name"), below.number("min", low=0), below.number("max", low=0))
         below.close("`trajectory:tool-used`")
         if name is None:
             a.problem("needs a `pattern`")
@@ -355,23 +379,35 @@ def _tool_arguments(a: Assertion) -> Criterion | None:
         a.problem("needs a `name` and `args`")
         return None
     filled = {
-        key: a.fill(value, a.at.walk, a.here) if isinstance(value, str) else value
-        for key, value in arguments.items()
+        key: a.fill(value, a.at.walk, a.here) if isinstance(value, str) else value for key, value in arguments.items()
     }
     args = "exact" if mode == "exact" else "subset"
     return a.check("tool-calls", [{"tool": name, "arguments": filled}], mode="any_order", args=args)
 
 
 _READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
-    "contains": _one_text, "icontains": _one_text, "starts-with": _one_text, "regex": _one_text,
-    "contains-any": _several_texts, "contains-all": _several_texts,
-    "icontains-any": _several_texts, "icontains-all": _several_texts,
-    "equals": _equals, "is-json": _is_json, "latency": _limit, "cost": _limit, "word-count": _word_count,
-    "llm-rubric": _rubric, "model-graded-closedqa": _rubric, "g-eval": _g_eval,
-    "factuality": _factuality, "model-graded-factuality": _factuality,
-    "trajectory:tool-used": _tool_used, "trajectory:tool-sequence": _tool_sequence,
+    "contains": _one_text,
+    "icontains": _one_text,
+    "starts-with": _one_text,
+    "regex": _one_text,
+    "contains-any": _several_texts,
+    "contains-all": _several_texts,
+    "icontains-any": _several_texts,
+    "icontains-all": _several_texts,
+    "equals": _equals,
+    "is-json": _is_json,
+    "latency": _limit,
+    "cost": _limit,
+    "word-count": _word_count,
+    "llm-rubric": _rubric,
+    "model-graded-closedqa": _rubric,
+    "g-eval": _g_eval,
+    "factuality": _factuality,
+    "model-graded-factuality": _factuality,
+    "trajectory:tool-used": _tool_used,
+    "trajectory:tool-sequence": _tool_sequence,
     "trajectory:tool-args-match": _tool_arguments,
-}  # fmt: skip
+}
 
 READ_TYPES: Final = (*_READ, "assert-set")
 LOST_TYPES: Final = tuple(_LOST)
@@ -384,13 +420,23 @@ def is_type(name: str) -> bool:
 
 # ------------------------------------------------------------------------------------------------------ the walk
 
-_OWN_KEYS: Final = ("type", "value", "threshold", "weight", "metric", "metricOnly", "config", "provider", "rubricPrompt",
-                    "transform", "contextTransform", "description")  # fmt: skip
+_OWN_KEYS: Final = (
+    "type",
+    "value",
+    "threshold",
+    "weight",
+    "metric",
+    "metricOnly",
+    "config",
+    "provider",
+    "rubricPrompt",
+    "transform",
+    "contextTransform",
+    "description",
+)
 
 
-def read_assertions(
-    at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int = 0
-) -> list[Criterion]:
+def read_assertions(at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int = 0) -> list[Criterion]:
     """A list of assertions. `gates`: each has to pass; else a threshold of the test is what counts."""
     if not isinstance(at.value, list):
         at.walk.problem(f"`assert` must be a list of assertions, not {shown(at.value)}", at.path)
@@ -402,9 +448,7 @@ def read_assertions(
     return [criterion for criterion in found if criterion is not None]
 
 
-def read_assertion(
-    at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int = 0
-) -> Criterion | None:
+def read_assertion(at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int = 0) -> Criterion | None:
     if not at.require_mapping("an assertion"):
         return None
     if "$ref" in at:
@@ -441,9 +485,15 @@ def read_assertion(
     counts = at.flag("metricOnly") is not True
     weight = at.number("weight", low=0)
     assertion = Assertion(
-        at=at, type=type, negated=written != type, gates=gates, metric=at.text("metric"), fill=fill, beside=beside,
+        at=at,
+        type=type,
+        negated=written != type,
+        gates=gates,
+        metric=at.text("metric"),
+        fill=fill,
+        beside=beside,
         weight=(ONE if weight is None else weight) if counts else ZERO,
-    )  # fmt: skip
+    )
     return _READ[type](assertion)
 
 
@@ -513,6 +563,14 @@ def assertion_of_cell(cell: str) -> dict[str, Any]:
 
 
 __all__ = [
-    "CODE_FILES", "LOST_TYPES", "READ_TYPES", "TYPES", "Assertion", "Fill", "assertion_of_cell", "is_type", "read_assertion",
+    "CODE_FILES",
+    "LOST_TYPES",
+    "READ_TYPES",
+    "TYPES",
+    "Assertion",
+    "Fill",
+    "assertion_of_cell",
+    "is_type",
+    "read_assertion",
     "read_assertions",
-]  # fmt: skip
+]

@@ -38,16 +38,16 @@ DEFAULTS: Final = (
     "pydantic-evals: a case passes when every assertion holds; of an LLMJudge, when more than half of the judges say yes",
     "pydantic-evals: scores (LLMJudge with `score`, GEval) gate nothing there; a case that has nothing else has honestone's threshold of 70",
 )
-ANSWERS: Final = "pydantic-evals: a case with an expected output and no evaluator asks a judge whether that answer is given"
+ANSWERS: Final = (
+    "pydantic-evals: a case with an expected output and no evaluator asks a judge whether that answer is given"
+)
 _TOLD: Final = "pydantic-evals: the judge's model and settings are not read: --judge names the judges"
 
 
 class _Evaluator:
     """One evaluator of one case, being read. `arguments` are named, `single` is the one that has no name."""
 
-    def __init__(
-        self, walk: Walk, path: Steps, name: str, arguments: Taking | None, single: Steps | None
-    ) -> None:
+    def __init__(self, walk: Walk, path: Steps, name: str, arguments: Taking | None, single: Steps | None) -> None:
         self.walk = walk
         self.path = path
         self.name = name
@@ -115,21 +115,25 @@ def _contains(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | 
         return None
     if isinstance(value, dict) and not as_strings:
         schema = {
-            "type": "object", "required": [str(key) for key in value],
+            "type": "object",
+            "required": [str(key) for key in value],
             "properties": {str(key): {"const": v} for key, v in value.items()},
-        }  # fmt: skip
+        }
         return e.holds("json-schema", schema, path)
-    if isinstance(value, str) or (
-        as_strings and isinstance(value, int | float) and not isinstance(value, bool)
-    ):
+    if isinstance(value, str) or (as_strings and isinstance(value, int | float) and not isinstance(value, bool)):
         return e.holds("icontains" if in_any_case else "contains", as_text(value), path)
     e.lose("looks for a value that is no text", "a text or a mapping is read")
     return None
 
 
 _TYPES: Final[Mapping[str, str]] = {
-    "dict": "object", "list": "array", "int": "integer", "float": "number", "bool": "boolean", "NoneType": "null",
-}  # fmt: skip
+    "dict": "object",
+    "list": "array",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "NoneType": "null",
+}
 
 
 def _is_instance(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | None:
@@ -161,14 +165,18 @@ def _llm_judge(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion |
     score, assertion = e.option("score"), e.option("assertion")
     if e.option("model") is not None or e.option("model_settings") is not None:
         e.walk.note(_TOLD)
-    e.known(
-        "rubric", "model", "model_settings", "include_input", "include_expected_output", "score", "assertion"
-    )
+    e.known("rubric", "model", "model_settings", "include_input", "include_expected_output", "score", "assertion")
     if not isinstance(rubric, str) or not rubric.strip():
         e.walk.problem("`LLMJudge` needs a `rubric`, the question in words", path)
         return None
-    named = next((o["evaluation_name"] for o in (assertion, score)
-                  if isinstance(o, dict) and isinstance(o.get("evaluation_name"), str) and o["evaluation_name"].strip()), None)  # fmt: skip
+    named = next(
+        (
+            o["evaluation_name"]
+            for o in (assertion, score)
+            if isinstance(o, dict) and isinstance(o.get("evaluation_name"), str) and o["evaluation_name"].strip()
+        ),
+        None,
+    )
     id = named or slug(rubric)
     if assertion is False:
         return scaled(id, rubric, FROM_0_TO_1)
@@ -183,13 +191,7 @@ def _g_eval(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | No
         e.walk.note(_TOLD)
     id = e.id()
     e.known(
-        "criteria",
-        "evaluation_steps",
-        "score_range",
-        "include_input",
-        "model",
-        "model_settings",
-        "evaluation_name",
+        "criteria", "evaluation_steps", "score_range", "include_input", "model", "model_settings", "evaluation_name"
     )
     if not isinstance(criteria, str) or not criteria.strip():
         e.walk.problem("`GEval` needs `criteria`, in words", path)
@@ -209,9 +211,14 @@ def _g_eval(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | No
 
 
 _READ: Final[Mapping[str, Callable[[_Evaluator, tuple[Any, Steps] | None], Criterion | None]]] = {
-    "Equals": _equals, "EqualsExpected": _equals_expected, "Contains": _contains, "IsInstance": _is_instance,
-    "MaxDuration": _max_duration, "LLMJudge": _llm_judge, "GEval": _g_eval,
-}  # fmt: skip
+    "Equals": _equals,
+    "EqualsExpected": _equals_expected,
+    "Contains": _contains,
+    "IsInstance": _is_instance,
+    "MaxDuration": _max_duration,
+    "LLMJudge": _llm_judge,
+    "GEval": _g_eval,
+}
 _LOST: Final = (
     "HasMatchingSpan",
     "ToolCorrectness",
@@ -262,9 +269,7 @@ def _criteria(at: Taking, expected: tuple[Any, Steps] | None) -> tuple[list[Crit
             continue
         read = _READ.get(evaluator.name)
         if read is None:
-            meant = {name.casefold(): name for name in _READ}.get(
-                near(evaluator.name, map(str.casefold, _READ)) or ""
-            )
+            meant = {name.casefold(): name for name in _READ}.get(near(evaluator.name, map(str.casefold, _READ)) or "")
             why = (
                 "looks at a trace in a way that no check here does"
                 if evaluator.name in _LOST
@@ -305,11 +310,13 @@ def _case(top: Taking, at: Taking, number: int, taken: Mapping[str, Any]) -> Cas
         threshold = DEFAULT_THRESHOLD
     rubric = gated(at.walk, at.path, criteria, threshold)
     return Case(
-        id=name, rubric=rubric or undecided(), messages=(Message("user", as_text(inputs)),),
+        id=name,
+        rubric=rubric or undecided(),
+        messages=(Message("user", as_text(inputs)),),
         reference=as_text(expected) if shows and expected is not None else None,
         skip=None if rubric else "has no evaluator that can be read and no expected output",
         metadata=metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata},
-    )  # fmt: skip
+    )
 
 
 def _read(document: Document) -> SuiteSource:
@@ -321,10 +328,7 @@ def _read(document: Document) -> SuiteSource:
     if top.require_mapping("a pydantic-evals dataset"):
         title = top.text("name") or ""
         top.ignore("$schema", "evaluators")
-        top.ignore(
-            "report_evaluators",
-            why="pydantic-evals: `report_evaluators` are not read: they only draw reports",
-        )
+        top.ignore("report_evaluators", why="pydantic-evals: `report_evaluators` are not read: they only draw reports")
         for number, at in enumerate(top.each("cases", "cases"), 1):
             if not at.require_mapping("a case"):
                 continue
@@ -339,9 +343,14 @@ def _read(document: Document) -> SuiteSource:
         walk.note(note)
     settle(walk)
     return SuiteSource(
-        suite=Suite(cases=tuple(cases.values()), title=title), dialect="pydantic-evals", base=document.path.parent,
-        notes=tuple(walk.notes), losses=tuple(walk.losses), files=(document.path,), places=places,
-    )  # fmt: skip
+        suite=Suite(cases=tuple(cases.values()), title=title),
+        dialect="pydantic-evals",
+        base=document.path.parent,
+        notes=tuple(walk.notes),
+        losses=tuple(walk.losses),
+        files=(document.path,),
+        places=places,
+    )
 
 
 def _signs(document: Document) -> int:
@@ -358,21 +367,37 @@ KEYS: Final = (
     KnownKey(key="name", meaning="The suite's title."),
     KnownKey(key="cases[].name", meaning="The case's id; without one, `case-N`."),
     KnownKey(key="cases[].inputs", meaning="The input; what is no text is given as JSON."),
-    KnownKey(key="cases[].expected_output", meaning="What `EqualsExpected` compares with; without any evaluator, what a judge is asked about."),
+    KnownKey(
+        key="cases[].expected_output",
+        meaning="What `EqualsExpected` compares with; without any evaluator, what a judge is asked about.",
+    ),
     KnownKey(key="cases[].metadata", meaning="Kept with the case."),
-    KnownKey(key="evaluators, cases[].evaluators", meaning="Criteria: those of the dataset for every case, then its own."),
-    KnownKey(key="Equals, EqualsExpected", meaning="The check `equals`, or `json-schema` with `const` for what is no text."),
-    KnownKey(key="Contains", meaning="The check `contains` or `icontains`; of a mapping, that these keys have these values."),
+    KnownKey(
+        key="evaluators, cases[].evaluators", meaning="Criteria: those of the dataset for every case, then its own."
+    ),
+    KnownKey(
+        key="Equals, EqualsExpected", meaning="The check `equals`, or `json-schema` with `const` for what is no text."
+    ),
+    KnownKey(
+        key="Contains", meaning="The check `contains` or `icontains`; of a mapping, that these keys have these values."
+    ),
     KnownKey(key="IsInstance", meaning="The JSON type of the output; `str` always holds. Other types are lost."),
     KnownKey(key="MaxDuration", meaning="The check `latency`."),
-    KnownKey(key="LLMJudge: rubric, score, assertion", meaning="One yes/no question; a score from 0 to 1 where `assertion` is off."),
+    KnownKey(
+        key="LLMJudge: rubric, score, assertion",
+        meaning="One yes/no question; a score from 0 to 1 where `assertion` is off.",
+    ),
     KnownKey(key="LLMJudge: include_expected_output", meaning="The case's reference."),
-    KnownKey(key="LLMJudge, GEval: model, model_settings, include_input", meaning="`--judge` names the judges, and they see the input.", how="ignored"),
+    KnownKey(
+        key="LLMJudge, GEval: model, model_settings, include_input",
+        meaning="`--judge` names the judges, and they see the input.",
+        how="ignored",
+    ),
     KnownKey(key="GEval", meaning="A score on its `score_range`."),
     KnownKey(key=", ".join(_LOST), meaning="No check here is like them.", how="lost"),
     KnownKey(key="evaluators of your own", meaning="Code.", how="lost"),
     KnownKey(key="report_evaluators, $schema", meaning="They decide nothing.", how="ignored"),
-)  # fmt: skip
+)
 
 EXAMPLE: Final = """\
 name: capitals
@@ -388,8 +413,15 @@ evaluators:
 """
 
 PYDANTIC_EVALS: Final = Reader(
-    name="pydantic-evals", title="a pydantic-evals dataset", gives="suite", signs=_signs, read=_read, keys=KEYS,
-    defaults=(*DEFAULTS, ANSWERS), looks_like=("name", "cases", "evaluators", "report_evaluators"), example=EXAMPLE,
-)  # fmt: skip
+    name="pydantic-evals",
+    title="a pydantic-evals dataset",
+    gives="suite",
+    signs=_signs,
+    read=_read,
+    keys=KEYS,
+    defaults=(*DEFAULTS, ANSWERS),
+    looks_like=("name", "cases", "evaluators", "report_evaluators"),
+    example=EXAMPLE,
+)
 
 READERS: tuple[Reader, ...] = (PYDANTIC_EVALS,)

@@ -76,14 +76,9 @@ def _entries_of_mapping(walk: Walk, root: Taking) -> list[Taking]:
     """`{rubric: ...}`, `{sections: [...]}` and, with guidelines, `{criteria: [...]}`."""
     root.ignore("name", "title", "description", "version")
     key = next((key for key in ("rubric", "sections", "criteria") if key in root), None)
-    root.lose(
-        "guidelines",
-        message="`{key}` are told to the judge with every criterion; honestone has no such text",
-    )
+    root.lose("guidelines", message="`{key}` are told to the judge with every criterion; honestone has no such text")
     if key is None:
-        walk.problem(
-            "this rubric has no criteria", root.path, "they stand in a list, or below `rubric` or `sections`"
-        )
+        walk.problem("this rubric has no criteria", root.path, "they stand in a list, or below `rubric` or `sections`")
         return []
     inner = root.below(key)
     root.close("a rubric")
@@ -93,9 +88,7 @@ def _entries_of_mapping(walk: Walk, root: Taking) -> list[Taking]:
 def _section(walk: Walk, taking: Taking) -> list[Taking]:
     """Its criteria. The tool looks at nothing else in a section."""
     taking.ignore("name", "title", "id", "description")
-    taking.ignore(
-        "weight", why="a section's weight changes nothing, as in the tool: criteria are weighed as one list"
-    )
+    taking.ignore("weight", why="a section's weight changes nothing, as in the tool: criteria are weighed as one list")
     inside = list(taking.each("criteria", "criteria"))
     taking.close("a section")
     return inside
@@ -112,9 +105,7 @@ def turned(criterion: Criterion) -> Criterion:
     return replace(criterion, weight=-criterion.weight, negate=not criterion.negate)
 
 
-def make_rubric(
-    walk: Walk, criteria: Sequence[Criterion], *, title: str = "", path: Steps = ()
-) -> Rubric | None:
+def make_rubric(walk: Walk, criteria: Sequence[Criterion], *, title: str = "", path: Steps = ()) -> Rubric | None:
     """The rubric, with the ids made unique; None, and a problem at `path`, when there is none."""
     if not criteria:
         walk.problem("no criterion is left", path, "give it one with a weight above 0")
@@ -128,9 +119,7 @@ def make_rubric(
         if before.id != after.id:
             walk.note(f"two criteria are called `{before.id}`: the later one is `{after.id}` here")
     if not any(c.weight > 0 for c in named):
-        walk.problem(
-            "every weight is 0, so there is nothing to add up", path, "give one criterion a weight above 0"
-        )
+        walk.problem("every weight is 0, so there is nothing to add up", path, "give one criterion a weight above 0")
         return None
     walk.note(NO_BARS)
     try:
@@ -163,11 +152,7 @@ def read(document: Document) -> ForeignRubric:
     walk.finish()
     assert rubric is not None
     return ForeignRubric(
-        rubric=rubric,
-        dialect="rubric",
-        marked=document.marked,
-        notes=tuple(walk.notes),
-        losses=tuple(walk.losses),
+        rubric=rubric, dialect="rubric", marked=document.marked, notes=tuple(walk.notes), losses=tuple(walk.losses)
     )
 
 
@@ -202,9 +187,7 @@ READERS: tuple[Reader, ...] = (
             KnownKey(key="requirement", meaning="the question; yes is met"),
             KnownKey(key="weight", meaning="its weight; below 0 a penalty"),
             KnownKey(key="sections[].criteria", meaning="criteria, weighed as one list"),
-            KnownKey(
-                key="sections[].name, title, id, description", meaning="names of a section", how="ignored"
-            ),
+            KnownKey(key="sections[].name, title, id, description", meaning="names of a section", how="ignored"),
             KnownKey(key="sections[].weight", meaning="changes nothing in the tool either", how="ignored"),
             KnownKey(key="rubric", meaning="the list or the sections may stand below it"),
             KnownKey(key="name, title", meaning="beside `rubric`: the title"),

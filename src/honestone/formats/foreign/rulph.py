@@ -66,24 +66,15 @@ class _Contract:
         self.threshold, self.threshold_line = self._bar("threshold", start)
         self.floor, self.floor_line = self._bar("floor", start)
         if self.threshold is None:
-            self._error(
-                "the contract names no threshold", start + 1, 1, "write **Threshold**: 90/100 above the table"
-            )
+            self._error("the contract names no threshold", start + 1, 1, "write **Threshold**: 90/100 above the table")
         draft = Draft(
-            title=self._title(start),
-            threshold=self.threshold or ZERO,
-            floor=self.floor or ZERO,
-            criteria=criteria,
+            title=self._title(start), threshold=self.threshold or ZERO, floor=self.floor or ZERO, criteria=criteria
         )
         if not self.errors:
             self._keep_the_rules(draft)
         if self.errors:
-            raise SourceErrors(
-                sorted(self.errors, key=lambda error: int((error.place or "::0:0").rsplit(":", 2)[1]))
-            )
-        self.rubric = Rubric(
-            title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=criteria
-        )
+            raise SourceErrors(sorted(self.errors, key=lambda error: int((error.place or "::0:0").rsplit(":", 2)[1])))
+        self.rubric = Rubric(title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=criteria)
 
     def _error(self, message: str, line: int, column: int = 1, hint: str | None = None) -> None:
         self.errors.append(UsageError(message, place=f"{self.name}:{line}:{column}", hint=hint))
@@ -92,9 +83,7 @@ class _Contract:
         lines = {"threshold": self.threshold_line, "floor": self.floor_line}
         for found in problems(draft):  # type: ignore[arg-type]
             at = found.path
-            line = (
-                self.rows[at[1]].line if len(at) > 1 and isinstance(at[1], int) else lines.get(str(at[0]), 1)
-            )
+            line = self.rows[at[1]].line if len(at) > 1 and isinstance(at[1], int) else lines.get(str(at[0]), 1)
             self._error(found.message, line or 1, 1, found.hint)
 
     def _title(self, before: int) -> str:
@@ -148,9 +137,11 @@ class _Contract:
                 return
             if len(cells) != len(names):
                 self._error(
-                    f"this row has {len(cells)} cells, but the table has {len(names)} columns", number + 1, 1,
+                    f"this row has {len(cells)} cells, but the table has {len(names)} columns",
+                    number + 1,
+                    1,
                     "a `|` inside a cell is written as \\|",
-                )  # fmt: skip
+                )
                 continue
             yield _Row(number + 1, dict(zip(names, cells, strict=True)))
 
@@ -183,9 +174,11 @@ class _Contract:
         levels = _levels(marks)
         if marks and not levels:
             self._error(
-                f"the sub-items of `{id}` are no checklist", row.line, row.cells["sub-items"][1],
+                f"the sub-items of `{id}` are no checklist",
+                row.line,
+                row.cells["sub-items"][1],
                 "write □ before each: □ Has a title · □ Has a date; or levels: 0: none · 100: full",
-            )  # fmt: skip
+            )
         return scaled(id, requirement, levels or FROM_0_TO_100, weight=weight)
 
     # ------------------------------------------------------------------------------------------ places
@@ -204,11 +197,7 @@ class _Contract:
             entry = Node({}, None, row.line, row.cells["criterion"][1], {})
             for key, value, column in (
                 ("id", criterion.id, "criterion"),
-                (
-                    "requirement",
-                    criterion.requirement,
-                    "description" if "description" in row.cells else "criterion",
-                ),
+                ("requirement", criterion.requirement, "description" if "description" in row.cells else "criterion"),
                 ("weight", float(criterion.weight), "weight"),
             ):
                 raw = decimal(criterion.weight) if key == "weight" else str(value)
@@ -217,9 +206,7 @@ class _Contract:
             if listed_items:
                 items = Node([], None, row.line, row.cells["sub-items"][1], [])
                 for item in listed_items:
-                    items.append(
-                        Node(item.requirement, item.requirement, row.line, row.cells["sub-items"][1])
-                    )
+                    items.append(Node(item.requirement, item.requirement, row.line, row.cells["sub-items"][1]))
                 _put(entry, "items", items)
             listed.append(entry)
         _put(root, "criteria", listed)
@@ -249,8 +236,13 @@ def _is_ruler(line: str) -> bool:
 
 def _column(cell: str) -> str:
     name = cell.strip(" *_`").casefold().replace(" ", "-")
-    return {"criteria": "criterion", "dimension": "criterion", "subitems": "sub-items", "checklist": "sub-items",
-            "what-it-measures": "description"}.get(name, name)  # fmt: skip
+    return {
+        "criteria": "criterion",
+        "dimension": "criterion",
+        "subitems": "sub-items",
+        "checklist": "sub-items",
+        "what-it-measures": "description",
+    }.get(name, name)
 
 
 def _text(cell: str) -> str:
@@ -280,10 +272,12 @@ def _lacks_contract(text: str, name: str) -> UsageError:
     report = REPORT.search(text)
     line = text.count("\n", 0, report.start()) + 1 if report else 1
     return UsageError(
-        "this report of rulph holds scores only: it lacks the Evaluation Contract" if report else "this text has no Evaluation Contract",
+        "this report of rulph holds scores only: it lacks the Evaluation Contract"
+        if report
+        else "this text has no Evaluation Contract",
         place=f"{name}:{line}:1",
         hint="a rubric needs the heading `## Evaluation Contract` and its table: | # | Criterion | Weight | Sub-items |",
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------------------------------------------- writing
@@ -302,13 +296,7 @@ def dump_rulph_contract(rubric: Rubric, target: str) -> str:
     is_described = any(c.requirement != c.id for c in rubric.criteria)
     columns = ["#", "Criterion", "Weight", *(["Description"] if is_described else []), "Sub-items", "Formula"]
     rows = [
-        [
-            str(number),
-            _cell(c.id),
-            f"{weight}%",
-            *([_cell(c.requirement)] if is_described else []),
-            *_marks(c),
-        ]
+        [str(number), _cell(c.id), f"{weight}%", *([_cell(c.requirement)] if is_described else []), *_marks(c)]
         for number, (c, weight) in enumerate(zip(rubric.criteria, _percent(rubric), strict=True), 1)
     ]
     return "\n".join(
@@ -338,16 +326,12 @@ def rulph_losses(rubric: Rubric) -> list[Loss]:
             "its own floor": criterion.floor is not None,
             "that it is required": criterion.required,
             "its checks, which judges answer instead": any(item.check for item in criterion.items),
-            "the scales of its items": len(criterion.items) > 1
-            and any(item.anchors for item in criterion.items),
+            "the scales of its items": len(criterion.items) > 1 and any(item.anchors for item in criterion.items),
             "its fix commands": criterion.fix or any(item.fix for item in criterion.items),
             "that items may not apply": any(item.may_not_apply for item in criterion.items),
         }
         found += [
-            Loss(
-                place=f"criterion `{criterion.id}`",
-                message=f"{what} cannot be said in an Evaluation Contract",
-            )
+            Loss(place=f"criterion `{criterion.id}`", message=f"{what} cannot be said in an Evaluation Contract")
             for what, is_there in said.items()
             if is_there
         ]
@@ -455,9 +439,16 @@ READERS: tuple[Reader, ...] = (
             KnownKey(key="Criterion", meaning="the criterion's id; its requirement too without a description"),
             KnownKey(key="Weight", meaning="its weight, in percent"),
             KnownKey(key="Description", meaning="its requirement"),
-            KnownKey(key="Sub-items", meaning="□ A · □ B: a checklist; 0: none · 100: full: levels; without: scored from 0 to 100"),
+            KnownKey(
+                key="Sub-items",
+                meaning="□ A · □ B: a checklist; 0: none · 100: full: levels; without: scored from 0 to 100",
+            ),
             KnownKey(key="Threshold, Per-criterion floor", meaning="the gate"),
-            KnownKey(key="Target, Max rounds, Scoring method, Formula", meaning="of the loop, not of the rubric", how="ignored"),
+            KnownKey(
+                key="Target, Max rounds, Scoring method, Formula",
+                meaning="of the loop, not of the rubric",
+                how="ignored",
+            ),
             KnownKey(key="Score History, Final Scores", meaning="recorded results", how="ignored"),
         ),
         defaults=DEFAULTS,
@@ -469,7 +460,13 @@ READERS: tuple[Reader, ...] = (
         gives="rubric",
         signs=_signs_of_reply,
         read=_refuse_reply,
-        keys=(KnownKey(key="scores, checklist, suggestions", meaning="a judge's answers; `judge read` reads them", how="ignored"),),
+        keys=(
+            KnownKey(
+                key="scores, checklist, suggestions",
+                meaning="a judge's answers; `judge read` reads them",
+                how="ignored",
+            ),
+        ),
         looks_like=("scores", "checklist", "suggestions"),
     ),
     Reader(
@@ -481,4 +478,4 @@ READERS: tuple[Reader, ...] = (
         keys=(KnownKey(key="rulph", meaning="where the loop is; holds no criteria", how="ignored"),),
         looks_like=("rulph",),
     ),
-)  # fmt: skip
+)

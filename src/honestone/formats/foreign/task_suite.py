@@ -95,9 +95,7 @@ def _version(walk: Walk, top: Taking) -> None:
     if value is None:
         walk.problem("`version` is missing", (), f'write version: "{VERSION}"')
     elif isinstance(value, int | float) and not isinstance(value, bool) and value == 1:
-        walk.note(
-            f'version is a number; read as the text "{VERSION}" (improvement-evaluator itself wants quotes)'
-        )
+        walk.note(f'version is a number; read as the text "{VERSION}" (improvement-evaluator itself wants quotes)')
     elif value != VERSION:
         walk.problem(f'`version` is {shown(value)}, but must be "{VERSION}"', ("version",))
 
@@ -127,11 +125,7 @@ class _Tasks:
         value = top.value.get("tasks") if top.is_mapping else None
         if not isinstance(value, list) or not value:
             what = (
-                "is missing"
-                if value is None
-                else "is empty"
-                if value == []
-                else f"must be a list, not {shown(value)}"
+                "is missing" if value is None else "is empty" if value == [] else f"must be a list, not {shown(value)}"
             )
             self.walk.problem(
                 f"`tasks` {what}", ("tasks",) if value is not None else (), "a suite has one task at least"
@@ -155,11 +149,7 @@ class _Tasks:
         return Case(
             id=id,
             rubric=rubric,
-            messages=(
-                Message(
-                    "user", str(task.value["prompt"]) if isinstance(task.value["prompt"], str) else prompt
-                ),
-            ),
+            messages=(Message("user", str(task.value["prompt"]) if isinstance(task.value["prompt"], str) else prompt),),
             timeout=timeout,
             description=description,
             metadata={str(key): _plain(value) for key, value in task.value.items() if key not in _TASK_KEYS},
@@ -220,9 +210,12 @@ class _Tasks:
         wrong = [index for index, word in enumerate(words) if not isinstance(word, str) or not word]
         for index in wrong:
             self.walk.problem(
-                f"`expected` must hold texts, not {shown(words[index])}", (*here, index),
-                None if isinstance(words[index], str) else f'put it in quotes: "{self.walk.marked.raw((*here, index))}"',
-            )  # fmt: skip
+                f"`expected` must hold texts, not {shown(words[index])}",
+                (*here, index),
+                None
+                if isinstance(words[index], str)
+                else f'put it in quotes: "{self.walk.marked.raw((*here, index))}"',
+            )
         return None if wrong else keywords_rubric(words, negated=negated)
 
     def _pytest(self, judge: Taking) -> Rubric | None:
@@ -274,18 +267,14 @@ def keywords_rubric(words: list[str], *, negated: bool = False) -> Rubric:
         used.add(id)
         items.append(Item(id=id, requirement=check_in_words(check), check=check))
     id, text = ("none-of", "Holds none of the words") if negated else ("keywords", "Holds every keyword")
-    return Rubric(
-        criteria=(Criterion(id=id, requirement=text, items=tuple(items)),), threshold=ONE, floor=ZERO
-    )
+    return Rubric(criteria=(Criterion(id=id, requirement=text, items=tuple(items)),), threshold=ONE, floor=ZERO)
 
 
 def pytest_rubric(test_file: str) -> Rubric:
     check = Check(kind="pytest", value=test_file)
     item = Item(id="tests", requirement=check_in_words(check), check=check, whole=True)
     return Rubric(
-        criteria=(Criterion(id="tests", requirement=item.requirement, items=(item,)),),
-        threshold=ONE,
-        floor=ZERO,
+        criteria=(Criterion(id="tests", requirement=item.requirement, items=(item,)),), threshold=ONE, floor=ZERO
     )
 
 
@@ -323,8 +312,16 @@ def _plain(value: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------- specifications
 
 _SPEC_KEYS: Final = (
-    "name", "purpose", "description", "inputs", "outputs", "quality_criteria", "domain_knowledge", "reference_skills", "tasks",
-)  # fmt: skip
+    "name",
+    "purpose",
+    "description",
+    "inputs",
+    "outputs",
+    "quality_criteria",
+    "domain_knowledge",
+    "reference_skills",
+    "tasks",
+)
 
 
 def read_skill_spec(document: Document) -> ForeignRubric:
@@ -335,9 +332,14 @@ def read_skill_spec(document: Document) -> ForeignRubric:
     criteria = _quality(walk, top)
     title = top.text("name", "purpose")
     top.ignore(
-        "purpose", "inputs", "outputs", "domain_knowledge", "reference_skills", "tasks",
+        "purpose",
+        "inputs",
+        "outputs",
+        "domain_knowledge",
+        "reference_skills",
+        "tasks",
         why="only `quality_criteria` says how a skill is judged; the rest of a specification says what it is made from",
-    )  # fmt: skip
+    )
     top.ignore(*_SPEC_KEYS)
     _note_extra(walk, top, _SPEC_KEYS, "the specification")
     if not criteria and not walk.problems:
@@ -439,23 +441,28 @@ _TASK_DOCS: Final = (
     KnownKey(key="tasks[].prompt", meaning="the case's input"),
     KnownKey(key="tasks[].description", meaning="the case's description"),
     KnownKey(key="tasks[].timeout_seconds", meaning="the case's timeout; 300 without one"),
-    KnownKey(key="tasks[].judge: contains", meaning="one `icontains` item for each text of `expected`; passes with all"),
+    KnownKey(
+        key="tasks[].judge: contains", meaning="one `icontains` item for each text of `expected`; passes with all"
+    ),
     KnownKey(key="tasks[].judge: not-contains", meaning="honestone's own: passes with none of `expected`"),
-    KnownKey(key="tasks[].judge: pytest", meaning="a `pytest` check of `test_file`, which stands in fixtures/ beside the suite; $AI_OUTPUT_FILE is the output"),
-    KnownKey(key="tasks[].judge: llm-rubric", meaning="a judge's score from 0 to 1 by `rubric`; passes from `pass_threshold` on"),
-    KnownKey(key="tasks[].judge: rubric", meaning="honestone's own: `rubric` is a whole rubric, a list of criteria or {file: PATH}"),
-)  # fmt: skip
+    KnownKey(
+        key="tasks[].judge: pytest",
+        meaning="a `pytest` check of `test_file`, which stands in fixtures/ beside the suite; $AI_OUTPUT_FILE is the output",
+    ),
+    KnownKey(
+        key="tasks[].judge: llm-rubric",
+        meaning="a judge's score from 0 to 1 by `rubric`; passes from `pass_threshold` on",
+    ),
+    KnownKey(
+        key="tasks[].judge: rubric",
+        meaning="honestone's own: `rubric` is a whole rubric, a list of criteria or {file: PATH}",
+    ),
+)
 
 _SPEC_DOCS: Final = (
     KnownKey(key="name", meaning="the title"),
-    KnownKey(
-        key="quality_criteria[]", meaning="criteria by `name`, `description` and `weight`, scored from 0 to 1"
-    ),
-    KnownKey(
-        key="purpose, inputs, outputs, domain_knowledge, reference_skills",
-        meaning="for people",
-        how="ignored",
-    ),
+    KnownKey(key="quality_criteria[]", meaning="criteria by `name`, `description` and `weight`, scored from 0 to 1"),
+    KnownKey(key="purpose, inputs, outputs, domain_knowledge, reference_skills", meaning="for people", how="ignored"),
 )
 
 READERS: tuple[Reader, ...] = (
@@ -499,11 +506,4 @@ READERS: tuple[Reader, ...] = (
     ),
 )
 
-__all__ = [
-    "READERS",
-    "fixture_problem",
-    "keywords_rubric",
-    "pytest_rubric",
-    "read_task_suite",
-    "scored_rubric",
-]
+__all__ = ["READERS", "fixture_problem", "keywords_rubric", "pytest_rubric", "read_task_suite", "scored_rubric"]

@@ -39,7 +39,9 @@ CONFIG_KEYS: Final = frozenset(
     {"env", "eval", "ablation", "num_tasks", "num_rollouts", "num_examples", "rollouts_per_example"}
 )
 JUDGES: Final = ("env", "taskset", "task", "judges")
-RUN_SETTINGS = "settings of the run (models, sampling, harness, how many tasks) say nothing about marking and are not read"
+RUN_SETTINGS = (
+    "settings of the run (models, sampling, harness, how many tasks) say nothing about marking and are not read"
+)
 NO_RUBRIC = 'a rubric file has [[criteria]] with `name` and `text`; a configuration names it: [[env.taskset.task.judges]] id = "rubric", path = ...'
 
 
@@ -92,19 +94,16 @@ def read(document: Document) -> ForeignRubric:
         walk.finish()
     walk.note(NO_BARS)
     return ForeignRubric(
-        rubric=Rubric(
-            criteria=unique_ids(criteria), title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0)
-        ),
-        dialect="verifiers", marked=marked, notes=tuple(walk.notes), losses=tuple(walk.losses),
-    )  # fmt: skip
+        rubric=Rubric(criteria=unique_ids(criteria), title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0)),
+        dialect="verifiers",
+        marked=marked,
+        notes=tuple(walk.notes),
+        losses=tuple(walk.losses),
+    )
 
 
 def _marked(document: Document) -> Marked:
-    return (
-        document.marked
-        if isinstance(document.value, dict | list)
-        else toml_marked(document.text, document.name)
-    )
+    return document.marked if isinstance(document.value, dict | list) else toml_marked(document.text, document.name)
 
 
 def _file(walk: Walk, root: Taking) -> tuple[list[Criterion], str]:
@@ -178,8 +177,10 @@ def _configuration(walk: Walk, path: Path) -> list[Criterion]:
     task = _down(walk.marked.value, JUDGES[:-1])
     if not isinstance(task, dict) or not isinstance(task.get("judges"), list):
         walk.problem(
-            "this verifiers configuration names no rubric: its tasks and rewards are Python packages", _deepest(walk), NO_RUBRIC
-        )  # fmt: skip
+            "this verifiers configuration names no rubric: its tasks and rewards are Python packages",
+            _deepest(walk),
+            NO_RUBRIC,
+        )
         return []
     walk.note(RUN_SETTINGS)
     taking = walk.at(JUDGES[:-1])
@@ -187,12 +188,8 @@ def _configuration(walk: Walk, path: Path) -> list[Criterion]:
         walk.loss(f"the reward `{name}` is Python code", (*JUDGES[:-1], "rewards", name))
     taskset = _down(walk.marked.value, ("env", "taskset", "id"))
     if taskset is not None:
-        walk.loss(
-            f"the rewards that the taskset `{taskset}` computes are Python code", ("env", "taskset", "id")
-        )
-    judges = [
-        found for entry in taking.each("judges", "judges") if (found := _judge(walk, entry, path)) is not None
-    ]
+        walk.loss(f"the rewards that the taskset `{taskset}` computes are Python code", ("env", "taskset", "id"))
+    judges = [found for entry in taking.each("judges", "judges") if (found := _judge(walk, entry, path)) is not None]
     if not judges and not walk.problems:
         walk.problem("no judge of this configuration has a rubric", JUDGES, NO_RUBRIC)
     if len(judges) > 1:
@@ -240,26 +237,28 @@ def _judge(walk: Walk, entry: Taking, config: Path) -> Criterion | None:
         "extra_body",
     )
     entry.ignore(
-        "view", "question_field", "answer_field",
+        "view",
+        "question_field",
+        "answer_field",
         why="which part of a rollout judges see is up to the run here: the case's input, its reference, the output",
-    )  # fmt: skip
+    )
     weights = _weights(walk, entry)
     entry.close("a judge")
     if id is None or file is None or weight is None:
         return None
     if weight <= 0:
-        walk.loss(
-            f"judge `{name}` has the weight {float(weight):g}: a group of criteria is no penalty", entry.path
-        )
+        walk.loss(f"judge `{name}` has the weight {float(weight):g}: a group of criteria is no penalty", entry.path)
         return None
     criteria = _read_named(walk, entry, file, config)
     known = {criterion.id for criterion in criteria}
     for unknown in sorted(set(weights) - known) if criteria else ():
         hint = near(unknown, sorted(known))
         walk.problem(
-            f"`weights` names `{unknown}`, which is no criterion of {file}", (*entry.path, "weights", unknown),
-            f"did you mean `{hint}`?" if hint else None, at_key=True,
-        )  # fmt: skip
+            f"`weights` names `{unknown}`, which is no criterion of {file}",
+            (*entry.path, "weights", unknown),
+            f"did you mean `{hint}`?" if hint else None,
+            at_key=True,
+        )
     children = tuple(replace(c, weight=weights.get(c.id, c.weight)) for c in criteria)
     return Criterion(id=name, requirement=name, weight=weight, children=children) if children else None
 
@@ -320,9 +319,7 @@ def toml_marked(text: str, name: str) -> Marked:
         at = re.search(r" \(at line (\d+), column (\d+)\)", str(error))
         line, column = (int(at[1]), int(at[2])) if at else (len(text.splitlines()) or 1, 1)
         message = re.sub(r" \(at [^)]*\)$", "", str(error))
-        raise refuse(
-            name, line, column, f"this is not valid TOML: {message[:1].lower()}{message[1:]}"
-        ) from None
+        raise refuse(name, line, column, f"this is not valid TOML: {message[:1].lower()}{message[1:]}") from None
     except RecursionError:
         raise refuse(name, 1, 1, f"this is nested more than {MAX_DEPTH} levels deep") from None
     return Marked(name, _toml_node(value, (), (1, 1), _toml_places(text), name))
@@ -405,15 +402,24 @@ READERS: tuple[Reader, ...] = (
             KnownKey(key="criteria[].name", meaning="the criterion's id"),
             KnownKey(key="criteria[].text", meaning="the question"),
             KnownKey(key="criteria[].weight", meaning="its weight, 1 without one, 0 or more"),
-            KnownKey(key="criteria[].choices", meaning="from worst to best, evenly spaced from 0 to 1; without them yes or no"),
+            KnownKey(
+                key="criteria[].choices",
+                meaning="from worst to best, evenly spaced from 0 to 1; without them yes or no",
+            ),
             KnownKey(key="title, name", meaning="the title"),
             KnownKey(key="description, version", meaning="for people", how="ignored"),
-            KnownKey(key="env.taskset.task.judges[]", meaning="with id `rubric`: a group of the criteria in its `path`"),
-            KnownKey(key="env.taskset.task.judges[].name, weight, weights", meaning="the group's id and weight; weights of single criteria"),
+            KnownKey(
+                key="env.taskset.task.judges[]", meaning="with id `rubric`: a group of the criteria in its `path`"
+            ),
+            KnownKey(
+                key="env.taskset.task.judges[].name, weight, weights",
+                meaning="the group's id and weight; weights of single criteria",
+            ),
             KnownKey(key="env.taskset.task.judges[].prompt", meaning="a prompt of one's own", how="lost"),
             KnownKey(
                 key="env.taskset.task.judges[].model, sampling, base_url, api_key_var, headers, type, extra_body, max_criteria, structured_output, view, question_field, answer_field",
-                meaning="how the judge is called and what it is shown", how="ignored",
+                meaning="how the judge is called and what it is shown",
+                how="ignored",
             ),
             KnownKey(key="env.taskset.id, env.taskset.task.rewards", meaning="rewards in Python", how="lost"),
             KnownKey(key="everything else of a configuration", meaning="settings of the run", how="ignored"),
@@ -423,4 +429,4 @@ READERS: tuple[Reader, ...] = (
         example='[[criteria]]\nname = "cause"\ntext = "Does it say why it failed?"\nweight = 2\n\n'
         '[[criteria]]\nname = "depth"\ntext = "How thorough is it?"\nchoices = ["shallow", "partial", "thorough"]\n',
     ),
-)  # fmt: skip
+)

@@ -27,15 +27,7 @@ from honestone.formats.foreign.base import (
     yes_no,
 )
 from honestone.formats.foreign.beside import Beside
-from honestone.formats.foreign.judged import (
-    MAJORITY,
-    check_item,
-    checklist,
-    gated,
-    settle,
-    sound_check,
-    undecided,
-)
+from honestone.formats.foreign.judged import MAJORITY, check_item, checklist, gated, settle, sound_check, undecided
 
 DEFAULTS: Final = (
     "waza: a task passes when all of its graders pass; a `prompt` grader is one yes/no question, and more than half of the judges have to say yes",
@@ -64,9 +56,7 @@ class _Grader:
     def texts(self, key: str) -> list[str]:
         return self.config.texts(key) or []
 
-    def item(
-        self, path: Steps, kind: str, value: Any, *, negated: bool = False, **options: Any
-    ) -> list[Item]:
+    def item(self, path: Steps, kind: str, value: Any, *, negated: bool = False, **options: Any) -> list[Item]:
         check = sound_check(self.at.walk, path, kind, value, negated=negated, **options)
         return [] if check is None else [check_item(check)]
 
@@ -82,10 +72,13 @@ class _Grader:
 
 def _text(g: _Grader) -> Criterion | None:
     kinds = (
-        ("contains", "icontains", False), ("not_contains", "icontains", True),
-        ("contains_cs", "contains", False), ("not_contains_cs", "contains", True),
-        ("regex_match", "regex", False), ("regex_not_match", "regex", True),
-    )  # fmt: skip
+        ("contains", "icontains", False),
+        ("not_contains", "icontains", True),
+        ("contains_cs", "contains", False),
+        ("not_contains_cs", "contains", True),
+        ("regex_match", "regex", False),
+        ("regex_not_match", "regex", True),
+    )
     return g.criterion(
         [
             item
@@ -107,8 +100,7 @@ def _file(g: _Grader) -> Criterion | None:
             else:
                 items += g.item(path, "command", ["test", "-e", name], negated=negated)
     g.config.lose(
-        "content_patterns",
-        message="`{key}` looks into files of the workspace, which no check here does with patterns",
+        "content_patterns", message="`{key}` looks into files of the workspace, which no check here does with patterns"
     )
     return g.criterion(items)
 
@@ -120,9 +112,7 @@ def _behavior(g: _Grader) -> Criterion | None:
         if limit:
             items += g.item(g.path(key), kind, limit)
     items += _tools(g.config, g.at.walk)
-    g.config.lose(
-        "max_tool_calls", message="`{key}` limits all tool calls together, which no check here does"
-    )
+    g.config.lose("max_tool_calls", message="`{key}` limits all tool calls together, which no check here does")
     return g.criterion(items)
 
 
@@ -131,9 +121,7 @@ def _tools(at: Taking, walk: Walk) -> list[Item]:
     found = []
     for key, negated in (("required_tools", False), ("forbidden_tools", True)):
         for number, tool in enumerate(at.texts(key) or []):
-            check = sound_check(
-                walk, (*at.path, key, number), "tool-calls", [tool], negated=negated, mode="any_order"
-            )
+            check = sound_check(walk, (*at.path, key, number), "tool-calls", [tool], negated=negated, mode="any_order")
             if check is not None:
                 found.append(check_item(check))
     return found
@@ -184,9 +172,7 @@ def _prompt(g: _Grader) -> Criterion | None:
     """A question for judges: the prompt's own text, or a rubric in a file."""
     prompt, named = g.config.text("prompt"), g.config.text("rubric")
     mode = g.config.choice("mode", ("independent", "pairwise"))
-    g.config.ignore(
-        "model", "reasoning_effort", why="waza: the judge's model is not read: --judge names the judges"
-    )
+    g.config.ignore("model", "reasoning_effort", why="waza: the judge's model is not read: --judge names the judges")
     own = g.at.text("rubric")
     if mode == "pairwise":
         g.lose("compares two outputs", "`honestone eval --baseline` does it")
@@ -197,9 +183,7 @@ def _prompt(g: _Grader) -> Criterion | None:
     text = prompt or own
     if named is not None:
         if "/" not in named and not named.endswith((".md", ".yaml", ".yml")):
-            g.lose(
-                f"uses waza's own rubric `{named}`, which is not in this file", "write its text as `prompt`"
-            )
+            g.lose(f"uses waza's own rubric `{named}`, which is not in this file", "write its text as `prompt`")
             return None
         return _rubric_file(g, named)
     if text is None:
@@ -237,9 +221,12 @@ def _rubric_file(g: _Grader, name: str) -> Criterion | None:
             f"waza: the rubric `{name}` is a scale without a pass mark, so its grader only counts in the mean"
         )
     return Criterion(
-        id=g.name, requirement=criterion.requirement, weight=g.weight, floor=floor,
+        id=g.name,
+        requirement=criterion.requirement,
+        weight=g.weight,
+        floor=floor,
         items=(Item(id=g.name, requirement=item.requirement, anchors=item.anchors, whole=True),),
-    )  # fmt: skip
+    )
 
 
 def _constraint(g: _Grader) -> Criterion | None:
@@ -260,9 +247,7 @@ def _constraint(g: _Grader) -> Criterion | None:
             at.close("a tool")
             plain = all(key in ("tool",) for key in at.value)
             if tool is not None and not tool.replace("_", "").replace("-", "").isalnum():
-                at.walk.loss(
-                    f"the pattern `{tool}` of tool names has no meaning here", at.path, "name the tools"
-                )
+                at.walk.loss(f"the pattern `{tool}` of tool names has no meaning here", at.path, "name the tools")
             elif tool is not None and plain:
                 items += g.item(at.path, "tool-calls", [tool], negated=negated, mode="any_order")
     g.config.lose("allow_only", message="`{key}` limits which tools may be used, which no check here does")
@@ -271,19 +256,22 @@ def _constraint(g: _Grader) -> Criterion | None:
 
 def _tool_calls(g: _Grader) -> Criterion | None:
     items = _tools(g.config, g.at.walk)
-    g.config.lose(
-        "min_calls", "max_calls", message="`{key}` limits all tool calls together, which no check here does"
-    )
-    g.config.lose(
-        "expect", message="`{key}` looks at arguments of tools with matchers, which no check here does"
-    )
+    g.config.lose("min_calls", "max_calls", message="`{key}` limits all tool calls together, which no check here does")
+    g.config.lose("expect", message="`{key}` looks at arguments of tools with matchers, which no check here does")
     return g.criterion(items)
 
 
 _READ: Final[Mapping[str, Callable[[_Grader], Criterion | None]]] = {
-    "text": _text, "file": _file, "behavior": _behavior, "action_sequence": _sequence, "json_schema": _json_schema,
-    "program": _program, "prompt": _prompt, "tool_constraint": _constraint, "tool_calls": _tool_calls,
-}  # fmt: skip
+    "text": _text,
+    "file": _file,
+    "behavior": _behavior,
+    "action_sequence": _sequence,
+    "json_schema": _json_schema,
+    "program": _program,
+    "prompt": _prompt,
+    "tool_constraint": _constraint,
+    "tool_calls": _tool_calls,
+}
 _LOST: Final[Mapping[str, str]] = {
     "code": "runs expressions of this file, which honestone never does",
     "skill_invocation": "looks at which other skills were started, which no check here does",
@@ -310,18 +298,21 @@ def _grader(at: Taking, beside: Beside, folder: Path) -> Criterion | None:
         return None
     if type not in _READ:
         meant = near(type, [*_READ, *_LOST])
-        at.walk.problem(
-            f"unknown grader `{type}`", (*at.path, "type"), f"did you mean `{meant}`?" if meant else None
-        )
+        at.walk.problem(f"unknown grader `{type}`", (*at.path, "type"), f"did you mean `{meant}`?" if meant else None)
         return None
     at.lose("assertions", "script", message="`{key}` runs code of this file, which honestone never does")
     config = at.below("config") if "config" in at else Taking(Walk(at.walk.marked), at.path)
     if "config" in at and not config.require_mapping("`config`"):
         return None
     grader = _Grader(
-        at=at, config=config if "config" in at else _nothing(at), type=type, name=name, weight=weight or ONE, beside=beside,
+        at=at,
+        config=config if "config" in at else _nothing(at),
+        type=type,
+        name=name,
+        weight=weight or ONE,
+        beside=beside,
         folder=folder,
-    )  # fmt: skip
+    )
     before = len(at.walk.losses) + len(at.walk.problems)
     criterion = _READ[type](grader)
     grader.config.close(f"the `config` of a `{type}` grader")
@@ -383,10 +374,18 @@ def _task(at: Taking, shared: _Shared, folder: Path, taken: Mapping[str, Case]) 
     if enabled is False:
         skip = "is not enabled"
     return Case(
-        id=id, rubric=rubric or undecided(), messages=tuple(messages), tags=tuple(tags), skip=skip,
-        timeout=float(timeout) if timeout is not None else shared.timeout, attempts=shared.attempts,
-        attempt_rule=AttemptRule.PASS_HAT_K, workspace=workspace, metadata=metadata, description=name or description,
-    )  # fmt: skip
+        id=id,
+        rubric=rubric or undecided(),
+        messages=tuple(messages),
+        tags=tuple(tags),
+        skip=skip,
+        timeout=float(timeout) if timeout is not None else shared.timeout,
+        attempts=shared.attempts,
+        attempt_rule=AttemptRule.PASS_HAT_K,
+        workspace=workspace,
+        metadata=metadata,
+        description=name or description,
+    )
 
 
 def _inputs(
@@ -420,14 +419,10 @@ def _inputs(
         at.walk.note("waza: `context` is kept with the case; the target does not get it")
     inputs.lose("repos", message="`{key}` checks out git repositories, which is not read")
     inputs.lose(
-        "workdir",
-        "environment",
-        message="`{key}` changes where and how the agent runs, which a case here does not",
+        "workdir", "environment", message="`{key}` changes where and how the agent runs, which a case here does not"
     )
     inputs.lose(
-        "follow_up_prompts",
-        "responder",
-        message="`{key}` goes on with the conversation; a case here has one input",
+        "follow_up_prompts", "responder", message="`{key}` goes on with the conversation; a case here has one input"
     )
     files = _files(inputs, shared, folder, context)
     inputs.close("`inputs`")
@@ -467,9 +462,10 @@ def _fixture(at: Taking, name: str, shared: _Shared, folder: Path, context: str 
         except (OSError, ValueError):
             break
     at.walk.problem(
-        f"there is no file `{name}` in the folder of fixtures", (*at.path, "path"),
+        f"there is no file `{name}` in the folder of fixtures",
+        (*at.path, "path"),
         "put it into `fixtures` beside the evaluation, or give it a `content`",
-    )  # fmt: skip
+    )
     return None
 
 
@@ -483,9 +479,10 @@ def _expected(at: Taking) -> list[Criterion]:
         return []
     criteria = []
     for key, kind, negated in (
-        ("output_contains", "icontains", False), ("output_not_contains", "icontains", True),
+        ("output_contains", "icontains", False),
+        ("output_not_contains", "icontains", True),
         ("output_contains_any", "icontains-any", False),
-    ):  # fmt: skip
+    ):
         words = expected.texts(key) or []
         values: list[Any] = [words] if key.endswith("any") and words else list(words)
         items = []
@@ -496,9 +493,7 @@ def _expected(at: Taking) -> list[Criterion]:
             criteria.append(checklist(key.replace("_", "-"), items, floor=ONE))
     trigger = expected.flag("should_trigger")
     if trigger is not None:
-        check = sound_check(
-            at.walk, (*expected.path, "should_trigger"), "skill-loaded", True, negated=not trigger
-        )
+        check = sound_check(at.walk, (*expected.path, "should_trigger"), "skill-loaded", True, negated=not trigger)
         criteria += [checklist("should-trigger", [check_item(check)], floor=ONE)] if check else []
     expected.lose("tool_calls", message="`{key}` is a free form, which is not read")
     for outcome in expected.each("outcomes", "outcomes"):
@@ -549,9 +544,14 @@ def _read_task(document: Document) -> SuiteSource:
     settle(walk)
     assert case is not None
     return SuiteSource(
-        suite=Suite(cases=(case,), title=case.description or ""), dialect="waza-task", base=folder, notes=tuple(walk.notes),
-        losses=tuple(walk.losses), files=(document.path, *shared.beside.files), places={case.id: walk.marked.at(())},
-    )  # fmt: skip
+        suite=Suite(cases=(case,), title=case.description or ""),
+        dialect="waza-task",
+        base=folder,
+        notes=tuple(walk.notes),
+        losses=tuple(walk.losses),
+        files=(document.path, *shared.beside.files),
+        places={case.id: walk.marked.at(())},
+    )
 
 
 # ------------------------------------------------------------------------------------------------- evaluations
@@ -570,8 +570,12 @@ def _read_eval(document: Document) -> SuiteSource:
         title, skill = top.text("name") or "", top.text("skill")
         attempts, timeout, concurrency = _config(top)
         shared = _Shared(
-            beside=beside, folder=folder, graders=tuple(_graders(top, beside, folder)), attempts=attempts, timeout=timeout
-        )  # fmt: skip
+            beside=beside,
+            folder=folder,
+            graders=tuple(_graders(top, beside, folder)),
+            attempts=attempts,
+            timeout=timeout,
+        )
         top.ignore("description", "version", "schemaVersion", "scenario", "baseline")
         top.ignore("metrics", why="waza: `metrics` are not read: what gates a task there is its graders")
         top.lose("hooks", message="`{key}` runs commands of this file around the evaluation")
@@ -600,13 +604,21 @@ def _read_eval(document: Document) -> SuiteSource:
         walk.note(note)
     settle(walk, *walks)
     suite = Suite(
-        cases=tuple(cases.values()), title=title, skill_id=skill, concurrency=concurrency,
+        cases=tuple(cases.values()),
+        title=title,
+        skill_id=skill,
+        concurrency=concurrency,
         target=TargetSpec(skill=True if skill else None),
-    )  # fmt: skip
+    )
     return SuiteSource(
-        suite=suite, dialect="waza", base=folder, notes=tuple(walk.notes), losses=tuple(walk.losses),
-        files=(document.path, *beside.files), places=places,
-    )  # fmt: skip
+        suite=suite,
+        dialect="waza",
+        base=folder,
+        notes=tuple(walk.notes),
+        losses=tuple(walk.losses),
+        files=(document.path, *beside.files),
+        places=places,
+    )
 
 
 def _config(top: Taking) -> tuple[int, float | None, int | None]:
@@ -628,9 +640,7 @@ def _config(top: Taking) -> tuple[int, float | None, int | None]:
         why="waza: `executor` and `model` are not read: --target says what runs the tasks",
     )
     at.ignore(
-        "judge_model",
-        "judge_reasoning_effort",
-        why="waza: the judge's model is not read: --judge names the judges",
+        "judge_model", "judge_reasoning_effort", why="waza: the judge's model is not read: --judge names the judges"
     )
     at.ignore(
         "first_event_timeout_seconds",
@@ -640,8 +650,13 @@ def _config(top: Taking) -> tuple[int, float | None, int | None]:
         "inject_skill_body",
         "trigger_skill_routing",
     )
-    at.ignore("skill_directories", "required_skills", "disabled_skills", "instruction_files",
-              why="waza: other skills and instruction files are not installed: the skill under test is")  # fmt: skip
+    at.ignore(
+        "skill_directories",
+        "required_skills",
+        "disabled_skills",
+        "instruction_files",
+        why="waza: other skills and instruction files are not installed: the skill under test is",
+    )
     at.lose("mcp_servers", message="`{key}` starts servers for the agent, which a target here does not get")
     at.close("`config`")
     concurrency = (int(workers) or None) if parallel and workers is not None else None if parallel else 1
@@ -778,7 +793,7 @@ def _read_rubric(document: Document) -> ForeignRubric:
         raise FileError(error.message, place=walk.marked.at(()), hint=error.hint) from None
     return ForeignRubric(
         rubric=rubric, dialect="waza-rubric", marked=document.marked, notes=tuple(walk.notes), losses=tuple(walk.losses)
-    )  # fmt: skip
+    )
 
 
 # ------------------------------------------------------------------------------------------------ being recognised
@@ -806,51 +821,93 @@ def _rubric_signs(document: Document) -> int:
 _GRADER_KEYS: Final = (
     KnownKey(key="graders[].name, weight", meaning="The criterion's id and weight; its floor is 100."),
     KnownKey(key="graders[]: text", meaning="A checklist of `icontains`, `contains` and `regex` checks."),
-    KnownKey(key="graders[]: file (must_exist, must_not_exist)", meaning="`command` checks in the workspace; `content_patterns` is lost."),
-    KnownKey(key="graders[]: behavior", meaning="`tokens`, `latency` and `tool-calls` checks; `max_tool_calls` is lost."),
+    KnownKey(
+        key="graders[]: file (must_exist, must_not_exist)",
+        meaning="`command` checks in the workspace; `content_patterns` is lost.",
+    ),
+    KnownKey(
+        key="graders[]: behavior", meaning="`tokens`, `latency` and `tool-calls` checks; `max_tool_calls` is lost."
+    ),
     KnownKey(key="graders[]: action_sequence", meaning="A `tool-calls` check."),
-    KnownKey(key="graders[]: tool_constraint, tool_calls", meaning="`tool-calls` checks for plain names; patterns, arguments and counts are lost."),
+    KnownKey(
+        key="graders[]: tool_constraint, tool_calls",
+        meaning="`tool-calls` checks for plain names; patterns, arguments and counts are lost.",
+    ),
     KnownKey(key="graders[]: json_schema", meaning="A `json-schema` check; `extract_json` is lost."),
     KnownKey(key="graders[]: program", meaning="A `command` check that reads the output."),
-    KnownKey(key="graders[]: prompt", meaning="A yes/no question: its `prompt`, or a rubric in a file; waza's own rubrics and `pairwise` are lost."),
-    KnownKey(key="graders[]: code, skill_invocation, trigger, diff", meaning="Code of the file, or nothing like it here.", how="lost"),
-)  # fmt: skip
+    KnownKey(
+        key="graders[]: prompt",
+        meaning="A yes/no question: its `prompt`, or a rubric in a file; waza's own rubrics and `pairwise` are lost.",
+    ),
+    KnownKey(
+        key="graders[]: code, skill_invocation, trigger, diff",
+        meaning="Code of the file, or nothing like it here.",
+        how="lost",
+    ),
+)
 _TASK_KEYS: Final = (
     KnownKey(key="id, name, description, tags, enabled", meaning="The case; one that is not enabled is skipped."),
     KnownKey(key="timeout_seconds", meaning="The limit of one run."),
     KnownKey(key="inputs.prompt, prompt_file", meaning="The case's input."),
-    KnownKey(key="inputs.files, context_dir", meaning="Files of the case's workspace, from `fixtures` or with their content."),
+    KnownKey(
+        key="inputs.files, context_dir", meaning="Files of the case's workspace, from `fixtures` or with their content."
+    ),
     KnownKey(key="inputs.context", meaning="Kept with the case; the target does not get it."),
-    KnownKey(key="inputs.repos, workdir, environment, follow_up_prompts, responder, context.fixture", meaning="A case here has one input and one folder.", how="lost"),
-    KnownKey(key="expected.output_contains, output_not_contains, output_contains_any", meaning="Checklists of `icontains` checks."),
+    KnownKey(
+        key="inputs.repos, workdir, environment, follow_up_prompts, responder, context.fixture",
+        meaning="A case here has one input and one folder.",
+        how="lost",
+    ),
+    KnownKey(
+        key="expected.output_contains, output_not_contains, output_contains_any",
+        meaning="Checklists of `icontains` checks.",
+    ),
     KnownKey(key="expected.should_trigger", meaning="A `skill-loaded` check."),
-    KnownKey(key="expected.behavior", meaning="`tokens`, `latency` and `tool-calls` checks; limits of all steps together are lost."),
+    KnownKey(
+        key="expected.behavior",
+        meaning="`tokens`, `latency` and `tool-calls` checks; limits of all steps together are lost.",
+    ),
     KnownKey(key="expected.outcomes", meaning="`task_completed` is a target without an error; others are lost."),
     KnownKey(key="expected.tool_calls", meaning="A free form.", how="lost"),
-    KnownKey(key="golden, skill_directories, instruction_files", meaning="Other skills are not installed.", how="ignored"),
+    KnownKey(
+        key="golden, skill_directories, instruction_files", meaning="Other skills are not installed.", how="ignored"
+    ),
     *_GRADER_KEYS,
-)  # fmt: skip
+)
 _EVAL_KEYS: Final = (
     KnownKey(key="name, skill", meaning="The suite's title and the skill that its artifact is."),
     KnownKey(key="tasks", meaning="Patterns of task files beside the evaluation."),
     KnownKey(key="config.trials_per_task", meaning="Attempts, all of which have to pass."),
-    KnownKey(key="config.timeout_seconds, parallel, workers", meaning="The limit of one run; how many cases run at a time."),
+    KnownKey(
+        key="config.timeout_seconds, parallel, workers", meaning="The limit of one run; how many cases run at a time."
+    ),
     KnownKey(key="config.executor, model, judge_model", meaning="`--target` and `--judge` say it.", how="ignored"),
     KnownKey(key="config.mcp_servers", meaning="Servers for the agent.", how="lost"),
     KnownKey(key="graders", meaning="Criteria of every task."),
     KnownKey(key="metrics", meaning="Graders gate a task, not metrics.", how="ignored"),
-    KnownKey(key="hooks, mcp_mocks, command_mocks, inputs, tasks_from, range", meaning="Commands, stand-ins and made tasks.", how="lost"),
+    KnownKey(
+        key="hooks, mcp_mocks, command_mocks, inputs, tasks_from, range",
+        meaning="Commands, stand-ins and made tasks.",
+        how="lost",
+    ),
     *_GRADER_KEYS,
-)  # fmt: skip
+)
 _RUBRIC_KEYS: Final = (
     KnownKey(key="name", meaning="The rubric's title and its criterion's id."),
     KnownKey(key="evaluation_criteria", meaning="What is asked."),
     KnownKey(key="rating_levels", meaning="Anchors; two levels that score 0 and 1 are one yes/no question."),
     KnownKey(key="rating_levels[].label, description, examples", meaning="The level in words."),
-    KnownKey(key="rating_levels[].normalized_score, score_normalization", meaning="Linear; levels that are not are put on 0 to 1."),
+    KnownKey(
+        key="rating_levels[].normalized_score, score_normalization",
+        meaning="Linear; levels that are not are put on 0 to 1.",
+    ),
     KnownKey(key="input_mapping", meaning="`query` and `response` are there; tool calls and system messages are lost."),
-    KnownKey(key="chain_of_thought, output_format, output_schema, description, version, source", meaning="honestone writes the judge's prompt.", how="ignored"),
-)  # fmt: skip
+    KnownKey(
+        key="chain_of_thought, output_format, output_schema, description, version, source",
+        meaning="honestone writes the judge's prompt.",
+        how="ignored",
+    ),
+)
 
 _TASK_EXAMPLE: Final = """\
 id: rename-a-variable
@@ -888,17 +945,37 @@ rating_levels:
 """
 
 EVAL: Final = Reader(
-    name="waza", title="a waza evaluation", gives="suite", signs=_eval_signs, read=_read_eval, keys=_EVAL_KEYS, defaults=DEFAULTS,
-    looks_like=("name", "skill", "config", "metrics", "graders", "tasks"), example=_EVAL_EXAMPLE,
-)  # fmt: skip
+    name="waza",
+    title="a waza evaluation",
+    gives="suite",
+    signs=_eval_signs,
+    read=_read_eval,
+    keys=_EVAL_KEYS,
+    defaults=DEFAULTS,
+    looks_like=("name", "skill", "config", "metrics", "graders", "tasks"),
+    example=_EVAL_EXAMPLE,
+)
 TASK: Final = Reader(
-    name="waza-task", title="a waza task", gives="suite", signs=_task_signs, read=_read_task, keys=_TASK_KEYS, defaults=DEFAULTS,
-    looks_like=("id", "inputs", "expected", "graders"), example=_TASK_EXAMPLE,
-)  # fmt: skip
+    name="waza-task",
+    title="a waza task",
+    gives="suite",
+    signs=_task_signs,
+    read=_read_task,
+    keys=_TASK_KEYS,
+    defaults=DEFAULTS,
+    looks_like=("id", "inputs", "expected", "graders"),
+    example=_TASK_EXAMPLE,
+)
 RUBRIC: Final = Reader(
-    name="waza-rubric", title="a waza rubric", gives="rubric", signs=_rubric_signs, read=_read_rubric, keys=_RUBRIC_KEYS,
-    defaults=RUBRIC_DEFAULTS, looks_like=("evaluation_criteria", "rating_levels", "score_type", "input_mapping"),
+    name="waza-rubric",
+    title="a waza rubric",
+    gives="rubric",
+    signs=_rubric_signs,
+    read=_read_rubric,
+    keys=_RUBRIC_KEYS,
+    defaults=RUBRIC_DEFAULTS,
+    looks_like=("evaluation_criteria", "rating_levels", "score_type", "input_mapping"),
     example=_RUBRIC_EXAMPLE,
-)  # fmt: skip
+)
 
 READERS: tuple[Reader, ...] = (EVAL, TASK, RUBRIC)
