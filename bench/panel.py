@@ -258,7 +258,7 @@ class Took:
     bytes_in: int
 
 
-class Bench:
+class Evaluator:
     def __init__(self, home: Path, root: str) -> None:
         self.home = home
         self.root = root
@@ -377,13 +377,13 @@ def show(name: str, value: str, goal: str, *, good: bool) -> None:
     print(f"{name:<48}{value:>24}   {goal:<28}{'' if good else 'not met'}".rstrip(), flush=True)
 
 
-def median(bench: Bench, rounds: int, measure: Callable[[], dict[str, float]]) -> dict[str, float]:
+def median(bench: Evaluator, rounds: int, measure: Callable[[], dict[str, float]]) -> dict[str, float]:
     """The median of each figure over rounds; whatever is compared was measured in the same round."""
     found = [measure() for _ in range(rounds)]
     return {name: statistics.median(one[name] for one in found) for name in found[0]}
 
 
-def cost(bench: Bench, count: int, rounds: int) -> None:
+def cost(bench: Evaluator, count: int, rounds: int) -> None:
     def measure() -> dict[str, float]:
         found = {}
         for peer in ("floor", "floor+store", "ours"):
@@ -422,7 +422,7 @@ def cost(bench: Bench, count: int, rounds: int) -> None:
     show("request, bytes / 4", f"{got['tokens']:.0f}, {tokens:.2f}x", "1.5x the bare prompt", good=tokens <= 1.5)
 
 
-def wall(bench: Bench, count: int, rounds: int) -> None:
+def wall(bench: Evaluator, count: int, rounds: int) -> None:
     def measure() -> dict[str, float]:
         least, ours = (bench.once(peer, count, latency=50) for peer in ("floor", "ours"))
         return {"ratio": ours.wall / least.wall, "ours": ours.wall, "in air": ours.most_in_air}
@@ -433,7 +433,7 @@ def wall(bench: Bench, count: int, rounds: int) -> None:
     show("calls in the air", f"{got['in air']:.0f}", "32", good=got["in air"] >= 32)
 
 
-def concurrency(bench: Bench, count: int, rounds: int) -> None:
+def concurrency(bench: Evaluator, count: int, rounds: int) -> None:
     def measure() -> dict[str, float]:
         few, many = (
             (bench.once("ours", 2 * count, n, latency=5).cpu - bench.once("ours", 10, n, latency=5).cpu)
@@ -445,7 +445,7 @@ def concurrency(bench: Bench, count: int, rounds: int) -> None:
     show("CPU of a call, 64 in the air against 8", f"{ratio:.2f}x", "1.4x", good=ratio <= 1.4)
 
 
-def faults(bench: Bench, count: int) -> None:
+def faults(bench: Evaluator, count: int) -> None:
     for says, right in (("yes", 100), ("no", 0)):
         took = bench.once("ours", count, faults=0.1, says=says)
         scores = Counter(document["score"] for document in documents(took))
@@ -456,7 +456,7 @@ def faults(bench: Bench, count: int) -> None:
         show("  calls a case", f"{calls:.2f}", "1.10", good=calls <= 1.1)
 
 
-def kill(bench: Bench, count: int) -> None:
+def kill(bench: Evaluator, count: int) -> None:
     folder = bench.folder(count)
     bench.server("reset", latency=100)
     process = start(bench.ours(folder), folder, folder / "out.json")
@@ -476,7 +476,7 @@ def kill(bench: Bench, count: int) -> None:
     show("  in the air when killed; rows at the end", f"{in_air}; {rows} of {count}", "all rows", good=rows == count)
 
 
-def cached(bench: Bench, count: int) -> None:
+def cached(bench: Evaluator, count: int) -> None:
     folder = bench.folder(count)
     bench.run(bench.ours(folder), folder)
     small = bench.folder(10)
@@ -512,7 +512,7 @@ def main() -> None:
 
 def ask(only: list[str], count: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="honestone-bench-") as place, judge_server(Path(place)) as root:
-        bench = Bench(Path(place), root)
+        bench = Evaluator(Path(place), root)
         for peer in ("floor", "ours"):  # warm up
             bench.once(peer, 10)
         if "cost" in only:

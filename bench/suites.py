@@ -24,8 +24,8 @@ from honestone.core.ballot import Mark, Reading
 from honestone.core.question import Question
 from honestone.core.rubric import Criterion, Item, Rubric, to_plain
 from honestone.core.scorecard import Scorer
-from honestone.core.suite import Case, Message, case_to_plain
-from honestone.engine.judging import Bench
+from honestone.core.suite.case import Case, Message, case_to_plain
+from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.engine.suites import Judging, SuiteRun
@@ -118,7 +118,7 @@ async def ours(cases: Sequence[Case], folder: Path) -> tuple[SqliteStore, str]:
     run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=first)
     meter = Meter(calls=10 * len(cases), minutes=60, usd=None, clock=time.monotonic)
     panel = Panel(seats=(Seat(id="slow", judge=SlowJudge(), draw=0),), store=store, meter=meter)
-    judging = Judging(bench=Bench(RUBRIC, CheckRunner(folder), panel), scorer=Scorer(RUBRIC))
+    judging = Judging(bench=Evaluator(RUBRIC, CheckRunner(folder), panel), scorer=Scorer(RUBRIC))
     await SuiteRun(
         run=run,
         cases=cases,

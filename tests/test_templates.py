@@ -10,9 +10,9 @@ import pytest
 
 from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Entry, Version
+from honestone.core.authoring.lint import lint
 from honestone.core.ballot import CHECK, Ballot, Mark, State
 from honestone.core.errors import UsageError
-from honestone.core.lint import lint
 from honestone.core.rubric import Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.verdict import Outcome, judge_gate

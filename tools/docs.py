@@ -342,7 +342,7 @@ def suite_page() -> str:
 
 
 def formats_page() -> str:
-    from honestone.formats.foreign_reference import foreign_reference
+    from honestone.interop.reference import foreign_reference
 
     title, _, rest = foreign_reference().partition("\n")
     return f"{title}\n\n{GENERATED_NOTE}\n{rest.rstrip()}\n"

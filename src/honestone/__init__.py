@@ -90,8 +90,8 @@ def read_rubric(path: Any) -> Rubric:
     our own format) with the place of what is wrong, and for what a foreign file says and ours cannot."""
     from pathlib import Path
 
-    from honestone.formats.recognise import read_any_rubric
     from honestone.formats.source import ForeignRubric, refuse_losses
+    from honestone.interop.recognise import read_any_rubric
 
     source = read_any_rubric(Path(path))
     if isinstance(source, ForeignRubric):

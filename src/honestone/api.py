@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import honestone
 from honestone.adapters.checks import CheckRunner
-from honestone.adapters.registry import Wiring, make_judge
+from honestone.adapters.registry import AdapterContext, make_judge
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot
@@ -22,7 +22,7 @@ from honestone.core.numbers import exact
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Rule, Scorecard, Scorer
 from honestone.core.verdict import Verdict, judge_gate
-from honestone.engine.judging import Bench
+from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.formats.settings import find_settings
@@ -101,10 +101,10 @@ def run_suite(
     Returns `honestone.report/1`. Raises UsageError for what is wrong with the call or the file, before anything is spent, and
     CouldNotJudge when judges are needed and none is named or found. What a target or a judge cannot do is in the report.
     """
+    from honestone.app.setup import judging_defaults
+    from honestone.app.suites.choice import Choice
+    from honestone.app.suites.session import SuiteOptions, SuiteSession
     from honestone.cli.progress import Progress
-    from honestone.cli.suites.choice import Choice
-    from honestone.cli.suites.session import SuiteOptions, SuiteSession
-    from honestone.cli.wiring import judging_defaults
 
     options = SuiteOptions(
         choice=Choice(ids=tuple(cases)),
@@ -174,7 +174,7 @@ async def _evaluate(
     kept: Store = SqliteStore(store) if store is not None else MemoryStore()
     panel = Panel(seats=seats, store=kept, meter=Meter(calls=calls, minutes=24 * 60, usd=None, clock=time.monotonic))
     try:
-        judged = await Bench(rubric, checker, panel).judge(subject, input=input, reference=reference)
+        judged = await Evaluator(rubric, checker, panel).judge(subject, input=input, reference=reference)
     finally:
         await panel.close()
         kept.close()
@@ -206,13 +206,13 @@ def _subject(artifact: str | Path, rubric: Path | None) -> Artifact:
 
 
 def _seats(judges: list[str | Judge]) -> tuple[Seat, ...]:
-    wiring = Wiring(cwd=Path.cwd(), settings=find_settings(Path.cwd()))
+    context = AdapterContext(cwd=Path.cwd(), settings=find_settings(Path.cwd()))
     seats: list[Seat] = []
     for judge in judges:
         name = judge if isinstance(judge, str) else judge.id
         draw = sum(1 for seat in seats if seat.id.split("#")[0] == name)
         id = name if draw == 0 else f"{name}#{draw + 1}"
-        made = make_judge(judge, wiring, id=id) if isinstance(judge, str) else judge
+        made = make_judge(judge, context, id=id) if isinstance(judge, str) else judge
         seats.append(Seat(id=id, judge=made, draw=draw))
     return tuple(seats)
 

@@ -17,9 +17,9 @@ from honestone.core.checks import TextCheck
 from honestone.core.images import Image
 from honestone.core.question import Question
 from honestone.core.rubric import Check, Key
-from honestone.core.skill import Skill
-from honestone.core.suite import Case, Message, as_prompt
-from honestone.core.trace import Trace
+from honestone.core.skill.skill_file import Skill
+from honestone.core.suite.case import Case, Message, as_prompt
+from honestone.core.suite.trace import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,7 @@ class SuiteFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         from honestone.core.errors import HonestoneError
-        from honestone.formats.recognise import read_any_suite
+        from honestone.interop.recognise import read_any_suite
 
         try:
             source = read_any_suite(self.path)
@@ -127,10 +127,10 @@ class CaseItem(pytest.Item):
             raise CouldNotBeJudged(f"{self._document['status']}: " + "; ".join(self._document["reasons"]))
 
     def _run(self) -> dict[str, Any]:
+        from honestone.app.setup import judging_defaults
+        from honestone.app.suites.choice import Choice
+        from honestone.app.suites.session import SuiteOptions, SuiteSession
         from honestone.cli.progress import Progress
-        from honestone.cli.suites.choice import Choice
-        from honestone.cli.suites.session import SuiteOptions, SuiteSession
-        from honestone.cli.wiring import judging_defaults
 
         judges = self.config.getoption("--honestone-judge") or self.config.getini("honestone_judges")
         options = SuiteOptions(choice=Choice(ids=(self.name,)), target=self.config.getoption("--honestone-target"))

@@ -32,11 +32,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from honestone.core.answers import read_program
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Answer, Reading, answer_problem
 from honestone.core.errors import StoreError
 from honestone.core.question import Question, asked_criteria
+from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric, as_written
 from honestone.ports import (

@@ -1,4 +1,4 @@
-"""Shell completion: the script is printed, and it completes."""
+"""LoopRunner completion: the script is printed, and it completes."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.adapters.judges.human import HumanJudge, write_reply
-from honestone.cli.form import (
+from honestone.adapters.people.form import (
     Sheet,
     View,
     Wish,
@@ -30,7 +30,7 @@ from honestone.cli.form import (
     shown_text,
     typed_line,
 )
-from honestone.cli.terminal import KeyReader, Press, without_frames
+from honestone.adapters.people.terminal import KeyReader, Press, without_frames
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Mark
 from honestone.core.numbers import exact

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.cli.rubrics.kept import from_json, to_json
-from honestone.core.drafting import Wanted
+from honestone.app.rubrics.draft_file import from_json, to_json
+from honestone.core.authoring.rubric_drafting import Wanted
 from honestone.formats.rubric_file import read_rubric
 from honestone.templates import template_names, template_text
 
@@ -612,6 +612,6 @@ def test_a_damaged_draft_file_is_no_draft(plain: Any) -> None:
 
 
 def _answers() -> Any:
-    from honestone.cli.rubrics.kept import Answers
+    from honestone.app.rubrics.draft_file import Answers
 
     return Answers(about="x", wanted=[Wanted(name="a", items=("b",))], typing=("about", "y"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from honestone.cli.stages.files import (
+from honestone.app.stages.files import (
     StageFiles,
     announce,
     applied,

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.cli.stages.files import StageFiles, announce, back_up, new_backup_place, target_at
-from honestone.cli.stages.state import only_one
-from honestone.cli.suites.baseline_files import BaselineFiles
-from honestone.cli.suites.skill_session import Known
+from honestone.app.stages.files import StageFiles, announce, back_up, new_backup_place, target_at
+from honestone.app.stages.state import only_one
+from honestone.app.suites.baseline_files import BaselineFiles
+from honestone.app.suites.skill_session import Known
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError
-from honestone.core.skill_evaluation import TaskResult
+from honestone.core.skill.evaluation import TaskResult
 
 from .desk import Desk, Result
 from .skill_desk import DISHES, Cook, artifact, cook, passed, skill, suite, summary, wants

@@ -124,7 +124,7 @@ def test_what_is_said_of_the_risk_never_makes_it_smaller(desk: Desk) -> None:
 
 
 def test_mock_likes_everything_and_says_that_it_is_one(ready: Desk) -> None:
-    """The wiring can be tried without a call, and nobody can take it for evidence."""
+    """The context can be tried without a call, and nobody can take it for evidence."""
     result, document = rank(ready, args=("--mock",))
     assert (
         result.code == 0

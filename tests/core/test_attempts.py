@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.attempts import (
+from honestone.core.ballot import Ballot, Mark
+from honestone.core.rubric import Anchors, Criterion, Item, Rubric
+from honestone.core.scorecard import Scorer
+from honestone.core.suite.attempts import (
     Attempt,
     CaseResult,
     Status,
@@ -19,10 +22,7 @@ from honestone.core.attempts import (
     result_of,
     target_failed,
 )
-from honestone.core.ballot import Ballot, Mark
-from honestone.core.rubric import Anchors, Criterion, Item, Rubric
-from honestone.core.scorecard import Scorer
-from honestone.core.suite import AttemptRule, Case, Expect
+from honestone.core.suite.case import AttemptRule, Case, Expect
 from honestone.core.verdict import Outcome, Verdict
 
 SCALE = Anchors(levels=((Fraction(0), "none"), (Fraction(100), "all")))

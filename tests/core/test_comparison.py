@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.attempts import Status
-from honestone.core.comparison import (
+from honestone.core.suite.attempts import Status
+from honestone.core.suite.comparison import (
     BASELINE_GATES,
     COMPARE_GATES,
     Side,

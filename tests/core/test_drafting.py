@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.drafting import (
+from honestone.core.authoring.rubric_drafting import (
     LEVELS,
     Draft,
     Library,

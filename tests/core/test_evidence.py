@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.evidence import Found, find_quote, is_quote
+from honestone.core.reading.evidence import Found, find_quote, is_quote
 
 TEXT = "The server isn’t restarted — it reloads\n   its “settings” file.\nThen the Port opens, and logs follow: v2.1 is up."
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.free_checklist import read_checklist
-from honestone.core.free_text import read_pairwise, read_score, read_yes_no
+from honestone.core.reading.free_checklist import read_checklist
+from honestone.core.reading.free_text import read_pairwise, read_score, read_yes_no
 
 RECORDED = Path(__file__).resolve().parents[3] / "shared" / "data" / "raw_judge_outputs"
 

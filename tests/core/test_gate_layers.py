@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.gate_layers import EXIT_OF, LAYERS, Decision, Evidence, decide, gate_risk
+from honestone.core.skill.gate_layers import EXIT_OF, LAYERS, Decision, Evidence, decide, gate_risk
 
 HEAD = "---\nname: a\ndescription: Helps.\n---\n# A\n"
 PLAN = {"action": "append_markdown_section"}

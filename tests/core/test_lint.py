@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honestone.core.authoring.lint import WHY, Remark, check_for, lint, suggested_id, written
 from honestone.core.checks import check_problem, compile_text_check, is_text_check
-from honestone.core.lint import WHY, Remark, check_for, lint, suggested_id, written
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
 
 from .strategies import rubrics

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, Mark, ballot_to_plain
 from honestone.core.events import Event
-from honestone.core.loop import (
+from honestone.core.loop.decide import (
     POLICIES,
     Accept,
     Action,
@@ -35,7 +35,7 @@ from honestone.core.loop import (
     fold,
     limits_to_plain,
 )
-from honestone.core.proposal import Change
+from honestone.core.loop.proposal import Change
 from honestone.core.rubric import Item, Rubric
 from honestone.core.scorecard import Line, Scorer
 

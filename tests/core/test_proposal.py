@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.proposal import Change, classify, diff_size, unified_diff
+from honestone.core.loop.proposal import Change, classify, diff_size, unified_diff
 
 LONG = "".join(f"line {n} of the text\n" for n in range(60))
 lines = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c\n"]), max_size=12).map("".join)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.reply import CANARY_MARK, ReplySchema, complaints, read_reply
+from honestone.core.reading.reply import CANARY_MARK, ReplySchema, complaints, read_reply
 from honestone.core.rubric import Anchors, Item
 
 TOKEN = "4f1e0c22d9ab"

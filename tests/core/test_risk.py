@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.risk import Category, Risk, category_of, risk_of
+from honestone.core.skill.risk import Category, Risk, category_of, risk_of
 
 HEAD = "---\nname: a\ndescription: Helps.\nallowed-tools: Read\n---\n"
 BASE = {

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from honestone.core import events
-from honestone.core.answers import read_program
 from honestone.core.artifact import Artifact, Version
-from honestone.core.attempts import Status
 from honestone.core.ballot import Ballot, Reading, ballot_to_plain
-from honestone.core.comparison import COMPARE_GATES, Side, compare, judge_comparison
 from honestone.core.contract import make_contract
 from honestone.core.errors import RubricError
-from honestone.core.loop import POLICIES, Limits, LoopState, Result, RollBack, decide
-from honestone.core.loop import exit_code as loop_exit_code
-from honestone.core.proposal import Change, classify
+from honestone.core.loop.decide import POLICIES, Limits, LoopState, Result, RollBack, decide
+from honestone.core.loop.decide import exit_code as loop_exit_code
+from honestone.core.loop.proposal import Change, classify
 from honestone.core.question import Question, asked_criteria
-from honestone.core.reply import ReplySchema, read_reply
+from honestone.core.reading.answers import read_program
+from honestone.core.reading.reply import ReplySchema, read_reply
 from honestone.core.rubric import Item, Rubric
 from honestone.core.scorecard import Scorecard, Scorer
+from honestone.core.suite.attempts import Status
+from honestone.core.suite.comparison import COMPARE_GATES, Side, compare, judge_comparison
 from honestone.core.verdict import EXIT_CODES, Outcome, Verdict, judge_gate
 
 from .strategies import checked, checklist, group, percent, rubric, scale, yes_no

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.skill_evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill, rate, rate_interval
+from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill, rate, rate_interval
 
 Passed = bool | None
 Sides = tuple[list[Passed], list[Passed]]

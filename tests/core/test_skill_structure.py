@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.skill_structure import WHY, StructureRemark, check_structure, front_values
+from honestone.core.skill.structure import WHY, StructureRemark, check_structure, front_values
 
 GOOD = """\
 ---

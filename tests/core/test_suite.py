@@ -10,25 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.attempts import CaseResult, Status
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.core.suite import (
+from honestone.core.suite.attempts import CaseResult, Status
+from honestone.core.suite.case import (
     AttemptRule,
     Case,
+    CaseWorkspace,
     Expect,
     Message,
     Split,
     Suite,
-    Workspace,
     as_prompt,
     case_document,
     case_from_plain,
     case_to_plain,
     split_of,
 )
-from honestone.core.suite_result import judge_suite, rates_of
+from honestone.core.suite.result import judge_suite, rates_of
 
 RUBRIC = Rubric(criteria=(Criterion(id="q", requirement="Q", items=(Item(id="q", requirement="Q", whole=True),)),))
 
@@ -75,7 +75,8 @@ CASES = st.builds(
     stops_at_pass=st.booleans(),
     setup=st.lists(WORDS, max_size=2).map(tuple),
     teardown=st.lists(WORDS, max_size=2).map(tuple),
-    workspace=st.none() | st.builds(Workspace, copy=st.none() | WORDS, files=st.dictionaries(WORDS, WORDS, max_size=2)),
+    workspace=st.none()
+    | st.builds(CaseWorkspace, copy=st.none() | WORDS, files=st.dictionaries(WORDS, WORDS, max_size=2)),
     skip=st.none() | WORDS,
     description=st.none() | WORDS,
     expect=st.none()
@@ -101,7 +102,7 @@ def test_a_case_reads_back_as_it_was(case: Case) -> None:
         {"reference": "r"},
         {"attempts": 2},
         {"attempt_rule": AttemptRule.BEST},
-        {"workspace": Workspace(files={"a": "b"})},
+        {"workspace": CaseWorkspace(files={"a": "b"})},
         {"rubric": replace(RUBRIC, threshold=Fraction(1))},
         {"setup": ("x",)},
         {"expect": Expect(verdict="fail")},

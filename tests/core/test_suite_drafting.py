@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from honestone.core.authoring.suite_drafting import draft_suite, read_model_tasks, read_skill, telling_words
+from honestone.core.authoring.suite_lint import lint_suite
 from honestone.core.errors import UsageError
-from honestone.core.suite import Case
-from honestone.core.suite_drafting import draft_suite, read_model_tasks, read_skill, telling_words
-from honestone.core.suite_lint import lint_suite
+from honestone.core.suite.case import Case
 
 SKILL = """\
 ---

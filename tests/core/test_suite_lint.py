@@ -6,10 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honestone.core.authoring.suite_lint import (
+    WHY,
+    Shown,
+    SuiteRemark,
+    is_common,
+    lint_results,
+    lint_suite,
+    lint_with_skill,
+)
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
-from honestone.core.suite import Case, Message, Split, Suite
-from honestone.core.suite_lint import WHY, Shown, SuiteRemark, is_common, lint_results, lint_suite, lint_with_skill
+from honestone.core.suite.case import Case, Message, Split, Suite
 
 
 def checked(*checks: Check, id: str = "keywords") -> Criterion:

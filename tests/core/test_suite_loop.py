@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 from honestone.core import events
 from honestone.core.ballot import State, ballot_to_plain
 from honestone.core.errors import UsageError
-from honestone.core.loop import Accept, Ask, Limits, Propose, Result, RollBack, Stop, decide
-from honestone.core.rubric import Check, Criterion, Item, Rubric
-from honestone.core.skill_evaluation import TaskResult
-from honestone.core.suite import Case, Message, Split
-from honestone.core.suite_loop import (
+from honestone.core.loop.decide import Accept, Ask, Limits, Propose, Result, RollBack, Stop, decide
+from honestone.core.loop.suite_loop import (
     TEST,
     TRAIN,
     VAL,
@@ -33,6 +30,9 @@ from honestone.core.suite_loop import (
     state_from,
     write_task_brief,
 )
+from honestone.core.rubric import Check, Criterion, Item, Rubric
+from honestone.core.skill.evaluation import TaskResult
+from honestone.core.suite.case import Case, Message, Split
 
 RULE = KeepWhatHelps()
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from honestone.core.checks import read_check
 from honestone.core.errors import RubricError
-from honestone.core.trace import ToolCall, Trace
-from honestone.core.trace_checks import matched, same, trace_answer, within
+from honestone.core.suite.trace import ToolCall, Trace
+from honestone.core.suite.trace_checks import matched, same, trace_answer, within
 
 
 def called(*names: str, **arguments: Any) -> Trace:

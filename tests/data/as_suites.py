@@ -89,7 +89,7 @@ def _criterion(case: Mapping[str, Any], id: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Bench:
+class Evaluator:
     """A folder of its own with a suite, its recorded outputs and its recorded judges."""
 
     folder: Path

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from honestone.adapters.judges.record import RecordJudge
-from honestone.formats.recognise import read_any_suite
-from honestone.formats.write_healthbench import dump_healthbench
+from honestone.interop.healthbench.write import dump_healthbench
+from honestone.interop.recognise import read_any_suite
 
 
 def rows_of(folder: Path, language: str) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from as_suites import Bench, Report, alpha, fleiss, json_lines, kappa
+from as_suites import Evaluator, Report, alpha, fleiss, json_lines, kappa
 
 JUDGES = ("GPT-4", "ChatGPT", "LLaMA2", "PaLM2", "Falcon")
 STRATEGIES = ("Vanilla_NoRules", "Vanilla", "CoT", "Metrics_Reference", "Swap_CoT")
@@ -65,7 +65,7 @@ def name(judge: str) -> str:
 # ------------------------------------------------------------------------------------------------ a case in each order
 
 
-def make(bench: Bench, pairs: Mapping[str, Any], won: Winners) -> list[str]:
+def make(bench: Evaluator, pairs: Mapping[str, Any], won: Winners) -> list[str]:
     cases, outputs = [], {}
     for pair, row in pairs.items():
         for order, swapped in ((GIVEN, False), (SWAPPED, True)):
@@ -94,7 +94,7 @@ def ran(
     request: Any, pairs: dict[str, Any], calls: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, Report]:
     """One way of asking: all pairs in both orders before the panel of five."""
-    bench = Bench(tmp_path_factory.mktemp(request.param))
+    bench = Evaluator(tmp_path_factory.mktemp(request.param))
     return request.param, bench.run(*make(bench, pairs, winners(calls, request.param)))
 
 
@@ -175,7 +175,7 @@ def test_accuracy_is_the_pass_rate(
     judge: str, pairs: dict[str, Any], calls: list[dict[str, Any]], expected: Any, tmp_path: Path
 ) -> None:
     """One judge, one order chosen by its tag: the lower end of the pass rate is the published accuracy."""
-    bench = Bench(tmp_path)
+    bench = Evaluator(tmp_path)
     make(bench, pairs, winners(calls, "Vanilla"))
     wanted = expected("llmbar")["Vanilla"]["ALL"][judge]
     rates = {}
@@ -201,7 +201,7 @@ def test_orders_as_attempts(
 ) -> None:
     """With pass^k a case passes when both orders were right; where only one was, the case is unstable."""
     won = winners(calls, "Vanilla")
-    bench = Bench(tmp_path)
+    bench = Evaluator(tmp_path)
     orders = ((1, False), (2, True))
     bench.suite(
         [{"id": "picks-1", "requirement": "The text listed first in the set is the better one"}],

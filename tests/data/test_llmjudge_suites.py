@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from as_suites import Bench, Report, alpha, both, fleiss, kappa, scale, share_equal
+from as_suites import Evaluator, Report, alpha, both, fleiss, kappa, scale, share_equal
 from scipy.stats import kendalltau, spearmanr
 
 CRITERION = {"id": "relevance", "requirement": "The passage answers the query", "anchors": scale(0, 3)}
@@ -27,7 +27,7 @@ def case_of(row: dict[str, str]) -> str:
     return f"{row['query']}/{row['passage']}"
 
 
-def make(bench: Bench, rows: list[dict[str, str]], judges: list[str]) -> list[str]:
+def make(bench: Evaluator, rows: list[dict[str, str]], judges: list[str]) -> list[str]:
     """A case a passage, tagged with its query. Grades go in as they were submitted, one off the scale too."""
     cases = [{"id": case_of(row), "tags": [row["query"]], "reference": row[PERSON]} for row in rows]
     bench.suite([CRITERION], cases, {case_of(row): f"Passage {row['passage']}" for row in rows})
@@ -51,7 +51,7 @@ def models(rows: list[dict[str, str]]) -> list[str]:
 @pytest.fixture(scope="module")
 def report(rows: list[dict[str, str]], models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Report:
     """Every passage before a panel of all 33 models. The person's grade is the case's reference."""
-    bench = Bench(tmp_path_factory.mktemp("llmjudge"))
+    bench = Evaluator(tmp_path_factory.mktemp("llmjudge"))
     return bench.run(*make(bench, rows, models))
 
 
@@ -155,7 +155,7 @@ def test_agreement_among_models(report: Report, models: list[str], expected: Any
 def test_the_person_as_a_judge_and_the_median(rows: list[dict[str, str]], models: list[str], tmp_path: Path) -> None:
     """On two queries, one with the grade off the scale: a person sits on the panel like anybody; --combine median."""
     some = [row for row in rows if row["query"] in ("q0", "q49")]
-    bench = Bench(tmp_path)
+    bench = Evaluator(tmp_path)
     specs = make(bench, some, [PERSON, *models])
     report = bench.run(*specs[1:], options=("--combine", "median"))
     grades = {case_of(row): [int(row[judge]) for judge in models if int(row[judge]) <= 3] for row in some}

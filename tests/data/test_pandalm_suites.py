@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from as_suites import Bench, Report, alpha, both, fleiss, json_lines, kappa, share_equal
+from as_suites import Evaluator, Report, alpha, both, fleiss, json_lines, kappa, share_equal
 
 PEOPLE = ("human1", "human2", "human3")
 MODELS = ("gpt35", "pandalm7b")
@@ -31,7 +31,7 @@ def majority(row: dict[str, Any]) -> int:
     return statistics.mode(WORDS[str(row[person])] for person in PEOPLE)
 
 
-def make(bench: Bench, rows: list[dict[str, Any]]) -> None:
+def make(bench: Evaluator, rows: list[dict[str, Any]]) -> None:
     """A case a pair of answers. `expect` holds what most people said, so that a case passes when the judge says so too."""
     cases, outputs = [], {}
     for row in rows:
@@ -43,7 +43,7 @@ def make(bench: Bench, rows: list[dict[str, Any]]) -> None:
     bench.suite([CRITERION], cases, outputs)
 
 
-def record(bench: Bench, rows: list[dict[str, Any]], who: str) -> str:
+def record(bench: Evaluator, rows: list[dict[str, Any]], who: str) -> str:
     return bench.judge(who, {f"pair-{row['idx']}": {"preference": verdict(row, who)} for row in rows})
 
 
@@ -58,20 +58,20 @@ def wanted(expected: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def bench(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    bench = Bench(tmp_path_factory.mktemp("pandalm"))
+def bench(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Evaluator:
+    bench = Evaluator(tmp_path_factory.mktemp("pandalm"))
     make(bench, rows)
     return bench
 
 
 @pytest.fixture(scope="module")
-def people(bench: Bench, rows: list[dict[str, Any]]) -> Report:
+def people(bench: Evaluator, rows: list[dict[str, Any]]) -> Report:
     """All pairs, judged by the three people."""
     return bench.run(*(record(bench, rows, who) for who in PEOPLE), options=("--combine", "median"))
 
 
 @pytest.fixture(scope="module")
-def models(bench: Bench, rows: list[dict[str, Any]]) -> dict[str, Report]:
+def models(bench: Evaluator, rows: list[dict[str, Any]]) -> dict[str, Report]:
     """All pairs, judged by each model alone."""
     return {who: bench.run(record(bench, rows, who)) for who in MODELS}
 
@@ -168,7 +168,7 @@ def test_an_unreadable_verdict_is_named(models: dict[str, Report]) -> None:
 
 
 def test_a_row_left_out_is_the_same_as_no_answer(
-    bench: Bench, rows: list[dict[str, Any]], models: dict[str, Report], tmp_path: Path
+    bench: Evaluator, rows: list[dict[str, Any]], models: dict[str, Report], tmp_path: Path
 ) -> None:
     """Statuses, scores and rates are equal; only the reason differs."""
     said = {f"pair-{row['idx']}": {"preference": verdict(row, "gpt35")} for row in rows}

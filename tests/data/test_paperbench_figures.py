@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from honestone.adapters.judges.record import RecordJudge
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorecard
-from honestone.formats.recognise import read_any_rubric
 from honestone.formats.source import ForeignRubric
+from honestone.interop.recognise import read_any_rubric
 
 GRADED = ("semantic-self-consistency", "stay-on-topic-with-classifier-free-guidance", "all-in-one")
 UNGRADED = ("adaptive-pruning", "mechanistic-understanding", "robust-clip", "stochastic-interpolants")

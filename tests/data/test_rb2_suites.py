@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from as_suites import Answers, Bench, Report, json_lines, scale
+from as_suites import Answers, Evaluator, Report, json_lines, scale
 
 LOOKS = 8
 RESPONSES = ("right", "wrong-1", "wrong-2", "wrong-3")
@@ -36,7 +36,7 @@ def prompt(row: Mapping[str, Any]) -> str:
     return f"{row['subset']}/{row['id']}"
 
 
-def make(bench: Bench, rows: Sequence[Mapping[str, Any]], model: str) -> list[str]:
+def make(bench: Evaluator, rows: Sequence[Mapping[str, Any]], model: str) -> list[str]:
     """A case a prompt; the four responses are its criteria, each look a judge."""
     ids = [prompt(row) for row in rows]
     cases = [{"id": id, "tags": [row["subset"]]} for id, row in zip(ids, rows, strict=True)]
@@ -84,7 +84,7 @@ def mean(marks: Sequence[int | None]) -> float | None:
     return statistics.fmean(given) if given else None
 
 
-Ran: TypeAlias = Callable[[str, str], tuple[Bench, Report]]
+Ran: TypeAlias = Callable[[str, str], tuple[Evaluator, Report]]
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +93,8 @@ def ran(shared_data: Any, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = shared_data("rb2_ensemble")
 
     @cache
-    def run(name: str, model: str) -> tuple[Bench, Report]:
-        bench = Bench(tmp_path_factory.mktemp(model))
+    def run(name: str, model: str) -> tuple[Evaluator, Report]:
+        bench = Evaluator(tmp_path_factory.mktemp(model))
         return bench, bench.run(*make(bench, json_lines(folder / f"{name}.jsonl.gz"), model))
 
     return run
@@ -175,7 +175,7 @@ def _winner(four: Sequence[float]) -> int | None:
 def test_a_prompt_with_an_unmarked_response_has_no_score(shared_data: Any, tmp_path: Path) -> None:
     """One look alone: what it left out is an interval, and the case is decided only where the bar lies outside it."""
     rows = json_lines(shared_data("rb2_ensemble") / "base_nano.jsonl.gz")
-    bench = Bench(tmp_path)
+    bench = Evaluator(tmp_path)
     report = bench.run(make(bench, rows, "gpt-5.4-nano")[0], options=("--threshold", "50"))
     seen = Counter[str]()
     for row in rows:
@@ -203,7 +203,7 @@ def test_a_case_a_response(shared_data: Any, tmp_path: Path) -> None:
     marks = {
         f"{prompt(row)}/{response}": row["gpt-5.4"][index] for row in rows for index, response in enumerate(RESPONSES)
     }
-    bench = Bench(tmp_path)
+    bench = Evaluator(tmp_path)
     bench.suite([criterion("quality")], [{"id": id} for id in marks], {id: f"Response {id}" for id in marks})
     specs = [
         bench.judge(look_name(look), {id: {"quality": given[look]} for id, given in marks.items()})

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from as_suites import Bench, Report, alpha, both, kappa, scale, share_equal
+from as_suites import Evaluator, Report, alpha, both, kappa, scale, share_equal
 from scipy.stats import spearmanr
 
 JUDGES = ("gpt4turbo_v0522", "gpt4o_v0522", "gpt4o_v0625")
@@ -27,7 +27,7 @@ def case_of(row: dict[str, str]) -> str:
     return f"{row['model']}/{row['session_id']}"
 
 
-def make(bench: Bench, rows: list[dict[str, str]], judges: tuple[str, ...] = JUDGES) -> list[str]:
+def make(bench: Evaluator, rows: list[dict[str, str]], judges: tuple[str, ...] = JUDGES) -> list[str]:
     """A case an answer, tagged with the model that gave it; an empty cell is no mark."""
     ids = [case_of(row) for row in rows]
     cases = [{"id": id, "tags": [row["model"]]} for id, row in zip(ids, rows, strict=True)]
@@ -43,7 +43,7 @@ def make(bench: Bench, rows: list[dict[str, str]], judges: tuple[str, ...] = JUD
 @pytest.fixture(scope="module")
 def report(shared_data: Any, tmp_path_factory: pytest.TempPathFactory) -> Report:
     """Every answer, every judge, one run."""
-    bench = Bench(tmp_path_factory.mktemp("wildbench"))
+    bench = Evaluator(tmp_path_factory.mktemp("wildbench"))
     return bench.run(*make(bench, rows_of(shared_data("wildbench"))))
 
 
@@ -112,7 +112,7 @@ def test_what_a_judge_left_out_is_no_number(report: Report, shared_data: Any) ->
 def test_a_leaderboard_row(shared_data: Any, expected: Any, tmp_path: Path) -> None:
     """One judge, one model: the published score from the cases' own scores; three without a mark leave the suite's open."""
     rows = [row for row in rows_of(shared_data("wildbench")) if row["model"] in MODELS[1:]]
-    bench = Bench(tmp_path)
+    bench = Evaluator(tmp_path)
     spec = make(bench, rows, ("gpt4o_v0625",))
     report = bench.run(*spec, options=("--tag", "gemma-2b-it"))
     wanted = expected("wildbench")["gemma-2b-it"]["leaderboard_published"]

@@ -22,7 +22,7 @@ from honestone.adapters import registry
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.cli.main import main
 from honestone.core.question import Question
-from honestone.core.suite import Case
+from honestone.core.suite.case import Case
 from honestone.ports import Brief, Output, Task, WorkDone
 from honestone.testing import ScriptedJudge, ScriptedWorker
 
@@ -108,7 +108,7 @@ class Point:
         self._make = make
 
     def load(self) -> Callable[..., Any]:
-        return lambda rest, wiring: self._make(rest)
+        return lambda rest, context: self._make(rest)
 
 
 def entry_points(*, group: str) -> list[Point]:

@@ -17,9 +17,9 @@ from honestone.core.ballot import ballot_to_plain
 from honestone.core.errors import FileError
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
-from honestone.core.suite import Case
+from honestone.core.suite.case import Case
 from honestone.engine.evaluate import Evaluation, Judgement
-from honestone.engine.judging import Bench
+from honestone.engine.judging import Evaluator
 from honestone.ports import CallFailed, Judge, Output, Store, Task
 from honestone.testing import MemoryStore, ScriptedJudge
 
@@ -38,9 +38,15 @@ class Silent:
 def evaluation(rubric: Rubric, judges: Sequence[Judge] = (), *, store: Store | None = None, **more: Any) -> Evaluation:
     store = store or MemoryStore()
     run = store.start_run(kind="eval", subject="", identity="", contract="c", first={"type": "started"})
-    bench = Bench(rubric, CheckRunner(Path()), world.panel(judges, store))
+    bench = Evaluator(rubric, CheckRunner(Path()), world.panel(judges, store))
     return Evaluation(
-        run=run, bench=bench, store=store, contract="sha256:" + "0" * 64, observer=Silent(), max_bytes=10_000, **more
+        run=run,
+        evaluator=bench,
+        store=store,
+        contract="sha256:" + "0" * 64,
+        observer=Silent(),
+        max_bytes=10_000,
+        **more,
     )
 
 

@@ -18,11 +18,11 @@ from honestone.core import events
 from honestone.core.artifact import Entry, Version
 from honestone.core.ballot import CHECK
 from honestone.core.errors import FileError, UsageError
-from honestone.core.loop import POLICIES, Limits, LoopState, Result, Stop, fold
+from honestone.core.loop.decide import POLICIES, Limits, LoopState, Result, Stop, fold
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.engine.improve import Improvement, Place, require_resumable, sweep
-from honestone.engine.judging import Bench
+from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.panel import Panel
 from honestone.engine.versions import load_version, version_blobs
@@ -112,7 +112,7 @@ class Loop:
             seconds_before=max((e.get("seconds", 0.0) for e in self.log), default=0.0),
         )
         seats = world.seats(*self.panel, *self.holdouts)
-        bench = Bench(
+        bench = Evaluator(
             self.rubric, CheckRunner(self.place.path.parent), Panel(seats=seats, store=self.store, meter=self.meter)
         )
         count = len(self.panel)
@@ -121,7 +121,7 @@ class Loop:
             state=state,
             policy=POLICIES[self.policy],
             place=self.place,
-            bench=bench,
+            evaluator=bench,
             panel=seats[:count],
             holdouts=seats[count:],
             worker=self.worker,

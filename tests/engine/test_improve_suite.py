@@ -13,11 +13,11 @@ import pytest
 
 from honestone.core import events
 from honestone.core.artifact import Version
-from honestone.core.loop import Limits, Result, Stop, fold
+from honestone.core.loop.decide import Limits, Result, Stop, fold
+from honestone.core.loop.suite_loop import KeepWhatHelps, Splits, SuiteLoopState, started_facts, state_from
 from honestone.core.rubric import Check, Criterion, Item, Rubric
-from honestone.core.skill_evaluation import TaskResult
-from honestone.core.suite import Case, Message, Split
-from honestone.core.suite_loop import KeepWhatHelps, Splits, SuiteLoopState, started_facts, state_from
+from honestone.core.skill.evaluation import TaskResult
+from honestone.core.suite.case import Case, Message, Split
 from honestone.engine.improve import Place
 from honestone.engine.improve_suite import SplitRun, SuiteImprovement
 from honestone.engine.meter import Meter, Spend

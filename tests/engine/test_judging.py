@@ -15,7 +15,7 @@ from honestone.core.ballot import CHECK, State
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.verdict import Outcome, judge_gate
-from honestone.engine.judging import Bench, Judged, check_ballot
+from honestone.engine.judging import Evaluator, Judged, check_ballot
 from honestone.ports import CallFailed, Finding, Output
 from honestone.testing import ScriptedJudge
 
@@ -33,7 +33,7 @@ MIXED = world.rubric(
 
 
 def judge(rubric: Rubric, *judges: ScriptedJudge, text: str = world.TEXT, **more: Any) -> Judged:
-    bench = Bench(rubric, CheckRunner(Path()), world.panel(judges))
+    bench = Evaluator(rubric, CheckRunner(Path()), world.panel(judges))
     return world.run(bench.judge(Artifact("a.md", Version.of_text(text, "a.md")), **more))
 
 

@@ -24,7 +24,7 @@ from honestone.core.errors import FileError
 from honestone.core.rubric import Anchors, Item, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.engine.evaluate import Evaluation, Judgement
-from honestone.engine.judging import Bench
+from honestone.engine.judging import Evaluator
 from honestone.ports import Judge, Request
 from honestone.prompts.filling import reply_schema
 from honestone.report.documents import Facts, Known, add_notes, scorecard_document
@@ -52,7 +52,7 @@ def evaluation(judge: Judge, *, concurrency: int, **more: Any) -> Evaluation:
     panel = world.panel([judge], store, meter_=world.meter(1000), concurrency=1000)
     return Evaluation(
         run=run,
-        bench=Bench(JUDGED, CheckRunner(Path()), panel),
+        evaluator=Evaluator(JUDGED, CheckRunner(Path()), panel),
         store=store,
         contract="sha256:" + "0" * 64,
         observer=Silent(),

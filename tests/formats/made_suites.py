@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 from made_rubrics import points, rubrics, texts
 
-from honestone.core.suite import AttemptRule, Case, Expect, Message, Split, Suite, TargetSpec, Workspace
+from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Expect, Message, Split, Suite, TargetSpec
 
 FOLDER = "fixture"
 """The folder that a workspace may be copied from: it has to be there when the suite is read."""
@@ -29,11 +29,11 @@ def spans(draw: st.DrawFn) -> tuple[Fraction, Fraction]:
 
 
 @st.composite
-def workspaces(draw: st.DrawFn) -> Workspace:
+def workspaces(draw: st.DrawFn) -> CaseWorkspace:
     how = draw(st.sampled_from(["copy", "git", "none"]))
     names = draw(st.lists(st.sampled_from(["a.txt", "off", "1.0", "src/b.py", "한.md"]), unique=True, max_size=3))
     git = how == "git"
-    return Workspace(
+    return CaseWorkspace(
         copy=FOLDER if how == "copy" else None,
         git=draw(st.sampled_from(["repo", "git@host:a/b.git", "ssh://u@host/a", "../x y", "/r@2/s"])) if git else None,
         ref=draw(st.sampled_from([None, "v1.2", "main", "feature/x", "1.0"])) if git else None,

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honestone.core.errors import UsageError
-from honestone.core.suite import AttemptRule, Case, Message, Split, TargetSpec, Workspace
-from honestone.formats.foreign.base import Document
-from honestone.formats.recognise import read_any_suite
+from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split, TargetSpec
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.formats.suite_file import read_suite, split_ref, unsafe_name
+from honestone.interop.base import Document
+from honestone.interop.recognise import read_any_suite
 
 
 def source(folder: Path, text: str) -> SuiteSource:
@@ -91,7 +91,11 @@ cases:
     assert (suite.title, suite.artifact, suite.concurrency) == ("Words", "skills/triage", 4)
     assert suite.target == TargetSpec(use="claude", skill=True, timeout=12.5, output="json")
     assert (plain.attempts, plain.attempt_rule, plain.timeout) == (3, AttemptRule.PASS_HAT_K, 60)
-    assert (plain.setup, plain.teardown, plain.workspace) == (("make seed",), ("make clean",), Workspace(copy="app"))
+    assert (plain.setup, plain.teardown, plain.workspace) == (
+        ("make seed",),
+        ("make clean",),
+        CaseWorkspace(copy="app"),
+    )
     assert (plain.rubric.threshold, plain.rubric.floor) == (Fraction(4, 5), 0)
     assert plain.messages == (Message("user", "Hello"),)
     assert rich.messages == (Message("system", "Be brief"), Message("user", "Hello"))
@@ -100,7 +104,7 @@ cases:
     assert (rich.split, rich.tags, rich.skip) == (Split.VAL, ("slow", "1.0"), "not ready")
     assert (rich.timeout, rich.attempts, rich.attempt_rule) == (0.5, 1, AttemptRule.BEST)
     assert rich.setup == ("make seed", "a 1", "b 2") and rich.teardown == ("c", "make clean")
-    assert rich.workspace == Workspace(files={"src/x.py": "x = 1\n"})
+    assert rich.workspace == CaseWorkspace(files={"src/x.py": "x = 1\n"})
     assert rich.expect is not None and rich.expect.verdict == "fail"
     assert rich.expect.score == (Fraction(1, 10), Fraction(305, 1000))
     assert rich.expect.criteria == {"is-short": (0, 1)}

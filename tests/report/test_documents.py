@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, Mark, State, ballot_to_plain
-from honestone.core.loop import Limits, LoopState, fold
+from honestone.core.loop.decide import Limits, LoopState, fold
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, to_plain
 from honestone.core.scorecard import Scorer
 from honestone.report.documents import (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from honestone.core import events
 from honestone.core.ballot import Ballot, Mark, State, ballot_to_plain
 from honestone.core.rubric import Criterion, Item, Rubric, to_plain
-from honestone.core.suite import AttemptRule, Case, Message, case_to_plain
+from honestone.core.suite.case import AttemptRule, Case, Message, case_to_plain
 from honestone.report.suite_documents import suite_document
 
 ITEM = (Item(id="q", requirement="Q"),)

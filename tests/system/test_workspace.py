@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.errors import FileError
-from honestone.core.suite import Workspace
+from honestone.core.suite.case import CaseWorkspace
 from honestone.system.workspace import Folder, make_folder, require_workspace, run_command, unified
 
 
 @contextmanager
 def made(base: Path, **keys: object) -> Iterator[Folder]:
-    folder = make_folder(Workspace(**keys), base)  # type: ignore[arg-type]
+    folder = make_folder(CaseWorkspace(**keys), base)  # type: ignore[arg-type]
     try:
         folder.start()
         yield folder
@@ -91,9 +91,9 @@ def test_a_copy_of_a_folder_above_the_temporary_one_ends(tmp_path: Path, monkeyp
 def test_a_file_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     """Before anything is spent, with the name."""
     with pytest.raises(FileError, match="file inside it"):
-        require_workspace(Workspace(files={name: "x"}), tmp_path)
+        require_workspace(CaseWorkspace(files={name: "x"}), tmp_path)
     with pytest.raises(FileError):
-        make_folder(Workspace(files={name: "x"}), tmp_path)
+        make_folder(CaseWorkspace(files={name: "x"}), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_file_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
 def test_what_is_not_there_is_refused(tmp_path: Path, keys: dict[str, str]) -> None:
     """A folder or repository that does not exist, and names that git would take for options."""
     with pytest.raises(FileError):
-        require_workspace(Workspace(**keys), tmp_path)  # type: ignore[arg-type]
+        require_workspace(CaseWorkspace(**keys), tmp_path)  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------------------------- git
@@ -146,7 +146,7 @@ def test_a_repository_at_a_commit(tmp_path: Path, repository: Path) -> None:
 def test_a_commit_that_is_not_there(tmp_path: Path, repository: Path) -> None:
     """Git's own words, and nothing left behind."""
     with pytest.raises(OSError, match=r"git checkout failed: .*nosuch"):
-        make_folder(Workspace(git="repo", ref="nosuch"), tmp_path)
+        make_folder(CaseWorkspace(git="repo", ref="nosuch"), tmp_path)
 
 
 # ------------------------------------------------------------------------------------------------------------ diff
@@ -178,7 +178,7 @@ def test_the_diff_shows_what_was_done_in_order_of_the_paths(tmp_path: Path) -> N
 
 def test_what_was_set_up_is_no_part_of_the_diff(tmp_path: Path) -> None:
     """It starts where the target starts; caches never count."""
-    folder = make_folder(Workspace(files={"a": "1"}), tmp_path)
+    folder = make_folder(CaseWorkspace(files={"a": "1"}), tmp_path)
     (folder.path / "made").write_text("by setup")
     folder.start()
     (folder.path / "__pycache__").mkdir()

@@ -6,7 +6,7 @@
               a settings name
 
 An entry point in the group `honestone.judges` (or `.workers`, `.targets`) named `foo` is asked for `foo` and `foo:REST`:
-it is called with (REST, Wiring) and returns what the port asks for.
+it is called with (REST, AdapterContext) and returns what the port asks for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
 from honestone.ports import CallFailed, Completion, Judge, Model, Prompt, Target, Worker
 
 if TYPE_CHECKING:
-    from honestone.core.suite import Case
+    from honestone.core.suite.case import Case
     from honestone.formats.settings import Settings
 
 CLIS = ("codex", "gemini", "claude")
@@ -42,7 +42,7 @@ TARGET_TIMEOUT = 300.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wiring:
+class AdapterContext:
     """What every factory may need. `artifact` is the resolved path of what is improved; `person` gives whoever sits at
     the terminal (a `judges.human.Person`), where there is one. `cases` are those of the suite that a target is for, in
     `suite_folder`; `target_output` says whether its output is JSON. `hidden` are paths in a folder artifact that a worker
@@ -66,7 +66,7 @@ class Wiring:
     person: Callable[[], Any] | None = None
 
 
-def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
+def make_judge(spec: str, context: AdapterContext, *, id: str | None = None) -> Judge:
     """The judge of a `--judge` value. Raises SettingsError or UsageError; one that is not there is an absent judge."""
     from honestone.system.calls import require_program
     from honestone.system.process import split_command
@@ -75,19 +75,19 @@ def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
     kind, _, rest = spec.partition(":")
     if kind in ("script", "cmd") and ":" in spec:
         argv = split_command(rest)
-        require_program(argv, wiring.cwd, what=f"the judge `{spec}`")
+        require_program(argv, context.cwd, what=f"the judge `{spec}`")
         if kind == "script":
             from honestone.adapters.judges.script import ScriptJudge
 
-            return ScriptJudge(name, argv, cwd=wiring.cwd, timeout=wiring.judge_timeout, pass_env=wiring.pass_env)
+            return ScriptJudge(name, argv, cwd=context.cwd, timeout=context.judge_timeout, pass_env=context.pass_env)
         from honestone.adapters.models.command import CommandModel
 
-        model = CommandModel(argv, cwd=wiring.cwd, timeout=wiring.judge_timeout, pass_env=wiring.pass_env)
-        return _prompted(name, model, wiring)
+        model = CommandModel(argv, cwd=context.cwd, timeout=context.judge_timeout, pass_env=context.pass_env)
+        return _prompted(name, model, context)
     if kind == "record" and rest:
         from honestone.adapters.judges.record import RecordJudge
 
-        return RecordJudge(name, wiring.cwd / rest)
+        return RecordJudge(name, context.cwd / rest)
     if spec == "mock":
         from honestone.adapters.judges.mock import MockJudge
 
@@ -95,20 +95,20 @@ def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
     if spec == "human":
         from honestone.adapters.judges.human import HumanJudge
 
-        return HumanJudge(name, _person(wiring))
+        return HumanJudge(name, _person(context))
     if kind == "agent" and rest:
         from honestone.adapters.judges.agent import agent_judge
 
         return agent_judge(name, rest)
-    if spec in wiring.settings.judges or spec in CLIS or (kind in PROVIDERS and rest):
-        entry = wiring.settings.judges.get(spec)
+    if spec in context.settings.judges or spec in CLIS or (kind in PROVIDERS and rest):
+        entry = context.settings.judges.get(spec)
         try:
-            return _prompted(name, _model(spec, entry, wiring, wiring.judge_timeout), wiring, entry)
+            return _prompted(name, _model(spec, entry, context, context.judge_timeout), context, entry)
         except CallFailed as failed:
             from honestone.adapters.judges.absent import AbsentJudge
 
             return AbsentJudge(name, failed.reason)
-    found = _plugin("honestone.judges", kind, rest, wiring)
+    found = _plugin("honestone.judges", kind, rest, context)
     if found is None:
         raise _unknown(
             "judge",
@@ -122,57 +122,57 @@ def make_judge(spec: str, wiring: Wiring, *, id: str | None = None) -> Judge:
                 "mock",
                 *CLIS,
                 *(f"{p}:MODEL" for p in PROVIDERS),
-                *wiring.settings.judges,
+                *context.settings.judges,
             ],
         )
     return found  # type: ignore[no-any-return]
 
 
-def make_worker(spec: str, wiring: Wiring) -> Worker:
+def make_worker(spec: str, context: AdapterContext) -> Worker:
     """The worker of a `--worker` value. Raises SettingsError or UsageError when it cannot work."""
     from honestone.system.calls import anchor_program, require_program
     from honestone.system.process import split_command
 
     kind, _, rest = spec.partition(":")
-    artifact = wiring.artifact or wiring.cwd / "artifact"
+    artifact = context.artifact or context.cwd / "artifact"
     if kind == "cmd" and rest:
         from honestone.adapters.workers.command import CommandWorker
 
-        argv = anchor_program(split_command(rest), wiring.cwd, artifact=artifact)
-        require_program(argv, wiring.cwd, what=f"the worker `{spec}`")
-        return CommandWorker(spec, argv, base=wiring.cwd, timeout=wiring.worker_timeout, pass_env=wiring.pass_env)
+        argv = anchor_program(split_command(rest), context.cwd, artifact=artifact)
+        require_program(argv, context.cwd, what=f"the worker `{spec}`")
+        return CommandWorker(spec, argv, base=context.cwd, timeout=context.worker_timeout, pass_env=context.pass_env)
     if spec == "fix":
         from honestone.adapters.workers.fix import FixWorker
 
-        if not wiring.fixes:
+        if not context.fixes:
             raise SettingsError(
                 "the worker `fix` runs the rubric's own fix commands, but this rubric has none",
                 hint="give an item a `fix:` command, or name another --worker",
             )
         return FixWorker(
-            wiring.fixes,
-            beside=wiring.rubric_folder or wiring.cwd,
+            context.fixes,
+            beside=context.rubric_folder or context.cwd,
             artifact=artifact,
-            timeout=wiring.worker_timeout,
-            pass_env=wiring.pass_env,
+            timeout=context.worker_timeout,
+            pass_env=context.pass_env,
         )
     if spec == "human":
         from honestone.adapters.workers.human import HumanWorker
 
-        return HumanWorker(spec, _person(wiring))
+        return HumanWorker(spec, _person(context))
     if spec == "step":
         from honestone.adapters.workers.step import StepWorker
 
         return StepWorker()
-    if spec in wiring.settings.workers or spec in CLIS or (kind in PROVIDERS and rest):
-        return _model_worker(spec, wiring.settings.workers.get(spec), wiring)
-    found = _plugin("honestone.workers", kind, rest, wiring)
+    if spec in context.settings.workers or spec in CLIS or (kind in PROVIDERS and rest):
+        return _model_worker(spec, context.settings.workers.get(spec), context)
+    found = _plugin("honestone.workers", kind, rest, context)
     if found is None:
-        raise _unknown("worker", spec, ["cmd:", "fix", "human", *CLIS, *wiring.settings.workers])
+        raise _unknown("worker", spec, ["cmd:", "fix", "human", *CLIS, *context.settings.workers])
     return found  # type: ignore[no-any-return]
 
 
-def make_target(spec: str, wiring: Wiring) -> Target | None:
+def make_target(spec: str, context: AdapterContext) -> Target | None:
     """The target of a `--target` value; None is the identity: the artifact itself is judged."""
     from honestone.system.calls import require_program
     from honestone.system.process import split_command
@@ -184,53 +184,53 @@ def make_target(spec: str, wiring: Wiring) -> Target | None:
         from honestone.adapters.targets.command import CommandTarget
 
         argv = split_command(rest)
-        require_program(argv, wiring.cwd, what=f"the target `{spec}`")
+        require_program(argv, context.cwd, what=f"the target `{spec}`")
         return CommandTarget(
             argv,
-            cwd=wiring.cwd,
-            timeout=wiring.target_timeout,
-            pass_env=wiring.pass_env,
-            output="json" if wiring.target_output == "json" else "text",
+            cwd=context.cwd,
+            timeout=context.target_timeout,
+            pass_env=context.pass_env,
+            output="json" if context.target_output == "json" else "text",
         )
     if kind == "python" and rest:
         from honestone.adapters.targets.python import PythonTarget
 
-        places = [wiring.suite_folder] if wiring.suite_folder is not None else []
+        places = [context.suite_folder] if context.suite_folder is not None else []
         return PythonTarget(
-            rest, cwd=wiring.cwd, places=places, timeout=wiring.target_timeout, pass_env=wiring.pass_env
+            rest, cwd=context.cwd, places=places, timeout=context.target_timeout, pass_env=context.pass_env
         )
     if kind == "record" and rest:
         from honestone.adapters.targets.record import RecordTarget
 
-        return RecordTarget(_recorded(rest, wiring), name=rest)
+        return RecordTarget(_recorded(rest, context), name=rest)
     if kind in ("http", "https") and rest:
         from honestone.adapters.targets.http import HttpTarget
 
-        return HttpTarget(spec, timeout=wiring.target_timeout)
+        return HttpTarget(spec, timeout=context.target_timeout)
     if spec == "mock":
         from honestone.adapters.targets.mock import MockTarget
 
-        return MockTarget(wiring.cases)
-    if spec in wiring.settings.targets or spec in CLIS or (kind in PROVIDERS and rest):
-        return _model_target(spec, wiring.settings.targets.get(spec), wiring)
-    found = _plugin("honestone.targets", kind, rest, wiring)
+        return MockTarget(context.cases)
+    if spec in context.settings.targets or spec in CLIS or (kind in PROVIDERS and rest):
+        return _model_target(spec, context.settings.targets.get(spec), context)
+    found = _plugin("honestone.targets", kind, rest, context)
     if found is None:
         kinds = ["identity", "cmd:", "python:", "record:", "http:", "https:", "mock", *CLIS]
-        raise _unknown("target", spec, [*kinds, *(f"{p}:MODEL" for p in PROVIDERS), *wiring.settings.targets])
+        raise _unknown("target", spec, [*kinds, *(f"{p}:MODEL" for p in PROVIDERS), *context.settings.targets])
     return found  # type: ignore[no-any-return]
 
 
-def _recorded(name: str, wiring: Wiring) -> Path:
+def _recorded(name: str, context: AdapterContext) -> Path:
     """A record is looked up in the working directory, then beside the suite."""
-    places = [wiring.cwd, *([wiring.suite_folder] if wiring.suite_folder is not None else [])]
-    return next((place / name for place in places if (place / name).exists()), wiring.cwd / name)
+    places = [context.cwd, *([context.suite_folder] if context.suite_folder is not None else [])]
+    return next((place / name for place in places if (place / name).exists()), context.cwd / name)
 
 
-def _model_target(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) -> Target:
+def _model_target(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext) -> Target:
     """A target that is a model API, an agent CLI or, by settings, a server."""
     known = dict(entry or {})
     provider = str(known.get("provider", "cli")) if entry is not None else spec.partition(":")[0]
-    seconds = float(known.get("timeout", wiring.target_timeout))
+    seconds = float(known.get("timeout", context.target_timeout))
     if provider in CLIS or provider == "cli":
         from honestone.adapters.targets.agent_cli import make_cli_target, make_custom_cli_target
 
@@ -246,7 +246,7 @@ def _model_target(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) ->
     try:
         # The limit is the case's or the target's own, and holds for all tries together: the model brings none.
         unlimited = None if entry is None else {k: value for k, value in known.items() if k != "timeout"}
-        return ModelTarget(_model(spec, unlimited, wiring, _A_DAY), timeout=seconds)
+        return ModelTarget(_model(spec, unlimited, context, _A_DAY), timeout=seconds)
     except CallFailed as failed:
         raise SettingsError(
             f"the target `{spec}` is not there: {failed.reason}", hint="`honestone doctor` says how to get it"
@@ -256,7 +256,7 @@ def _model_target(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) ->
 _A_DAY = 86_400.0
 
 
-def _prompted(name: str, model: Model, wiring: Wiring, entry: Mapping[str, Any] | None = None) -> Judge:
+def _prompted(name: str, model: Model, context: AdapterContext, entry: Mapping[str, Any] | None = None) -> Judge:
     from honestone.adapters.judges.prompted import PromptedJudge
 
     known = entry or {}
@@ -266,17 +266,17 @@ def _prompted(name: str, model: Model, wiring: Wiring, entry: Mapping[str, Any] 
             f"`{name}` is an agent CLI, and those are not sent images",
             hint=f"take `images` out of its settings, or use a model API: {', '.join(PROVIDERS)}",
         )
-    return PromptedJudge(name, model, budget=_budget(name, wiring, known), images=images)
+    return PromptedJudge(name, model, budget=_budget(name, context, known), images=images)
 
 
-def _budget(name: str, wiring: Wiring, entry: Mapping[str, Any]) -> Budget:
+def _budget(name: str, context: AdapterContext, entry: Mapping[str, Any]) -> Budget:
     tokens = entry.get("max_input_tokens", MAX_INPUT_TOKENS)
     if tokens < 1:
         raise SettingsError(f"`max_input_tokens` of `{name}` is {tokens}, but must be above 0")
-    return Budget(tokens=tokens, pack=Pack(wiring.pack))
+    return Budget(tokens=tokens, pack=Pack(context.pack))
 
 
-def _model(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring, timeout: float) -> Model:
+def _model(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext, timeout: float) -> Model:
     """The model behind a settings name, an agent CLI or PROVIDER:MODEL. Raises CallFailed when it is not installed."""
     known = dict(entry or {})
     provider, _, model = spec.partition(":")
@@ -306,16 +306,16 @@ def _model(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring, timeout: 
     )
     from honestone.adapters.models.priced import PricedModel
 
-    return PricedModel(made, provider, model, wiring.settings.prices)
+    return PricedModel(made, provider, model, context.settings.prices)
 
 
-def make_self_judge(worker: str, wiring: Wiring) -> Judge | None:
+def make_self_judge(worker: str, context: AdapterContext) -> Judge | None:
     """The worker's own model as a judge (`--self`), or None where the worker is no model."""
-    entry = wiring.settings.workers.get(worker)
+    entry = context.settings.workers.get(worker)
     if entry is None and worker not in CLIS and worker.partition(":")[0] not in PROVIDERS:
         return None
     try:
-        return _prompted(f"self:{worker}", _model(worker, entry, wiring, wiring.judge_timeout), wiring, entry)
+        return _prompted(f"self:{worker}", _model(worker, entry, context, context.judge_timeout), context, entry)
     except CallFailed:
         return None
 
@@ -338,11 +338,11 @@ def _custom(spec: str, known: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _model_worker(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) -> Worker:
+def _model_worker(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext) -> Worker:
     """A worker that is an agent CLI or a model API."""
     known = dict(entry or {})
     provider = str(known.get("provider", "cli")) if entry is not None else spec.partition(":")[0]
-    seconds = float(known.get("timeout", wiring.worker_timeout))
+    seconds = float(known.get("timeout", context.worker_timeout))
     try:
         if provider in CLIS or provider == "cli":
             from honestone.adapters.workers.agent_cli import make_cli_worker, make_custom_cli_worker
@@ -352,25 +352,27 @@ def _model_worker(spec: str, entry: Mapping[str, Any] | None, wiring: Wiring) ->
             return make_cli_worker(provider, **_cli(known), timeout=seconds, id=spec)
         from honestone.adapters.workers.model_edit import ModelEditWorker
 
-        model = _model(spec, entry, wiring, seconds)
-        return ModelEditWorker(spec, model, hidden=wiring.hidden, ask=None if wiring.ask is None else wiring.ask(model))
+        model = _model(spec, entry, context, seconds)
+        return ModelEditWorker(
+            spec, model, hidden=context.hidden, ask=None if context.ask is None else context.ask(model)
+        )
     except CallFailed as failed:
         raise SettingsError(
             f"the worker `{spec}` is not there: {failed.reason}", hint="`honestone doctor` says how to get it"
         ) from None
 
 
-def _person(wiring: Wiring) -> Any:
-    if wiring.person is None:
+def _person(context: AdapterContext) -> Any:
+    if context.person is None:
         raise SettingsError("nobody can be asked here: `human` needs the command and its terminal")
-    return wiring.person()
+    return context.person()
 
 
-def _plugin(group: str, kind: str, rest: str, wiring: Wiring) -> Any:
+def _plugin(group: str, kind: str, rest: str, context: AdapterContext) -> Any:
     for point in entry_points(group=group):
         if point.name == kind:
             try:
-                return point.load()(rest, wiring)
+                return point.load()(rest, context)
             except (ImportError, AttributeError) as error:
                 raise SettingsError(f"the plugin `{point.value}` for `{kind}` cannot be loaded: {error}") from error
     return None

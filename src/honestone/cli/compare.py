@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
+from honestone.app.setup import open_store_for, settings_here
+from honestone.app.suites.baseline import run_or_report
+from honestone.app.suites.comparing import compare_reports, require_gates
 from honestone.cli import options as shared
 from honestone.cli.printing import exit_code_of, write
-from honestone.cli.suites.baseline import run_or_report
-from honestone.cli.suites.comparing import compare_reports, require_gates
 from honestone.cli.suites.printing import COMPARISON_FORMATS, render_comparison
-from honestone.cli.wiring import open_store_for, settings_here
-from honestone.core.comparison import COMPARE_GATES
 from honestone.core.errors import UsageError
+from honestone.core.suite.comparison import COMPARE_GATES
 
 _FORMAT = click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)
 

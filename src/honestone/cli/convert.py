@@ -16,7 +16,7 @@ from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
     from honestone.core.rubric import Rubric
-    from honestone.core.suite import Suite
+    from honestone.core.suite.case import Suite
     from honestone.formats.source import Loss, SuiteSource
 
 SUITE_FORMATS: Final = (
@@ -58,7 +58,7 @@ def convert_suite(path: Path, form: str, output: Path | None, force: bool, accep
 
     What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
     """
-    from honestone.formats.recognise import read_any_suite
+    from honestone.interop.recognise import read_any_suite
 
     source = read_any_suite(path)
     text, lost = _suite_text(source.suite, form)
@@ -94,8 +94,8 @@ def convert_rubric(path: Path, form: str, output: Path | None, force: bool, acce
 
     What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
     """
-    from honestone.formats.recognise import read_any_rubric
     from honestone.formats.source import ForeignRubric, Loss
+    from honestone.interop.recognise import read_any_rubric
 
     source = read_any_rubric(path)
     notes = list(source.notes)
@@ -124,23 +124,23 @@ def _suite_text(suite: Suite, form: str) -> tuple[str, Sequence[Loss]]:
 
         return dump_suite(suite), ()
     if form == "task-suite":
-        from honestone.formats.write_task_suite import dump_task_suite
+        from honestone.interop.task_suite.write import dump_task_suite
 
         return dump_task_suite(suite)
     if form == "healthbench":
-        from honestone.formats.write_healthbench import dump_healthbench
+        from honestone.interop.healthbench.write import dump_healthbench
 
         return dump_healthbench(suite)
-    from honestone.formats.write_agentv import dump_agentv
+    from honestone.interop.agentv.write import dump_agentv
 
     return dump_agentv(suite, "5" if form == "agentv" else form.removeprefix("agentv-"))  # type: ignore[arg-type]
 
 
 def _refuse_unreadable(text: str, path: Path, form: str) -> None:
     """With losses accepted so little may be left of a suite that no program reads it: then nothing is written."""
-    from honestone.formats.foreign.base import Document, Reader
-    from honestone.formats.recognise import recognise
     from honestone.formats.suite_file import read_suite
+    from honestone.interop.base import Document, Reader
+    from honestone.interop.recognise import recognise
 
     beside = path.parent / f"{path.stem}.{'jsonl' if form == 'healthbench' else 'yaml'}"
     document = Document(path=beside, text=text)
@@ -168,7 +168,7 @@ def _native(rubric: Rubric) -> tuple[str, Sequence[Loss]]:
 
 
 def _autorubric(rubric: Rubric) -> tuple[str, Sequence[Loss]]:
-    from honestone.formats.write_autorubric import dump_autorubric
+    from honestone.interop.autorubric.write import dump_autorubric
 
     return dump_autorubric(rubric)
 

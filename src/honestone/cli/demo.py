@@ -215,9 +215,9 @@ class _Demo:
     def run(self) -> int:
         if self._as_json or self._quiet:
             return self._run_plainly()
+        from honestone.app.setup import load_rubric
         from honestone.cli.eval import eval_
         from honestone.cli.improve import improve
-        from honestone.cli.wiring import load_rubric
 
         self._tell(_opening(self._style, self._name, self._example, self._shown, load_rubric(Path(_RUBRIC))))
         self._type("eval", *self._words)

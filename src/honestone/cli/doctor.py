@@ -13,9 +13,9 @@ import click
 
 from honestone import __version__
 from honestone.adapters.registry import CLIS, DEFAULT_MODELS
+from honestone.app.setup import settings_here, store_folder
 from honestone.cli import options as shared
 from honestone.cli.printing import dump, write
-from honestone.cli.wiring import settings_here, store_folder
 from honestone.core.errors import HonestoneError
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _print(judges: list[Row], workers: list[Row], always: Any, sandbox: str, set
 
 
 def shown(path: Path) -> str:
-    from honestone.cli.wiring import shown_path
+    from honestone.app.setup import shown_path
 
     return shown_path(path)
 

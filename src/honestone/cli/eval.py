@@ -11,23 +11,16 @@ from typing import Any
 import click
 
 from honestone.adapters.registry import make_target
-from honestone.cli import options as shared
-from honestone.cli.printing import MANY, Printer, exit_code_of, overall_outcome
-from honestone.cli.progress import Progress
-from honestone.cli.runs import refuse_other_formats
-from honestone.cli.stopping import run_to_end, same_command
-from honestone.cli.suites.options import take_suite_options
-from honestone.cli.suites.printing import SUITE_FORMATS
-from honestone.cli.wiring import (
+from honestone.app.setup import (
     JudgingOptions,
     choose_judges,
     contract_for,
     limit,
     load_rubric,
     make_checker,
+    make_context,
     make_panel,
     make_seats,
-    make_wiring,
     max_bytes,
     never_judged,
     open_store_for,
@@ -35,6 +28,13 @@ from honestone.cli.wiring import (
     refuse_too_big,
     settings_here,
 )
+from honestone.app.stopping import run_to_end, same_command
+from honestone.cli import options as shared
+from honestone.cli.printing import MANY, Printer, exit_code_of, overall_outcome
+from honestone.cli.progress import Progress
+from honestone.cli.runs import refuse_other_formats
+from honestone.cli.suites.options import take_suite_options
+from honestone.cli.suites.printing import SUITE_FORMATS
 from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.errors import Interrupted, UsageError
@@ -43,7 +43,7 @@ from honestone.core.rubric import to_plain
 from honestone.core.scorecard import Scorer
 from honestone.core.verdict import judge_gate
 from honestone.engine.evaluate import Evaluation, Judgement
-from honestone.engine.judging import Bench
+from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter
 from honestone.report.documents import Known
 from honestone.system.files import Loaded, load_artifact, printable
@@ -163,14 +163,14 @@ class _Eval:
         self._scorer = Scorer(self._rubric, judging.rule)
         self._checker = make_checker(self._rubric, rubric_path, judging, artifacts)
         self._exclude = never_judged(self._rubric, rubric_path, self._checker)
-        wiring = make_wiring(judging, self._settings)
-        self._target = make_target(target, wiring)
+        context = make_context(judging, self._settings)
+        self._target = make_target(target, context)
         self._sizes: list[tuple[Path, int]] = []
         self._looked_at: dict[Path, Loaded] = {}
         self._has_folders = self._require_all(artifacts)
         preflight_checks(self._rubric, self._checker, self._only_version(artifacts))
         names = choose_judges(judging, self._rubric, self._settings)
-        self._seats = make_seats(names, wiring, looks=judging.looks)
+        self._seats = make_seats(names, context, looks=judging.looks)
         if self._target is None:
             refuse_too_big(
                 self._seats,
@@ -205,7 +205,7 @@ class _Eval:
             self._store = store
             panel = make_panel(self._seats, store, self._meter, self._judging)
             gate_only = self._scorer if self._gate_only else None
-            self._bench = Bench(self._rubric, self._checker, panel, gate_only=gate_only)
+            self._evaluator = Evaluator(self._rubric, self._checker, panel, gate_only=gate_only)
             self._run = store.start_run(
                 kind="eval",
                 subject=", ".join(printable(path) for path in paths[:3]) + (", ..." if len(paths) > 3 else ""),
@@ -274,7 +274,7 @@ class _Eval:
         outcomes: set[str] = set()
         evaluation = Evaluation(
             run=self._run,
-            bench=self._bench,
+            evaluator=self._evaluator,
             store=self._store,
             contract=self._contract_id,
             observer=self._progress,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from honestone.app.setup import JudgingOptions
+from honestone.app.suites.session import SuiteOptions, SuiteSession
 from honestone.cli.printing import dump, exit_code_of
 from honestone.cli.progress import Progress
 from honestone.cli.suites.printing import print_suite
-from honestone.cli.suites.session import SuiteOptions, SuiteSession
-from honestone.cli.wiring import JudgingOptions
 from honestone.core.errors import UsageError
 from honestone.system.files import write_atomically
 

@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from honestone.cli import options as shared
-from honestone.cli.history import improvement_report
-from honestone.cli.printing import FORMATS, render_improvement, write
-from honestone.cli.progress import Progress, style_for
-from honestone.cli.stopping import run_to_end, same_command
-from honestone.cli.wiring import (
+from honestone.app.history import improvement_report
+from honestone.app.setup import (
     EFFORTS,
     JudgingOptions,
     choose_judges,
@@ -22,9 +18,9 @@ from honestone.cli.wiring import (
     limit,
     load_rubric,
     make_checker,
+    make_context,
     make_panel,
     make_seats,
-    make_wiring,
     max_bytes,
     never_judged,
     open_store_for,
@@ -32,22 +28,26 @@ from honestone.cli.wiring import (
     refuse_too_big,
     settings_here,
 )
+from honestone.app.stopping import run_to_end, same_command
+from honestone.cli import options as shared
+from honestone.cli.printing import FORMATS, render_improvement, write
+from honestone.cli.progress import Progress, style_for
 from honestone.core import events
 from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.ballot import CHECK
 from honestone.core.contract import differences, digest_json
 from honestone.core.errors import ContractMismatch, CouldNotJudge, UsageError
 from honestone.core.events import Event
-from honestone.core.focus import fixes_for
-from honestone.core.loop import POLICIES, Limits, LoopState, Result, exit_code, fold, limits_to_plain
-from honestone.core.proposal import MAX_DIFF
+from honestone.core.loop.decide import POLICIES, Limits, LoopState, Result, exit_code, fold, limits_to_plain
+from honestone.core.loop.focus import fixes_for
+from honestone.core.loop.proposal import MAX_DIFF
 from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Line, Scorer
 from honestone.system.files import printable
 
 if TYPE_CHECKING:
-    from honestone.adapters.registry import Wiring
-    from honestone.engine.improve import Shell
+    from honestone.adapters.registry import AdapterContext
+    from honestone.engine.improve import LoopRunner
     from honestone.engine.panel import Seat
     from honestone.formats.settings import Settings
     from honestone.ports import Completion, Model, Prompt
@@ -147,7 +147,7 @@ def improve(
     it could not be judged or confirmed.
     """
     if suite_path is not None:
-        from honestone.cli.improve_suite import SuiteTask, improve_suite
+        from honestone.app.improve_suite import SuiteTask, improve_suite
 
         return improve_suite(
             artifact,
@@ -273,7 +273,7 @@ class Job:
             max_diff=int(limit(max_diff, self._settings, "max_diff", MAX_DIFF)),
         )
         preflight_checks(rubric, self._checker, self._loaded.version)
-        wiring = make_wiring(
+        context = make_context(
             judging,
             self._settings,
             worker_timeout=worker_timeout or WORKER_TIMEOUT,
@@ -283,12 +283,12 @@ class Job:
             ask=retried,
             hidden=_inside(artifact, exclude),
         )
-        self._worker = make_worker(worker_name or _default_worker(rubric), wiring)
-        own = self._self_seat(worker_name or "", wiring) if self_judge else None
+        self._worker = make_worker(worker_name or _default_worker(rubric), context)
+        own = self._self_seat(worker_name or "", context) if self_judge else None
         names = _panel_names(judging, rubric, self._settings, own)
-        self._panel = make_seats(names, wiring, looks=judging.looks) or ((own,) if own else ())
+        self._panel = make_seats(names, context, looks=judging.looks) or ((own,) if own else ())
         self._fallback = own if names else None
-        self._holdouts = make_seats(holdouts, wiring) if rubric.asks_judges else ()
+        self._holdouts = make_seats(holdouts, context) if rubric.asks_judges else ()
         require_apart(self._panel, self._holdouts)
         judges = (*self._panel, *((self._fallback,) if self._fallback else ()))
         size_now = [(artifact, self._loaded.version.size)]
@@ -298,10 +298,10 @@ class Job:
         self._rubric = rubric
         self._rubric_name = printable(rubric_path)
 
-    def _self_seat(self, worker: str, wiring: Wiring) -> Seat:
+    def _self_seat(self, worker: str, context: AdapterContext) -> Seat:
         from honestone.adapters.registry import make_self_judge
 
-        judge = make_self_judge(worker, wiring)
+        judge = make_self_judge(worker, context)
         if judge is None:
             raise UsageError(
                 f"--self has the worker's own model judge, but `{worker or 'fix'}` is no model that is here",
@@ -512,15 +512,15 @@ class Job:
         write(render_improvement(document, form, report=report))
         return code
 
-    def _shell(self, **shell: Any) -> Shell:
+    def _shell(self, **shell: Any) -> LoopRunner:
         from honestone.engine.improve import Improvement
-        from honestone.engine.judging import Bench
+        from honestone.engine.judging import Evaluator
 
         panel = make_panel(
             (*self._panel, *self._holdouts), shell["store"], shell["meter"], self._judging, fallback=self._fallback
         )
-        bench = Bench(self._rubric, self._checker, panel)
-        return Improvement(bench=bench, panel=self._panel, holdouts=self._holdouts, **shell)
+        evaluator = Evaluator(self._rubric, self._checker, panel)
+        return Improvement(evaluator=evaluator, panel=self._panel, holdouts=self._holdouts, **shell)
 
 
 class Narrator:

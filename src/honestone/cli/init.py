@@ -79,7 +79,7 @@ def _write(path: Path, text: str, remark: str, done: _Done) -> None:
 
 def _write_settings(folder: Path, done: _Done) -> None:
     """Not where settings hold already, for example those of a `pyproject.toml`: a second file would hide them."""
-    from honestone.cli.wiring import shown_path
+    from honestone.app.setup import shown_path
     from honestone.formats.settings import find_settings
 
     holding = find_settings(folder.resolve()).folder

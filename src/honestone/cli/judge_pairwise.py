@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from honestone.cli import options as shared
-from honestone.cli.progress import Progress
-from honestone.cli.wiring import (
+from honestone.app.setup import (
     JudgingOptions,
     choose_judges,
     limit,
     load_rubric,
     make_checker,
+    make_context,
     make_pair_seats,
     make_panel,
     make_seats,
-    make_wiring,
     max_bytes,
     never_judged,
     open_store_for,
@@ -27,6 +25,8 @@ from honestone.cli.wiring import (
     refuse_if_all_refuse,
     settings_here,
 )
+from honestone.cli import options as shared
+from honestone.cli.progress import Progress
 from honestone.core.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class _Pairwise:
         for version in (self._a, self._b):
             preflight_checks(self._rubric, self._checker, version)
         names = choose_judges(judging, self._rubric, self._settings)
-        seats = make_seats(names, make_wiring(judging, self._settings), looks=judging.looks)
+        seats = make_seats(names, make_context(judging, self._settings), looks=judging.looks)
         self._seats = make_pair_seats(seats)
         models = [(seat.id, seat.judge) for seat in self._seats if hasattr(seat.judge, "refusal")]
         questions = [pair_question(self._rubric, self._a, self._b, order) for order in ORDERS]
@@ -109,7 +109,7 @@ class _Pairwise:
         return 3 if judged.comparison.preferred is None else 0
 
     def _judge(self) -> PairJudged:
-        from honestone.cli.stopping import run_to_end, same_command
+        from honestone.app.stopping import run_to_end, same_command
         from honestone.engine.meter import Meter
         from honestone.engine.pairwise import judge_pair
 

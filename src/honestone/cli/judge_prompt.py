@@ -70,8 +70,8 @@ def asking(
     from dataclasses import replace
 
     from honestone.adapters.checks import CheckRunner
-    from honestone.adapters.registry import Wiring
-    from honestone.cli.wiring import load_rubric, never_judged, settings_here
+    from honestone.adapters.registry import AdapterContext
+    from honestone.app.setup import load_rubric, never_judged, settings_here
     from honestone.core.artifact import Artifact
     from honestone.core.question import Question, asked_criteria
     from honestone.system.files import MAX_BYTES, load_artifact, printable
@@ -94,7 +94,7 @@ def asking(
         input=input_text,
         reference=reference,
     )
-    seat = agent_seat(name, draw, Wiring(cwd=Path.cwd(), settings=settings))
+    seat = agent_seat(name, draw, AdapterContext(cwd=Path.cwd(), settings=settings))
     words = [str(artifact), "--rubric", str(rubric_path)]
     for option, value in (("--input", input_text), ("--reference", reference), ("--draw", str(draw) if draw else None)):
         words += [option, value] if value is not None else []
@@ -103,14 +103,14 @@ def asking(
     return Asking(seat=seat, question=replace(question, draw=draw), settings=settings, words=tuple(words))
 
 
-def agent_seat(name: str, draw: int, wiring: Any) -> Seat:
+def agent_seat(name: str, draw: int, context: Any) -> Seat:
     """The seat that `--judge agent:NAME` has on a panel, or its second one with `draw` 1."""
     from honestone.adapters.registry import make_judge
     from honestone.engine.panel import Seat
 
     spec = "agent:" + name.removeprefix("agent:")
     id = spec if draw == 0 else f"{spec}#{draw + 1}"
-    return Seat(id=id, judge=make_judge(spec, wiring, id=id), draw=draw)
+    return Seat(id=id, judge=make_judge(spec, context, id=id), draw=draw)
 
 
 @click.command("prompt")
@@ -145,7 +145,7 @@ def prompt(
     request = one.seat.judge.render(one.question)
     problems: tuple[str, ...] = ()
     if name is not None:
-        from honestone.cli.wiring import open_store_for
+        from honestone.app.setup import open_store_for
 
         with open_store_for(one.settings) as store:
             wanted = still_asked(store, one.seat, one.question)

@@ -58,7 +58,7 @@ def _print(reading: dict[str, Any]) -> None:
 
 
 def _reader(kind: str, scale: str | None, items: str | None) -> Reader:
-    from honestone.core import free_text
+    from honestone.core.reading import free_text
 
     if scale is not None and kind != "score":
         raise UsageError("`--scale` goes with `--kind score`")
@@ -95,7 +95,7 @@ def parse_scale(written: str) -> tuple[float, float]:
 
 
 def _checklist_reader(path: str | None) -> Reader:
-    from honestone.core.free_checklist import read_checklist
+    from honestone.core.reading.free_checklist import read_checklist
 
     if path is None:
         raise UsageError(

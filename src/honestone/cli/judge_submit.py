@@ -84,7 +84,7 @@ def _reading(store: Store, seat: Seat, question: Question, request: Request) -> 
 
 
 def _problems(request: Request, reading: Reading) -> tuple[str, ...]:
-    from honestone.core.reply import complaints
+    from honestone.core.reading.reply import complaints
 
     return complaints(request.numbers, reading.errors, reading.problems)
 
@@ -136,7 +136,7 @@ def submit(
     `honestone eval ARTIFACT --rubric RUBRIC --judge agent:NAME` then uses it at no cost. Exits 0 when every item was
     answered, 1 when the reply was refused or answers are missing: what is printed says which.
     """
-    from honestone.cli.wiring import open_store_for
+    from honestone.app.setup import open_store_for
 
     one = asking(artifact, rubric_path, name, input_text=input_text, reference=reference, draw=draw)
     text = read_reply_file(reply_path)
@@ -202,7 +202,7 @@ def _missing(why: Mapping[Key, str], question: Question, request: Request) -> li
 
 
 def _plain(problem: str) -> str:
-    from honestone.core.reply import CANARY_MARK
+    from honestone.core.reading.reply import CANARY_MARK
 
     return problem.removeprefix(CANARY_MARK)
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from honestone.app.setup import load_rubric, open_store_for, settings_here, with_bars
 from honestone.cli import options as shared
 from honestone.cli.printing import FORMATS, exit_code_of, overall_outcome, render_scorecards, write
-from honestone.cli.wiring import load_rubric, open_store_for, settings_here, with_bars
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Rubric, from_plain, to_plain
@@ -113,7 +113,7 @@ def _new_contract(started: dict[str, Any], rubric: Rubric, combine: str | None) 
 def _rescored(
     store: Any, info: Any, started: dict[str, Any], rubric: Rubric, combine: str | None, contract: str
 ) -> Iterator[dict[str, Any]]:
-    from honestone.cli.history import judged_documents, scorer_of, state_of, still_valid, text_of
+    from honestone.app.history import judged_documents, scorer_of, state_of, still_valid, text_of
     from honestone.report.documents import Facts, add_notes, scorecard_document, usage_document
 
     if info.kind == "eval":

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from honestone.app.setup import open_store_for, settings_here
 from honestone.cli import options as shared
 from honestone.cli.printing import FORMATS, Printer, dump, render_improvement, write
 from honestone.cli.suites.printing import SUITE_FORMATS
-from honestone.cli.wiring import open_store_for, settings_here
 from honestone.core.errors import UsageError
 
 
@@ -75,7 +75,7 @@ def _show_suite(store: Any, run: str, form: str) -> None:
 
 
 def judged(store: Any, run: str) -> Iterator[dict[str, Any]]:
-    from honestone.cli.history import judged_documents
+    from honestone.app.history import judged_documents
 
     return judged_documents(store, run)
 
@@ -99,7 +99,7 @@ def _show_eval(documents: Iterator[dict[str, Any]], form: str) -> None:
 
 
 def _show_improvement(store: Any, run: str, form: str, version: str | None) -> int:
-    from honestone.cli.history import improvement_report, round_diffs, state_of
+    from honestone.app.history import improvement_report, round_diffs, state_of
 
     if version is not None:
         _print_version(store, run, version)
@@ -120,7 +120,7 @@ def _show_improvement(store: Any, run: str, form: str, version: str | None) -> i
 
 def _print_version(store: Any, run: str, version: str) -> None:
     """A file's bytes as they are. Of a folder, each file under a line with its path."""
-    from honestone.cli.history import state_of
+    from honestone.app.history import state_of
     from honestone.engine.versions import load_version
 
     state = state_of(store.events(run))

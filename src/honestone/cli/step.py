@@ -21,17 +21,17 @@ import click
 
 from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import StepWorker, Waiting
+from honestone.app.history import improvement_report, state_of
+from honestone.app.setup import JudgingOptions, open_store_for, settings_here
 from honestone.cli import options as shared
-from honestone.cli.history import improvement_report, state_of
 from honestone.cli.improve import Job, improve
 from honestone.cli.judge_submit import Wanted, read_reply_file, reply_key, still_asked, take_reply
 from honestone.cli.main import LazyGroup
 from honestone.cli.printing import dump, write
 from honestone.cli.progress import Progress
-from honestone.cli.wiring import JudgingOptions, open_store_for, settings_here
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import Event
-from honestone.core.loop import LoopState, Propose, Result, decide, exit_code
+from honestone.core.loop.decide import LoopState, Propose, Result, decide, exit_code
 from honestone.core.question import Question
 from honestone.ports import Judge, Reading, Reply, Request
 from honestone.system.files import write_atomically
@@ -264,7 +264,7 @@ def _status(store: Any, folder: Path) -> dict[str, Any]:
 
 
 def _wants_edit(state: LoopState, log: Sequence[Event], handed_out: int | None) -> bool:
-    from honestone.core.loop import POLICIES
+    from honestone.core.loop.decide import POLICIES
 
     action = decide(state, POLICIES[log[0]["policy"]])
     return isinstance(action, Propose) and handed_out == len(state.rounds) + 1

@@ -31,7 +31,7 @@ from honestone.core.notes import listed
 from honestone.core.notes import quoted as quoted
 from honestone.core.notes import visible as visible
 from honestone.core.rubric import Check
-from honestone.core.trace_checks import trace_problems
+from honestone.core.suite.trace_checks import trace_problems
 
 Answer: TypeAlias = tuple[bool, str | None]
 """Whether a text meets a check, and what was missing or found when it does not."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 from honestone.core.notes import listed, quoted, visible
 from honestone.core.numbers import ONE, exact
 from honestone.core.rubric import Check, Criterion, Item, slug
-from honestone.core.trace_checks import same
+from honestone.core.suite.trace_checks import same
 
 Date = tuple[int, int, int]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from honestone.core.front_matter import lines_of, split
+from honestone.core.skill.front_matter import lines_of, split
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _CLOSING = re.compile(r"(?:\A|(?<=[ \t]))#+\Z")

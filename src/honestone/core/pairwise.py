@@ -14,7 +14,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot, Mark
-from honestone.core.json_text import (
+from honestone.core.numbers import ONE, ZERO
+from honestone.core.question import AskedCriterion, Question
+from honestone.core.reading.json_text import (
     FoundObject,
     Scan,
     around_repairs,
@@ -23,9 +25,7 @@ from honestone.core.json_text import (
     objects_in,
     without_thinking,
 )
-from honestone.core.numbers import ONE, ZERO
-from honestone.core.question import AskedCriterion, Question
-from honestone.core.reply import _echoes, _evidence, _is_blank, _unknown_problem, _why_none
+from honestone.core.reading.reply import _echoes, _evidence, _is_blank, _unknown_problem, _why_none
 from honestone.core.rubric import Anchors, Criterion, Item, Rubric, as_written
 from honestone.core.scorecard import Rule
 from honestone.core.scorecard import combine as combine_votes

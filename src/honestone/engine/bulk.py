@@ -85,7 +85,7 @@ def _part(keys: tuple[Key, ...], answers: tuple[tuple[bool | None, str | None], 
     return _Part(marks, abstained, msgspec.json.encode(plain))
 
 
-class TextBench:
+class TextEvaluator:
     """All checks of a rubric that only text checks judge."""
 
     def __init__(self, criteria: Sequence[_Criterion]) -> None:
@@ -93,7 +93,7 @@ class TextBench:
         self._decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
     @classmethod
-    def of(cls, rubric: Rubric, checker: Checker) -> TextBench | None:
+    def of(cls, rubric: Rubric, checker: Checker) -> TextEvaluator | None:
         """None where anything but a text check is asked."""
         found: list[_Criterion] = []
         for criterion, _ in rubric.walk():

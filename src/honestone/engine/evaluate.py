@@ -14,9 +14,9 @@ from honestone.core.artifact import Artifact
 from honestone.core.ballot import Ballot, ballot_to_plain
 from honestone.core.events import Event
 from honestone.core.question import Question
-from honestone.core.suite import Message
-from honestone.engine.bulk import TextBench, checked_event
-from honestone.engine.judging import Bench
+from honestone.core.suite.case import Message
+from honestone.engine.bulk import TextEvaluator, checked_event
+from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Spend
 from honestone.engine.panel import Seat
 from honestone.engine.versions import version_blobs
@@ -65,7 +65,7 @@ class Evaluation:
     holds artifacts that have been read already, each until its turn comes."""
 
     run: str
-    bench: Bench
+    evaluator: Evaluator
     store: Store
     contract: str
     observer: Observer
@@ -81,11 +81,11 @@ class Evaluation:
     _asks_judges: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_asks_judges", self.bench.rubric.asks_judges)
+        object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
 
     async def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[Judgement]:
         """Judgements in the order of the paths, some at a time. Each is on record before it is handed on."""
-        texts = TextBench.of(self.bench.rubric, self.bench.checker) if self.target is None else None
+        texts = TextEvaluator.of(self.evaluator.rubric, self.evaluator.checker) if self.target is None else None
         if texts is not None and not self.has_folders:
             for judgement in self._judge_texts(texts, paths):
                 yield judgement
@@ -135,7 +135,7 @@ class Evaluation:
                 )
                 return failed, {}
         artifact = Artifact(name, version)
-        judged = await self.bench.judge(artifact, input=self.input, reference=self.reference, output=made)
+        judged = await self.evaluator.judge(artifact, input=self.input, reference=self.reference, output=made)
         packed = self._packed(artifact, made)
         output = None if made is None else made.text
         judged.spend.target_calls += self.target is not None
@@ -153,13 +153,13 @@ class Evaluation:
 
     def _packed(self, artifact: Artifact, output: Output | None) -> dict[str, Any]:
         """What each judge is shown of a text that is too big for it."""
-        packing = [seat for seat in self.bench.panel.seats if hasattr(seat.judge, "packed")]
+        packing = [seat for seat in self.evaluator.panel.seats if hasattr(seat.judge, "packed")]
         if not packing:
             return {}
-        question = self.bench.question(artifact, input=self.input, reference=self.reference, output=output)
+        question = self.evaluator.question(artifact, input=self.input, reference=self.reference, output=output)
         return shown_in_part(packing, question)
 
-    def _judge_texts(self, texts: TextBench, paths: Sequence[Path]) -> Iterator[Judgement]:
+    def _judge_texts(self, texts: TextEvaluator, paths: Sequence[Path]) -> Iterator[Judgement]:
         gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
         loaded = ((printable(path), load_file(path, max_bytes=self.max_bytes)) for path in paths)
         done = 0

@@ -14,10 +14,10 @@ from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.ballot import CHECK, ballot_to_plain
 from honestone.core.errors import CouldNotJudge, FileError, UsageError
 from honestone.core.events import Event
-from honestone.core.focus import fixes_for, unmet_keys, write_brief
-from honestone.core.loop import Accept, Action, Ask, LoopState, Policy, Propose, Result, RollBack, Stop, decide
-from honestone.core.proposal import Change, classify, diff_size
-from honestone.engine.judging import Bench
+from honestone.core.loop.decide import Accept, Action, Ask, LoopState, Policy, Propose, Result, RollBack, Stop, decide
+from honestone.core.loop.focus import fixes_for, unmet_keys, write_brief
+from honestone.core.loop.proposal import Change, classify, diff_size
+from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.panel import Seat
 from honestone.engine.versions import load_version, version_blobs
@@ -78,7 +78,7 @@ class Made:
         return None if self.after is None else version_blobs(self.after)
 
 
-class Shell(ABC):
+class LoopRunner(ABC):
     """One run of a loop, new or taken up again, whatever its versions are looked at with.
 
     `state` is the fold of its events, always.
@@ -333,16 +333,18 @@ class Shell(ABC):
         return current_version(self._place)
 
 
-class Improvement(Shell):
+class Improvement(LoopRunner):
     """The loop in which judges and checks look at every version."""
 
-    def __init__(self, *, bench: Bench, panel: tuple[Seat, ...], holdouts: tuple[Seat, ...], **shell: Any) -> None:
+    def __init__(
+        self, *, evaluator: Evaluator, panel: tuple[Seat, ...], holdouts: tuple[Seat, ...], **shell: Any
+    ) -> None:
         super().__init__(**shell)
-        self._bench = bench
+        self._evaluator = evaluator
         self._seats = {"panel": panel, "holdout": holdouts}
 
     async def close(self) -> None:
-        await self._bench.panel.close()
+        await self._evaluator.panel.close()
         await super().close()
 
     def _require_possible(self) -> None:
@@ -354,13 +356,13 @@ class Improvement(Shell):
             return
         artifact = Artifact(self._place.named, self._version(action.version))
         if CHECK in action.judges:
-            ballot = await self._bench.check(artifact)
+            ballot = await self._evaluator.check(artifact)
             self._record(events.BALLOT, version=action.version, role=action.role, ballot=ballot_to_plain(ballot))
         wanted = [seat for seat in self._seats[action.role] if seat.id in action.judges]
         if not wanted:
             return
         self._observer.progress(len(self.state.rounds), self.state.limits.rounds, f"asking {_names(wanted)}")
-        for consulted in await self._bench.panel.consult(self._bench.question(artifact), wanted):
+        for consulted in await self._evaluator.panel.consult(self._evaluator.question(artifact), wanted):
             if consulted.refused is None:
                 self._record(
                     events.BALLOT,
@@ -392,7 +394,7 @@ class Improvement(Shell):
             if not failed or self._meter.exhausted():
                 continue
             artifact = Artifact(self._place.named, self._version(version))
-            for consulted in await self._bench.panel.consult(self._bench.question(artifact), failed):
+            for consulted in await self._evaluator.panel.consult(self._evaluator.question(artifact), failed):
                 if consulted.ballot.marks:
                     self._record(
                         events.BALLOT,

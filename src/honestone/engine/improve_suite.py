@@ -12,12 +12,20 @@ from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.ballot import ballot_to_plain
 from honestone.core.events import Role
-from honestone.core.loop import Ask, Propose
-from honestone.core.proposal import Change
-from honestone.core.skill_evaluation import TaskResult
-from honestone.core.suite import Case
-from honestone.core.suite_loop import TEST, TRAIN, Candidate, SuiteLoopState, ballot_of, failed_tasks, write_task_brief
-from honestone.engine.improve import Shell
+from honestone.core.loop.decide import Ask, Propose
+from honestone.core.loop.proposal import Change
+from honestone.core.loop.suite_loop import (
+    TEST,
+    TRAIN,
+    Candidate,
+    SuiteLoopState,
+    ballot_of,
+    failed_tasks,
+    write_task_brief,
+)
+from honestone.core.skill.evaluation import TaskResult
+from honestone.core.suite.case import Case
+from honestone.engine.improve import LoopRunner
 from honestone.engine.meter import Meter, Spend
 from honestone.ports import Brief
 
@@ -60,7 +68,7 @@ class EditPanel(Protocol):
     async def close(self) -> None: ...
 
 
-class SuiteImprovement(Shell):
+class SuiteImprovement(LoopRunner):
     """The loop in which tasks look at every version. `kind` says in words what is improved.
 
     Of several candidates `edits` chooses by their edits alone; without it, or where nobody could say, train does.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from honestone.core.artifact import Artifact
 from honestone.core.ballot import CHECK, Ballot, Mark, State
-from honestone.core.early import settled
+from honestone.core.early_stop import settled
 from honestone.core.question import Question, asked_criteria
 from honestone.core.rubric import Check, Key, Rubric
 from honestone.core.scorecard import Scorer
@@ -25,7 +25,7 @@ class Judged:
     spend: Spend
 
 
-class Bench:
+class Evaluator:
     """Everything that judges for one rubric: the checks and the panel.
 
     With `gate_only` judges are asked one after another, and no more once the verdict cannot change.
@@ -145,4 +145,4 @@ def check_ballot(checks: Sequence[tuple[Key, Check]], findings: Sequence[Finding
     )
 
 
-__all__ = ["Bench", "Judged", "Seat", "check_ballot"]
+__all__ = ["Evaluator", "Judged", "Seat", "check_ballot"]

@@ -14,9 +14,9 @@ import msgspec
 
 from honestone.core.ballot import Ballot, Mark, Reading, State
 from honestone.core.contract import canonical
-from honestone.core.evidence import find_quote, is_quote
 from honestone.core.question import AskedCriterion, Question
-from honestone.core.reply import CANARY_MARK, complaints
+from honestone.core.reading.evidence import find_quote, is_quote
+from honestone.core.reading.reply import CANARY_MARK, complaints
 from honestone.core.rubric import Key
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.retrying import next_wait

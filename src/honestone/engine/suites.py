@@ -10,16 +10,16 @@ from typing import Any
 
 from honestone.core import events
 from honestone.core.artifact import Artifact, Version
-from honestone.core.attempts import Attempt, CaseResult, Status, judge_attempt, result_of, skipped, target_failed
 from honestone.core.ballot import ballot_from_plain, ballot_to_plain
 from honestone.core.checks import visible
 from honestone.core.errors import FileError
 from honestone.core.events import Event
 from honestone.core.scorecard import Scorer
-from honestone.core.skill import Skill
-from honestone.core.suite import Case
-from honestone.core.trace import Trace
-from honestone.engine.judging import Bench
+from honestone.core.skill.skill_file import Skill
+from honestone.core.suite.attempts import Attempt, CaseResult, Status, judge_attempt, result_of, skipped, target_failed
+from honestone.core.suite.case import Case
+from honestone.core.suite.trace import Trace
+from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.versions import load_version, version_blobs
 from honestone.ports import Observer, Output, Store, Target, Task
@@ -30,9 +30,9 @@ SETUP_TIMEOUT = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
-    """How one case is judged: the bench asks, the scorer combines. Cases with equal rubrics share one."""
+    """How one case is judged: the evaluator asks, the scorer combines. Cases with equal rubrics share one."""
 
-    bench: Bench
+    evaluator: Evaluator
     scorer: Scorer
 
 
@@ -200,7 +200,7 @@ class SuiteRun:
 
     async def _judge(self, case: Case, number: int, judging: Judging, output: Output | None) -> Attempt:
         artifact = self._subject(output)
-        judged = await judging.bench.judge(
+        judged = await judging.evaluator.judge(
             artifact, input=case.input or None, reference=case.reference, output=output, case=case.id, attempt=number
         )
         ballots = [ballot_to_plain(ballot) for ballot in judged.ballots]

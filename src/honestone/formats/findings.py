@@ -45,7 +45,7 @@ class Finding:
 
 def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[Finding]:
     """What the linter finds. In another tool's file, where paths mean something else, wordings are looked up."""
-    from honestone.core.lint import WHY, lint
+    from honestone.core.authoring.lint import WHY, lint
 
     remarks = lint(rubric)
     texts = {} if is_native or not remarks else _texts(marked.root)

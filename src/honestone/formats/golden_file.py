@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.rubric import Rubric
-from honestone.core.suite import Expect
+from honestone.core.suite.case import Expect
 from honestone.formats.fields import near
 from honestone.formats.marked import Marked, MarkedPath, read_marked
 from honestone.formats.source import SourceErrors

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
+from honestone.core.authoring.lint import suggested_id
+from honestone.core.authoring.lint.ids import ids as id_remarks
+from honestone.core.authoring.lint.numbers import groups_of, weight_of, weights_sum
 from honestone.core.errors import UsageError
-from honestone.core.lint import suggested_id
-from honestone.core.lint.ids import ids as id_remarks
-from honestone.core.lint.numbers import groups_of, weight_of, weights_sum
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.formats.fields import VERSION
 from honestone.formats.rubric_file import RubricSource, parse_rubric

@@ -9,7 +9,7 @@ from typing import Any
 
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Rubric
-from honestone.core.suite import Suite
+from honestone.core.suite.case import Suite
 from honestone.formats.marked import Marked
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from honestone.core.suite import SUITE_VERSION, AttemptRule, Split
+from honestone.core.suite.case import SUITE_VERSION, AttemptRule, Split
 from honestone.formats import fields
 from honestone.formats.fields import Field, Shape, Taken, Takes
 

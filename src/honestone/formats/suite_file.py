@@ -13,10 +13,19 @@ from typing import Any, ClassVar, cast
 
 from honestone.core.errors import FileError, RubricError, UsageError
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, slug
-from honestone.core.suite import SUITE_VERSION, AttemptRule, Case, Expect, Message, Split, Suite, TargetSpec, Workspace
+from honestone.core.suite.case import (
+    SUITE_VERSION,
+    AttemptRule,
+    Case,
+    CaseWorkspace,
+    Expect,
+    Message,
+    Split,
+    Suite,
+    TargetSpec,
+)
 from honestone.formats.check_words import check_in_words
 from honestone.formats.fields import RUBRIC, Taken, Takes, near
-from honestone.formats.foreign.base import Document
 from honestone.formats.marked import Marked, read_text
 from honestone.formats.nodes import MapKey
 from honestone.formats.rubric_file import Draft, FilePath, Reading, shown_value, value_at
@@ -36,6 +45,7 @@ from honestone.formats.suite_fields import (
     VERDICTS,
     WORKSPACE,
 )
+from honestone.interop.base import Document
 
 
 def read_suite(document: Document) -> SuiteSource:
@@ -117,7 +127,7 @@ class _Inherited:
     timeout: float | None
     setup: tuple[str, ...]
     teardown: tuple[str, ...]
-    workspace: Workspace | None
+    workspace: CaseWorkspace | None
 
 
 class _SuiteReading(Reading):
@@ -387,8 +397,8 @@ class _SuiteReading(Reading):
         return None if part is None else replace(part, path=path)
 
     def _read_part(self, file: Path, name: str, path: FilePath) -> _Part | None:
-        from honestone.formats.recognise import read_any_rubric
         from honestone.formats.rubric_file import RubricSource
+        from honestone.interop.recognise import read_any_rubric
 
         try:
             source = read_any_rubric(file)
@@ -649,7 +659,7 @@ class _SuiteReading(Reading):
             use=got.get("use"), skill=got.get("skill"), timeout=got.get("timeout"), output=got.get("output", "text")
         )
 
-    def workspace(self, value: Any, path: FilePath, owner: str) -> Workspace | None:
+    def workspace(self, value: Any, path: FilePath, owner: str) -> CaseWorkspace | None:
         if not isinstance(value, dict):
             hint = f"write {{copy: {value.strip()}}}" if isinstance(value, str) and value.strip() else None
             self.must_be("workspace", value, path, owner, hint)
@@ -658,7 +668,7 @@ class _SuiteReading(Reading):
         if "copy" in value and "git" in value:
             self.problem("`workspace` has both `copy` and `git`", (*path, "git"), "take one of them", at_key=True)
         git, ref = got.get("git", (None, None))
-        return Workspace(copy=got.get("copy"), files=got.get("files", {}), git=git, ref=ref)
+        return CaseWorkspace(copy=got.get("copy"), files=got.get("files", {}), git=git, ref=ref)
 
     def workspace_files(self, value: Any, path: FilePath, owner: str) -> dict[str, str] | None:
         if not isinstance(value, dict):

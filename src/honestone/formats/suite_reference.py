@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from honestone.core.suite import SUITE_VERSION
+from honestone.core.suite.case import SUITE_VERSION
 from honestone.formats.reference import section
 from honestone.formats.suite_fields import CASE, GIT, IN_FILE, IN_FILES, MESSAGE, SUITE, TAKES, TARGET, WORKSPACE
 

@@ -12,7 +12,16 @@ from typing import Any
 from honestone.core.errors import RubricError, UsageError
 from honestone.core.numbers import exact
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Rubric
-from honestone.core.suite import SUITE_VERSION, AttemptRule, Case, Expect, Message, Suite, TargetSpec, Workspace
+from honestone.core.suite.case import (
+    SUITE_VERSION,
+    AttemptRule,
+    Case,
+    CaseWorkspace,
+    Expect,
+    Message,
+    Suite,
+    TargetSpec,
+)
 from honestone.formats.rubric_write import INLINE, check_lines, check_pairs, criterion_lines
 from honestone.formats.suite_file import check_criteria, split_ref
 from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
@@ -74,7 +83,7 @@ class _Common:
     attempts: int
     attempt_rule: AttemptRule
     timeout: float | None
-    workspace: Workspace | None
+    workspace: CaseWorkspace | None
     setup: tuple[str, ...]
     teardown: tuple[str, ...]
 
@@ -238,7 +247,7 @@ def _commands(key: str, commands: tuple[str, ...]) -> Iterator[str]:
             yield f"  - {scalar(command)}"
 
 
-def _workspace(workspace: Workspace) -> Iterator[str]:
+def _workspace(workspace: CaseWorkspace) -> Iterator[str]:
     lines = [f"copy: {scalar(workspace.copy)}"] if workspace.copy is not None else []
     if workspace.git is not None:
         lines += _git(workspace.git, workspace.ref)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from honestone.core.drafting import Wanted
+from honestone.core.authoring.rubric_drafting import Wanted
 from honestone.prompts.filling import load_template
 
 

@@ -19,7 +19,7 @@ from honestone.core.artifact import Version, digest_of
 from honestone.core.images import Image, image_type
 from honestone.core.packing import Packed
 from honestone.core.question import AskedCriterion, Question
-from honestone.core.reply import CANARY_MARK
+from honestone.core.reading.reply import CANARY_MARK
 from honestone.core.rubric import Anchors, Item, Key, as_written
 
 LAYOUT: Final = 1

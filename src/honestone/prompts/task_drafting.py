@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from honestone.core.suite_lint import FEWEST, MOST
+from honestone.core.authoring.suite_lint import FEWEST, MOST
 from honestone.prompts.drafting import complaint, fenced
 from honestone.prompts.filling import load_template
 

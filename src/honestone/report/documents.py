@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from honestone.core import events
 from honestone.core.ballot import CHECK, Answer, Ballot, Mark, State, ballot_from_plain
 from honestone.core.events import Event
-from honestone.core.evidence import find_quote, is_quote
 from honestone.core.numbers import to_points
+from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.rubric import Key, as_written
 from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer
 from honestone.core.verdict import Outcome, Verdict, judge_gate
 
 if TYPE_CHECKING:  # `eval` knows no loop, and its rules are slow to load.
-    from honestone.core.loop import LoopState, Round
+    from honestone.core.loop.decide import LoopState, Round
 
 SCORECARD = "honestone.scorecard/1"
 IMPROVEMENT = "honestone.improvement/1"
@@ -87,7 +87,7 @@ def scorecard_document(
         verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
     flags = [*scored.flags]
     if any(ballot.judge.startswith("mock") for ballot in ballots):
-        flags.append("mock: nobody looked at this; the marks try the wiring only")
+        flags.append("mock run: no judge looked at this")
     return {
         "schema": SCORECARD,
         "title": rubric.title,
@@ -382,7 +382,7 @@ def improvement_document(
     resumed: bool = False,
 ) -> dict[str, Any]:
     """A run of the loop, finished or not (then its result is INTERRUPTED)."""
-    from honestone.core.loop import Result
+    from honestone.core.loop.decide import Result
 
     started = log[0]
     artifact = started["artifact"]
@@ -448,8 +448,8 @@ def _spend_on(log: Iterable[Event], version: str) -> dict[str, Any]:
 
 def round_document(state: LoopState, entry: Round, event: Event) -> dict[str, Any]:
     """One round: what was tried on what, what came of it, and the scores before and after."""
-    from honestone.core.focus import below_floor
-    from honestone.core.proposal import Change
+    from honestone.core.loop.focus import below_floor
+    from honestone.core.loop.proposal import Change
 
     before = state.card(entry.base)
     judged = entry.version is not None and entry.outcome is Change.CHANGED and _is_judged(state, entry.version)
@@ -492,7 +492,7 @@ def _moves(before: Scorecard, after: Scorecard) -> list[dict[str, Any]]:
 
 def _certification(state: LoopState) -> dict[str, Any]:
     """What the held-out judges said of the version that is delivered."""
-    from honestone.core.loop import CONSULTATIONS
+    from honestone.core.loop.decide import CONSULTATIONS
 
     if not state.needs_witness:
         return {"needed": False, "ok": None, "judges": [], "reason": "code alone decides, so no witness is needed"}

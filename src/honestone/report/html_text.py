@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import quote
 
-from honestone.core.evidence import find_quote
+from honestone.core.reading.evidence import find_quote
 from honestone.report.draw import clean, line
 
 LONGEST: Final = 200_000  # characters of one text

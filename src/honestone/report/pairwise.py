@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any, Final
 
 from honestone.core.ballot import Ballot
-from honestone.core.evidence import find_quote, is_quote
 from honestone.core.numbers import show_points
 from honestone.core.pairwise import Comparison, PairLine, TwoLooks
+from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.rubric import as_written
 from honestone.report.documents import judge_states
 from honestone.report.draw import Style, line

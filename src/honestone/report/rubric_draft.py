@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from honestone.core.drafting import MAX_ROUNDS, Draft, formula, method, pass_condition
+from honestone.core.authoring.rubric_drafting import MAX_ROUNDS, Draft, formula, method, pass_condition
 from honestone.core.numbers import show_bar, to_points
 from honestone.core.rubric import Criterion, as_written
 from honestone.report.draw import Style, cut, line, pad, width, wrap

@@ -11,7 +11,13 @@ from fractions import Fraction
 from typing import Any
 
 from honestone.core import events
-from honestone.core.attempts import (
+from honestone.core.ballot import ballot_from_plain
+from honestone.core.contract import digest_json
+from honestone.core.events import Event
+from honestone.core.numbers import to_points
+from honestone.core.rubric import Rubric, from_plain
+from honestone.core.scorecard import Rule, Scorecard, Scorer
+from honestone.core.suite.attempts import (
     Attempt,
     CaseResult,
     Status,
@@ -21,15 +27,9 @@ from honestone.core.attempts import (
     skipped,
     target_failed,
 )
-from honestone.core.ballot import ballot_from_plain
-from honestone.core.comparison import Comparison, Pair, Side
-from honestone.core.contract import digest_json
-from honestone.core.events import Event
-from honestone.core.numbers import to_points
-from honestone.core.rubric import Rubric, from_plain
-from honestone.core.scorecard import Rule, Scorecard, Scorer
-from honestone.core.suite import AttemptRule, Case, case_from_plain
-from honestone.core.suite_result import Rates, judge_suite, rates_of
+from honestone.core.suite.case import AttemptRule, Case, case_from_plain
+from honestone.core.suite.comparison import Comparison, Pair, Side
+from honestone.core.suite.result import Rates, judge_suite, rates_of
 from honestone.core.verdict import Verdict
 from honestone.report.documents import Facts, add_notes, judge_states, scorecard_document, spend_in, usage_document
 
@@ -221,8 +221,8 @@ def _panel_states(ballots: Sequence[Any]) -> list[dict[str, Any]]:
 def _flags(found: SuiteLog) -> list[str]:
     out = []
     if found.started.get("mock"):
-        what = "did this" if found.started["target"] == "mock" else "looked at this"
-        out.append(f"mock: nobody {what}; it tries the wiring only")
+        what = "no agent did this" if found.started["target"] == "mock" else "no judge looked at this"
+        out.append(f"mock run: {what}")
     for case in found.cases:
         if found.results[case.id].is_unstable:
             attempts = found.attempts[case.id]
@@ -406,7 +406,7 @@ def _span(span: tuple[Fraction, Fraction] | None) -> list[float] | None:
 
 def _pair(pair: Pair) -> dict[str, Any]:
     def side(one: Side) -> dict[str, Any]:
-        from honestone.core.attempts import OUTCOMES
+        from honestone.core.suite.attempts import OUTCOMES
 
         score = None if one.score is None else to_points(one.score)
         return {"status": str(one.status), "verdict": str(OUTCOMES[one.status]), "score": score}

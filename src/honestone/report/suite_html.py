@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.ballot import CHECK
-from honestone.core.evidence import find_quote
 from honestone.core.numbers import exact
+from honestone.core.reading.evidence import find_quote
 from honestone.report import html_plots as plots
 from honestone.report.comparison_text import MEANINGS, NAMED, changed_cases, figures
 from honestone.report.draw import bar_number, line, points, score_or_interval

@@ -19,7 +19,7 @@ from honestone.report.draw import change, line
 from honestone.report.words import Doc, artifact_path
 
 if TYPE_CHECKING:
-    from honestone.core.suite_loop import SuiteLoopState
+    from honestone.core.loop.suite_loop import SuiteLoopState
 
 
 def suite_improvement_document(state: SuiteLoopState, log: Sequence[Event], **facts: Any) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def suite_improvement_document(state: SuiteLoopState, log: Sequence[Event], **fa
 
 def certification(state: SuiteLoopState, log: Sequence[Event]) -> dict[str, Any]:
     """What the test split says of the version that is delivered, beside the original. `ok` is None where it was not run."""
-    from honestone.core.suite_loop import TEST, paired_interval
+    from honestone.core.loop.suite_loop import TEST, paired_interval
 
     cards = {version: state.certification_card(version) for version in (state.best, state.original)}
     now, then = (card.line(TEST) if card is not None else None for card in (cards[state.best], cards[state.original]))

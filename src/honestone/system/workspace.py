@@ -27,7 +27,7 @@ from typing import Final
 from honestone.core.artifact import Entry, Version, as_text
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.core.suite import Workspace
+from honestone.core.suite.case import CaseWorkspace
 from honestone.system import process
 from honestone.system.calls import how_ended, last_words
 from honestone.system.files import NEVER_PART, printable
@@ -48,7 +48,7 @@ _GIT_SECONDS: Final = 600
 # ------------------------------------------------------------------------------------------------------- the folder
 
 
-def require_workspace(workspace: Workspace, base: Path) -> None:
+def require_workspace(workspace: CaseWorkspace, base: Path) -> None:
     """Raises FileError, before anything is spent, for a folder that is not there and for names that lead out."""
     for name in workspace.files:
         _require_inside(name)
@@ -66,7 +66,7 @@ def require_workspace(workspace: Workspace, base: Path) -> None:
             raise FileError(f"{workspace.ref or workspace.git!r} is no name of a repository or of a commit")
 
 
-def make_folder(workspace: Workspace, base: Path) -> Folder:
+def make_folder(workspace: CaseWorkspace, base: Path) -> Folder:
     """A private folder as a case describes it. Raises FileError as `require_workspace` does, OSError when it fails."""
     require_workspace(workspace, base)
     folder = Folder(make_private("honestone-case-"))

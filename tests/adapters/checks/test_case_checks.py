@@ -14,7 +14,7 @@ from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Entry, Version
 from honestone.core.checks import read_check
 from honestone.core.errors import RubricError
-from honestone.core.trace import ToolCall, Trace
+from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Finding, Output, Usage
 
 ARTIFACT = Version.of_text("the artifact")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from honestone.adapters.judges.agent import agent_judge, is_agent
 from honestone.adapters.judges.human import HumanJudge, write_reply
-from honestone.adapters.registry import Wiring, make_judge
-from honestone.cli.form import TerminalPerson
+from honestone.adapters.people.form import TerminalPerson
+from honestone.adapters.registry import AdapterContext, make_judge
 from honestone.core.ballot import Mark, State
 from honestone.core.errors import SettingsError
 from honestone.core.question import Question
@@ -181,6 +181,6 @@ def test_a_name_is_one_word(name: str) -> None:
 
 def test_the_registry_knows_both(tmp_path: Path) -> None:
     """`human` and `agent:NAME` are names of judges; the form is only loaded, no terminal is opened."""
-    wiring = Wiring(cwd=tmp_path, settings=Settings(), person=TerminalPerson)
-    assert make_judge("human", wiring).identity["kind"] == "human"
-    assert is_agent(make_judge("agent:host", wiring)) and not is_agent(make_judge("mock", wiring))
+    context = AdapterContext(cwd=tmp_path, settings=Settings(), person=TerminalPerson)
+    assert make_judge("human", context).identity["kind"] == "human"
+    assert is_agent(make_judge("agent:host", context)) and not is_agent(make_judge("mock", context))

@@ -13,8 +13,8 @@ import pytest
 from honestone.adapters.targets.agent_cli import AgentCliTarget, make_cli_target, make_custom_cli_target
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import SettingsError
-from honestone.core.skill import Skill
-from honestone.core.suite import Message
+from honestone.core.skill.skill_file import Skill
+from honestone.core.suite.case import Message
 from honestone.ports import Output, Task
 
 NAMES = ("codex", "claude", "gemini")

@@ -12,7 +12,7 @@ import pytest
 
 from honestone.adapters.targets.command import CommandTarget
 from honestone.core.artifact import Entry, Version
-from honestone.core.suite import Message
+from honestone.core.suite.case import Message
 from honestone.ports import Output, Task
 
 VERSION = Version({"note.md": Entry("früh\r\n".encode())}, is_folder=False)

@@ -16,7 +16,7 @@ import pytest
 from honestone.adapters.targets.http import HttpTarget
 from honestone.core.artifact import Version
 from honestone.core.errors import SettingsError
-from honestone.core.suite import Message
+from honestone.core.suite.case import Message
 from honestone.ports import Output, Task
 
 SEEN: list[tuple[dict[str, Any], dict[str, str]]] = []

@@ -15,8 +15,8 @@ import pytest
 
 from honestone.adapters.targets.command import CommandTarget
 from honestone.core.artifact import Entry, Version
-from honestone.core.skill import Skill
-from honestone.core.suite import Message
+from honestone.core.skill.skill_file import Skill
+from honestone.core.suite.case import Message
 from honestone.ports import Output, Task
 
 SKILL = Skill(

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from honestone.adapters.registry import Wiring, make_target
+from honestone.adapters.registry import AdapterContext, make_target
 from honestone.core.errors import UsageError
 from honestone.formats.settings import Settings
 
 
-def wiring(folder: Path, **more: object) -> Wiring:
-    return Wiring(cwd=folder, settings=Settings(), **more)  # type: ignore[arg-type]
+def context(folder: Path, **more: object) -> AdapterContext:
+    return AdapterContext(cwd=folder, settings=Settings(), **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_every_name_is_a_target(tmp_path: Path, spec: str, kind: str) -> None:
             "mine": {"provider": "cli", "command": ["cat"]},
         }
     )
-    target = make_target(spec, Wiring(cwd=tmp_path, settings=settings))
+    target = make_target(spec, AdapterContext(cwd=tmp_path, settings=settings))
     assert type(target).__name__ == kind
     assert target is not None
     assert target.identity
@@ -48,14 +48,14 @@ def test_every_name_is_a_target(tmp_path: Path, spec: str, kind: str) -> None:
 
 def test_the_identity_is_no_target(tmp_path: Path) -> None:
     """The artifact itself is judged."""
-    assert make_target("identity", wiring(tmp_path)) is None
+    assert make_target("identity", context(tmp_path)) is None
 
 
 def test_a_record_is_found_beside_the_suite(tmp_path: Path) -> None:
     """In the working directory first."""
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite/rec.jsonl").write_text('{"id": "a", "output": "x"}\n')
-    assert make_target("record:rec.jsonl", wiring(tmp_path, suite_folder=tmp_path / "suite")) is not None
+    assert make_target("record:rec.jsonl", context(tmp_path, suite_folder=tmp_path / "suite")) is not None
 
 
 @pytest.mark.parametrize(
@@ -72,5 +72,5 @@ def test_a_record_is_found_beside_the_suite(tmp_path: Path) -> None:
 def test_a_name_that_is_none_is_a_usage_error(tmp_path: Path, spec: str, says: str) -> None:
     """With what was meant, before anything is spent."""
     with pytest.raises(UsageError) as refused:
-        make_target(spec, wiring(tmp_path))
+        make_target(spec, context(tmp_path))
     assert says in f"{refused.value} {refused.value.hint}"

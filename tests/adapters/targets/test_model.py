@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from honestone.adapters.targets.model import ModelTarget, prompt_for, skill_text
 from honestone.core.artifact import Entry, Version
-from honestone.core.skill import Skill
-from honestone.core.suite import Message
+from honestone.core.skill.skill_file import Skill
+from honestone.core.suite.case import Message
 from honestone.ports import CallFailed, Completion, Output, Prompt, Task, Usage
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from honestone.adapters.targets.python import PythonTarget
 from honestone.core.errors import UsageError
-from honestone.core.suite import Message
+from honestone.core.suite.case import Message
 from honestone.ports import Output, Task
 
 MODULE = """

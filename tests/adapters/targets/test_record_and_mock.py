@@ -14,7 +14,7 @@ from honestone.adapters.targets.record import RecordTarget
 from honestone.core.checks import read_check
 from honestone.core.errors import FileError, UsageError
 from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.core.suite import Case
+from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from honestone.core.trace import Trace
+from honestone.core.suite.trace import Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.process import Ended
 

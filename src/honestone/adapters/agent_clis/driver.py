@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.agent_clis.base import AgentCli, Command, Outcome, Room, Setup
-from honestone.core.trace import Trace
+from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed
 from honestone.system import process
 from honestone.system.files import write_atomically

@@ -33,7 +33,7 @@ from honestone.adapters.agent_clis.base import (
     total,
     words,
 )
-from honestone.core.trace import ToolCall, Trace
+from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.process import Ended
 

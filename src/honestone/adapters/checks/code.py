@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from honestone.adapters.checks import grading
 from honestone.adapters.checks import text as text_checks
-from honestone.adapters.checks.subject import Setting, Subject, Told, Workspace, finding
+from honestone.adapters.checks.subject import CheckWorkspace, Setting, Subject, Told, finding
 from honestone.core.artifact import Version
 from honestone.core.checks import compile_text_check, visible
 from honestone.core.errors import UsageError
@@ -144,7 +144,7 @@ async def _run(
     words: Sequence[str],
     check: Check,
     subject: Subject,
-    copy: Workspace,
+    copy: CheckWorkspace,
     *,
     stdin: bytes = b"",
     visible: Sequence[Path] = (),
@@ -180,7 +180,7 @@ def _require_sandboxed(ended: Ended) -> None:
         raise _Final(None, f"could not run: the sandbox failed ({why}); --sandbox none runs without it")
 
 
-def _environment(setting: Setting, copy: Workspace, subject: Subject, check: Check) -> dict[str, str]:
+def _environment(setting: Setting, copy: CheckWorkspace, subject: Subject, check: Check) -> dict[str, str]:
     """Nothing but harmless variables; a home and a place for temporary files that are private and empty."""
     said = str(subject.said(copy))
     named = {check.options["output_env"]: said} if "output_env" in check.options else {}
@@ -380,7 +380,7 @@ def _without_test_name(path: str) -> str:
     return str(path).partition("::")[0]
 
 
-def _copied_tests(path: str, subject: Subject, copy: Workspace) -> str | None:
+def _copied_tests(path: str, subject: Subject, copy: CheckWorkspace) -> str | None:
     """Copy the tests beside the copy of the artifact; what pytest is given, or None when there are none."""
     name, mark, test = path.partition("::")
     setting = subject.setting

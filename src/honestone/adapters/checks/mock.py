@@ -1,4 +1,4 @@
-"""Checks that say yes to everything, to try the wiring. Their identity says so, so no record of theirs is ever mixed up."""
+"""Checks that say yes to everything, for a dry run. Their identity says so, so no record of theirs is ever mixed up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from honestone.ports import Finding, Output
 
 
 class MockChecks(CheckRunner):
-    """What cannot be started here is still an error: that is part of the wiring. Nothing is looked at or run."""
+    """What cannot be started here is still an error: a dry run shows it too. Nothing is looked at or run."""
 
     def identity(self, check: Check) -> Mapping[str, Any]:
         return {**super().identity(check), "mock": True}

@@ -94,7 +94,7 @@ class Subject:
         self.input = input
         self.reference = reference
         self._version = version
-        self._copy: Workspace | None = None
+        self._copy: CheckWorkspace | None = None
 
     @cached_property
     def version(self) -> Version:
@@ -112,7 +112,7 @@ class Subject:
         """What the target changed in its workspace; None without one."""
         return None if self.output is None else self.output.diff
 
-    def said(self, copy: Workspace) -> Path:
+    def said(self, copy: CheckWorkspace) -> Path:
         """Where in a copy the file lies that is judged: the output, else the artifact."""
         return copy.artifact if self.output is None else copy.work / OUTPUT_NAME
 
@@ -121,10 +121,10 @@ class Subject:
         texts = self.version.texts
         return {path: texts[path] for path in matching(texts, check.options["path"])}
 
-    def fresh_copy(self) -> Workspace:
+    def fresh_copy(self) -> CheckWorkspace:
         """The private copy, made when first needed and as new each time."""
         if self._copy is None:
-            self._copy = Workspace(self.version)
+            self._copy = CheckWorkspace(self.version)
         self._copy.restore()
         return self._copy
 
@@ -138,7 +138,7 @@ class Subject:
             self._copy.close()
 
 
-class Workspace:
+class CheckWorkspace:
     """A private folder: `work` holds the version, `home` and `tmp` are empty, `extra` is the check's own."""
 
     def __init__(self, version: Version) -> None:

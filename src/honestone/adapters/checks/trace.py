@@ -10,8 +10,8 @@ from typing import Any, Final
 from honestone.adapters.checks.subject import Setting, Subject, finding
 from honestone.core.artifact import Version
 from honestone.core.rubric import Check
-from honestone.core.trace import Trace
-from honestone.core.trace_checks import trace_answer
+from honestone.core.suite.trace import Trace
+from honestone.core.suite.trace_checks import trace_answer
 from honestone.ports import Finding, Output
 
 NO_RUN: Final = "nothing was run: this check is about the run of a target"

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from honestone.core.answers import load_strict, read_program
 from honestone.core.artifact import digest_of
 from honestone.core.ballot import Mark, Reading
 from honestone.core.question import Question
+from honestone.core.reading.answers import load_strict, read_program
 from honestone.core.request import judge_request
 from honestone.core.rubric import Key
 from honestone.ports import CallFailed, Reply, Request

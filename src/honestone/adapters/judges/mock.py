@@ -1,4 +1,4 @@
-"""`mock`: says yes to everything, to try the wiring. Its verdicts are marked and mean nothing."""
+"""`mock`: says yes to everything, for a dry run. Its verdicts are marked and mean nothing."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from honestone.core.ballot import Mark
 from honestone.core.packing import Packed, pack, room_for_text, text_size
 from honestone.core.pairwise import STEERED, PairQuestion, choice_of, read_pair_reply
 from honestone.core.question import Question
-from honestone.core.reply import CANARY_MARK
+from honestone.core.reading.reply import CANARY_MARK
 from honestone.ports import CallFailed, Prompt, Reading, Reply, Request
 from honestone.prompts.filling import load_template
 from honestone.prompts.pairwise import LAYOUT, PairPrompt, pair_prompt, pair_schema

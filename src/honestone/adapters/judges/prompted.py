@@ -9,7 +9,7 @@ from honestone.core.artifact import Version
 from honestone.core.images import images_to_send
 from honestone.core.packing import Budget, Packed, pack, room_for_text, too_big, what_to_do
 from honestone.core.question import AskedCriterion, Question
-from honestone.core.reply import CANARY_MARK, ReplySchema, read_reply
+from honestone.core.reading.reply import CANARY_MARK, ReplySchema, read_reply
 from honestone.core.rubric import Item, Key
 from honestone.ports import CallFailed, Image, Model, Prompt, Reading, Reply, Request
 from honestone.prompts.filling import CANARY, LAYOUT, JudgePrompt, judge_prompt, load_template, reply_schema

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from honestone.core.answers import load_strict, read_program
 from honestone.core.artifact import digest_of
 from honestone.core.ballot import Reading
 from honestone.core.errors import FileError
 from honestone.core.question import Question
+from honestone.core.reading.answers import load_strict, read_program
 from honestone.ports import CallFailed, Reply, Request
 
 _HINT = "record:FILE takes JSON, or one JSON object a line, in the shape that script judges print"

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from honestone.core.answers import read_program
 from honestone.core.ballot import Mark, Reading
 from honestone.core.question import Question
+from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.ports import CallFailed, Reply, Request
 from honestone.system.calls import how_ended, last_words, run_for_reply

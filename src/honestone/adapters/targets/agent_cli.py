@@ -19,12 +19,12 @@ from honestone.adapters.agent_clis.custom import Custom
 from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, read_key, require_login, require_sendable
 from honestone.adapters.agent_clis.setup import cli_of, identity_of, set_up
 from honestone.adapters.targets.model import with_artifact
-from honestone.adapters.targets.room import installed
+from honestone.adapters.targets.working_directory import installed
 from honestone.core.errors import SettingsError
-from honestone.core.front_matter import split
-from honestone.core.skill import SKILL_FILE, Skill
-from honestone.core.suite import Case
-from honestone.core.trace import ToolCall, Trace
+from honestone.core.skill.front_matter import split
+from honestone.core.skill.skill_file import SKILL_FILE, Skill
+from honestone.core.suite.case import Case
+from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Output, Task
 from honestone.system.process import describe_command
 

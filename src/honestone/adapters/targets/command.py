@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from honestone.adapters.targets.room import Room, room_for
-from honestone.adapters.targets.told import OUTPUT_LIMIT, TOO_LONG, as_output
+from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, TOO_LONG, as_output
+from honestone.adapters.targets.working_directory import Room, room_for
 from honestone.core.checks import visible
-from honestone.core.suite import Case
+from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 from honestone.system import process
 from honestone.system.calls import anchor_program, how_ended, last_words, require_program

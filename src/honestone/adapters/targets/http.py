@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from honestone.adapters.targets.command import prompt_of
-from honestone.adapters.targets.told import OUTPUT_LIMIT, TOO_LONG, as_output
+from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, TOO_LONG, as_output
 from honestone.core.artifact import Version
 from honestone.core.checks import visible
 from honestone.core.errors import SettingsError
-from honestone.core.suite import Case
+from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 
 if TYPE_CHECKING:

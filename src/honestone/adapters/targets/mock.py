@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from honestone.core.rubric import Check
-from honestone.core.suite import Case
-from honestone.core.trace import Trace
+from honestone.core.suite.case import Case
+from honestone.core.suite.trace import Trace
 from honestone.ports import Output, Task
 
 _LOOKS_FOR: Final = ("contains", "contains-all", "contains-any", "icontains", "icontains-all", "icontains-any")

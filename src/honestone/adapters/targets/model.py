@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from honestone.core.artifact import Version
-from honestone.core.skill import SKILL_FILE, Skill
-from honestone.core.suite import Case, as_prompt
-from honestone.core.trace import Trace
+from honestone.core.skill.skill_file import SKILL_FILE, Skill
+from honestone.core.suite.case import Case, as_prompt
+from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed, Completion, Model, Output, Prompt, Task, Usage
 
 INPUT_PLACE: Final = "{{input}}"

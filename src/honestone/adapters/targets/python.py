@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.adapters.targets.command import failure_of, prompt_of
-from honestone.adapters.targets.room import room_for
-from honestone.adapters.targets.told import OUTPUT_LIMIT, Misread, parsed, told
+from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, parsed, told
+from honestone.adapters.targets.working_directory import room_for
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
-from honestone.core.suite import Case
+from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 from honestone.system import process
 

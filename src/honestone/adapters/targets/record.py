@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from honestone.adapters.targets.told import Misread, told
+from honestone.adapters.targets.trace_parsing import Misread, told
 from honestone.core.artifact import as_text, digest_of
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.core.suite import Case
+from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 
 MAX_BYTES: Final = 500_000_000

@@ -16,9 +16,9 @@ from honestone.core.numbers import show_bar, show_points
 from honestone.core.rubric import Rubric
 
 if TYPE_CHECKING:
-    from honestone.cli.rubrics.history import History
-    from honestone.cli.rubrics.trial import GoldenRow, OracleResult
-    from honestone.cli.wiring import JudgingOptions
+    from honestone.app.rubrics.history import History
+    from honestone.app.rubrics.trial import GoldenRow, OracleResult
+    from honestone.app.setup import JudgingOptions
     from honestone.formats.findings import Finding
     from honestone.formats.marked import Marked
     from honestone.formats.rubric_fix import Fixed
@@ -56,7 +56,7 @@ def check(
 
     With --golden or --oracle judges are asked: exit 1 when a verdict is not as it must be, 3 when it cannot be told.
     """
-    from honestone.cli.wiring import JudgingOptions
+    from honestone.app.setup import JudgingOptions
 
     judging = JudgingOptions.take(options)
     if judging.judges and golden is None and oracle is None:
@@ -131,10 +131,10 @@ class _Checked:
 
 def _read(path: Path) -> _Checked:
     """The rubric in a file. What a foreign file says and ours cannot is a finding of its own."""
-    from honestone.core.lint import WHY
+    from honestone.core.authoring.lint import WHY
     from honestone.formats.findings import Finding
-    from honestone.formats.recognise import read_any_rubric
     from honestone.formats.source import ForeignRubric
+    from honestone.interop.recognise import read_any_rubric
 
     source = read_any_rubric(path)
     if not isinstance(source, ForeignRubric):
@@ -161,7 +161,7 @@ def _read(path: Path) -> _Checked:
 
 def _history(checked: _Checked, wanted: bool | None) -> History | None:
     """What is on record. A store that cannot be read is a note, unless it was asked for."""
-    from honestone.cli.rubrics.history import read_history
+    from honestone.app.rubrics.history import read_history
 
     if wanted is False:
         return None
@@ -178,7 +178,7 @@ def _history(checked: _Checked, wanted: bool | None) -> History | None:
 
 
 def _findings(checked: _Checked) -> list[Finding]:
-    from honestone.cli.rubrics.history import history_findings, places
+    from honestone.app.rubrics.history import history_findings, places
     from honestone.formats.findings import find
 
     found = [*checked.losses, *find(checked.rubric, checked.marked, is_native=checked.is_native)]
@@ -247,8 +247,8 @@ class _Referred:
 
 def _try(checked: _Checked, golden: Path | None, oracle: Path | None, judging: JudgingOptions, *, quiet: bool) -> None:
     """All examples in one go, so that one limit holds for all of them."""
+    from honestone.app.rubrics.trial import Subject, Trial, empty_like, golden_row, oracle_result
     from honestone.cli.progress import Progress
-    from honestone.cli.rubrics.trial import Subject, Trial, empty_like, golden_row, oracle_result
     from honestone.formats.golden_file import read_examples
     from honestone.system.files import printable
 
@@ -308,7 +308,7 @@ def _fix_lines(fixed: Fixed) -> list[str]:
 
 
 def _history_lines(history: History) -> list[str]:
-    from honestone.cli.rubrics.history import history_table
+    from honestone.app.rubrics.history import history_table
 
     head = f"record: {_count(len(history.record), 'artifact', 'artifacts')} in {_count(history.runs, 'run', 'runs')}"
     return (

@@ -13,7 +13,7 @@ from honestone.core.contract import Contract
 from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from honestone.cli.wiring import JudgingOptions
+    from honestone.app.setup import JudgingOptions
 
 
 @click.command("lock", short_help="Lock rubric, prompt, judges and bars.")
@@ -39,8 +39,8 @@ def lock(
 
     Name the ARTIFACT too where a check runs a program that is part of it.
     """
+    from honestone.app.setup import JudgingOptions
     from honestone.cli.progress import Progress
-    from honestone.cli.wiring import JudgingOptions
 
     judging = JudgingOptions.take(options)
     with Progress(quiet=quiet) as progress:
@@ -87,13 +87,13 @@ def _contract(
     may_be_absent: bool,
 ) -> Contract:
     """The contract as `eval` makes it: same rubric, seats, checks and options."""
-    from honestone.cli.wiring import (
+    from honestone.app.setup import (
         choose_judges,
         contract_for,
         load_rubric,
         make_checker,
+        make_context,
         make_seats,
-        make_wiring,
         preflight_checks,
         settings_here,
     )
@@ -102,7 +102,7 @@ def _contract(
     rubric = load_rubric(path, threshold=judging.threshold, floor=judging.floor, accept_loss=accept_loss, note=note)
     checker = make_checker(rubric, path, judging, artifacts)
     preflight_checks(rubric, checker)
-    seats = make_seats(choose_judges(judging, rubric, settings), make_wiring(judging, settings), looks=judging.looks)
+    seats = make_seats(choose_judges(judging, rubric, settings), make_context(judging, settings), looks=judging.looks)
     for seat in seats:
         if seat.judge.identity.get("kind") == "absent" and not may_be_absent:
             raise UsageError(

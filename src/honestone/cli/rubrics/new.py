@@ -20,8 +20,8 @@ from honestone.cli.printing import dump, write
 from honestone.core.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
-    from honestone.cli.rubrics.kept import Answers, Kept
-    from honestone.core.drafting import Draft, Library, Wanted
+    from honestone.app.rubrics.draft_file import Answers, Kept
+    from honestone.core.authoring.rubric_drafting import Draft, Library, Wanted
     from honestone.core.rubric import Criterion
     from honestone.ports import Model
 
@@ -84,7 +84,7 @@ def new(
             )
         return _write_template(template, output, bars, force=force, as_json=as_json)
     refuse_overwriting(output, force, example="rubric.yaml")
-    from honestone.cli.rubrics.kept import Answers, Kept
+    from honestone.app.rubrics.draft_file import Answers, Kept
 
     kept = Kept(output)
     said = Answers(about=_one_line(about or ""), threshold=bars[0], floor=bars[1])
@@ -99,7 +99,7 @@ def new(
 
 def library() -> tuple[Library, ...]:
     """Every shipped template, read."""
-    from honestone.core.drafting import Library
+    from honestone.core.authoring.rubric_drafting import Library
     from honestone.formats.rubric_file import parse_rubric
     from honestone.templates import template_names, template_text
 
@@ -157,8 +157,14 @@ def _write_template(
 def _by_flags(
     said: Answers, kept: Kept, output: Path, judge: str | None, *, yes: bool, force: bool, as_json: bool
 ) -> int:
-    from honestone.cli.rubrics.kept import draft_from, is_complete, with_bars
-    from honestone.core.drafting import FEWEST_CRITERIA, WHY_TWO, shortage, vague_criterion, weights_problem
+    from honestone.app.rubrics.draft_file import draft_from, is_complete, with_bars
+    from honestone.core.authoring.rubric_drafting import (
+        FEWEST_CRITERIA,
+        WHY_TWO,
+        shortage,
+        vague_criterion,
+        weights_problem,
+    )
 
     missing = []
     if not said.about:
@@ -197,7 +203,7 @@ def _by_flags(
         )
     draft = with_bars(draft, said)
     _refuse_unsound(draft)
-    from honestone.core.lint import lint
+    from honestone.core.authoring.lint import lint
 
     warnings += [f"{remark.message}. {remark.suggestion}" for remark in lint(draft.rubric())]
     if yes:
@@ -214,7 +220,7 @@ async def _with_model(
     said: Answers, judge: str | None, books: Sequence[Library], kept: Kept | None, notes: list[str]
 ) -> Draft:
     """The draft of the model that was named or found; from the words alone, with a note, where there is none."""
-    from honestone.cli.rubrics.kept import Answers, draft_from
+    from honestone.app.rubrics.draft_file import Answers, draft_from
 
     name = judge or await asyncio.to_thread(found_model)
     if name is None:
@@ -234,7 +240,7 @@ async def _with_model(
 def _take_flags(
     said: Answers, criteria: Sequence[str], items: Sequence[str], anchors: Sequence[str], weights: Sequence[str]
 ) -> None:
-    from honestone.core.drafting import parse_wanted
+    from honestone.core.authoring.rubric_drafting import parse_wanted
 
     for text in criteria:
         one = parse_wanted(_one_line(text))
@@ -267,7 +273,7 @@ def _take_flags(
 
 
 def _take_weight(said: Answers, text: str) -> None:
-    from honestone.core.drafting import parse_weight
+    from honestone.core.authoring.rubric_drafting import parse_weight
 
     name, equals, number = text.rpartition("=")
     weight = parse_weight(number)
@@ -285,7 +291,7 @@ def _belongs(option: str, text: str, wanted: Sequence[Wanted]) -> tuple[int, str
 
 
 def _at(name: str, wanted: Sequence[Wanted], option: str) -> int:
-    from honestone.core.drafting import find_criterion, near_criterion
+    from honestone.core.authoring.rubric_drafting import find_criterion, near_criterion
 
     ids = [one.id for one in wanted]
     id = find_criterion(name, ids)
@@ -317,8 +323,8 @@ def _one_line(text: str) -> str:
 
 
 def _in_conversation(said: Answers, kept: Kept, output: Path, judge: str | None, *, force: bool) -> int:
+    from honestone.adapters.people.terminal import NoTerminal
     from honestone.cli.rubrics.talk import PutOff, converse
-    from honestone.cli.terminal import NoTerminal
 
     again = shlex.join(["honestone", "rubric", "new", *([] if output == OUTPUT else ["--output", str(output)])])
     try:
@@ -344,8 +350,8 @@ def _in_conversation(said: Answers, kept: Kept, output: Path, judge: str | None,
 
 def found_model() -> str | None:
     """A model that can draft here, if `doctor` finds one."""
+    from honestone.app.setup import settings_here
     from honestone.cli.doctor import ready_judges
-    from honestone.cli.wiring import settings_here
 
     return next(iter(ready_judges(settings_here(), limit=1)), None)
 
@@ -354,10 +360,10 @@ def make_model(name: str, *, what: str = "a rubric") -> Model | str:
     """The model behind a judge's name, or why it is not there. Raises UsageError for a judge that is no model."""
     from honestone.adapters.judges.absent import AbsentJudge
     from honestone.adapters.judges.prompted import PromptedJudge
-    from honestone.adapters.registry import Wiring, make_judge
-    from honestone.cli.wiring import settings_here
+    from honestone.adapters.registry import AdapterContext, make_judge
+    from honestone.app.setup import settings_here
 
-    judge = make_judge(name, Wiring(cwd=Path.cwd(), settings=settings_here(), person=lambda: None))
+    judge = make_judge(name, AdapterContext(cwd=Path.cwd(), settings=settings_here(), person=lambda: None))
     if isinstance(judge, AbsentJudge):
         return "it is not there: `honestone doctor` says how to get it"
     if type(judge) is not PromptedJudge or name.startswith("agent:"):
@@ -374,7 +380,7 @@ async def proposed_by(name: str, said: Answers, notes: list[str], keep: Any) -> 
 
     A reply is kept before it is read, and the same question asks nobody twice.
     """
-    from honestone.core.drafting import read_model_draft
+    from honestone.core.authoring.rubric_drafting import read_model_draft
     from honestone.ports import CallFailed, Prompt
     from honestone.prompts.drafting import draft_prompt
 
@@ -428,7 +434,7 @@ def rubric_text(draft: Draft) -> str:
 
 
 def _refuse_unsound(draft: Draft) -> None:
-    from honestone.core.drafting import draft_problems
+    from honestone.core.authoring.rubric_drafting import draft_problems
 
     for problem in draft_problems(draft):
         raise UsageError(problem)

@@ -15,11 +15,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from honestone.cli.form import _HANGUL, Page, _run, editor, fitted
-from honestone.cli.rubrics.kept import Answers, Kept, draft_from, is_complete, with_bars
+from honestone.adapters.people.form import _HANGUL, Page, _run, editor, fitted
+from honestone.adapters.people.terminal import Terminal, others_held_back
+from honestone.app.rubrics.draft_file import Answers, Kept, draft_from, is_complete, with_bars
 from honestone.cli.rubrics.new import NO_MODEL, found_model, proposed_by, rubric_text
-from honestone.cli.terminal import Terminal, others_held_back
-from honestone.core.drafting import (
+from honestone.core.authoring.lint import lint
+from honestone.core.authoring.rubric_drafting import (
     FEWEST_CRITERIA,
     FEWEST_ITEMS,
     LEVELS,
@@ -41,7 +42,6 @@ from honestone.core.drafting import (
     weights_problem,
 )
 from honestone.core.errors import HonestoneError
-from honestone.core.lint import lint
 from honestone.core.numbers import exact, show_bar
 from honestone.core.rubric import Criterion
 from honestone.report.draw import clean, clusters, line, width, wrap
@@ -621,6 +621,6 @@ def _place(criterion: Criterion, text: str) -> int:
 
 def is_complete_from_words_of_their_own(said: Answers) -> bool:
     """Whether the person gave everything: then no model is looked for."""
-    from honestone.core.drafting import make_draft
+    from honestone.core.authoring.rubric_drafting import make_draft
 
     return is_complete(make_draft(said.about, said.wanted, ()))

@@ -11,14 +11,14 @@ import click
 from honestone.cli import options as shared
 from honestone.cli.stages.options import show_artifact, stage_files, stage_options
 from honestone.core.artifact import Version
-from honestone.core.plan import PlanError, Refusal, WriteFiles, apply_plan
-from honestone.core.proposal import diff_size, unified_diff
-from honestone.core.risk import risk_of, touched
-from honestone.core.stage_artifact import EXECUTED, RANKED
+from honestone.core.loop.proposal import diff_size, unified_diff
+from honestone.core.skill.plan import PlanError, Refusal, WriteFiles, apply_plan
+from honestone.core.skill.risk import risk_of, touched
+from honestone.core.skill.stage_file import EXECUTED, RANKED
 
 if TYPE_CHECKING:
-    from honestone.cli.stages.files import Artifact, StageFiles, Target
-    from honestone.core.plan import Plan
+    from honestone.app.stages.files import Artifact, StageFiles, Target
+    from honestone.core.skill.plan import Plan
 
 
 @click.command("apply", short_help="Apply a candidate, with a backup.")
@@ -32,8 +32,8 @@ def apply_command(
 
     Exits 1 when nothing was applied, 2 when the plan would leave the skill.
     """
-    from honestone.cli.stages.files import read_stage, skill_of_artifact
-    from honestone.cli.stages.state import only_one
+    from honestone.app.stages.files import read_stage, skill_of_artifact
+    from honestone.app.stages.state import only_one
 
     ranked = read_stage(ranking, RANKED)
     with only_one(skill_of_artifact(ranked).folder):
@@ -50,7 +50,7 @@ def apply(ranking: Artifact, candidate_id: str, files: StageFiles) -> dict[str, 
     Raises UsageError, with nothing written to the skill, for an unknown candidate, a plan that leaves the skill and a
     skill that somebody is editing. A plan that cannot be applied is an execution with nothing modified.
     """
-    from honestone.cli.stages import files as on_disk
+    from honestone.app.stages import files as on_disk
 
     candidate = on_disk.find_candidate(ranking, candidate_id)
     target = on_disk.skill_of_artifact(ranking)
@@ -119,7 +119,7 @@ def _what(plan: Plan) -> str:
 def _write(
     ranking: Artifact, candidate: Mapping[str, Any], files: StageFiles, result: Mapping[str, Any]
 ) -> dict[str, Any]:
-    from honestone.cli.stages.files import stamp, write_stage
+    from honestone.app.stages.files import stamp, write_stage
 
     plan = candidate.get("execution_plan")
     return write_stage(

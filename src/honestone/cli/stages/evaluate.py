@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from honestone.cli import options as shared
-from honestone.cli.printing import dump_line, write
-from honestone.cli.progress import Progress
-from honestone.cli.stages.files import (
+from honestone.app.stages.files import (
     Artifact,
     StageFiles,
     Target,
@@ -35,16 +32,19 @@ from honestone.cli.stages.files import (
     target_profile,
     write_stage,
 )
-from honestone.cli.stages.resume import settled
-from honestone.cli.suites.baseline import Baseline
-from honestone.cli.suites.subject import WITHOUT
+from honestone.app.stages.resume import settled
+from honestone.app.suites.baseline import Baseline
+from honestone.app.suites.subject import WITHOUT
+from honestone.cli import options as shared
+from honestone.cli.printing import dump_line, write
+from honestone.cli.progress import Progress
 from honestone.core.artifact import Version
 from honestone.core.errors import FileError, UsageError
 from honestone.core.numbers import exact
-from honestone.core.plan import PlanError, Refusal, apply_plan
-from honestone.core.skill import Skill
-from honestone.core.skill_evaluation import BROKEN_BELOW, EXIT_OF, SkillVerdict
-from honestone.core.stage_artifact import EVALUATED, RANKED
+from honestone.core.skill.evaluation import BROKEN_BELOW, EXIT_OF, SkillVerdict
+from honestone.core.skill.plan import PlanError, Refusal, apply_plan
+from honestone.core.skill.skill_file import Skill
+from honestone.core.skill.stage_file import EVALUATED, RANKED
 from honestone.system.files import printable
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def evaluate(
 
 
 def _read_suite(path: Path) -> SuiteSource:
-    from honestone.formats.recognise import read_any_suite
+    from honestone.interop.recognise import read_any_suite
 
     if not path.exists():
         raise FileError(
@@ -250,11 +250,11 @@ def _run(
     baseline_cache_dir: Path | None,
     require_improvement: bool,
 ) -> dict[str, Any]:
-    from honestone.cli.suites.baseline_files import BaselineFiles
-    from honestone.cli.suites.choice import Choice
-    from honestone.cli.suites.session import SuiteOptions, SuiteSession
-    from honestone.cli.suites.subject import Subject
-    from honestone.cli.wiring import judging_defaults
+    from honestone.app.setup import judging_defaults
+    from honestone.app.suites.baseline_files import BaselineFiles
+    from honestone.app.suites.choice import Choice
+    from honestone.app.suites.session import SuiteOptions, SuiteSession
+    from honestone.app.suites.subject import Subject
 
     assert asked.after is not None
     subject = Subject.of_skill(_named(asked), _installed(asked.after, asked.skill, suite))
@@ -289,7 +289,7 @@ def _named(asked: _Asked) -> str:
 
 def _installed(version: Version, skill: Target, suite: SuiteSource) -> Skill:
     """What an agent is given of a version: never the files that judge it."""
-    from honestone.cli.suites.skill_loading import skill_of
+    from honestone.app.suites.skill_loading import skill_of
 
     root = skill.folder.resolve()
     judging = {file.resolve() for file in suite.files}
@@ -303,8 +303,8 @@ def _installed(version: Version, skill: Target, suite: SuiteSource) -> Skill:
 
 def _default_judges(suite: SuiteSource) -> tuple[str, ...]:
     """The default agent judges too, where it can; else nobody is named, and whoever is found is asked."""
+    from honestone.app.setup import settings_here
     from honestone.cli.doctor import ready_judges
-    from honestone.cli.wiring import settings_here
 
     if not any(case.rubric.asks_judges for case in suite.suite.cases):
         return ()
@@ -429,7 +429,7 @@ def _evaluate_options(*, root_required: bool) -> Callable[[F], F]:
             show_default=True,
             help="The least score of a ranking that is worth running.",
         ),
-        click.option("--mock", is_flag=True, help="Run no agent and ask no judge: tries the wiring only."),
+        click.option("--mock", is_flag=True, help="Run no agent and ask no judge, for a dry run."),
         click.option(
             "--output", type=shared.PATH, help="The artifact's file, instead of one in STATE_ROOT/evaluations."
         ),

@@ -15,14 +15,22 @@ from honestone.cli import options as shared
 from honestone.cli.stages.options import show_artifact, stage_files, stage_options
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
-from honestone.core.gate_layers import EXIT_OF, Decision, Evidence, GateResult, decide, evaluation_figure, gate_risk
-from honestone.core.plan import PlanError, apply_plan, plan_between, plan_to_plain, target_of
-from honestone.core.proposal import unified_diff
-from honestone.core.risk import touched
-from honestone.core.stage_artifact import EVALUATED, EXECUTED, GATED, RANKED
+from honestone.core.loop.proposal import unified_diff
+from honestone.core.skill.gate_layers import (
+    EXIT_OF,
+    Decision,
+    Evidence,
+    GateResult,
+    decide,
+    evaluation_figure,
+    gate_risk,
+)
+from honestone.core.skill.plan import PlanError, apply_plan, plan_between, plan_to_plain, target_of
+from honestone.core.skill.risk import touched
+from honestone.core.skill.stage_file import EVALUATED, EXECUTED, GATED, RANKED
 
 if TYPE_CHECKING:
-    from honestone.cli.stages.files import Artifact, StageFiles, Target
+    from honestone.app.stages.files import Artifact, StageFiles, Target
 
 
 @click.command("gate", short_help="Keep it, park it, or put the original back.")
@@ -50,8 +58,8 @@ def gate_command(
     \b
     Exit codes: 0 keep, 1 revert or reject, 3 pending_promote (a person decides: `stage promote`), 2 usage.
     """
-    from honestone.cli.stages.files import read_stage, skill_of_artifact
-    from honestone.cli.stages.state import only_one
+    from honestone.app.stages.files import read_stage, skill_of_artifact
+    from honestone.app.stages.state import only_one
 
     ranked = read_stage(ranking, RANKED)
     executed = read_stage(execution, EXECUTED)
@@ -78,9 +86,9 @@ def gate(ranking: Artifact, execution: Artifact, evaluation: Artifact | None, fi
     Raises UsageError, with nothing written, where the skill is neither what was applied nor the original: somebody has
     edited it.
     """
-    from honestone.cli.stages import files as on_disk
-    from honestone.cli.stages.compile import troubles
-    from honestone.cli.stages.state import note_state
+    from honestone.app.stages import files as on_disk
+    from honestone.app.stages.compile import troubles
+    from honestone.app.stages.state import note_state
 
     candidate_id = on_disk.text_at(execution.marked, "candidate_id")
     ranked = on_disk.find_candidate(ranking, candidate_id)
@@ -111,7 +119,7 @@ def gate(ranking: Artifact, execution: Artifact, evaluation: Artifact | None, fi
     rollback = _roll_back(result.decision, found, target)
     receipt = _write(ranking, execution, evaluation, files, evidence, result, rollback)
     if entry is not None:
-        from honestone.cli.stages.state import park
+        from honestone.app.stages.state import park
 
         park(files, {**entry, "receipt_path": receipt["truth_anchor"]})
     note_state(files, receipt, target_path=target.named)
@@ -140,7 +148,7 @@ class _Found:
 
 
 def _find_versions(execution: Artifact, ranked: Mapping[str, Any], target: Target) -> _Found:
-    from honestone.cli.stages.files import original_of
+    from honestone.app.stages.files import original_of
 
     result, now = execution.document.get("result"), target.version
     if not isinstance(result, Mapping) or not isinstance(result.get("modified"), bool):
@@ -199,7 +207,7 @@ def _digest(execution: Artifact, key: str) -> str | None:
 
 def _planned(execution: Artifact, ranked: Mapping[str, Any], target: Target, before: Version) -> Version | None:
     """What the plan makes of the original; None where we cannot tell."""
-    from honestone.cli.stages.files import plan_of
+    from honestone.app.stages.files import plan_of
 
     executed = execution.document.get("candidate")
     candidate = executed if isinstance(executed, Mapping) and "execution_plan" in executed else ranked
@@ -224,7 +232,7 @@ def _body(diff: str) -> list[str]:
 
 
 def _is_vetoed(files: StageFiles, target: Target, after: Version) -> bool:
-    from honestone.cli.stages.state import vetoes
+    from honestone.app.stages.state import vetoes
     from honestone.system.files import printable
 
     folder = printable(target.folder.resolve())
@@ -235,8 +243,8 @@ def _park(
     files: StageFiles, target: Target, evidence: Evidence, result: GateResult, *, run_id: str, lane: str
 ) -> dict[str, Any]:
     """Keep all that is needed to apply the candidate later, before it is taken out of the skill."""
-    from honestone.cli.stages.files import stamp
-    from honestone.cli.stages.state import park
+    from honestone.app.stages.files import stamp
+    from honestone.app.stages.state import park
     from honestone.system.files import printable
 
     plan = plan_between(evidence.before, evidence.after)
@@ -264,7 +272,7 @@ def _park(
 
 
 def _roll_back(decision: Decision, found: _Found, target: Target) -> dict[str, Any]:
-    from honestone.cli.stages.files import put_in_place
+    from honestone.app.stages.files import put_in_place
 
     if decision is Decision.KEEP:
         return {"attempted": False, "success": False, "reason": "not_needed"}
@@ -294,7 +302,7 @@ def _write(
     result: GateResult,
     rollback: Mapping[str, Any],
 ) -> dict[str, Any]:
-    from honestone.cli.stages.files import write_stage
+    from honestone.app.stages.files import write_stage
 
     name, run_id = evidence.candidate_id, ranking.run_id
     step, owner = _NEXT[result.decision]
@@ -336,7 +344,7 @@ def _write(
 
 def _promote(name: str, files: StageFiles) -> str:
     """What a person types, from the folder that the gate was run in."""
-    from honestone.cli.stages.files import state_root
+    from honestone.app.stages.files import state_root
     from honestone.system.files import printable
 
     words = ["honestone", "stage", "promote", shlex.quote(name)]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli.stages.options import stage_files, stage_options
-from honestone.core.gate_layers import Decision
-from honestone.core.memory import Lesson, Outcome, counts, learn, read_lesson
-from honestone.core.stage_artifact import GATED, TRACES_FOLDER
+from honestone.core.skill.gate_layers import Decision
+from honestone.core.skill.lessons import Lesson, Outcome, counts, learn, read_lesson
+from honestone.core.skill.stage_file import GATED, TRACES_FOLDER
 
 if TYPE_CHECKING:
+    from honestone.app.stages.files import StageFiles
     from honestone.cli.progress import Progress
-    from honestone.cli.stages.files import StageFiles
 
 _PROMOTED = "promoted"
 
@@ -27,9 +27,9 @@ def learn_command(state_root: Path | None, output: Path | None, as_json: bool, q
 
     The list is kept in STATE_ROOT/memory.json, so that it outlives the receipts.
     """
+    from honestone.app.stages.files import write_json
     from honestone.cli.printing import dump, write
     from honestone.cli.progress import Progress
-    from honestone.cli.stages.files import write_json
     from honestone.report.draw import clean
 
     files = stage_files(state_root, output)
@@ -48,7 +48,7 @@ def learn_command(state_root: Path | None, output: Path | None, as_json: bool, q
 
 def learned(files: StageFiles, progress: Progress) -> list[Lesson]:
     """The lessons of all that is below STATE_ROOT; written to its memory where there are any."""
-    from honestone.cli.stages.state import remembered, write_memory
+    from honestone.app.stages.state import remembered, write_memory
 
     earlier = []
     for one in remembered(files):
@@ -64,7 +64,7 @@ def learned(files: StageFiles, progress: Progress) -> list[Lesson]:
 
 
 def _outcomes(files: StageFiles, progress: Progress) -> Iterator[Outcome]:
-    from honestone.cli.stages.files import read_json
+    from honestone.app.stages.files import read_json
     from honestone.core.errors import UsageError
 
     failed = _failed_tasks(files)
@@ -101,7 +101,7 @@ def _outcome(receipt: Mapping[str, Any], failed: Mapping[tuple[Any, Any], tuple[
 
 def _failed_tasks(files: StageFiles) -> dict[tuple[Any, Any], tuple[str, ...]]:
     """Which tasks each edit that was put back had failed, by run and candidate."""
-    from honestone.cli.stages.files import read_json
+    from honestone.app.stages.files import read_json
     from honestone.core.errors import UsageError
 
     found = {}

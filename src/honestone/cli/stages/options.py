@@ -47,7 +47,7 @@ def show_artifact(document: dict[str, Any], lines: Sequence[str], *, as_json: bo
 
 
 def stage_files(state_root: Path | None, output: Path | None) -> Any:
-    from honestone.cli.stages.files import StageFiles
-    from honestone.cli.stages.files import state_root as root_of
+    from honestone.app.stages.files import StageFiles
+    from honestone.app.stages.files import state_root as root_of
 
     return StageFiles(root=root_of(state_root), output=output)

@@ -11,13 +11,13 @@ import click
 
 from honestone.cli.stages.options import show_artifact, stage_files, stage_options
 from honestone.core.errors import UsageError
-from honestone.core.gate_layers import Decision
-from honestone.core.plan import apply_plan
-from honestone.core.risk import touched
-from honestone.core.stage_artifact import GATED, LANE
+from honestone.core.skill.gate_layers import Decision
+from honestone.core.skill.plan import apply_plan
+from honestone.core.skill.risk import touched
+from honestone.core.skill.stage_file import GATED, LANE
 
 if TYPE_CHECKING:
-    from honestone.cli.stages.files import StageFiles, Target
+    from honestone.app.stages.files import StageFiles, Target
 
 PROMOTED = replace(GATED, verb="promote", says="promoted", what="a promotion")
 
@@ -45,8 +45,8 @@ def promote_command(
 
 
 def _show_pending(files: StageFiles, *, as_json: bool) -> None:
+    from honestone.app.stages.state import pending
     from honestone.cli.printing import dump, write
-    from honestone.cli.stages.state import pending
     from honestone.report.draw import clean
 
     waiting = pending(files)
@@ -72,7 +72,7 @@ def promote(candidate_id: str, files: StageFiles, *, reject: bool = False) -> di
 
 def _find(name: str, files: StageFiles) -> dict[str, Any]:
     """A candidate by its id; where two runs have one of the same id, by RUN/ID."""
-    from honestone.cli.stages.state import pending
+    from honestone.app.stages.state import pending
 
     waiting = pending(files)
     found = [one for one in waiting if name in (one.get("candidate_id"), _full_name(one))]
@@ -95,8 +95,8 @@ def _full_name(entry: Mapping[str, Any]) -> str:
 
 
 def _approve(entry: dict[str, Any], files: StageFiles) -> dict[str, Any]:
-    from honestone.cli.stages import files as on_disk
-    from honestone.cli.stages.state import only_one
+    from honestone.app.stages import files as on_disk
+    from honestone.app.stages.state import only_one
 
     folder = Path(_text(entry, "target", "path"))
     with only_one(folder):
@@ -119,7 +119,7 @@ def _approve(entry: dict[str, Any], files: StageFiles) -> dict[str, Any]:
 
 
 def _put_in_place(entry: Mapping[str, Any], target: Target, files: StageFiles) -> dict[str, Any]:
-    from honestone.cli.stages import files as on_disk
+    from honestone.app.stages import files as on_disk
 
     after = apply_plan(on_disk.plan_of(entry, target), target.version)
     if after.digest != entry.get("candidate_digest"):
@@ -137,8 +137,8 @@ def _put_in_place(entry: Mapping[str, Any], target: Target, files: StageFiles) -
 
 
 def _drop(entry: dict[str, Any], files: StageFiles) -> dict[str, Any]:
-    from honestone.cli.stages.files import stamp
-    from honestone.cli.stages.state import veto
+    from honestone.app.stages.files import stamp
+    from honestone.app.stages.state import veto
 
     kept = {key: entry.get(key) for key in ("candidate_id", "run_id", "folder", "candidate_digest", "title")}
     veto(files, {**kept, "reason": "a person turned it down", "created_at": stamp()})
@@ -148,7 +148,7 @@ def _drop(entry: dict[str, Any], files: StageFiles) -> dict[str, Any]:
 
 
 def _finish(entry: dict[str, Any], files: StageFiles, receipt: dict[str, Any]) -> None:
-    from honestone.cli.stages.state import note_state, unpark
+    from honestone.app.stages.state import note_state, unpark
 
     unpark(files, entry)
     note_state(files, receipt, target_path=_text(entry, "target", "path"))
@@ -157,7 +157,7 @@ def _finish(entry: dict[str, Any], files: StageFiles, receipt: dict[str, Any]) -
 def _write(
     entry: Mapping[str, Any], files: StageFiles, decision: Decision, reason: str, more: Mapping[str, Any]
 ) -> dict[str, Any]:
-    from honestone.cli.stages.files import write_stage
+    from honestone.app.stages.files import write_stage
 
     name, run_id = _text(entry, "candidate_id"), _text(entry, "run_id")
     return write_stage(

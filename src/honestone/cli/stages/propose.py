@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from honestone.app.stages.proposal_input import Tasks, read_sources, read_suite_tasks, read_traces
 from honestone.cli import options as shared
-from honestone.cli.stages.occasion import Tasks, read_sources, read_suite_tasks, read_traces
 from honestone.cli.stages.options import show_artifact, stage_files, stage_options
 from honestone.core.artifact import Version
-from honestone.core.plan import PlanError, plan_between, plan_to_plain, target_of
-from honestone.core.proposal import Change, classify, diff_size
-from honestone.core.risk import category_of, risk_of, touched
-from honestone.core.skill_brief import FailedTask, Occasion, write_skill_brief
-from honestone.core.stage_artifact import LANE, PROPOSED
+from honestone.core.loop.proposal import Change, classify, diff_size
+from honestone.core.skill.brief import FailedTask, Occasion, write_skill_brief
+from honestone.core.skill.plan import PlanError, plan_between, plan_to_plain, target_of
+from honestone.core.skill.risk import category_of, risk_of, touched
+from honestone.core.skill.stage_file import LANE, PROPOSED
 
 if TYPE_CHECKING:
+    from honestone.app.stages.files import StageFiles, Target
     from honestone.cli.progress import Progress
-    from honestone.cli.stages.files import StageFiles, Target
     from honestone.ports import WorkDone, Worker
 
 SNIPPET = 400
@@ -93,8 +93,8 @@ def propose_command(
 
     Proposals that change nothing, leave the skill or repeat an earlier one are reported and are no candidates.
     """
+    from honestone.app.stages.files import target_at
     from honestone.cli.progress import Progress
-    from honestone.cli.stages.files import target_at
 
     files = stage_files(state_root, output)
     with Progress(quiet=quiet) as progress:
@@ -136,8 +136,8 @@ def propose(
     `failing` are the tasks that the skill fails as it is; None looks for the last evaluation of `task_suite` below
     STATE_ROOT. `tried` are digests of versions that were decided already, beside those of the traces.
     """
-    from honestone.cli.stages.files import new_run_id, refuse_inside, stamp, target_profile, write_stage
-    from honestone.cli.stages.resume import settled
+    from honestone.app.stages.files import new_run_id, refuse_inside, stamp, target_profile, write_stage
+    from honestone.app.stages.resume import settled
 
     refuse_inside(files, target)
     target = settled(files, target)
@@ -190,12 +190,12 @@ _DID_NOT_WORK = (Change.CRASHED, Change.DENIED, Change.TIMEOUT)
 
 def make_stage_worker(name: str, target: Target, timeout: float | None) -> Worker:
     from honestone.adapters.registry import WORKER_TIMEOUT, make_worker
-    from honestone.cli.wiring import judging_defaults, make_wiring, settings_here
+    from honestone.app.setup import judging_defaults, make_context, settings_here
 
-    wiring = make_wiring(
+    context = make_context(
         judging_defaults(), settings_here(), worker_timeout=timeout or WORKER_TIMEOUT, artifact=target.folder.resolve()
     )
-    return make_worker(name, wiring)
+    return make_worker(name, context)
 
 
 @dataclass(kw_only=True)
@@ -211,7 +211,7 @@ class _Proposing:
     found: list[Proposal] = field(default_factory=list)
 
     def all(self) -> list[Proposal]:
-        from honestone.cli.stopping import run_to_end
+        from honestone.app.stopping import run_to_end
 
         return run_to_end(self._all, self.worker.close)
 
@@ -238,7 +238,7 @@ class _Proposing:
         return self.found
 
     async def _one(self, number: int) -> Proposal:
-        from honestone.cli.stages.files import current_digest
+        from honestone.app.stages.files import current_digest
         from honestone.core.errors import UsageError
         from honestone.ports import Brief
         from honestone.system.files import make_copy, read_back
@@ -286,8 +286,8 @@ class _Proposing:
         return replace(made, after=after)
 
     def _require_appliable(self, after: Version) -> None:
-        from honestone.cli.stages.files import refuse_strangers
-        from honestone.core.plan import apply_plan
+        from honestone.app.stages.files import refuse_strangers
+        from honestone.core.skill.plan import apply_plan
 
         plan = plan_between(self.target.version, after)
         refuse_strangers(plan, self.target)
@@ -345,7 +345,7 @@ def _title(before: Version, after: Version) -> str:
 
 def _what_changed(before: Version, after: Version) -> str:
     """The first lines that were added and removed, in one line."""
-    from honestone.core.proposal import unified_diff
+    from honestone.core.loop.proposal import unified_diff
 
     lines = [
         line

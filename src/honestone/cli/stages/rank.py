@@ -15,9 +15,10 @@ from honestone.cli import options as shared
 from honestone.cli.stages.options import show_artifact, stage_files, stage_options
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot
-from honestone.core.edit_rubric import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
 from honestone.core.errors import UsageError
-from honestone.core.panel_label import (
+from honestone.core.scorecard import Scorer
+from honestone.core.skill.edit_rubric import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
+from honestone.core.skill.panel_label import (
     RISK_PENALTY,
     UNJUDGED,
     Label,
@@ -27,15 +28,14 @@ from honestone.core.panel_label import (
     notes_about,
     recommendation_of,
 )
-from honestone.core.plan import PlanError, Refusal, apply_plan
-from honestone.core.risk import NOT_KEPT_ALONE, Category, Risk, category_of, risk_of, worst
-from honestone.core.scorecard import Scorer
-from honestone.core.stage_artifact import PROPOSED, RANKED
+from honestone.core.skill.plan import PlanError, Refusal, apply_plan
+from honestone.core.skill.risk import NOT_KEPT_ALONE, Category, Risk, category_of, risk_of, worst
+from honestone.core.skill.stage_file import PROPOSED, RANKED
 
 if TYPE_CHECKING:
+    from honestone.app.stages.files import Artifact as StageArtifact
+    from honestone.app.stages.files import StageFiles, Target
     from honestone.cli.progress import Progress
-    from honestone.cli.stages.files import Artifact as StageArtifact
-    from honestone.cli.stages.files import StageFiles, Target
     from honestone.engine.panel import Panel
 
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     metavar="JUDGE",
     help="Who judges; repeat for a panel. Without one nothing is judged.",
 )
-@click.option("--mock", is_flag=True, help="A panel that likes everything, to try the wiring.")
+@click.option("--mock", is_flag=True, help="Use a mock panel that approves everything, for a dry run.")
 @click.option("--judge-timeout", type=shared.Amount(min=0, min_open=True), default=None, metavar="SECONDS")
 @click.option("--max-calls", type=click.IntRange(min=0), default=None, help="Judge calls, retries included.")
 @stage_options
@@ -68,8 +68,8 @@ def rank_command(
     Judges answer yes/no questions about the edit; a score is the share of yes times 10. Without judges every candidate
     whose plan can be applied gets 7.
     """
+    from honestone.app.stages.files import read_stage
     from honestone.cli.progress import Progress
-    from honestone.cli.stages.files import read_stage
 
     if mock and judges:
         raise click.UsageError("--mock is a panel of its own: leave --judge out", click.get_current_context())
@@ -104,8 +104,8 @@ def rank(
     max_calls: int | None = None,
 ) -> dict[str, Any]:
     """Rank the candidates of an artifact and write the ranking."""
-    from honestone.cli.stages.files import candidates_of, refuse_inside, skill_of_artifact, stamp, write_stage
-    from honestone.cli.stages.resume import settled
+    from honestone.app.stages.files import candidates_of, refuse_inside, skill_of_artifact, stamp, write_stage
+    from honestone.app.stages.resume import settled
 
     names = ("mock",) if mock else tuple(judges)
     target = skill_of_artifact(candidates)
@@ -176,7 +176,7 @@ class _Edit:
 
 
 def _edit(candidate: dict[str, Any], target: Target) -> _Edit:
-    from honestone.cli.stages.files import plan_of, require_base
+    from honestone.app.stages.files import plan_of, require_base
 
     try:
         require_base(candidate, target)
@@ -200,23 +200,23 @@ def _reviews(
 ) -> tuple[dict[str, Sequence[Ballot]], dict[str, Any]]:
     """The judges' ballots about every edit that can be applied, by candidate."""
     from honestone.adapters.checks import CheckRunner
-    from honestone.cli.stopping import run_to_end
-    from honestone.cli.wiring import (
+    from honestone.app.setup import (
         judging_defaults,
+        make_context,
         make_panel,
         make_seats,
-        make_wiring,
         open_store_for,
         settings_here,
     )
-    from honestone.engine.judging import Bench
+    from honestone.app.stopping import run_to_end
+    from honestone.engine.judging import Evaluator
     from honestone.engine.meter import Meter, Spend
 
     todo = [edit for edit in edits if edit.after is not None]
     if not names:
         return {}, {}
     options, settings = judging_defaults(judges=tuple(names)), settings_here()
-    seats = make_seats(names, make_wiring(_timed(options, judge_timeout), settings))
+    seats = make_seats(names, make_context(_timed(options, judge_timeout), settings))
     calls = max_calls if max_calls is not None else 2 * len(todo) * len(seats)
     progress.note(
         f"at most {calls} judge calls: {len(todo)} candidates x {len(seats)} judges, each asked once more at most"
@@ -224,19 +224,19 @@ def _reviews(
     meter = Meter(calls=calls, minutes=240, usd=None, clock=time.monotonic)
     found: dict[str, Sequence[Ballot]] = {}
 
-    def bench_of(panel: Panel) -> Bench:
-        return Bench(EDIT_RUBRIC, CheckRunner(Path.cwd()), panel)
+    def evaluator_of(panel: Panel) -> Evaluator:
+        return Evaluator(EDIT_RUBRIC, CheckRunner(Path.cwd()), panel)
 
     with open_store_for(settings) as store:
         panel = make_panel(seats, store, meter, options)
-        bench = bench_of(panel)
+        evaluator = evaluator_of(panel)
 
         async def work() -> None:
             for at, edit in enumerate(todo):
                 progress.progress(at, len(todo), f"asking about {edit.id}")
                 assert edit.after is not None
                 shown = Artifact(target.named, shown_edit(edit.before, edit.after))
-                judged = await bench.judge(shown, input=failures_in_words(_tasks_of(edit.candidate)))
+                judged = await evaluator.judge(shown, input=failures_in_words(_tasks_of(edit.candidate)))
                 found[edit.id] = judged.ballots
 
         run_to_end(work, panel.close)

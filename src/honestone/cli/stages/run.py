@@ -12,16 +12,16 @@ import click
 
 from honestone.cli import options as shared
 from honestone.cli.stages.options import stage_files, stage_options
-from honestone.core.gate_layers import Decision
-from honestone.core.panel_label import Recommendation
-from honestone.core.plan import PlanError, apply_plan
-from honestone.core.skill_evaluation import SkillVerdict
-from honestone.core.stage_artifact import EVALUATED, EXECUTED, GATED, PROPOSED, RANKED, TRACES_FOLDER
+from honestone.core.skill.evaluation import SkillVerdict
+from honestone.core.skill.gate_layers import Decision
+from honestone.core.skill.panel_label import Recommendation
+from honestone.core.skill.plan import PlanError, apply_plan
+from honestone.core.skill.stage_file import EVALUATED, EXECUTED, GATED, PROPOSED, RANKED, TRACES_FOLDER
 
 if TYPE_CHECKING:
+    from honestone.app.stages.files import Artifact, StageFiles, Target
+    from honestone.app.stages.resume import RunRecord
     from honestone.cli.progress import Progress
-    from honestone.cli.stages.files import Artifact, StageFiles, Target
-    from honestone.cli.stages.resume import RunRecord
 
 PIPELINE = "honestone.pipeline/1"
 ERROR = "error"
@@ -104,7 +104,7 @@ def run_command(
 
 
 def exit_code_of(decision: str) -> int:
-    from honestone.core.gate_layers import EXIT_OF
+    from honestone.core.skill.gate_layers import EXIT_OF
 
     return 3 if decision == ERROR else EXIT_OF[Decision(decision)]
 
@@ -125,9 +125,9 @@ def run(options: RunOptions, files: StageFiles, progress: Progress) -> dict[str,
 
     Raises UsageError before anything is spent, and where another run works on this skill.
     """
-    from honestone.cli.stages.files import new_run_id, refuse_inside, target_at
-    from honestone.cli.stages.resume import open_record
-    from honestone.cli.stages.state import only_one
+    from honestone.app.stages.files import new_run_id, refuse_inside, target_at
+    from honestone.app.stages.resume import open_record
+    from honestone.app.stages.state import only_one
 
     found = target_at(options.skill)
     with only_one(found.folder):
@@ -152,13 +152,13 @@ def run(options: RunOptions, files: StageFiles, progress: Progress) -> dict[str,
 
 def _look_ahead(options: RunOptions, skill: Target) -> tuple[str, str]:
     """Everything read and checked once, before the first call: what it may cost, and what the run is known by."""
+    from honestone.app.setup import judging_defaults
+    from honestone.app.stages.proposal_input import read_sources
+    from honestone.app.suites.choice import Choice
+    from honestone.app.suites.session import SuiteOptions, SuiteSession
+    from honestone.app.suites.subject import Subject
     from honestone.cli.progress import Progress
-    from honestone.cli.stages.occasion import read_sources
     from honestone.cli.stages.propose import make_stage_worker
-    from honestone.cli.suites.choice import Choice
-    from honestone.cli.suites.session import SuiteOptions, SuiteSession
-    from honestone.cli.suites.subject import Subject
-    from honestone.cli.wiring import judging_defaults
     from honestone.core.contract import digest_json
     from honestone.core.errors import FileError
     from honestone.system.files import printable
@@ -204,10 +204,10 @@ def _look_ahead(options: RunOptions, skill: Target) -> tuple[str, str]:
 
 def _require_judges(names: Sequence[str]) -> None:
     """Raises for a judge that cannot be: also where no task needs one, the ranking asks them."""
-    from honestone.cli.wiring import judging_defaults, make_seats, make_wiring, settings_here
+    from honestone.app.setup import judging_defaults, make_context, make_seats, settings_here
 
     if names:
-        make_seats(tuple(names), make_wiring(judging_defaults(judges=tuple(names)), settings_here()))
+        make_seats(tuple(names), make_context(judging_defaults(judges=tuple(names)), settings_here()))
 
 
 def cost_line(options: RunOptions, *, tasks: int, judged: int, agent: str, worker: str, judges: int) -> str:
@@ -395,8 +395,8 @@ class _Pipeline:
 
     def _examine(self, key: str, ranked: Artifact, candidate: Mapping[str, Any]) -> Artifact | None:
         """A candidate's evaluation; None where none is worth it: what does not compile is put back anyway."""
-        from honestone.cli.stages.compile import troubles
-        from honestone.cli.stages.files import plan_of
+        from honestone.app.stages.compile import troubles
+        from honestone.app.stages.files import plan_of
 
         if f"apply {key}" in self.record.steps:  # an earlier process did; the skill may hold the candidate now
             return self.record.known(f"evaluate {key}", EVALUATED)
@@ -436,7 +436,7 @@ class _Pipeline:
         self, number: int, ranked: Artifact, candidate: Mapping[str, Any], reason: str, evaluation: Artifact | None
     ) -> str:
         """What the next proposal is told of a try that was put back; never anything of the test split."""
-        from honestone.cli.stages.files import reserve, safe_name, stamp, write_json
+        from honestone.app.stages.files import reserve, safe_name, stamp, write_json
         from honestone.system.files import printable
 
         key = f"trace {number} {candidate['id']}"
@@ -466,7 +466,7 @@ class _Pipeline:
 
     def _failed_tasks(self, evaluation: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The tasks that the candidate failed; those that it broke come first."""
-        from honestone.cli.stages.occasion import failed_in, read_suite_tasks
+        from honestone.app.stages.proposal_input import failed_in, read_suite_tasks
 
         tasks = read_suite_tasks(self.options.task_suite)
         broken = set(evaluation.get("regressions") or [])
@@ -509,7 +509,7 @@ def _no_candidate(proposed: Artifact) -> str:
 
 
 def _write(pipeline: _Pipeline, end: Try, files: StageFiles) -> dict[str, Any]:
-    from honestone.cli.stages.files import reserve, safe_name, stamp, target_profile, write_json
+    from honestone.app.stages.files import reserve, safe_name, stamp, target_profile, write_json
     from honestone.system.files import printable
 
     run_id = pipeline.record.id

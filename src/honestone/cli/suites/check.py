@@ -11,13 +11,13 @@ import click
 
 from honestone.cli import options as shared
 from honestone.cli.printing import dump, write
+from honestone.core.authoring.suite_lint import WHY, Shown, SuiteRemark, lint_results, lint_suite, lint_with_skill
 from honestone.core.errors import StoreError, UsageError
-from honestone.core.suite_lint import WHY, Shown, SuiteRemark, lint_results, lint_suite, lint_with_skill
 
 if TYPE_CHECKING:
     from honestone.core.events import Event
-    from honestone.core.skill import Skill
-    from honestone.core.suite import Suite
+    from honestone.core.skill.skill_file import Skill
+    from honestone.core.suite.case import Suite
     from honestone.formats.source import SuiteSource
 
 SCHEMA = "honestone.findings/1"
@@ -60,7 +60,7 @@ def check(
     Tasks that are passed without the skill, and tasks that nobody passes, are told from runs: those on record,
     those named by --with-run, or one made now by --run.
     """
-    from honestone.cli.wiring import JudgingOptions
+    from honestone.app.setup import JudgingOptions
 
     judging = JudgingOptions.take(options)
     if (judging.judges or target) and not is_run:
@@ -164,8 +164,8 @@ def _count(number: int, what: str) -> str:
 
 def read(path: Path, *, accept_loss: bool = False) -> Checked:
     """The suite in a file of any format. Raises UsageError with every error, or every loss that is not accepted."""
-    from honestone.formats.recognise import read_any_suite
     from honestone.formats.source import refuse_losses
+    from honestone.interop.recognise import read_any_suite
 
     source = read_any_suite(path)
     lost = refuse_losses(source.losses, source.dialect, accepted=accept_loss)
@@ -177,7 +177,7 @@ def read(path: Path, *, accept_loss: bool = False) -> Checked:
 
 
 def _look_at_skill(checked: Checked, path: Path) -> None:
-    from honestone.cli.suites.skill_loading import load_skill, skill_folder
+    from honestone.app.suites.skill_loading import load_skill, skill_folder
 
     folder = skill_folder(path)
     files = {checked.path.resolve(), *(file.resolve() for file in checked.source.files)}
@@ -190,8 +190,8 @@ def _look_at_skill(checked: Checked, path: Path) -> None:
 
 def structure_of(skill: Skill, folder: Path) -> list[Mapping[str, Any]]:
     """What the structure of a skill's files lets one doubt, each with its place. Never part of a score."""
-    from honestone.core.skill import SKILL_FILE
-    from honestone.core.skill_structure import check_structure
+    from honestone.core.skill.skill_file import SKILL_FILE
+    from honestone.core.skill.structure import check_structure
 
     name = folder / SKILL_FILE
     return [
@@ -245,8 +245,8 @@ def _shown(checked: Checked, names: tuple[str, ...]) -> list[Shown]:
 
 
 def _named(name: str) -> dict[str, Any]:
-    from honestone.cli.suites.baseline import run_or_report
-    from honestone.cli.wiring import open_store_for, settings_here
+    from honestone.app.setup import open_store_for, settings_here
+    from honestone.app.suites.baseline import run_or_report
 
     with open_store_for(settings_here()) as store:
         found = run_or_report(name, store)
@@ -259,7 +259,7 @@ def _named(name: str) -> dict[str, Any]:
 
 def _on_record(checked: Checked) -> Iterator[list[Shown]]:
     """This suite's finished runs, newest first. Nothing is made where there is no store."""
-    from honestone.cli.wiring import open_store_for, settings_here, store_folder
+    from honestone.app.setup import open_store_for, settings_here, store_folder
 
     settings = settings_here()
     if not store_folder(settings).is_dir():
@@ -307,10 +307,10 @@ def shown_in(report: Mapping[str, Any], suite: Suite) -> list[Shown]:
 
 
 def _run_bare(checked: Checked, judging: Any, target: str | None, *, accept_loss: bool, quiet: bool) -> list[Shown]:
+    from honestone.app.suites.choice import Choice
+    from honestone.app.suites.session import SuiteOptions, SuiteSession
+    from honestone.app.suites.subject import Subject
     from honestone.cli.progress import Progress
-    from honestone.cli.suites.choice import Choice
-    from honestone.cli.suites.session import SuiteOptions, SuiteSession
-    from honestone.cli.suites.subject import Subject
 
     options = SuiteOptions(
         subject=Subject.without_skill(), target=target, choice=Choice(), accept_loss=accept_loss, attempts=1

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from honestone.app.suites.choice import Choice
 from honestone.cli import options as shared
 from honestone.cli.rubrics.lock import check_lock, tell_lock, write_lock
-from honestone.cli.suites.choice import Choice
 
 
 @click.command("lock", short_help="Lock cases, rubrics, prompt, judges and bars.")
@@ -26,9 +26,9 @@ def lock(
     path: Path, only_check: bool, accept_loss: bool, target: str | None, as_json: bool, quiet: bool, **options: Any
 ) -> int:
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
+    from honestone.app.setup import JudgingOptions
+    from honestone.app.suites.session import SuiteOptions, SuiteSession
     from honestone.cli.progress import Progress
-    from honestone.cli.suites.session import SuiteOptions, SuiteSession
-    from honestone.cli.wiring import JudgingOptions
 
     judging = JudgingOptions.take(options)
     asked = SuiteOptions(choice=Choice(), target=target or "mock", accept_loss=accept_loss)

@@ -18,9 +18,9 @@ from honestone.cli.printing import dump, write
 from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from honestone.core.skill import Skill
-    from honestone.core.suite import Suite
-    from honestone.core.suite_drafting import TaskDraft
+    from honestone.core.authoring.suite_drafting import TaskDraft
+    from honestone.core.skill.skill_file import Skill
+    from honestone.core.suite.case import Suite
 
 FORMATS = ("task-suite", "honestone")
 SCHEMA = "honestone.suite-draft/1"
@@ -107,11 +107,11 @@ class _Drafted:
 
     def text(self, output: Path | None) -> str:
         """The file, which reads back without an error."""
-        from honestone.formats.foreign.base import Document
-        from honestone.formats.foreign.task_suite import read_task_suite
         from honestone.formats.suite_file import read_suite
         from honestone.formats.suite_write import dump_suite
-        from honestone.formats.write_task_suite import dump_task_suite
+        from honestone.interop.base import Document
+        from honestone.interop.task_suite.read import read_task_suite
+        from honestone.interop.task_suite.write import dump_task_suite
 
         is_foreign = self.form == "task-suite"
         body = dump_task_suite(self.suite)[0] if is_foreign else dump_suite(self.suite)
@@ -164,10 +164,10 @@ class _Drafted:
 
 
 def _from_skill(path: Path, form: str, model: str | None, most: int | None) -> _Drafted:
-    from honestone.cli.suites.skill_loading import load_skill
-    from honestone.core.suite_drafting import SuiteDraft, draft_suite, made_suite, points_to_check
-    from honestone.core.suite_lint import MOST
-    from honestone.formats.write_task_suite import dump_task_suite
+    from honestone.app.suites.skill_loading import load_skill
+    from honestone.core.authoring.suite_drafting import SuiteDraft, draft_suite, made_suite, points_to_check
+    from honestone.core.authoring.suite_lint import MOST
+    from honestone.interop.task_suite.write import dump_task_suite
     from honestone.system.files import printable
 
     limit = most or MOST
@@ -196,9 +196,9 @@ async def _by_model(name: str, skill: Skill, most: int, notes: list[str]) -> Seq
     A reply is kept before it is read, and the same question asks nobody twice.
     """
     from honestone.cli.rubrics.new import make_model
-    from honestone.core.json_text import objects_in
-    from honestone.core.suite_drafting import read_model_tasks
-    from honestone.core.suite_lint import FEWEST
+    from honestone.core.authoring.suite_drafting import read_model_tasks
+    from honestone.core.authoring.suite_lint import FEWEST
+    from honestone.core.reading.json_text import objects_in
     from honestone.ports import CallFailed, Prompt
     from honestone.prompts.task_drafting import MOST_LETTERS, tasks_prompt
 
@@ -240,7 +240,7 @@ async def _by_model(name: str, skill: Skill, most: int, notes: list[str]) -> Seq
 
 
 def _place_of_reply(name: str, prompt: str) -> Path:
-    from honestone.cli.wiring import settings_here, store_folder
+    from honestone.app.setup import settings_here, store_folder
     from honestone.core.artifact import digest_of
 
     key = digest_of(f"{name}\0{prompt}".encode("utf-8", "surrogatepass")).removeprefix("sha256:")
@@ -258,8 +258,8 @@ def _keep(place: Path, reply: str) -> None:
 
 
 def _from_sessions(folder: Path, skill_path: Path | None, form: str | None, model: str | None, most: int) -> _Drafted:
-    from honestone.cli.suites.skill_loading import load_skill
-    from honestone.formats.transcripts import draft_from_sessions, read_transcripts
+    from honestone.app.suites.skill_loading import load_skill
+    from honestone.interop.transcripts import draft_from_sessions, read_transcripts
     from honestone.system.files import printable
 
     if model is not None:

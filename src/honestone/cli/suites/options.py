@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from honestone.cli.suites.choice import Choice, parse_shard
+from honestone.app.suites.choice import Choice, parse_shard
 from honestone.core.numbers import exact
 
 if TYPE_CHECKING:
-    from honestone.cli.suites.session import SuiteOptions
+    from honestone.app.suites.session import SuiteOptions
 
 
 def take_suite_options(options: dict[str, Any], *, target: str | None, accept_loss: bool, locked: bool) -> SuiteOptions:
     """Raises UsageError for a shard or a gate that cannot be."""
-    from honestone.cli.suites.comparing import require_gates
-    from honestone.cli.suites.session import SuiteOptions
+    from honestone.app.suites.comparing import require_gates
+    from honestone.app.suites.session import SuiteOptions
 
     least = options["min_pass_rate"]
     return SuiteOptions(

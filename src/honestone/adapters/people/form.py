@@ -1,0 +1,719 @@
+"""A calm form for a person at the terminal: one item at a time, kept after every key, gone on with where it was left.
+
+The sheet is plain data with one function from a key to what it does; the terminal is at the end of the file. Nothing
+is shown here but what a judge may know: the item, the artifact, the case. No score, no check, no other judge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from honestone.adapters.people.terminal import NoTerminal, Press, Terminal, others_held_back, tell
+from honestone.core.ballot import NOT_APPLICABLE, Answer, Mark, answer_problem
+from honestone.core.question import Question
+from honestone.core.rubric import Item, Key, as_written
+from honestone.ports import CallFailed
+from honestone.report.draw import Style, clean, clusters, count, cut_middle, line, width, wrap
+
+DRAFT: Final = "honestone.draft/1"
+_WIDEST: Final = 84  # columns: longer lines are hard to read
+_LONGEST_TEXT: Final = 4000
+_INPUT_LINES: Final = 3
+
+
+class Wish(Enum):
+    """What a key asks for beyond the sheet itself."""
+
+    OPEN = "open"
+    LATER = "later"
+    HAND_IN = "hand in"
+
+
+@dataclass(slots=True, kw_only=True)
+class Said:
+    """What a person said to one item so far. With neither an answer nor `skipped`, the item is still open."""
+
+    answer: Answer | None = None
+    skipped: bool = False
+    evidence: str = ""
+    suggestion: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self.answer is None and not self.skipped
+
+    @property
+    def mark(self) -> Mark | None:
+        if self.answer is None:
+            return None
+        return Mark(self.answer, (self.evidence,) if self.evidence else (), self.suggestion or None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One item with the words of its criterion (empty where the item is the criterion)."""
+
+    key: Key
+    item: Item
+    heading: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Sheet:
+    """All items and what was said. `at` is the item shown; the number of items is the last page, where it is handed in.
+
+    `typing` is what is being typed: `score`, `evidence` or `suggestion`, its text so far in `text`.
+    """
+
+    items: tuple[Asked, ...]
+    said: list[Said]
+    at: int = 0
+    typing: str | None = None
+    text: str = ""
+    note: str = ""
+    helps: bool = False
+    scroll: int = 0
+
+    @property
+    def is_at_end(self) -> bool:
+        return self.at >= len(self.items)
+
+    @property
+    def item(self) -> Item:
+        return self.items[self.at].item
+
+    @property
+    def open_places(self) -> list[int]:
+        return [place for place, said in enumerate(self.said) if said.is_open]
+
+    def marks(self) -> dict[Key, Mark | None]:
+        return {asked.key: said.mark for asked, said in zip(self.items, self.said, strict=True)}
+
+
+def new_sheet(question: Question) -> Sheet:
+    items = tuple(
+        Asked(key=(criterion.id, item.id), item=item, heading="" if item.whole else criterion.requirement)
+        for criterion in question.criteria
+        for item in criterion.items
+    )
+    return Sheet(items=items, said=[Said() for _ in items])
+
+
+# ------------------------------------------------------------------------------------------------------------- keys
+
+_ANSWERS: Final = {"y": True, "n": False}
+_HANGUL: Final = dict(zip("ㅛㅜㄴㅠㄷㅈㅐㅂㅌ", "ynsbewoqx", strict=True))
+"""The same keys of a Korean keyboard that is not switched to Latin letters."""
+_NUMBER: Final = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
+
+
+def press(sheet: Sheet, key: Press) -> Wish | None:
+    """What one key does. It changes the sheet; what goes beyond it is returned."""
+    sheet.note = ""
+    if key.name == "resize":
+        return None
+    if sheet.helps:
+        sheet.helps = False
+        return None
+    if sheet.typing is not None:
+        _type(sheet, key)
+        return None
+    if key.name == "paste":
+        sheet.note = "pasted text is taken only where text is typed: press e or w first"
+        return None
+    return _command(sheet, _HANGUL.get(key.text, key.text.lower()) if key.name == "char" else key.name)
+
+
+def _command(sheet: Sheet, key: str) -> Wish | None:
+    match key:
+        case "q" | "end":
+            return Wish.LATER
+        case "o":
+            return Wish.OPEN
+        case "?" | "h":
+            sheet.helps = True
+        case "b" | "left" | "backspace":
+            _go(sheet, max(sheet.at - 1, 0))
+        case "up" | "down":
+            sheet.scroll = max(sheet.scroll + (1 if key == "down" else -1), 0)
+        case "right":
+            _forward(sheet)
+        case "enter":
+            return _enter(sheet)
+        case _:
+            _answer(sheet, key)
+    return None
+
+
+def _go(sheet: Sheet, place: int) -> None:
+    sheet.at, sheet.scroll = place, 0
+
+
+def _forward(sheet: Sheet) -> None:
+    if not sheet.is_at_end and not sheet.said[sheet.at].is_open:
+        _go(sheet, sheet.at + 1)
+    else:
+        sheet.note = "" if sheet.is_at_end else "answer it first, or press s to skip it"
+
+
+def _enter(sheet: Sheet) -> Wish | None:
+    if not sheet.is_at_end:
+        _forward(sheet)
+        return None
+    if sheet.open_places:
+        _go(sheet, sheet.open_places[0])
+        return None
+    return Wish.HAND_IN
+
+
+def _answer(sheet: Sheet, key: str) -> None:
+    if sheet.is_at_end:
+        sheet.note = "Enter hands it in, b goes back"
+        return
+    said, item = sheet.said[sheet.at], sheet.item
+    if key == "s":
+        said.answer, said.skipped = None, True
+        _go(sheet, sheet.at + 1)
+    elif key == "x" and item.may_not_apply:
+        _set(sheet, NOT_APPLICABLE)
+    elif key in _ANSWERS and item.anchors is None:
+        _set(sheet, _ANSWERS[key])
+    elif item.anchors is not None and re.fullmatch(r"[\d.-]", key):
+        sheet.typing, sheet.text = "score", key
+    elif key == "e":
+        sheet.typing, sheet.text = "evidence", said.evidence
+    elif key == "w":
+        sheet.typing, sheet.text = "suggestion", said.suggestion
+    elif len(key) == 1:
+        sheet.note = _what_else(item, key)
+
+
+def _what_else(item: Item, key: str) -> str:
+    if key == "x":
+        return "this one always applies: answer it, or skip it with s"
+    if item.anchors is not None:
+        return "a number on the scale is wanted here; ? tells the keys"
+    return "y or n is wanted here; ? tells the keys"
+
+
+def _set(sheet: Sheet, answer: Answer) -> None:
+    said = sheet.said[sheet.at]
+    said.answer, said.skipped = answer, False
+    _go(sheet, sheet.at + 1)
+
+
+def _type(sheet: Sheet, key: Press) -> None:
+    match key.name:
+        case "char" | "paste":
+            # A paste may hold line breaks: evidence and suggestions are one line.
+            text = key.text if key.name == "char" else line(key.text)
+            sheet.text = (sheet.text + text)[:_LONGEST_TEXT]
+        case "backspace":
+            sheet.text = "".join(list(clusters(sheet.text))[:-1])
+        case "kill":
+            sheet.text = ""
+        case "esc" | "end":
+            sheet.typing, sheet.text = None, ""
+        case "enter":
+            _finish_typing(sheet)
+
+
+def _finish_typing(sheet: Sheet) -> None:
+    what, text = sheet.typing, sheet.text.strip()
+    said = sheet.said[sheet.at]
+    if what == "score":
+        number = _number(text)
+        problem = f"{text!r} is no number" if number is None else answer_problem(sheet.item, number)
+        if problem or number is None:
+            sheet.note = problem or ""
+            sheet.text = ""
+            return
+        sheet.typing, sheet.text = None, ""
+        _set(sheet, number)
+        return
+    if what == "evidence":
+        said.evidence = text
+    else:
+        said.suggestion = text
+    sheet.typing, sheet.text = None, ""
+
+
+def _number(text: str) -> int | float | None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return None
+    return float(text) if match[1] else int(text)
+
+
+# ------------------------------------------------------------------------------------------------------------ drafts
+
+
+def draft_of(sheet: Sheet) -> dict[str, Any]:
+    """The sheet as JSON values; `restore` takes it back."""
+    return {
+        "schema": DRAFT,
+        "at": sheet.at,
+        "typing": sheet.typing,
+        "text": sheet.text,
+        "said": [
+            {
+                "item": list(asked.key),
+                "answer": said.answer,
+                "skipped": said.skipped,
+                "evidence": said.evidence,
+                "suggestion": said.suggestion,
+            }
+            for asked, said in zip(sheet.items, sheet.said, strict=True)
+        ],
+    }
+
+
+def restore(sheet: Sheet, plain: object) -> None:
+    """What a draft says, as far as it is sound: it was written by us, but has lain on a disk since."""
+    if not isinstance(plain, dict) or plain.get("schema") != DRAFT or not isinstance(plain.get("said"), list):
+        return
+    kept = {tuple(one["item"]): one for one in plain["said"] if isinstance(one, dict) and _is_key(one.get("item"))}
+    for asked, said in zip(sheet.items, sheet.said, strict=True):
+        _restore_one(said, asked.item, kept.get(asked.key, {}))
+    at = plain.get("at")
+    if isinstance(at, int) and 0 <= at <= len(sheet.items):
+        sheet.at = at
+    typing, text = plain.get("typing"), plain.get("text")
+    kinds = (
+        ("score", "evidence", "suggestion")
+        if not sheet.is_at_end and sheet.item.anchors
+        else ("evidence", "suggestion")
+    )
+    if not sheet.is_at_end and typing in kinds and isinstance(text, str):
+        sheet.typing, sheet.text = str(typing), text[:_LONGEST_TEXT]
+
+
+def _restore_one(said: Said, item: Item, kept: Mapping[str, Any]) -> None:
+    answer = kept.get("answer")
+    if answer is not None and answer_problem(item, answer) is None:
+        said.answer = answer
+    elif kept.get("skipped") is True:
+        said.skipped = True
+    for name in ("evidence", "suggestion"):
+        text = kept.get(name)
+        if isinstance(text, str):
+            setattr(said, name, text[:_LONGEST_TEXT])
+
+
+def _is_key(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value)
+
+
+# ------------------------------------------------------------------------------------------------------------- pages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What stands around an item: the judge's name, what is judged, and the case, cut short."""
+
+    name: str
+    path: str
+    input: str | None = None
+
+
+@dataclass(slots=True)
+class Page:
+    head: list[str] = field(default_factory=list)
+    body: list[str] = field(default_factory=list)
+    foot: list[str] = field(default_factory=list)
+
+
+def page_of(sheet: Sheet, view: View, style: Style, columns: int) -> Page:
+    """The page as lines that fit into so many columns."""
+    columns = max(min(columns - 1, _WIDEST), 12)
+    page = Page(head=_head(sheet, view, style, columns))
+    if sheet.helps:
+        page.body = [row for text in _HELP for row in wrap(text, columns, rest="    ")]
+        page.foot = ["", "any key goes back"]
+        return page
+    page.body = _end_page(sheet, style, columns) if sheet.is_at_end else _item_page(sheet, view, style, columns)
+    page.foot = _foot(sheet, style, columns)
+    return page
+
+
+def _head(sheet: Sheet, view: View, style: Style, columns: int) -> list[str]:
+    place = f"{min(sheet.at + 1, len(sheet.items))} of {len(sheet.items)}" if not sheet.is_at_end else "all items"
+    left = cut_middle(
+        f"{line(view.name)}{style.glyph('between')}{line(view.path)}",
+        max(columns - len(place) - 2, 4),
+        style.glyph("more"),
+    )
+    gap = " " * max(columns - width(left) - len(place), 1)
+    return [f"{style.paint(left, 'cyan')}{gap}{place}", style.paint(style.glyph("rule") * columns, "dim"), ""]
+
+
+def _item_page(sheet: Sheet, view: View, style: Style, columns: int) -> list[str]:
+    asked, said = sheet.items[sheet.at], sheet.said[sheet.at]
+    out: list[str] = []
+    if view.input is not None:
+        out += [
+            style.paint(row, "dim")
+            for row in wrap(line(view.input), columns, first="input: ", most=_INPUT_LINES, more=style.glyph("more"))
+        ]
+        out.append("")
+    if asked.heading:
+        out += [*(style.paint(row, "dim") for row in wrap(line(asked.heading), columns)), ""]
+    out += [style.paint(row, "bold") for row in wrap(line(asked.item.requirement), columns)]
+    if asked.item.anchors is not None:
+        out.append("")
+        for value, text in asked.item.anchors.levels:
+            out += wrap(line(text), columns, first=f"{as_written(value):>6}  ")
+    said_so_far = _said_lines(said, style, columns)
+    return [*out, "", *said_so_far] if said_so_far else out
+
+
+def _said_lines(said: Said, style: Style, columns: int) -> list[str]:
+    out = []
+    if not said.is_open:
+        out.append(style.paint(_shown_answer(said), "green" if said.answer is True else "yellow"))
+    if said.evidence:
+        out += wrap(line(said.evidence), columns, first="evidence: ", rest="    ")
+    if said.suggestion:
+        out += wrap(line(said.suggestion), columns, first="to change: ", rest="    ")
+    return out
+
+
+def _shown_answer(said: Said) -> str:
+    if said.answer is None:
+        return "skipped"
+    if isinstance(said.answer, bool):
+        return "yes" if said.answer else "no"
+    return "does not apply" if said.answer == NOT_APPLICABLE else str(said.answer)
+
+
+def _end_page(sheet: Sheet, style: Style, columns: int) -> list[str]:
+    still_open = len(sheet.open_places)
+    out = wrap(told(sheet), columns)
+    for number, (asked, said) in enumerate(zip(sheet.items, sheet.said, strict=True), 1):
+        answer = "-" if said.is_open else _shown_answer(said)
+        out += wrap(
+            f"{answer}: {line(asked.item.requirement)}",
+            columns,
+            first=f"{number:>3}. ",
+            most=2,
+            more=style.glyph("more"),
+        )
+    ending = f"Enter goes to the first of {still_open} still open" if still_open else "Enter hands it in"
+    return [*out, "", *(style.paint(row, "bold") for row in wrap(ending, columns))]
+
+
+def told(sheet: Sheet) -> str:
+    """`11 items answered, 1 skipped`."""
+    skipped = sum(said.skipped for said in sheet.said)
+    answered = len(sheet.said) - skipped - len(sheet.open_places)
+    return f"{count(answered, 'item')} answered" + (f", {skipped} skipped" if skipped else "")
+
+
+def _foot(sheet: Sheet, style: Style, columns: int) -> list[str]:
+    out = [""]
+    if sheet.note:
+        out += [style.paint(row, "yellow") for row in wrap(clean(sheet.note), columns)]
+    if sheet.typing is not None:
+        words = {
+            "score": "the score",
+            "evidence": "the words that decide it, copied from the text",
+            "suggestion": "what to change",
+        }
+        return [*out, *wrap(f"{words[sheet.typing]}; Enter keeps it, Esc leaves it", columns)]
+    keys = ["b back", "o open it", "q later", "? help"]
+    if not sheet.is_at_end:
+        answers = ["a number"] if sheet.item.anchors is not None else ["y yes", "n no"]
+        keys = [
+            *answers,
+            *(["x does not apply"] if sheet.item.may_not_apply else []),
+            "s skip",
+            "e evidence",
+            "w what to change",
+            *keys,
+        ]
+    return [*out, *(style.paint(row, "dim") for row in _row_of(keys, style.glyph("between"), columns))]
+
+
+def _row_of(words: Sequence[str], between: str, columns: int) -> list[str]:
+    """Words side by side, none of them broken over two lines."""
+    rows = [""]
+    for word in words:
+        longer = f"{rows[-1]}{between}{word}" if rows[-1] else word
+        if width(longer) <= columns or not rows[-1]:
+            rows[-1] = longer
+        else:
+            rows.append(word)
+    return rows
+
+
+_HELP: Final = (
+    "y, n  yes or no: is it met?",
+    "0-9   a number on the scale, where levels are listed; Enter ends it",
+    "x     it does not apply, where that is allowed",
+    "s     skip it: you abstain, which is neither a yes nor a no",
+    "e     evidence: the words that decide it",
+    "w     what to change, if it is not met",
+    "b     back (also the left arrow); the right arrow goes forward, up and down scroll",
+    "o     open what is judged in your pager",
+    "q     later: everything is kept, and the same command goes on here (as after Ctrl-C or a lost terminal)",
+)
+
+
+def fitted(page: Page, rows: int, scroll: int) -> list[str]:
+    """The page in so many rows: the keys stay in sight, and a body that is too long scrolls."""
+    room = max(rows - len(page.head) - len(page.foot), 1)
+    if len(page.body) <= room:
+        return [*page.head, *page.body, *page.foot][:rows]
+    start = min(scroll, len(page.body) - room)
+    return [*page.head, *page.body[start : start + room], *page.foot][-rows:]
+
+
+def typed_line(sheet: Sheet, columns: int) -> str | None:
+    """What is being typed; of a text that is too long, its end."""
+    if sheet.typing is None:
+        return None
+    text, room = clean(sheet.text), max(min(columns - 1, _WIDEST) - 4, 8)
+    while width(text) > room:
+        text = text[1:]
+    return f"> {text}"
+
+
+# ------------------------------------------------------------------------------------------------------- the person
+
+_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+
+def _one_at_a_time() -> asyncio.Lock:
+    """There is one terminal, however many artifacts and seats want it."""
+    return _locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+
+
+class TerminalPerson:
+    """Whoever sits at the controlling terminal: answers questions, edits copies. `kept` is the folder of drafts."""
+
+    def __init__(self, kept: Path | None = None) -> None:
+        self._kept = kept
+
+    @property
+    def kept(self) -> Path:
+        if self._kept is None:
+            from honestone.app.setup import settings_here, store_folder
+
+            self._kept = store_folder(settings_here()) / "drafts"
+        return self._kept
+
+    # -- as a judge
+
+    async def answer(self, question: Question, key: str, name: str) -> Mapping[Key, Mark | None]:
+        async with _one_at_a_time():
+            sheet = new_sheet(question)
+            draft = self.kept / f"{key}.json"
+            restore(sheet, _read_json(draft))
+            view = View(name=name, path=question.artifact.path, input=question.input)
+            try:
+                with others_held_back(), Terminal() as terminal:
+                    is_done = await _fill_in(sheet, view, question, draft, terminal)
+            except NoTerminal as error:
+                raise CallFailed(_nobody(error), missing=True) from None
+            if not is_done:
+                await _put_off(f"{name}: {told(sheet)}, kept for later")
+            tell(f"{name}: {told(sheet)}")
+            return sheet.marks()
+
+    def forget(self, key: str) -> None:
+        (self.kept / f"{key}.json").unlink(missing_ok=True)
+
+    # -- as a worker
+
+    async def edit(self, brief: str, place: Path, brief_file: Path) -> bool:
+        """Let the person edit what lies at `place`. False: they give it up. Raises CallFailed without a terminal."""
+        async with _one_at_a_time():
+            try:
+                with others_held_back(), Terminal(paged=False) as terminal:
+                    return await _edit(brief, place, brief_file, terminal)
+            except NoTerminal as error:
+                raise CallFailed(
+                    f"there is no terminal to edit at ({error}): name another --worker, or go step by step with `honestone step next`"
+                ) from None
+
+
+def _nobody(error: NoTerminal) -> str:
+    return (
+        f"there is no terminal to ask at ({error}): run it in one, or answer with `honestone judge prompt` and "
+        "`honestone judge submit`, and name the judge agent:NAME"
+    )
+
+
+async def _fill_in(sheet: Sheet, view: View, question: Question, draft: Path, terminal: Terminal) -> bool:
+    """Whether it was handed in; else it was put off. After every key the draft is on disk."""
+    while True:
+        columns, rows = terminal.size
+        typed = typed_line(sheet, columns)
+        page = page_of(sheet, view, terminal.style, columns)
+        below = 0 if typed is None else 2
+        lines = [*page.head, *page.body, *page.foot] if terminal.is_dumb else fitted(page, rows - below, sheet.scroll)
+        terminal.show(lines, typed)
+        wish = press(sheet, await terminal.press())
+        _write_json(draft, draft_of(sheet))
+        if wish is Wish.HAND_IN:
+            return True
+        if wish is Wish.LATER:
+            return False
+        if wish is Wish.OPEN:
+            sheet.note = await _open(question, terminal) or ""
+
+
+async def _put_off(words: str) -> None:
+    """End the command as Ctrl-C does, so that it says how to go on."""
+    tell(words)
+    signal.raise_signal(signal.SIGINT)
+    await asyncio.sleep(1)
+    raise CallFailed("the person put it off: the same command goes on where it was left")
+
+
+def _read_json(path: Path) -> object:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _write_json(path: Path, plain: Mapping[str, Any]) -> None:
+    from honestone.system.files import write_atomically
+
+    write_atomically(path, json.dumps(plain).encode())
+
+
+# ------------------------------------------------------------------------------------------------ pager and editor
+
+_SECRET: Final = re.compile(r"api_?key|_key$|token|secret|passw|credential", re.IGNORECASE)
+
+
+async def _open(question: Question, terminal: Terminal) -> str | None:
+    """What is judged, in the person's pager. Made harmless: a pager may hand escape sequences on."""
+    command = os.environ.get("PAGER") or next((name for name in ("less", "more") if shutil.which(name)), None)
+    if command is None:
+        return "no pager found: set PAGER"
+    with tempfile.TemporaryDirectory(prefix="honestone-look-") as folder:
+        path = Path(folder) / (Path(question.artifact.path).name or "artifact")
+        path.write_text(shown_text(question), encoding="utf-8")
+        return await _run(command, path, Path(folder), terminal)
+
+
+def shown_text(question: Question) -> str:
+    """All that a judge may read of the case, as one harmless text."""
+    version = question.artifact.version
+    parts = [("input", question.input), ("reference", question.reference)]
+    if question.output is not None:
+        parts.append(("output, which is judged", question.output))
+    elif version.is_folder:
+        parts += [(path, text) for path, text in version.texts.items()]
+    elif question.input is None and question.reference is None:
+        return clean(version.text)
+    else:
+        parts.append((question.artifact.path, version.text))
+    return "\n".join(f"== {line(title)} ==\n\n{clean(text).rstrip()}\n" for title, text in parts if text is not None)
+
+
+async def _run(command: str, path: Path, folder: Path, terminal: Terminal) -> str | None:
+    """Lend the terminal to a program of the person's. Returns what went wrong."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    if not words:
+        return f"{command!r} is no command"
+    env = {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
+    with terminal.lent() as fd:
+        try:
+            running = await asyncio.create_subprocess_exec(
+                *words, str(path), stdin=fd, stdout=fd, stderr=fd, cwd=folder, env=env
+            )
+        except OSError as error:
+            return f"{words[0]}: {error.strerror or error}"
+        try:
+            code = await running.wait()
+        finally:
+            if running.returncode is None:
+                with suppress(ProcessLookupError):
+                    running.terminate()
+                await running.wait()
+    return None if code == 0 else f"{words[0]} ended with {code}"
+
+
+def editor() -> str | None:
+    """The person's editor, as a command line."""
+    names = ("HONESTONE_EDITOR", "VISUAL", "EDITOR")
+    return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
+
+
+async def _edit(brief: str, place: Path, brief_file: Path, terminal: Terminal) -> bool:
+    command = editor()
+    columns = max(min(terminal.size[0] - 1, _WIDEST), 12)
+    told_brief = [row for text in clean(brief).splitlines() for row in wrap(text, columns, rest="  ")]
+    ways = f"Enter opens it with {line(command, 60)}" if command else "Edit it, then press Enter here"
+    terminal.show(
+        [
+            "",
+            *told_brief,
+            "",
+            f"This brief: {brief_file}",
+            f"The copy to edit: {place}",
+            "",
+            f"{ways}; q gives this round up",
+        ]
+    )
+    is_wanted = await _choice(terminal, {"enter": True}) is True
+    if not command or not is_wanted:
+        return is_wanted
+    while True:
+        before = state_of(place)
+        trouble = await _run(command, place, place if place.is_dir() else place.parent, terminal)
+        if trouble is None and state_of(place) != before:
+            return True
+        terminal.show(
+            [
+                "",
+                clean(trouble or "nothing has changed yet"),
+                "e edits again; Enter hands it in as it is; q gives this round up",
+            ]
+        )
+        again = await _choice(terminal, {"enter": True, "e": None})
+        if again is not None:
+            return again
+
+
+async def _choice(terminal: Terminal, keys: Mapping[str, bool | None]) -> bool | None:
+    """What the key stands for; q gives up, other keys mean nothing."""
+    while True:
+        key = await terminal.press()
+        name = _HANGUL.get(key.text, key.text.lower()) if key.name == "char" else key.name
+        if name in keys:
+            return keys[name]
+        if name in ("q", "end"):
+            return False
+
+
+def state_of(place: Path) -> list[tuple[str, int, int]]:
+    """Enough to see whether anything below was written."""
+    paths = [place, *sorted(place.rglob("*"))] if place.is_dir() else [place]
+    found = []
+    for path in paths:
+        with suppress(OSError):
+            status = path.lstat()
+            found.append((str(path), status.st_size, status.st_mtime_ns))
+    return found

@@ -1,0 +1,112 @@
+"""Where a target's program runs, and with which variables: the case's workspace, a private place, or the working folder.
+
+An isolated run sees nothing of the user: a fresh HOME and a fresh working folder outside the user's, no variable but
+PATH, LANG, HOME and TMPDIR, and of the artifact only the skill that was installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from honestone.core.skill.skill_file import Skill
+from honestone.ports import Task
+from honestone.system import process
+from honestone.system.files import make_copy, materialise
+from honestone.system.private import end_inhabitants, forget, make_private
+from honestone.system.workspace import remove
+
+SKILLS: Final = ".agents/skills"
+"""Where an agent that is none of the known CLIs looks for skills, below its working folder."""
+
+_ISOLATED: Final = ("PATH", "LANG", "HOME", "TMPDIR")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """`own` is a private empty folder; `artifact` a private copy of the artifact, of a skill the folder it is in."""
+
+    cwd: Path
+    env: Mapping[str, str]
+    own: Path
+    artifact: Path | None
+
+
+@contextlib.contextmanager
+def room_for(task: Task, *, cwd: Path, pass_env: Sequence[str] = ()) -> Iterator[Room]:
+    """The place of one run; what was made for it is gone afterwards."""
+    root = make_private("honestone-target-")
+    try:
+        own = root / "own"
+        own.mkdir()
+        work = task.folder or (_made(root / "work") if task.isolated else cwd)
+        with installed(task.skill, work / SKILLS) as skill:
+            artifact = skill if task.isolated else _artifact(task, root, skill)
+            env = _environment(task, root, artifact, skill, pass_env)
+            yield Room(cwd=work, env=env, own=own, artifact=artifact)
+    finally:
+        end_inhabitants(root)
+        remove(root)
+        forget(root)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _artifact(task: Task, root: Path, skill: Path | None) -> Path | None:
+    if task.version is None:
+        return skill
+    return make_copy(task.version, _made(root / "copy"), name="artifact").place
+
+
+def _environment(
+    task: Task, root: Path, artifact: Path | None, skill: Path | None, pass_env: Sequence[str]
+) -> dict[str, str]:
+    named = {"HONESTONE_SKILL": skill, "HONESTONE_ARTIFACT": artifact}
+    places = {name: str(place) for name, place in named.items() if place is not None}
+    if not task.isolated:
+        case = {"HONESTONE_CASE": task.case, "HONESTONE_ATTEMPT": str(task.attempt), "HONESTONE_ROOM": str(root)}
+        return process.base_environment({**case, **places}, pass_names=pass_env)
+    env = process.base_environment(pass_names=pass_env)
+    kept = {name: value for name, value in env.items() if name in (*_ISOLATED, *pass_env)}
+    kept.setdefault("LANG", "C.UTF-8")
+    fresh = {"HOME": str(_made(root / "home")), "TMPDIR": str(_made(root / "tmp"))}
+    return {**kept, **fresh, **places}
+
+
+@contextlib.contextmanager
+def installed(skill: Skill | None, shelf: Path) -> Iterator[Path | None]:
+    """The skill's folder below `shelf`, and only for the time of the run: of a workspace it is no part.
+
+    What lies there under its name already makes way and comes back.
+    """
+    if skill is None:
+        yield None
+        return
+    made = [folder for folder in (shelf, *shelf.parents) if not folder.exists()]
+    place = shelf / skill.name
+    shelf.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix="honestone-aside-"))
+    try:
+        if os.path.lexists(place):
+            shutil.move(place, aside / "was")
+        place.mkdir()
+        materialise(skill.version, place)
+        yield place
+    finally:
+        remove(place)
+        with contextlib.suppress(OSError):  # the run may have taken the folders away, or filled them
+            if os.path.lexists(aside / "was"):
+                shelf.mkdir(parents=True, exist_ok=True)
+                shutil.move(aside / "was", place)
+            for folder in made:
+                folder.rmdir()
+        remove(aside)

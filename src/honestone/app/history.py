@@ -1,0 +1,143 @@
+"""Recorded runs as documents: what `show`, `rescore` and the end of a command print."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from honestone.core import events
+from honestone.core.ballot import CHECK, Ballot, Mark, answer_problem, ballot_from_plain, ballot_to_plain
+from honestone.core.errors import StoreError
+from honestone.core.events import Event
+from honestone.core.loop.decide import Limits, LoopState, fold
+from honestone.core.loop.proposal import unified_diff
+from honestone.core.rubric import Item, Key, Rubric, from_plain
+from honestone.core.scorecard import Rule, Scorer
+from honestone.engine.meter import Spend, total_spend
+from honestone.engine.versions import load_version
+
+
+def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None = None) -> Scorer:
+    return Scorer(rubric or from_plain(started["rubric"]), Rule(rule or started["rule"]))
+
+
+def state_of(log: list[Event], *, scorer: Scorer | None = None) -> LoopState:
+    """The loop's state from its events alone."""
+    started = log[0]
+    if "certifying" in started:
+        from honestone.core.loop.suite_loop import state_from
+
+        return fold(state_from(started, Limits(**started["limits"])), log[1:])
+    scorer = scorer or scorer_of(started)
+    panel = ((CHECK,) if scorer.rubric.has_checks else ()) + tuple(started["panel"])
+    state = LoopState(
+        scorer=scorer,
+        panel=panel,
+        holdouts=tuple(started["holdouts"]),
+        limits=Limits(**started["limits"]),
+        original=started["artifact"]["digest"],
+    )
+    return fold(state, log[1:])
+
+
+def text_of(store: Any, digest: str) -> str | None:
+    """What quotes from a version are looked up in, when the store has it."""
+    try:
+        return load_version(store, digest).text
+    except StoreError:
+        return None
+
+
+def judged_documents(
+    store: Any, run: str, *, rubric: Rubric | None = None, rule: str | None = None, contract: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """The scorecards of an `eval` run, one at a time, under its own rubric and rule or another."""
+    from honestone.report.documents import judged_document
+
+    log = store.iter_events(run)
+    started = next(log)
+    was = from_plain(started["rubric"])
+    scorer = scorer_of(started, rubric=rubric or was, rule=rule)
+    if contract is not None:
+        started = {**started, "contract_id": contract}
+    for entry in log:
+        for event in events.judged_in(entry):
+            has_quotes = rubric is not None or scorer.rubric.asks_judges
+            if rubric is not None:
+                cast = [still_valid(ballot_from_plain(plain), was, rubric) for plain in event["ballots"]]
+                event = {**event, "ballots": [ballot_to_plain(ballot) for ballot in cast]}
+            text = event.get("output") or (text_of(store, event["digest"]) if has_quotes else None)
+            yield judged_document(scorer, started, event, run=run, text=text)
+
+
+def still_valid(ballot: Ballot, was: Rubric, now: Rubric) -> Ballot:
+    """A ballot without the answers to questions that are others now: reworded, on a new scale, by another check."""
+    old, new = dict(was.questions()), dict(now.questions())
+    marks: dict[Key, Mark] = {}
+    abstained = {key: why for key, why in ballot.abstained.items() if key in new}
+    for key, mark in ballot.marks.items():
+        if key in new and _is_same_question(old.get(key), new[key]) and not answer_problem(new[key], mark.answer):
+            marks[key] = mark
+        elif key in new:
+            abstained[key] = "answered another question then"
+    return replace(ballot, marks=marks, abstained=abstained)
+
+
+def _is_same_question(old: Item | None, new: Item) -> bool:
+    return old is not None and (old.requirement, old.anchors, old.check) == (new.requirement, new.anchors, new.check)
+
+
+def improvement_report(
+    store: Any,
+    run: str,
+    *,
+    state: LoopState | None = None,
+    log: list[Event] | None = None,
+    resumed: bool = False,
+    here: Spend | None = None,
+    save: bool = False,
+) -> tuple[dict[str, Any], str]:
+    """A loop's document and its Markdown report; `save` writes the report beside the store."""
+    from honestone.report.documents import improvement_document, usage_document
+    from honestone.report.markdown import improvement_markdown
+
+    log = log if log is not None else store.events(run)
+    state = state if state is not None else state_of(log)
+    path = store.folder / "reports" / f"{run}.md"
+    usage = usage_document(total_spend(log).to_plain(), (here or Spend()).to_plain())
+    known = save or path.exists()
+    draw: Callable[..., dict[str, Any]] = improvement_document
+    if "certifying" in log[0]:
+        from honestone.report.suite_improvement import suite_improvement_document as draw
+    document = draw(
+        state,
+        log,
+        run=run,
+        usage=usage,
+        text_of=lambda digest: text_of(store, digest),
+        report=os.path.relpath(path) if known else None,
+        resumed=resumed,
+    )
+    report = improvement_markdown(document, rubric=log[0]["rubric"], diffs=round_diffs(store, state))
+    if save:
+        write_report(path, report)
+    return document, report
+
+
+def write_report(path: Path, text: str) -> None:
+    from honestone.system.files import write_atomically
+
+    write_atomically(path, text.encode("utf-8", "backslashreplace"))
+
+
+def round_diffs(store: Any, state: LoopState) -> list[dict[str, Any]]:
+    """What each round changed, as unified diffs."""
+    out = []
+    for entry in state.rounds:
+        if entry.version is not None:
+            diff = unified_diff(load_version(store, entry.base), load_version(store, entry.version))
+            out.append({"round": entry.number, "diff": diff})
+    return out

@@ -1,0 +1,177 @@
+"""What recorded runs say about the items of a rubric: difficulty, correlation, disagreement, as numbers and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from honestone.core import events
+from honestone.core.authoring.item_stats import ItemStats, Record, item_stats
+from honestone.core.authoring.lint import WHY
+from honestone.core.ballot import Ballot, ballot_from_plain
+from honestone.core.events import Event
+from honestone.core.rubric import Item, Key, Rubric, from_plain
+from honestone.formats.findings import Finding
+from honestone.formats.marked import Marked
+
+RUNS: Final = 500
+"""How many of the newest runs are looked through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What is on record about this rubric's items, wherever they were asked in the same words."""
+
+    record: Record = field(default_factory=Record)
+    runs: int = 0
+    items: tuple[ItemStats, ...] = ()
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Ids of criteria and items that have answers."""
+        return frozenset(id for one in self.items for id in one.key)
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"artifacts": len(self.record), "runs": self.runs, "items": [_plain(one) for one in self.items]}
+
+
+def _plain(one: ItemStats) -> dict[str, Any]:
+    criterion, item = one.key
+    return {
+        "criterion": criterion,
+        "item": item,
+        "artifacts": one.artifacts,
+        "judges": list(one.judges),
+        "difficulty": _number(one.difficulty),
+        "item_rest": _number(one.item_rest),
+        "discrimination": _number(one.discrimination),
+        "disagreement": _number(one.disagreement),
+        "pairs": one.pairs,
+    }
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else round(float(value), 9)
+
+
+def read_history(rubric: Rubric) -> History | None:
+    """None where there is no store yet. Raises StoreError when it cannot be read."""
+    from honestone.adapters.stores.sqlite import FILE
+    from honestone.app.setup import open_store_for, settings_here, store_folder
+
+    settings = settings_here()
+    if not (store_folder(settings) / FILE).exists():
+        return None
+    record, runs = Record(), 0
+    with open_store_for(settings, readonly=True) as store:
+        for info in reversed(store.runs(limit=RUNS)):  # the oldest first, as the last answer counts
+            runs += _add_run(store, info.id, rubric, record)
+    return History(record=record, runs=runs, items=tuple(item_stats(rubric, record)))
+
+
+def _add_run(store: Any, run: str, rubric: Rubric, record: Record) -> bool:
+    """Whether the run had answers to any of these items."""
+    from honestone.app.history import still_valid
+
+    log: Iterator[Event] = store.iter_events(run)
+    started = next(log, None)
+    if started is None or "rubric" not in started:
+        return False  # a suite, whose cases have rubrics of their own
+    was = from_plain(started["rubric"])
+    if not _same_questions(was, rubric):
+        return False
+    for event in log:
+        for artifact, ballots in _ballots(event):
+            record.add(artifact, [still_valid(ballot, was, rubric) for ballot in ballots])
+    return True
+
+
+def _same_questions(was: Rubric, now: Rubric) -> set[Key]:
+    """Items that were asked then as they are now. Thousands of runs of other rubrics are passed by quickly."""
+    old: dict[Key, Item] = dict(was.questions())
+    return {key for key, item in now.questions() if key in old and old[key].requirement == item.requirement}
+
+
+def _ballots(event: Event) -> Iterator[tuple[str, list[Ballot]]]:
+    """What was judged (its digest, with the output where a target made one), and the answers about it."""
+    if event["type"] == events.BALLOT:
+        yield event["version"], [ballot_from_plain(event["ballot"])]
+        return
+    for judged in events.judged_in(event):
+        name = f"{judged['digest']}\0{judged['output']}" if judged.get("output") is not None else judged["digest"]
+        yield name, [ballot_from_plain(plain) for plain in judged["ballots"]]
+
+
+# ---------------------------------------------------------------------------------------------------- findings
+
+
+def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str]) -> list[Finding]:
+    """Items that say nothing, on which judges differ, or that go against all others; with the numbers."""
+    checks = {key for key, item in rubric.questions() if item.check is not None}
+    found = []
+    for one in history.items:
+        for rule, message, suggestion in _about(one, is_check=one.key in checks):
+            criterion, item = one.key
+            found.append(
+                Finding(
+                    place=place_of.get(one.key, ""),
+                    message=message,
+                    suggestion=suggestion,
+                    rule=rule,
+                    why=WHY[rule],
+                    criterion=criterion,
+                    item=None if item == criterion else item,
+                )
+            )
+    return found
+
+
+def _about(one: ItemStats, *, is_check: bool) -> Iterator[tuple[str, str, str]]:
+    name = f"item `{one.key[1]}`"
+    over = f"over {one.artifacts} artifacts"
+    if one.never_discriminates and not (is_check and one.difficulty == 1):  # a check that is always met is a guard
+        answer = "yes" if one.difficulty == 1 else "no"
+        yield (
+            "never-discriminates",
+            f"{name} was always answered {answer} {over} (difficulty {float(one.difficulty or 0):.2f})",
+            "ask for more than everybody has, or drop it"
+            if answer == "yes"
+            else "see whether it can be met at all, and whether judges find it",
+        )
+    if one.judges_disagree:
+        yield (
+            "judges-disagree",
+            f"judges differed about {name} in {float(one.disagreement or 0):.0%} of {one.pairs} pairs of answers",
+            "say in the item what to look for, or give it a check",
+        )
+    if one.runs_against_the_rest:
+        yield (
+            "runs-against-the-rest",
+            f"{name} goes against the rest: item-rest correlation {one.item_rest:.2f} {over}",
+            "see whether its yes is the good answer, or make it a criterion of its own",
+        )
+
+
+def places(rubric: Rubric, marked: Marked) -> dict[Key, str]:
+    """Where each item of a native rubric stands."""
+    from honestone.core.authoring.lint.remark import asked
+
+    return {(one.criterion.id, one.item.id): marked.at(one.path) for one in asked(rubric)}
+
+
+def history_table(history: History) -> list[str]:
+    """The numbers of every item, for `--history`."""
+    rows = [("item", "artifacts", "difficulty", "item-rest", "discrimination", "disagreement")]
+    for one in history.items:
+        criterion, item = one.key
+        name = criterion if criterion == item else f"{criterion}/{item}"
+        numbers = (one.difficulty, one.item_rest, one.discrimination, one.disagreement)
+        rows.append((name, str(one.artifacts), *("-" if n is None else f"{float(n):.2f}" for n in numbers)))  # type: ignore[arg-type]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(w) if at == 0 else cell.rjust(w) for at, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]

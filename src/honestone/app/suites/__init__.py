@@ -1,0 +1,1 @@
+"""Running a suite, with or without a baseline."""

@@ -1,0 +1,1 @@
+"""Drafting and linting of rubrics and suites."""

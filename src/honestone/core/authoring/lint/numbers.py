@@ -1,0 +1,115 @@
+"""Weights, bars and counts: numbers that are allowed but decide nothing, or not what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final
+
+from honestone.core.authoring.lint.remark import Path, Remark, criteria_of
+from honestone.core.numbers import ZERO
+from honestone.core.rubric import Criterion, Rubric, as_written
+
+FEWEST, MOST = 5, 10
+"""Items of a checklist that judges answer: fewer make coarse scores, more are answered carelessly."""
+_FEWEST_CHECKS, _MOST_CHECKS = 3, 15
+"""Where code answers every item, it answers the last as carefully as the first."""
+_NEAR_100: Final = (90, 110)
+
+
+def weights_sum(rubric: Rubric) -> Iterator[Remark]:
+    """Weights that look like percent but do not sum to 100. Other sums are relative weights (3, 1, 2)."""
+    for group, path in groups_of(rubric):
+        total = weight_of(group)
+        if looks_like_percent(group) and not 99 <= total <= 101:
+            yield Remark(
+                rule="weights-sum",
+                path=path,
+                at_key=True,
+                message=f"the weights of these criteria look like percent, but sum to {as_written(total)}",
+                suggestion="let them sum to 100 (`--fix` scales them), or use small relative weights like 3, 2, 1",
+            )
+
+
+def looks_like_percent(group: tuple[Criterion, ...]) -> bool:
+    return len(group) > 1 and _NEAR_100[0] <= weight_of(group) <= _NEAR_100[1]
+
+
+def weight_of(group: tuple[Criterion, ...]) -> Fraction:
+    """What the weights of siblings sum to; penalties are no share of it."""
+    return sum((criterion.weight for criterion in group if not criterion.is_penalty), ZERO)
+
+
+def groups_of(rubric: Rubric) -> Iterator[tuple[tuple[Criterion, ...], Path]]:
+    """Every group of siblings with the path of their list."""
+    yield rubric.criteria, ("criteria",)
+    for criterion, path in criteria_of(rubric):
+        if criterion.children:
+            yield criterion.children, (*path, "criteria")
+
+
+def required_without_weight(rubric: Rubric) -> Iterator[Remark]:
+    for criterion, path in criteria_of(rubric):
+        if criterion.required and criterion.weight == 0:
+            yield Remark(
+                rule="required-without-weight",
+                path=(*path, "required"),
+                at_key=True,
+                criterion=criterion.id,
+                message=f"criterion `{criterion.id}` is required but weighs 0",
+                suggestion="give it a weight, so that the score shows it too",
+            )
+
+
+def bars(rubric: Rubric) -> Iterator[Remark]:
+    """A floor above the threshold, and bars written as shares of 1."""
+    floor, threshold = as_written(rubric.floor * 100), as_written(rubric.threshold * 100)
+    if rubric.floor > rubric.threshold:
+        yield Remark(
+            rule="floor-above-threshold",
+            path=("floor",),
+            else_path=("threshold",),
+            message=f"the floor ({floor}) is above the threshold ({threshold}), so the threshold decides nothing",
+            suggestion="lower `floor`, or raise `threshold` above it",
+        )
+    for name, bar in (("threshold", threshold), ("floor", floor)):
+        if 0 < bar <= 1:
+            yield Remark(
+                rule="bar-near-zero",
+                path=(name,),
+                message=f"`{name}` is {bar} of 100 points",
+                suggestion=f"for {bar * 100:g}% write {bar * 100:g}",
+            )
+
+
+def one_criterion(rubric: Rubric) -> Iterator[Remark]:
+    if len(rubric.criteria) < 2:
+        yield Remark(
+            rule="one-criterion",
+            path=("criteria",),
+            at_key=True,
+            message="there is only one criterion",
+            suggestion="split it: a second one shows what is weak, and the mean hides less",
+        )
+
+
+def item_count(rubric: Rubric) -> Iterator[Remark]:
+    """Checklists with too few items or too many."""
+    for criterion, path in criteria_of(rubric):
+        items = [item for item in criterion.items if not item.whole]
+        if not items:
+            continue
+        count = len(items)
+        by_code = all(item.check is not None for item in items)
+        fewest, most = (_FEWEST_CHECKS, _MOST_CHECKS) if by_code else (FEWEST, MOST)
+        if not fewest <= count <= most:
+            yield Remark(
+                rule="too-few-items" if count < fewest else "too-many-items",
+                path=(*path, "items"),
+                at_key=True,
+                criterion=criterion.id,
+                message=f"the checklist of criterion `{criterion.id}` has {count} item{'s' if count != 1 else ''}",
+                suggestion=f"write {FEWEST} to {MOST}: few items make coarse scores"
+                if count < fewest
+                else f"split the criterion, {FEWEST} to {MOST} items each: judges lose track of long lists",
+            )

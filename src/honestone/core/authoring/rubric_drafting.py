@@ -1,0 +1,660 @@
+"""Drafting a rubric: what a person said matters becomes criteria with yes/no items or five anchors, and weights.
+
+Nothing is invented here: an item is the person's own words, or stands in a shipped template, or came from a model and
+passed `read_model_draft`. Where that is not enough, `shortage` says what is missing, and somebody has to be asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any, Final
+
+from honestone.core.authoring.lint import Remark, check_for, lint
+from honestone.core.checks import KINDS
+from honestone.core.numbers import exact
+from honestone.core.reading.json_text import Unusable, doubled_keys, objects_in, without_thinking
+from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Anchors, Criterion, Item, Rubric, as_written, slug
+
+FEWEST_CRITERIA: Final = 2
+FEWEST_ITEMS: Final = 5
+MOST_ITEMS: Final = 10
+LEVELS: Final = (0, 25, 50, 75, 100)
+MAX_ROUNDS: Final = 5
+"""What the loop does at its default effort; the contract names it."""
+
+WHY_TWO: Final = (
+    "at least two criteria are needed: one alone hides what is weak, and a second one gives it away. What else matters?"
+)
+WHY_FLOOR: Final = (
+    "Without a floor a strong criterion hides a weak one: 90 and 55 make 72.5, which passes 70. The floor is the score "
+    "that every criterion has to reach on its own."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """One thing that a person said matters, in their words. `levels` are the texts of the five anchors, lowest first."""
+
+    name: str
+    description: str = ""
+    items: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return slug(self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """What may be drawn on: a shipped template by its name."""
+
+    name: str
+    rubric: Rubric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A rubric in the making. A criterion may still lack items; `origins` says by criterion id where its items are from."""
+
+    about: str
+    criteria: tuple[Criterion, ...]
+    threshold: Fraction = DEFAULT_THRESHOLD
+    floor: Fraction = DEFAULT_FLOOR
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    def rubric(self) -> Rubric:
+        """Raises RubricError when it breaks a rule of the format."""
+        return Rubric(criteria=self.criteria, title=self.about, threshold=self.threshold, floor=self.floor)
+
+
+# ----------------------------------------------------------------------------------------------- what a person typed
+
+_NAMED: Final = re.compile(r"\s*(?P<name>[^:：]{1,80}?)\s*(?:[:：]|\s[-–—]\s)\s*(?P<rest>\S.*)", re.DOTALL)
+_BETWEEN_NAMES: Final = re.compile(r"\s*[,;、，；]\s*")
+_BETWEEN_PIECES: Final = re.compile(r"\s*(?:[;；、，,]|[.!?。！？](?=\s|$)|\n)\s*")
+_LEADING: Final = re.compile(r"^(?:[-*•□☐]\s+|\d+[.)]\s+|(?:and|or|그리고|및)\s+)+", re.IGNORECASE)
+
+
+def parse_wanted(text: str) -> Wanted:
+    """`NAME: description`, or a name alone."""
+    text = _LEADING.sub("", " ".join(text.split()))
+    match = _NAMED.fullmatch(text)
+    return Wanted(name=match["name"], description=match["rest"]) if match else Wanted(name=text)
+
+
+def parse_many(text: str) -> tuple[Wanted, ...]:
+    """A line may name several criteria: `clarity, tone`. With a description it is one."""
+    if _NAMED.fullmatch(_LEADING.sub("", " ".join(text.split()))):
+        return (parse_wanted(text),)
+    return tuple(parse_wanted(part) for part in _BETWEEN_NAMES.split(text) if part.strip(" -*•"))
+
+
+def pieces(description: str) -> tuple[str, ...]:
+    """The parts of a description that can stand as yes/no items of their own, in the person's words."""
+    found = [_as_item(part) for part in _BETWEEN_PIECES.split(description)]
+    return tuple(dict.fromkeys(part for part in found if _says_something(part)))
+
+
+def _as_item(text: str) -> str:
+    text = _LEADING.sub("", text.strip()).strip().rstrip(".。;,")
+    return text[:1].upper() + text[1:]
+
+
+def _says_something(text: str) -> bool:
+    """Two words, or one that holds as much, as in Korean or Chinese: `오류 없음`, `정확성`."""
+    words = re.findall(r"\w+", text)
+    return len(words) >= 2 or any(not word.isascii() and len(word) >= 4 for word in words)
+
+
+# --------------------------------------------------------------------------------------------------- vague wording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vague:
+    """A word that two people read differently, and a wording that can be seen in the artifact."""
+
+    word: str
+    instead: str
+
+    def warning(self, text: str) -> str:
+        return (
+            f"`{text}` is hard to score: two people may read `{self.word}` differently. "
+            f"Consider something that can be seen, for example `{self.instead}`"
+        )
+
+
+_VAGUE: Final[tuple[tuple[str, str], ...]] = (
+    (r"good|nice|great|excellent|decent|high[- ]quality|quality", "every claim names its source"),
+    (
+        r"beautiful|pretty|elegant|attractive|aesthetic\w*|looks?|visual\w*",
+        "headings of one level look the same on every page",
+    ),
+    (r"clean|tidy|neat", "no line of code is commented out"),
+    (r"clear(ly)?|clarity|understandable|readab\w+|legib\w+", "every term is explained where it first stands"),
+    (r"intuitive|user[- ]?friendl\w+|usab\w+|easy|simple", "the first task is done in at most three steps"),
+    (r"professional\w*|polished|tone|style", "no sentence addresses the reader by a nickname"),
+    (
+        r"interesting|engaging|fun|compelling|exciting|enjoyable",
+        "the first paragraph poses a question that the last one answers",
+    ),
+    (
+        r"appropriate\w*|proper\w*|adequate\w*|sufficient\w*|reasonabl\w+|suitab\w+|enough",
+        "has at least one example for each rule",
+    ),
+    (r"robust\w*|reliab\w+|solid", "says what happens when the input is empty"),
+    (r"modern|innovative|creativ\w+|original\w*|fresh", "names one thing that no other proposal does"),
+    (r"well[- ]\w+|effective\w*|efficient\w*|performan\w+|fast", "answers in under 200 ms for 1,000 rows"),
+    (r"complete\w*|thorough\w*|comprehensive\w*", "names every option of the command"),
+    (r"concise\w*|brief|short|succinct\w*", "has at most 300 words"),
+    (r"helpful\w*|useful\w*|relevan\w+|meaningful\w*", "names the command that solves the problem"),
+)
+_VAGUE_KOREAN: Final[tuple[tuple[str, str], ...]] = (
+    (r"좋은|좋다|좋음|훌륭|우수|괜찮|품질|퀄리티", "모든 주장에 출처가 적혀 있다"),
+    (r"예쁜|예쁘|아름다|멋진|멋있|세련|디자인|미적", "같은 단계의 제목은 모두 같은 모양이다"),
+    (r"깔끔|깨끗|정돈", "주석으로 남은 코드가 한 줄도 없다"),
+    (r"명확|명료|분명|가독성|읽기 쉬|이해하기 쉬|알기 쉬", "모든 용어를 처음 나오는 곳에서 설명한다"),
+    (r"직관적|쉬운|쉽게|쉽다|간단|편리|편한|사용성|친절", "첫 작업이 세 단계 안에 끝난다"),
+    (r"전문적|전문성|고급|톤|문체|말투|어조", "반말로 끝나는 문장이 없다"),
+    (r"재미|흥미|매력|느낌|감동", "첫 문단에서 던진 질문에 마지막 문단이 답한다"),
+    (r"적절|적당|충분|합리적|알맞|올바른|제대로", "규칙마다 예시가 하나 이상 있다"),
+    (r"견고|안정적|안정성|튼튼|신뢰성", "입력이 비었을 때의 동작을 적는다"),
+    (r"혁신|창의|독창|참신|현대적", "다른 안에 없는 점을 하나 적는다"),
+    (r"효율|효과적|빠른|빠르|성능", "1,000행을 200ms 안에 처리한다"),
+    (r"완전|완성도|철저|포괄", "명령의 모든 옵션을 적는다"),
+    (r"간결|짧은|짧게", "300단어를 넘지 않는다"),
+    (r"유용|도움|관련성|의미 있", "문제를 푸는 명령을 적는다"),
+    (r"자연스러|부드러|매끄러", "번역투 표현(~에 의해, ~되어지다)이 없다"),
+)
+
+
+def vague_word(text: str) -> Vague | None:
+    """The first word of a text that two people read differently."""
+    for words, instead in _VAGUE:
+        if match := re.search(rf"(?<![\w-])(?:{words})(?![\w-])", text, re.IGNORECASE):
+            return Vague(word=match[0], instead=instead)
+    for words, instead in _VAGUE_KOREAN:
+        if match := re.search(rf"(?:{words})\w*", text):
+            return Vague(word=match[0], instead=instead)
+    return None
+
+
+def _is_plain(piece: str) -> bool:
+    return vague_word(piece) is None and not item_remarks(piece)
+
+
+def vague_criterion(wanted: Wanted) -> Vague | None:
+    """A criterion is vague when its words are and nothing that was said with it can be seen in an artifact."""
+    if wanted.items or wanted.levels or any(vague_word(piece) is None for piece in pieces(wanted.description)):
+        return None
+    return vague_word(wanted.name) or vague_word(wanted.description)
+
+
+# -------------------------------------------------------------------------------------------- from words and templates
+
+
+def _stem(word: str) -> str:
+    if word.isascii():
+        return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word
+    return re.sub(r"(?<=\w\w)(?:으로|에서|에게|은|는|이|가|을|를|의|와|과|도|로)$", "", word)
+
+
+_NEAR: Final[tuple[frozenset[str], ...]] = tuple(
+    frozenset(_stem(word) for word in group.split())
+    for group in (
+        "install installation installing setup started start quickstart start runs running getting-started 설치 시작 실행",
+        "purpose intro introduction overview about 목적 소개 개요",
+        "finished complete completeness unfinished 완성도 완성 완전성 마무리",
+        "readable readability clear clarity language style writing wording prose 가독성 문체 명확성 명료성 언어 문장 글",
+        "evidence source sources citation citations facts factual accuracy accurate 근거 출처 증거 사실 정확성 정확",
+        "argument reasoning logic persuasive persuasion counterargument objection 논증 논리 설득력 주장 반론",
+        "thesis claim main-idea 논지 주제 요지",
+        "reproducible reproduction reproduce steps 재현 재현성 재현가능",
+        "environment version platform system 환경 버전",
+        "impact severity affected 영향 심각도",
+        "observed expected actual behaviour behavior 결과 기대",
+        "tested test tests testing coverage 테스트 시험 검증",
+        "risk risks safety rollback regression 위험 리스크 안전 안전성",
+        "failures failure error errors exception exceptions error-handling 오류 에러 예외 실패 오류처리",
+        "reference parameters parameter endpoints api 매개변수 참조 레퍼런스",
+        "first-call authentication auth example examples 예시 예제 인증",
+        "tone respectful polite politeness courtesy respect 어조 예의 존중 말투 공손",
+        "actionable action concrete next-steps 실행가능 조치 행동 다음",
+        "located location specific specificity pointing 위치 구체성 구체적",
+        "reasoned reasons reason why justification rationale 이유 까닭 이유설명",
+        "problem context background motivation 문제 배경 맥락 동기",
+        "design architecture structure structured components 설계 구조 아키텍처",
+        "choice alternatives alternative tradeoffs trade-offs options 대안 선택 비교",
+        "delivery rollout plan milestones timeline 계획 일정 배포",
+        "changes change changelog diff 변경 변경사항",
+        "upgrading upgrade migration breaking compatibility 업그레이드 호환성 이전",
+        "output format answer-format 형식 출력 포맷",
+        "task instruction instructions goal 지시 과제 목표 작업",
+        "hard-cases edge edge-cases corner unusual 예외상황 경계",
+        "found discoverable discovery description trigger 발견 설명",
+        "small brevity brief concise length short 간결 길이 간결성 분량",
+        "upkeep maintenance maintainability 유지보수 관리",
+        "traceable traceability links link 추적 링크",
+        "licence license contributing contribution support next-steps 라이선스 기여",
+    )
+)
+_EMPTY_WORDS: Final = frozenset(
+    re.split(
+        " ",
+        "a an the of and or to in on for is are be it that this with as by at from has have what which who how 등 및",
+    )
+)
+_GOOD_MATCH: Final = Fraction(1, 2)
+
+
+def tokens(text: str) -> frozenset[str]:
+    """Words that carry meaning, folded, with plurals and common Korean endings cut."""
+    found = set()
+    for word in re.findall(r"\w+(?:-\w+)*", text.casefold()):
+        found.add(word)
+        found |= set(word.split("-"))
+    return frozenset(_stem(word) for word in found) - _EMPTY_WORDS
+
+
+def likeness(one: Iterable[str], other: Iterable[str]) -> Fraction:
+    """The share of words that two texts have in common (Jaccard)."""
+    a, b = frozenset(one), frozenset(other)
+    return Fraction(len(a & b), len(a | b)) if a | b else Fraction(0)
+
+
+def suggested_template(about: str, library: Sequence[Library]) -> Library | None:
+    """The template whose name stands in what is judged: `a README for our tool` is about `readme`."""
+    folded = about.casefold()
+    said = tokens(about)
+    for one in library:
+        spaced = one.name.replace("-", " ")
+        if one.name in folded or spaced in folded or tokens(spaced) <= said:
+            return one
+    for name, words in _CATEGORY_WORDS.items():
+        if any(word in folded for word in words):
+            return next((one for one in library if one.name == name), None)
+    return None
+
+
+_CATEGORY_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "readme": ("리드미",),
+    "code-review": ("code reviews", "review comment", "코드 리뷰", "코드리뷰"),
+    "bug-report": ("bug", "issue report", "버그", "결함 보고"),
+    "design-doc": ("design document", "architecture", "system design", "rfc", "proposal", "설계", "기획서", "아키텍처"),
+    "skill": ("skill.md", "스킬"),
+    "prompt": ("프롬프트",),
+    "essay": ("article", "blog", "post", "writing", "에세이", "글쓰기", "논설", "블로그", "기사"),
+    "api-docs": ("api", "reference manual"),
+    "release-notes": ("changelog", "release", "릴리스", "릴리즈", "변경 내역", "배포 노트"),
+    "pull-request": ("merge request", "pr description", "풀 리퀘스트", "풀리퀘스트"),
+}
+
+
+_PORTABLE: Final = frozenset({("essay", "evidence"), ("essay", "argument"), ("readme", "finished")})
+"""Criteria of templates that mean the same whatever is judged. The others are drawn on only for their own category."""
+_SIZES: Final = ("min-words", "max-words", "min-chars", "max-chars")
+
+
+def matching_criterion(wanted: Wanted, about: str, library: Sequence[Library]) -> tuple[Library, Criterion] | None:
+    """The template's criterion that is about the same. One of the suggested template goes first."""
+    preferred = suggested_template(about, library)
+    best: tuple[Fraction, Library, Criterion] | None = None
+    for one in library:
+        for criterion in one.rubric.criteria:
+            if one is not preferred and (one.name, criterion.id) not in _PORTABLE:
+                continue
+            score = _match(wanted, criterion)
+            if score >= _GOOD_MATCH and (best is None or (score, one is preferred) > (best[0], best[1] is preferred)):
+                best = (score, one, criterion)
+    return best and (best[1], best[2])
+
+
+def items_about(wanted: Wanted, about: str, library: Sequence[Library]) -> tuple[str, tuple[Item, ...]]:
+    """The suggested template's name, and its single items that share a word with the criterion's name or a near one."""
+    preferred = suggested_template(about, library)
+    if preferred is None:
+        return "", ()
+    name = tokens(wanted.name)
+    words = name.union(*(group for group in _NEAR if name & group))
+    listed = (item for criterion in preferred.rubric.criteria for item in criterion.items if not item.whole)
+    return preferred.name, tuple(item for item in listed if words & tokens(item.requirement))
+
+
+def _match(wanted: Wanted, criterion: Criterion) -> Fraction:
+    """1 for the same id, 3/4 for a near word, else how alike the words are."""
+    name, id = tokens(wanted.name), tokens(criterion.id)
+    if slug(wanted.name) == criterion.id:
+        return Fraction(1)
+    if any(name & group and id & group for group in _NEAR):
+        return Fraction(3, 4)
+    said = name | tokens(wanted.description)
+    return max(likeness(name, id), likeness(said, tokens(criterion.requirement)))
+
+
+def draft_criterion(wanted: Wanted, about: str, library: Sequence[Library]) -> tuple[Criterion, str]:
+    """A criterion from the person's own words and the templates, and where its items are from. It may lack items."""
+    if wanted.levels:
+        return _anchored(wanted, wanted.levels), "your words"
+    items = distinct(plain_item(text) for text in own_words(wanted))
+    origin = "your words" if items else ""
+    if len(items) >= FEWEST_ITEMS:
+        return _with_items(wanted, items), origin
+    found = matching_criterion(wanted, about, library)
+    if found is None:
+        name, near = items_about(wanted, about, library)
+        origin = _joined(origin, name) if near else origin
+        return _with_items(wanted, distinct([*items, *near])[:MOST_ITEMS]), origin
+    template, near_one = found
+    if near_one.items[0].whole:  # five anchors: they cannot be mixed with a checklist
+        if items:
+            return _with_items(wanted, items), origin
+        own = Criterion(id=wanted.id, requirement=_requirement(wanted, near_one))
+        return replace(own, items=_as_whole(own, near_one)), _joined(origin, template.name)
+    is_own_category = template == suggested_template(about, library)
+    drawn = (item for item in near_one.items if is_own_category or not _is_a_size(item))
+    merged = distinct([*items, *drawn])
+    return _with_items(wanted, merged[:MOST_ITEMS], near_one), _joined(origin, template.name)
+
+
+def _is_a_size(item: Item) -> bool:
+    """How long a README has to be says nothing about a text of another kind."""
+    return item.check is not None and item.check.kind in _SIZES
+
+
+def own_words(wanted: Wanted) -> tuple[str, ...]:
+    """What the person gave as items; where that is too little, the parts of their description too.
+
+    A description of one part says what the criterion means, so it is its requirement and no item.
+    """
+    parts = pieces(wanted.description)
+    return wanted.items if len(wanted.items) >= FEWEST_ITEMS or len(parts) < 2 else (*wanted.items, *parts)
+
+
+def _joined(origin: str, template: str) -> str:
+    return f"{origin} and the template {template}" if origin else f"the template {template}"
+
+
+def _as_whole(own: Criterion, criterion: Criterion) -> tuple[Item, ...]:
+    return tuple(replace(item, id=own.id, requirement=own.requirement) for item in criterion.items)
+
+
+def _requirement(wanted: Wanted, near: Criterion | None = None) -> str:
+    """The person's description, else the template's words for the same thing, else the name alone."""
+    return wanted.description or (near.requirement if near is not None else wanted.name)
+
+
+def _with_items(wanted: Wanted, items: Sequence[Item], near: Criterion | None = None) -> Criterion:
+    return Criterion(id=wanted.id, requirement=_requirement(wanted, near), items=tuple(items))
+
+
+def _anchored(wanted: Wanted, levels: Sequence[str]) -> Criterion:
+    requirement = _requirement(wanted)
+    return anchored(Criterion(id=wanted.id, requirement=requirement), levels)
+
+
+def anchored(criterion: Criterion, levels: Sequence[str]) -> Criterion:
+    """The criterion marked by five anchors, at 0, 25, 50, 75 and 100."""
+    anchors = Anchors(levels=tuple((exact(at), text) for at, text in zip(LEVELS, levels, strict=True)))
+    whole = Item(id=criterion.id, requirement=criterion.requirement, anchors=anchors, whole=True)
+    return replace(criterion, items=(whole,))
+
+
+def plain_item(text: str) -> Item:
+    """A statement as an item; with the check that answers it, where its wording is one that code answers fully."""
+    text = _as_item(" ".join(text.split()))
+    check = check_for(text)
+    answers_alone = check is not None and (KINDS[check.kind].family == "text" or check.kind == "is-json")
+    return Item(id=slug(text), requirement=text, check=check if answers_alone else None)
+
+
+_ABOUT_WORDING: Final = ("vague-wording", "two-questions", "not-observable", "double-negative")
+
+
+def item_remarks(text: str) -> list[Remark]:
+    """What the linter says of the wording of one item."""
+    alone = Rubric(criteria=(Criterion(id="criterion", requirement="criterion", items=(plain_item(text),)),))
+    return [remark for remark in lint(alone) if remark.rule in _ABOUT_WORDING]
+
+
+def distinct(items: Iterable[Item]) -> list[Item]:
+    """Items without those that say what an earlier one says; ids made different where long texts begin alike."""
+    kept: list[Item] = []
+    for item in items:
+        if not item.requirement:
+            continue
+        words = tokens(item.requirement)
+        if any(likeness(words, tokens(other.requirement)) > Fraction(7, 10) for other in kept):
+            continue
+        taken = {other.id for other in kept}
+        id = next(name for name in (item.id, *(f"{item.id}-{n}" for n in range(2, 99))) if name not in taken)
+        kept.append(item if id == item.id else replace(item, id=id))
+    return kept
+
+
+def make_draft(about: str, wanted: Sequence[Wanted], library: Sequence[Library]) -> Draft:
+    """Every criterion from words and templates, with equal weights."""
+    drafted = [(one, *draft_criterion(one, about, library)) for one in wanted]
+    weights = equal_weights(len(drafted))
+    return Draft(
+        about=about,
+        criteria=tuple(replace(c, weight=w) for (_, c, _), w in zip(drafted, weights, strict=True)),
+        origins={c.id: origin for _, c, origin in drafted if origin},
+    )
+
+
+# ------------------------------------------------------------------------------------------------ weights and rules
+
+
+def equal_weights(number: int) -> tuple[Fraction, ...]:
+    """Whole percent that differ by one at most and sum to exactly 100."""
+    if number > 100:
+        return (Fraction(1),) * number
+    share, rest = divmod(100, max(number, 1))
+    return tuple(Fraction(share + (index < rest)) for index in range(number))
+
+
+def weights_problem(weights: Sequence[Fraction]) -> str | None:
+    """Why weights cannot stand: each above 0, and together 100 (99 and 101 pass as rounding)."""
+    if any(weight <= 0 for weight in weights):
+        return "every weight has to be above 0"
+    total = sum(weights, Fraction(0))
+    if not 99 <= total <= 101:
+        return f"the weights have to sum to 100, and these sum to {as_written(total)}: share them out again"
+    return None
+
+
+def parse_weight(text: str) -> Fraction | None:
+    """`30`, `30%` or `12.5`; None for what is no number from 0 to 100."""
+    match = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,4})?)\s*%?\s*", text)
+    number = exact(match[1]) if match else None
+    return number if number is not None and number <= 100 else None
+
+
+def find_criterion(name: str, ids: Sequence[str]) -> str | None:
+    """The id that a person means by a name: the same, the same as a slug, or the start of one alone."""
+    wanted = slug(name)
+    if wanted in ids:
+        return wanted
+    starting = [id for id in ids if id.startswith(wanted)]
+    return starting[0] if len(starting) == 1 else None
+
+
+def near_criterion(name: str, ids: Sequence[str]) -> str | None:
+    return next(iter(get_close_matches(slug(name), ids, n=1, cutoff=0.5)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortage:
+    """A criterion that has too few items, and how many it has."""
+
+    id: str
+    has: int
+
+    @property
+    def words(self) -> str:
+        items = f"{self.has} item{'' if self.has == 1 else 's'}" if self.has else "no items"
+        return f"criterion `{self.id}` has {items} and needs {FEWEST_ITEMS} to {MOST_ITEMS}, or five anchors"
+
+
+def shortage(criteria: Sequence[Criterion]) -> tuple[Shortage, ...]:
+    return tuple(
+        Shortage(id=criterion.id, has=len(criterion.items))
+        for criterion in criteria
+        if not is_anchored(criterion) and len(criterion.items) < FEWEST_ITEMS
+    )
+
+
+def is_anchored(criterion: Criterion) -> bool:
+    return any(item.anchors is not None for item in criterion.items)
+
+
+def draft_problems(draft: Draft) -> Iterator[str]:
+    """What has to be put right before a draft can be accepted."""
+    if len(draft.criteria) < FEWEST_CRITERIA:
+        yield WHY_TWO
+    for one in shortage(draft.criteria):
+        yield one.words
+    for criterion in draft.criteria:
+        if len(criterion.items) > MOST_ITEMS:
+            yield f"criterion `{criterion.id}` has {len(criterion.items)} items, and {MOST_ITEMS} are the most: split it"
+    problem = weights_problem([criterion.weight for criterion in draft.criteria])
+    if problem is not None:
+        yield problem
+
+
+def formula(criterion: Criterion) -> str:
+    """How a criterion's score comes about, in words."""
+    if not is_anchored(criterion):
+        return f"met / {len(criterion.items)} x 100"
+    return "a level from 0 to 100" if len(criterion.items) == 1 else "mean of its items"
+
+
+def method(criteria: Sequence[Criterion]) -> str:
+    anchored_ones = sum(is_anchored(criterion) for criterion in criteria)
+    if not anchored_ones:
+        return "checklists of yes/no items"
+    return "anchors" if anchored_ones == len(criteria) else "checklists of yes/no items, and anchors"
+
+
+def pass_condition(threshold: Fraction, floor: Fraction) -> str:
+    overall = f"overall >= {as_written(threshold * 100)}"
+    return f"{overall} and every criterion >= {as_written(floor * 100)}" if floor else overall
+
+
+# ------------------------------------------------------------------------------------------------------ from a model
+
+_LONGEST_ITEM: Final = 240
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDraft:
+    """What a model proposed. With `problems` it cannot be used as it is; `weak` are items in vague words."""
+
+    criteria: tuple[Criterion, ...] = ()
+    problems: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
+
+    @property
+    def weights(self) -> str | None:
+        """The weights that it proposed, in words. A draft starts with equal ones all the same."""
+        weights = [criterion.weight for criterion in self.criteria]
+        if all(weight == 1 for weight in weights):
+            return None
+        return ", ".join(f"{c.id} {as_written(c.weight)}" for c in self.criteria)
+
+
+def read_model_draft(reply: str, wanted: Sequence[Wanted]) -> ModelDraft:
+    """The model's criteria for exactly those that were asked for, or everything that is wrong with its reply."""
+    scan = objects_in(without_thinking(reply)[0])
+    objects = [one.value for one in scan.found if "criteria" in one.value]
+    if len(objects) != 1:
+        what = "no JSON object with `criteria`" if not objects else f"{len(objects)} JSON objects with `criteria`"
+        return ModelDraft(problems=(f"the reply holds {what}; one is wanted",))
+    rows = objects[0]["criteria"]
+    if doubled_keys(objects[0]) or not isinstance(rows, list):
+        return ModelDraft(problems=("`criteria` has to be one list",))
+    return _read_rows(rows, {one.id: one for one in wanted})
+
+
+def _read_rows(rows: Sequence[object], asked: Mapping[str, Wanted]) -> ModelDraft:
+    problems: list[str] = []
+    found: dict[str, Criterion] = {}
+    for number, row in enumerate(rows, 1):
+        id = row.get("id") if isinstance(row, dict) else None
+        if not isinstance(row, dict) or not isinstance(id, str) or id not in asked:
+            problems.append(f"criterion {number} has no `id` of those asked for: {', '.join(asked)}")
+        elif id in found:
+            problems.append(f"criterion `{id}` stands twice")
+        else:
+            criterion, wrong = _read_row(row, asked[id])
+            found[id] = criterion
+            problems += [f"criterion `{id}`: {one}" for one in wrong]
+    problems += [f"criterion `{id}` is missing" for id in asked if id not in found]
+    criteria = tuple(found[id] for id in asked if id in found)
+    return ModelDraft(
+        criteria=() if problems else criteria, problems=tuple(problems), weak=tuple(_weak_items(criteria))
+    )
+
+
+def _read_row(row: Mapping[str, Any], wanted: Wanted) -> tuple[Criterion, list[str]]:
+    wrong: list[str] = []
+    if doubled_keys(row):
+        wrong.append("a key stands twice")
+    unknown = set(row) - {"id", "requirement", "weight", "items", "anchors"}
+    wrong += [f"unknown key `{key[:40]}`" for key in sorted(unknown)]
+    requirement = row.get("requirement") or wanted.description or wanted.name
+    if not isinstance(requirement, str) or len(requirement) > _LONGEST_ITEM:
+        wrong.append(f"`requirement` has to be one sentence of at most {_LONGEST_ITEM} characters")
+        requirement = wanted.name
+    weight = row.get("weight", 1)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 100:
+        wrong.append("`weight` has to be a number above 0")
+        weight = 1
+    criterion = Criterion(id=wanted.id, requirement=" ".join(requirement.split()), weight=exact(weight))
+    items, anchors = row.get("items"), row.get("anchors")
+    if (items is None) == (anchors is None):
+        return criterion, [*wrong, "it needs either `items` or `anchors`"]
+    if items is not None:
+        read, more = _read_items(items)
+        return replace(criterion, items=read), wrong + more
+    levels, more = _read_levels(anchors)
+    return (anchored(criterion, levels) if levels else criterion), wrong + more
+
+
+def _read_items(value: object) -> tuple[tuple[Item, ...], list[str]]:
+    if not isinstance(value, list) or not all(isinstance(text, str) and text.strip() for text in value):
+        return (), ["`items` has to be a list of texts"]
+    wrong = [
+        f"item {number} is longer than {_LONGEST_ITEM} characters"
+        for number, text in enumerate(value, 1)
+        if len(text) > _LONGEST_ITEM
+    ]
+    items = tuple(distinct(plain_item(text) for text in value))
+    if len(items) < len(value):
+        wrong.append("two items say the same")
+    if not FEWEST_ITEMS <= len(items) <= MOST_ITEMS:
+        wrong.append(f"it has {len(items)} items, but {FEWEST_ITEMS} to {MOST_ITEMS} are wanted")
+    return items, wrong
+
+
+def _read_levels(value: object) -> tuple[tuple[str, ...], list[str]]:
+    wanted = [str(level) for level in LEVELS]
+    if not isinstance(value, dict) or doubled_keys(value) or sorted(value) != sorted(wanted):
+        return (), [f"`anchors` has to describe exactly the levels {', '.join(wanted)}"]
+    texts = tuple(value[level] for level in wanted)
+    if not all(isinstance(text, str) and text.strip() and not isinstance(text, Unusable) for text in texts):
+        return (), ["every level of `anchors` needs a text"]
+    if len({text.strip().casefold() for text in texts}) < len(texts):
+        return (), ["two levels of `anchors` have the same text"]
+    return tuple(" ".join(text.split()) for text in texts), []
+
+
+def _weak_items(criteria: Iterable[Criterion]) -> Iterator[str]:
+    for criterion in criteria:
+        for item in criterion.items:
+            for remark in item_remarks(item.requirement) if item.anchors is None else ():
+                yield f"criterion `{criterion.id}`: {remark.message}; {remark.suggestion}"

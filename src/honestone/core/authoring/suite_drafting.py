@@ -1,0 +1,709 @@
+"""Drafting a task suite from a skill's own text: what it is for, what it is not for, its rules, examples and outputs.
+
+Code answers first: words that only somebody who follows the skill would write. A task never holds its own answer, and the
+linter of suites has to find nothing in what is drafted. It is a draft: prompts are put together from the skill's words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final
+
+from honestone.core.authoring.suite_lint import FEWEST, MOST, is_common, lint_suite
+from honestone.core.errors import UsageError
+from honestone.core.markdown_sections import sections
+from honestone.core.numbers import ONE, ZERO
+from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, slug
+from honestone.core.skill.structure import front_values
+from honestone.core.suite.case import Case, Message, Suite
+
+PASS_THRESHOLD: Final = Fraction(7, 10)
+TIMEOUT: Final = 120.0
+_SHORTEST_WORD: Final = 3
+_LONGEST_PROMPT: Final = 2000
+_FEWEST_WORDS: Final = 3
+"""An answer that must not hold something has to be an answer at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDraft:
+    """One task: what is asked, the words that an answer must and must not hold, or else what a judge shall look for."""
+
+    id: str
+    prompt: str
+    description: str = ""
+    must: tuple[str, ...] = ()
+    must_not: tuple[str, ...] = ()
+    rubric: str = ""
+
+    @property
+    def is_judged_by_code(self) -> bool:
+        return bool(self.must or self.must_not)
+
+    def case(self) -> Case:
+        return Case(
+            id=self.id,
+            rubric=_rubric(self),
+            messages=(Message("user", self.prompt),),
+            timeout=TIMEOUT,
+            description=self.description or None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteDraft:
+    """A suite and what a person should look at before it is believed."""
+
+    suite: Suite
+    to_check: tuple[str, ...]
+
+
+def draft_suite(skill: str, text: str, *, most: int = MOST) -> SuiteDraft:
+    """A suite of 5 to `most` tasks. Raises UsageError when the skill says nothing that a task could be made of."""
+    read = read_skill(skill, text)
+    by_code = _spread(list(_by_code(read)), most)
+    tasks = _sound(by_code)
+    if len(tasks) < min(FEWEST, most):
+        tasks = _filled_up(tasks, _by_judges(read), min(FEWEST, most))
+    if not tasks:
+        raise UsageError(
+            f"the skill `{skill}` says too little to draft tasks from",
+            hint="write what it does and when to use it, or write the suite by hand (`suite: 1`, `cases:`)",
+        )
+    return SuiteDraft(suite=made_suite(skill, tasks), to_check=points_to_check(tasks))
+
+
+def made_suite(skill: str, tasks: Sequence[TaskDraft]) -> Suite:
+    return Suite(cases=tuple(task.case() for task in tasks), skill_id=skill, title=skill)
+
+
+def points_to_check(tasks: Sequence[TaskDraft]) -> tuple[str, ...]:
+    """What a person should look at before the suite is believed."""
+    return tuple(_points(tasks))
+
+
+def _points(tasks: Sequence[TaskDraft]) -> Iterator[str]:
+    yield "put the prompts into the words of somebody who has never seen the skill, with real material to work on"
+    if any(task.must for task in tasks):
+        yield "are the expected words what a right answer must have, and would any right answer have them?"
+    if any(task.must_not for task in tasks):
+        yield "are the words that must not appear really wrong in that answer?"
+    if any(task.rubric for task in tasks):
+        yield "where a word, a format or a test could tell, replace the judge's rubric by it"
+    yield "run it without the skill first: a task that is passed then shows nothing (`honestone suite check FILE --run --target T`)"
+
+
+# ------------------------------------------------------------------------------------------------ what a skill says
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Something asked, and what the skill says to it."""
+
+    asked: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillText:
+    """A skill's text in the parts that tasks are made of."""
+
+    name: str
+    description: str
+    uses: tuple[str, ...] = ()
+    not_uses: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    examples: tuple[Pair, ...] = ()
+    bad: tuple[str, ...] = ()
+    outputs: tuple[Pair, ...] = ()
+    steps: tuple[str, ...] = ()
+
+    @property
+    def requests(self) -> tuple[str, ...]:
+        """What somebody asks for who needs the skill: the phrases it is said to answer to, then its uses."""
+        quoted = re.findall(r"[\"“「]([^\"”」\n]{8,120})[\"”」]", self.description)
+        phrases = [phrase.strip(" .,") for phrase in quoted if not phrase.startswith(("$", "/"))]
+        return tuple(dict.fromkeys([*phrases, *(_as_need(use) for use in self.uses), *_asked_for(self.description)]))
+
+
+_ASKS: Final = re.compile(
+    r"(?i)\b(?:when(?:ever)?|if)\s+(?:(?:the\s+|a\s+)?users?\s+)?(?:asks?|asked|asking|wants?|needs?|requests?)\s+(?:you\s+)?(?:(?:for|to|about)\s+)?([^.\"“;。]{8,300})"
+)
+
+
+def _asked_for(description: str) -> list[str]:
+    """The parts of `Use when the user asks to A, B, or C`."""
+    return [
+        part.strip()
+        for clause in _ASKS.findall(description)
+        for part in re.split(r",\s*(?:and\s+|or\s+)?|\s+or\s+", clause)
+        if len(part.split()) >= 2
+    ]
+
+
+_TITLES: Final = (
+    (
+        "not_uses",
+        r"when\s+not\s+to\s+use|not\s+(?:for|to\s+use)|out\s+of\s+scope|non-?goals?|不(?:使用|适用)|何时不|사용하지|쓰지",
+    ),
+    ("bad", r"anti-?(?:patterns?|examples?)|bad\s+examples?|common\s+mistakes|反模式|反例|错误示例|안티"),
+    ("uses", r"when\s+to\s+use|use\s+cases?|triggers?|何时使用|使用场景|适用|언제|사용\s*시기"),
+    ("examples", r"examples?|示例|例子|예시|예제"),
+    ("outputs", r"outputs?(?:\s+\w+)?|deliverables?|输出|产出|交付|출력|결과물"),
+    ("steps", r"(?:work)?flow|process|steps|instructions|procedure|how\s+it\s+works|execution|流程|步骤|절차|단계"),
+    (
+        "rules",
+        r"(?:\w+\s+)?(?:rules?|constraints?|guidelines?|requirements?|principles?|musts?)|important(?:\s+notes?)?|规则|约束|原则|要求|注意|규칙|원칙|주의",
+    ),
+)
+
+_KINDS: Final = tuple((kind, re.compile(rf"(?i)(?:^|\b|\W)(?:{words})(?:\b|\W|$)")) for kind, words in _TITLES)
+_BULLET: Final = re.compile(r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(.+(?:\n[ \t]{2,}(?![-*+]|\d{1,3}[.)]).+)*)", re.M)
+_TABLE_ROW: Final = re.compile(r"^[ \t]*\|(.+)\|[ \t]*$", re.M)
+_TAGS: Final = ("anti-example", "bad-example", "example")
+
+
+def read_skill(name: str, text: str) -> SkillText:
+    """The parts of a SKILL.md, by the titles of its sections and its <example> blocks. Works on the first million letters."""
+    text = text[:1_000_000]
+    parts: dict[str, list[str]] = {kind: [] for kind, _ in _TITLES}
+    tables: list[Pair] = []
+    prose: list[Pair] = []
+    for kind, body in _kinds_of_sections(text):
+        if kind == "outputs":
+            tables += _rows(body)
+        if kind == "examples":
+            prose += _examples(body)
+        parts[kind] += _bullets(body)
+    examples, bad = list(prose), list(parts["bad"])
+    for tag, inside in tagged(text, _TAGS)[1]:
+        if tag == "example":
+            examples += _examples(inside)
+        else:
+            bad += [line for line in (_one_line(line) for line in inside.split("\n")) if line][:5]
+    rules = parts["rules"] + [step for step in parts["steps"] if _is_binding(step)]
+    return SkillText(
+        name=name,
+        description=_one_line(front_values(text).get("description", "")),
+        uses=_some(parts["uses"]),
+        not_uses=_some(parts["not_uses"]),
+        rules=_some(rules),
+        examples=tuple(dict.fromkeys(examples))[:20],
+        bad=_some(bad),
+        outputs=tuple(dict.fromkeys(tables))[:20],
+        steps=_some(parts["steps"]),
+    )
+
+
+def _some(texts: Iterable[str], most: int = 60) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))[:most]
+
+
+def _kinds_of_sections(text: str) -> Iterator[tuple[str, str]]:
+    """Each section's own text, by what its title says; a section without such a title belongs to the one around it."""
+    around: list[tuple[int, str | None]] = []
+    found = sections(text)
+    for at, section in enumerate(found):
+        while around and around[-1][0] >= section.level:
+            around.pop()
+        own = next((kind for kind, words in _KINDS if words.search(section.title)), None)
+        kind = own or (around[-1][1] if around else None)
+        around.append((section.level, kind))
+        if kind is not None:
+            end = found[at + 1].start if at + 1 < len(found) else section.end
+            body = text[section.start : min(end, section.end)].partition("\n")[2]
+            yield kind, tagged(body, _TAGS)[0]
+
+
+def tagged(text: str, tags: Sequence[str]) -> tuple[str, list[tuple[str, str]]]:
+    """A text without its blocks `<tag ...> ... </tag>`, and the blocks. A tag that is never closed is text. Linear in the text."""
+    opening = re.compile(rf"<({'|'.join(map(re.escape, tags))})\b[^<>]{{0,200}}>", re.I)
+    folded = text.lower() if len(text.lower()) == len(text) else text
+    outside: list[str] = []
+    blocks: list[tuple[str, str]] = []
+    open_ended: set[str] = set()
+    at = 0
+    while (found := opening.search(text, at)) is not None:
+        tag = found[1].lower()
+        end = -1 if tag in open_ended else folded.find(f"</{tag}>", found.end())
+        if end < 0:
+            open_ended.add(tag)
+            outside.append(text[at : found.end()])
+            at = found.end()
+            continue
+        outside.append(text[at : found.start()])
+        blocks.append((tag, text[found.end() : end]))
+        at = end + len(tag) + 3
+    return "".join([*outside, text[at:]]), blocks
+
+
+def _bullets(body: str) -> list[str]:
+    outside = re.sub(r"^[ \t]*(```|~~~).*?^[ \t]*\1", "", body, flags=re.M | re.S)
+    return [line for found in _BULLET.findall(outside) if (line := _one_line(found))]
+
+
+def _rows(body: str) -> list[Pair]:
+    """The rows of the tables of a section, without their heads: first cell and the rest."""
+    out = []
+    rows = [[_one_line(cell) for cell in row.split("|")] for row in _TABLE_ROW.findall(body)]
+    for number, cells in enumerate(rows):
+        is_rule = all(re.fullmatch(r":?-{1,}:?", cell) for cell in cells)
+        is_head = number + 1 < len(rows) and all(re.fullmatch(r":?-{1,}:?", cell) for cell in rows[number + 1])
+        if len(cells) >= 2 and not is_rule and not is_head and cells[0] and cells[1]:
+            out.append(Pair(asked=cells[0], answer=", ".join(cells[1:])))
+    return out
+
+
+_ASKED: Final = r"input|user|request|prompt|question|before|q|输入|用户|问|입력|사용자"
+_ANSWERED: Final = r"output|assistant|agent|response|answer|result|after|a|输出|回答|结果|출력|응답"
+_IN_OUT: Final = re.compile(
+    rf"(?is)(?:^|\n)\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]\W{{0,2}}\s*(.{{1,2000}}?)\n\W{{0,4}}(?:{_ANSWERED})\W{{0,3}}[:：]\W{{0,2}}\s*(.{{1,2000}}?)(?=\n\s*\n|\n\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]|\Z)"
+)
+_ARROW: Final = re.compile(r"\s*(?:→|⇒|=>|->|➜)\s*")
+
+
+def _examples(body: str) -> list[Pair]:
+    """`Input: ... Output: ...`, or something and an arrow to what comes of it."""
+    text = re.sub(r"^[ \t]*(?:```|~~~).*$", "", body, flags=re.M)[:20_000]
+    pairs = [Pair(asked=asked.strip(), answer=answer.strip()) for asked, answer in _IN_OUT.findall(text)]
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    for number, line in enumerate(lines):
+        before, *after = _ARROW.split(re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", line), maxsplit=1)
+        if after:
+            asked = before or (lines[number - 1] if number else "")
+            if asked and after[0] and not re.match(r"[\[(→|│└├]", asked):
+                pairs.append(Pair(asked=_one_line(asked), answer=_one_line(after[0])))
+    return pairs
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).strip()
+
+
+def _bare(text: str) -> str:
+    """Without the marks of Markdown."""
+    return re.sub(r"\*\*|__|`|<[^>]{1,60}>", "", text).strip()
+
+
+# ------------------------------------------------------------------------------------------------ telling words
+
+_NEGATIVE: Final = re.compile(
+    r"(?i)\b(?:never|do\s+not|don['’]t|must\s+not|should\s+not|avoid)\b|禁止|不要|不得|避免|切勿|不能|하지\s*마|금지|피하"
+)
+_WEAK: Final = re.compile(r"(?i)\b(?:no|not|nor|without|cannot|isn['’]t|only\s+if)\b|不|非|아니|없")
+"""May turn a rule round without saying what must not be there."""
+_MIXED: Final = re.compile(r"(?i)\binstead\s+of\b|\brather\s+than\b|\bunless\b|\bexcept\b|而不是|除非|대신")
+_BINDING: Final = re.compile(
+    r"(?i)\b(?:must|always|never|do\s+not|don['’]t|only|every|exactly)\b|必须|总是|禁止|不要|반드시|항상"
+)
+
+
+def _is_binding(step: str) -> bool:
+    return _BINDING.search(step) is not None
+
+
+def telling_words(text: str) -> tuple[str, ...]:
+    """Words of an answer that only a right one would hold: what stands in quotes or as code, else what looks like a name
+    (digits, joined or capital letters inside). At most four, none that is common."""
+    marked = re.findall(r"`([^`\n]{1,60})`|[\"“「]([^\"”」\n]{1,60})[\"”」]", text)
+    words = [code or quoted for code, quoted in marked]
+    if not words:
+        words = [_trimmed(word) for word in re.findall(r"[^\s|]+", _bare(text)) if _is_name(_trimmed(word))]
+    return tuple(dict.fromkeys(word.strip() for word in words if _tells(word.strip())))[:4]
+
+
+def _trimmed(word: str) -> str:
+    return word.strip(".,;:!?()[]（）【】，。；：、")
+
+
+def _is_name(word: str) -> bool:
+    return bool(
+        (re.search(r"\d", word) and re.search(r"[^\W\d]", word))
+        or re.search(r"[^\W_][-_/.][^\W_]", word)
+        or re.search(r"[a-z][A-Z]", word)
+        or re.fullmatch(r"[A-Z]{3,}", word)
+    )
+
+
+def _tells(word: str) -> bool:
+    is_place = re.search(r"[<>{}$\n]|\.\.\.|…", word) is not None  # a place to be filled in, not a word
+    return len(word) >= _SHORTEST_WORD and not is_place and word.isprintable() and not is_common(word)
+
+
+def _phrase(text: str) -> tuple[str, ...]:
+    """The telling words, else the whole where it is so short that an answer would say it so."""
+    words = telling_words(text)
+    whole = _bare(text).strip(" .;,")
+    if not words and 1 <= len(whole.split()) <= 3 and len(whole) <= 30 and _tells(whole):
+        return (whole,)
+    return words
+
+
+# ------------------------------------------------------------------------------------------------ tasks for code
+
+_TOPIC: Final = re.compile(
+    r"(?i)^\W{0,3}(?:(?:when|whenever|if|for|on|about|in\s+case\s+of|当|如果|对于)\s*)(.{2,80}?)(?:\s*[:：]\s*|,\s+|，|\s*(?:→|=>|->)\s*)(.{2,400})$"
+)
+_NAMED: Final = re.compile(
+    r"^\W{0,3}\*\*(.{2,60}?)[:：]?\*\*\s*[:：—–-]?\s*(.{2,400})$|^(.{2,60}?)\s*(?:→|=>|->)\s*(.{2,400})$"
+)
+
+
+def _by_code(read: SkillText) -> Iterator[list[TaskDraft]]:
+    """Tasks whose answers code can tell, a list for each part of the skill."""
+    rules, general = [], []
+    for rule in read.rules:
+        topic = _about(rule)
+        if topic is not None and not _is_turned(rule) and (words := _phrase(topic.answer)):
+            rules.append(_task(topic.asked, _ask_about(topic.asked), f"The skill's rule: {rule}", must=words))
+        elif topic is None and not _MIXED.search(rule) and (words := _ruled(rule)):
+            general.append((rule, words))
+    outputs = [
+        _task(f"output {_bare(row.asked)}", _need(_bare(row.asked)), f"The skill's output: {row.answer}", must=words)
+        for row in read.outputs
+        if (words := telling_words(row.answer))
+    ]
+    examples = [
+        _task(f"example {_bare(one.asked)}", one.asked[:_LONGEST_PROMPT], "An example of the skill", must=words)
+        for one in read.examples
+        if (words := _new_words(one))
+    ]
+    yield rules
+    yield list(_general(general, read))
+    yield outputs
+    yield examples
+    yield list(_outside(read, [word for task in [*rules, *outputs, *examples] for word in task.must]))
+    yield list(_mistakes(read))
+
+
+def _is_turned(rule: str) -> bool:
+    return _NEGATIVE.search(rule) is not None or _WEAK.search(rule) is not None
+
+
+def _ruled(rule: str) -> tuple[str, ...]:
+    """The words that a rule asks for, or of a rule that forbids, those after the forbidding."""
+    forbids = _NEGATIVE.search(rule)
+    if forbids is not None:
+        return telling_words(rule[forbids.end() :])
+    return () if _WEAK.search(rule) else telling_words(rule)
+
+
+def _about(rule: str) -> Pair | None:
+    """A rule that says what to do in some case: the case and what to do."""
+    found = _TOPIC.match(rule) or _NAMED.match(rule)
+    if found is None:
+        return None
+    asked, answer = [group for group in found.groups() if group is not None]
+    return Pair(asked=_bare(asked).strip(' .,:;"“”'), answer=answer)
+
+
+def _new_words(one: Pair) -> tuple[str, ...]:
+    asked = one.asked.casefold()
+    return tuple(word for word in _phrase(one.answer) if word.casefold() not in asked)
+
+
+def _general(rules: Sequence[tuple[str, tuple[str, ...]]], read: SkillText) -> Iterator[TaskDraft]:
+    """Rules for every answer: each asked for with another request of the skill, so that no prompt comes twice."""
+    requests = [*read.requests, *(_bare(row.asked) for row in read.outputs)]
+    for request, (rule, words) in zip(requests, rules, strict=False):
+        said = f"The skill's rule: {rule}"
+        name = f"{'never' if _NEGATIVE.search(rule) else 'always'} {words[0]}"
+        if _NEGATIVE.search(rule):
+            yield _task(name, _need(request), said, must_not=words)
+        else:
+            yield _task(name, _need(request), said, must=words)
+
+
+def _outside(read: SkillText, own_words: Sequence[str]) -> Iterator[TaskDraft]:
+    """What the skill is not for: an answer must not be what the skill would make of it; or it names who is for it."""
+    for line in read.not_uses:
+        before, *after = _ARROW.split(line, maxsplit=1)
+        topic = _without_negation(_bare(before))
+        words = tuple(dict.fromkeys(word for word in own_words if word.casefold() not in topic.casefold()))[:5]
+        if after and (other := telling_words(after[0])):
+            yield _task(f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", must=other)
+        elif words:
+            yield _task(f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", must_not=words)
+
+
+def _mistakes(read: SkillText) -> Iterator[TaskDraft]:
+    requests = list(read.requests)[::-1]
+    for line in read.bad:
+        words = telling_words(line)
+        if words and requests:
+            yield _task(
+                f"no {words[0]}", _need(requests.pop(0)), f"A mistake that the skill names: {line}", must_not=words
+            )
+
+
+def _without_negation(text: str) -> str:
+    bare = re.sub(r"(?i)^\W*(?:never|do\s+not|don['’]t|must\s+not|not|no|avoid|禁止|不要|不得)\s*", "", text)
+    return re.sub(r"(?i)^(?:use\s+(?:it|this(?:\s+skill)?)\s+)?(?:for|to|when|if)\s+", "", bare).strip(" .") or text
+
+
+# ------------------------------------------------------------------------------------------------ tasks for judges
+
+
+def _by_judges(read: SkillText) -> Iterator[TaskDraft]:
+    """Tasks that only a judge can mark: a use of the skill, and what the skill says an answer has to be like."""
+    wanted = _one_line(" ".join(f"{rule.rstrip('.')}." for rule in (read.rules or read.steps)[:4]))[:900]
+    good = wanted or read.description[:900]
+    if not good:
+        return
+    for request in read.requests:
+        yield _task(request, _need(request), "A use that the skill names", rubric=_scale(good))
+    for line in read.not_uses:
+        topic = _without_negation(_bare(line))
+        rubric = _scale(f"Treats it as something else than this: {read.description[:400] or good}")
+        yield _task(f"not for {topic}", _need(topic), f"Not what the skill is for: {line}", rubric=rubric)
+    for rule in read.rules:
+        yield _task(
+            f"rule {_bare(rule)}", _need(_first_sentence(read)), f"The skill's rule: {rule}", rubric=_scale(rule)
+        )
+    what = _need(_first_sentence(read))
+    for name, more in zip(_WAYS, _ways_in(what), strict=True):
+        yield _task(name, f"{what} {more}".strip(), "What the skill's description promises", rubric=_scale(good))
+
+
+_WAYS: Final = ("asked plainly", "too little said", "in a hurry", "step by step", "doubtful")
+
+
+def _ways_in(text: str) -> tuple[str, ...]:
+    """Five ways to ask for the same, in the script of the request."""
+    if re.search("[가-힣]", text):
+        return (
+            "",
+            "아직 정해진 것은 없습니다.",
+            "가능한 한 짧게 해주세요.",
+            "단계별로 보여주세요.",
+            "무엇이 잘못될 수 있는지도 알려주세요.",
+        )
+    if re.search("[一-鿿]", text):
+        return ("", "细节我还没有想好。", "越短越好。", "请写出每一步。", "也请说明哪里可能出错。")
+    return (
+        "",
+        "I have not decided on any details yet.",
+        "Keep it as short as it can be.",
+        "Show me each step that you take.",
+        "Tell me what could go wrong with it, and what you would check.",
+    )
+
+
+def _first_sentence(read: SkillText) -> str:
+    """What the skill does; where its description says only when to use it, the first thing that it is used for."""
+    first = re.split(r"(?<=[.!?])\s|(?<=[。！？])", _bare(read.description) or read.name)[0].strip(" .")
+    if re.match(
+        r"(?i)(?:this skill should be |to be )?use[d]?\s+(?:this\s+(?:skill\s+)?)?(?:when|for|to)\b|this skill should be used",
+        first,
+    ):
+        return next(iter(read.requests), first)
+    return first
+
+
+def _scale(text: str) -> str:
+    return f"Score 0.0-1.0 by how far the answer does this: {text}"
+
+
+def _rubric(task: TaskDraft) -> Rubric:
+    if task.rubric:
+        levels = ((ZERO, "not met at all"), (ONE, "met in full"))
+        item = Item(id="rubric", requirement=task.rubric, anchors=Anchors(levels=levels), whole=True)
+        criterion = Criterion(id="rubric", requirement=task.rubric, items=(item,))
+        return Rubric(criteria=(criterion,), threshold=PASS_THRESHOLD, floor=ZERO)
+    groups: list[Criterion] = []
+    if task.must:
+        groups.append(_group("keywords", "Holds every keyword", "icontains", task.must, negated=False))
+    else:
+        check = Check(kind="min-words", value=_FEWEST_WORDS)
+        item = Item(id="says-something", requirement=f"Has {_FEWEST_WORDS} words at least", check=check, whole=True)
+        groups.append(Criterion(id=item.id, requirement=item.requirement, items=(item,)))
+    if task.must_not:
+        groups.append(_group("none-of", "Holds none of the words", "icontains", task.must_not, negated=True))
+    return Rubric(criteria=tuple(groups), threshold=ONE, floor=ZERO)
+
+
+def _group(id: str, text: str, kind: str, words: Sequence[str], *, negated: bool) -> Criterion:
+    items = []
+    used: set[str] = set()
+    for word in words:
+        name = free_id(slug(word), used)
+        used.add(name)
+        said = f"The text {'does not contain' if negated else 'contains'} `{word}`, whatever the case of letters"
+        items.append(Item(id=name, requirement=said, check=Check(kind=kind, value=word, negated=negated)))
+    return Criterion(id=id, requirement=text, items=tuple(items))
+
+
+# ------------------------------------------------------------------------------------------------ words around
+
+
+def _task(name: str, prompt: str, description: str, **judged: Any) -> TaskDraft:
+    return TaskDraft(id=slug(name, limit=40), prompt=prompt, description=_one_line(description)[:300], **judged)
+
+
+def _as_need(use: str) -> str:
+    """`When the user asks for X` is a need for X."""
+    bare = _bare(use).strip(" .")
+    return (
+        re.sub(
+            r"(?i)^(?:(?:use\s+)?(?:when|whenever|if|for)\s+)?(?:(?:the\s+|a\s+)?user\s+(?:asks?\s+(?:for|to|about)|wants?\s+(?:to)?|needs?\s+(?:to)?|says?)\s+)?",
+            "",
+            bare,
+            count=1,
+        )
+        or bare
+    )
+
+
+def _need(what: str) -> str:
+    """A request, in the script that it is written in. What is a sentence already stays one."""
+    if re.search(r"[.!?。！？]$", what):
+        return what
+    if re.search("[가-힣]", what):
+        return f"이것을 도와주세요: {what}"
+    if re.search("[ぁ-んァ-ヶ]", what):
+        return f"これを手伝ってください: {what}"
+    if re.search("[一-鿿]", what):
+        return f"请帮我处理：{what}"
+    return f"Please help me with this: {what}."
+
+
+def _ask_about(topic: str) -> str:
+    if re.search("[가-힣]", topic):
+        return f"{topic}: 어떻게 해야 하나요?"
+    if re.search("[一-鿿]", topic):
+        return f"{topic}：应该怎么做？"
+    return f"What should I know about {topic}?" if len(topic.split()) <= 3 else f"This is the case: {topic}. What now?"
+
+
+# ------------------------------------------------------------------------------------------------ choosing
+
+
+def _spread(parts: Sequence[Sequence[TaskDraft]], most: int) -> list[TaskDraft]:
+    """Some of every part: one of each in turn, until there are enough. In the order of the parts."""
+    chosen: list[list[TaskDraft]] = [[] for _ in parts]
+    left = [list(part) for part in parts]
+    while sum(map(len, chosen)) < 2 * most and any(left):
+        for mine, rest in zip(chosen, left, strict=True):
+            if rest:
+                mine.append(rest.pop(0))
+    turns = max(map(len, chosen), default=0)
+    in_turn = [part[turn] for turn in range(turns) for part in chosen if turn < len(part)]
+    kept = _sound(in_turn)[:most]
+    order = {id(task): number for number, task in enumerate(task for part in parts for task in part)}
+    by_text = {(task.prompt, task.must, task.must_not): order[id(task)] for part in chosen for task in part}
+    return sorted(kept, key=lambda task: by_text[(task.prompt, task.must, task.must_not)])
+
+
+def _filled_up(tasks: list[TaskDraft], more: Iterable[TaskDraft], wanted: int) -> list[TaskDraft]:
+    for task in more:
+        if len(tasks) >= wanted:
+            break
+        tasks = _sound([*tasks, task])
+    return tasks
+
+
+def _sound(tasks: Iterable[TaskDraft]) -> list[TaskDraft]:
+    """The tasks that the linter has nothing against, with ids and prompts that are not taken."""
+    kept: list[TaskDraft] = []
+    used: set[str] = set()
+    prompts: set[str] = set()
+    for task in tasks:
+        prompt = " ".join(task.prompt.split()).casefold()
+        named = replace(task, id=free_id(task.id, used))
+        if prompt and prompt not in prompts and not problems_of(named):
+            kept.append(named)
+            used.add(named.id)
+            prompts.add(prompt)
+    return kept
+
+
+def problems_of(task: TaskDraft) -> list[str]:
+    """Why a task would show nothing, by itself."""
+    suite = Suite(cases=(task.case(),))
+    return [remark.message for remark in lint_suite(suite) if not remark.is_advice]
+
+
+def free_id(id: str, used: Iterable[str]) -> str:
+    """The id, with a number when it is taken."""
+    taken = set(used)
+    name, number = id, 2
+    while name in taken:
+        name, number = f"{id}-{number}", number + 1
+    return name
+
+
+# ------------------------------------------------------------------------------------------------ a model's draft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDraft:
+    """What could be used of a model's reply, and what was wrong with the rest (in words that it can be told)."""
+
+    tasks: tuple[TaskDraft, ...]
+    problems: tuple[str, ...]
+
+
+def read_model_tasks(tasks: Any, *, most: int = MOST) -> ModelDraft:
+    """Tasks as a model gives them: `id, prompt, expected, forbidden, rubric`. Each is held to what a drafted one is."""
+    if not isinstance(tasks, list):
+        return ModelDraft(tasks=(), problems=("`tasks` must be a list",))
+    kept: list[TaskDraft] = []
+    problems: list[str] = []
+    for number, entry in enumerate(tasks[:50], 1):
+        task = _from_model(entry)
+        if isinstance(task, str):
+            problems.append(f"task {number}: {task}")
+            continue
+        wrong = problems_of(task)
+        same = any(" ".join(one.prompt.split()) == " ".join(task.prompt.split()) for one in kept)
+        if wrong or same:
+            problems.append(f"task `{task.id}`: {wrong[0] if wrong else 'its prompt comes twice'}")
+            continue
+        kept.append(replace(task, id=free_id(task.id, (one.id for one in kept))))
+    if len(kept) < FEWEST:
+        problems.append(f"{len(kept)} tasks can be used, but {FEWEST} are needed")
+    return ModelDraft(tasks=tuple(kept[:most]), problems=tuple(problems))
+
+
+def _from_model(entry: Any) -> TaskDraft | str:
+    if not isinstance(entry, dict):
+        return "it must be an object"
+    id, prompt, rubric = entry.get("id"), entry.get("prompt"), entry.get("rubric") or ""
+    if not isinstance(prompt, str) or not prompt.strip() or len(prompt) > 20_000:
+        return "`prompt` must be a text"
+    if not isinstance(rubric, str):
+        return "`rubric` must be a text"
+    must, must_not = _word_list(entry.get("expected")), _word_list(entry.get("forbidden"))
+    if must is None or must_not is None:
+        return "`expected` and `forbidden` must be lists of texts"
+    if not (must or must_not or rubric.strip()):
+        return "nothing says how it is judged: give `expected`, `forbidden` or `rubric`"
+    if (must or must_not) and rubric.strip():
+        return "give either words or a `rubric`, not both"
+    name = slug(id if isinstance(id, str) and id.strip() else prompt, limit=40)
+    description = entry.get("description")
+    return TaskDraft(
+        id=name,
+        prompt=_printable(prompt.strip()),
+        must=must,
+        must_not=must_not,
+        rubric=_printable(rubric.strip()),
+        description=_printable(_one_line(description))[:300] if isinstance(description, str) else "",
+    )
+
+
+def _word_list(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > 50:
+        return None
+    if not all(isinstance(word, str) and word.strip() and word.isprintable() and len(word) <= 200 for word in value):
+        return None
+    return tuple(dict.fromkeys(word.strip() for word in value))
+
+
+def _printable(text: str) -> str:
+    return "".join(sign for sign in text if sign.isprintable() or sign in "\n\t")

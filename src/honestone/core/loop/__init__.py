@@ -1,0 +1,1 @@
+"""The improvement loop as pure functions: state, decision, focus, proposals."""

@@ -1,0 +1,1 @@
+"""From the text that a judge printed to answers."""

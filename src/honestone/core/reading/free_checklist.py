@@ -1,0 +1,193 @@
+"""Checklists in free text: which of the given items a reply says yes or no to.
+
+An item is recognised by its own words, or by its number in the list; letter case, punctuation and numbering do not
+count. What is missing, stated twice, or neither yes nor no is None with a problem; it is never counted as a no.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from honestone.core.reading.free_text import as_yes_no, prepared
+from honestone.core.reading.json_text import Unusable, around_repairs, clean_text, doubled_keys, objects_in
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistReading:
+    """Each item with True, False or None; None altogether when the reply holds no checklist."""
+
+    answer: Mapping[str, bool | None] | None
+    problems: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+
+
+def read_checklist(text: str, items: Sequence[str]) -> ChecklistReading:
+    """A reply that is cut off yields no checklist: nobody knows what it would have said next."""
+    body, dropped = prepared(text)
+    if not body.strip():
+        return ChecklistReading(None, ("the reply is empty",), dropped)
+    names = _Names(items)
+    scan = objects_in(body)
+    if scan.given_up:
+        return ChecklistReading(None, (f"the reply cannot be read: {scan.given_up}",), dropped)
+    if scan.unfinished:
+        return ChecklistReading(None, ("the reply is cut off before its JSON object ends",), dropped)
+    written = [(found, tally) for found in scan.found if (tally := _best_tally(found.value, names)).answers]
+    if not written:
+        return _from_lines(body, names, dropped)
+    found, tally = written[-1]
+    if any(other.answers != tally.answers for _, other in written):
+        return ChecklistReading(None, ("ambiguous: the reply holds different checklists",), dropped)
+    return _reading(tally, names, (*dropped, *around_repairs(body, found), *found.repairs))
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a reply says about the items: their answers, and names that are none of theirs."""
+
+    answers: dict[str, bool | None] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def note(self, item: str, answer: bool | None, problem: str | None) -> None:
+        if item in self.answers:
+            answer, problem = None, f"answered twice: {item}"
+        self.answers[item] = answer
+        if problem:
+            self.problems.append(problem)
+
+
+class _Names:
+    """Finds the item that a name means. Two items that differ only in signs are told apart by their exact words."""
+
+    def __init__(self, items: Sequence[str]) -> None:
+        self.items = tuple(items)
+        self.exact = set(items)
+        self.plain: dict[str, str | None] = {}
+        for item in items:
+            self.plain[_bare(item)] = None if _bare(item) in self.plain else item
+
+    def find(self, name: str) -> str | None:
+        name = name.strip()
+        if name in self.exact:
+            return name
+        number = re.fullmatch(r"\W*(?:item[ _-]?|q)?(\d{1,4})\W*", name, re.IGNORECASE)
+        if number and _bare(name) not in self.plain:
+            index = int(number[1]) - 1
+            return self.items[index] if 0 <= index < len(self.items) else None
+        unnumbered = _NUMBERING.sub("", name)
+        return self.plain.get(_bare(name)) or (
+            unnumbered if unnumbered in self.exact else self.plain.get(_bare(unnumbered))
+        )
+
+
+_NUMBERING = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\[?\(?\d{1,4}[.):\]]+\s*)?")
+
+
+def _bare(text: str) -> str:
+    """The letters and digits of a name, without case."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+# -------------------------------------------------------------------------------------------------------------- JSON
+
+
+def _best_tally(value: object, names: _Names) -> _Tally:
+    """Of an object and the objects in it, the one that names most items; the outer one when they name as many."""
+    tallies = [_tally(mapping, names) for mapping in _mappings(value)]
+    return max(tallies, key=lambda tally: len(tally.answers), default=_Tally())
+
+
+def _mappings(value: object, depth: int = 4) -> Iterator[list[tuple[str, object, bool]]]:
+    """Everything in a reply that can be a checklist, as (name, answer, named twice): objects, and lists of items."""
+    if depth == 0:
+        return
+    if isinstance(value, dict):
+        twice = doubled_keys(value)
+        yield [(key, given, key in twice) for key, given in value.items()]
+        for given in value.values():
+            yield from _mappings(given, depth - 1)
+    elif isinstance(value, list):
+        rows = [row for row in value if isinstance(row, dict)]
+        yield [(name, row, False) for row in rows if (name := _row_name(row))]
+
+
+_NAME_KEYS: Final = ("item", "requirement", "question", "criterion", "text", "name", "id", "number")
+_ANSWER_KEYS: Final = ("answer", "met", "verdict", "passed", "pass", "checked", "result", "satisfied", "value")
+
+
+def _row_name(row: Mapping[str, Any]) -> str | None:
+    return next((str(row[key]) for key in _NAME_KEYS if isinstance(row.get(key), str | int)), None)
+
+
+def _tally(rows: Sequence[tuple[str, object, bool]], names: _Names) -> _Tally:
+    tally = _Tally()
+    unknown = []
+    for name, given, twice in rows:
+        item = names.find(name)
+        if item is None:
+            unknown.append(name)
+            continue
+        if isinstance(given, dict):
+            key = next((key for key in _ANSWER_KEYS if key in given), None)
+            twice = twice or key in doubled_keys(given)
+            given = given[key] if key else None
+        answer = None if twice else as_yes_no(given)
+        problem = f"expected yes or no, got {_shown(given)}: {item}" if answer is None else None
+        tally.note(item, answer, f"answered twice: {item}" if twice else problem)
+    if tally.answers:
+        tally.problems += [f"not one of the items, ignored: {clean_text(name[:80])}" for name in unknown[:10]]
+    return tally
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return repr(clean_text(value[:40]))
+    return repr(value) if isinstance(value, int | float | Unusable) else "something else"
+
+
+# ------------------------------------------------------------------------------------------------------------- lines
+
+
+_BOX = re.compile(r"^\s*(?:[-*+•]\s*|\d{1,4}[.)]\s*)?(?:\[([ xX✓✗-]?)\]|([☐☑☒✅❌✓✔✗✘]))\s*(.+?)\s*$")
+_ANSWERED = re.compile(
+    r"^(.*?)(?:^|[\s:–—=|>-]+)\W*(yes|no|true|false|pass(?:ed)?|fail(?:ed)?|met|unmet|not met)\W*$", re.IGNORECASE
+)
+_MARKUP = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_TICKED: Final = frozenset("xX✓☑☒✅✔")
+
+
+def _from_lines(body: str, names: _Names, dropped: tuple[str, ...]) -> ChecklistReading:
+    """`- [x] item`, `1. item? Yes`, `item: no`, `2. no`."""
+    tally = _Tally()
+    for line in body.splitlines():
+        said = _line_answer(_MARKUP.sub("", line)[:5000], names)
+        if said:
+            item, answer = said
+            tally.note(item, answer, None)
+    if not tally.answers:
+        return ChecklistReading(None, ("no checklist was found",), dropped)
+    return _reading(tally, names, (*dropped, "read from lines of text"))
+
+
+def _line_answer(line: str, names: _Names) -> tuple[str, bool] | None:
+    if box := _BOX.match(line):
+        item = names.find(box[3])
+        mark = box[1] if box[1] is not None else box[2]
+        # A crossed box is a tick in a list of [x], and a no where it stands as a sign of its own.
+        return (item, mark in _TICKED and mark != "☒") if item else None
+    if answered := _ANSWERED.match(line):
+        item = names.find(answered[1].rstrip(" :–—=|>-"))
+        answer = as_yes_no(answered[2])
+        return (item, answer) if item and answer is not None else None
+    return None
+
+
+def _reading(tally: _Tally, names: _Names, repairs: tuple[str, ...]) -> ChecklistReading:
+    missing = [f"not answered: {item}" for item in names.items if item not in tally.answers]
+    answer = {item: tally.answers.get(item) for item in names.items}
+    return ChecklistReading(answer, (*tally.problems, *missing), repairs)

@@ -1,0 +1,641 @@
+"""Verdicts in free text: a score, yes or no, or which of two is better, where a model wrote no agreed JSON.
+
+Only explicit statements count: a labelled or bracketed verdict, a sentence that says it, a JSON object with a verdict
+key. What the judge quotes, attributes to somebody else, denies or supposes is not its verdict. Two statements of equal
+standing that differ are ambiguous. There is no default: without a verdict the answer is None, and `problems` say why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+from honestone.core.reading.json_text import (
+    Scan,
+    Unusable,
+    around_repairs,
+    clean_text,
+    doubled_keys,
+    objects_in,
+    without_thinking,
+)
+
+FreeAnswer: TypeAlias = bool | int | float | str | None
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FreeReading:
+    """The verdict, or None with the reason in `problems`; and what was overlooked to read it."""
+
+    answer: FreeAnswer
+    problems: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim(Generic[T]):
+    """One statement of a verdict. A higher rank is more final; `problem` explains a value that cannot be used."""
+
+    value: T | None
+    rank: int
+    problem: str | None = None
+
+
+FINAL, STATED, IMPLIED = 3, 2, 1
+
+_Understand: TypeAlias = Callable[[object], _Claim[T] | None]
+
+
+# -------------------------------------------------------------------------------------------------------- the three
+
+
+def read_score(text: str, lo: float, hi: float) -> FreeReading:
+    """A number from `lo` to `hi`. A number off the scale is reported, not cut to fit."""
+
+    def understand(value: object) -> _Claim[int | float] | None:
+        return _score_claim(value, lo, hi, STATED)
+
+    return _read(text, _SCORE_KEYS, understand, lambda plain: _spoken_scores(plain, lo, hi), (lo, hi))
+
+
+def read_yes_no(text: str) -> FreeReading:
+    return _read(text, _YES_NO_KEYS, _yes_no_claim, _spoken_yes_no)
+
+
+def read_pairwise(text: str) -> FreeReading:
+    """`a`, `b` or `tie`."""
+    return _read(text, _PAIR_KEYS, _pair_claim, _spoken_preferences)
+
+
+def as_yes_no(value: object) -> bool | None:
+    """True and False in the words that models use for them; None for anything else."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and value in (0, 1):
+        return value == 1
+    if isinstance(value, str):
+        word = value.strip(" \t\r\n.!*_`\"'✓✗✅❌").casefold()
+        return True if word in _YES else False if word in _NO else None
+    return None
+
+
+_YES: Final = frozenset(["yes", "y", "true", "pass", "passed", "passes", "met", "satisfied", "correct", "1"])
+_NO: Final = frozenset(["no", "n", "false", "fail", "failed", "fails", "unmet", "unsatisfied", "incorrect", "0"]) | {
+    "not met"
+}
+
+
+# ------------------------------------------------------------------------------------------------ one way to decide
+
+
+def prepared(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text without thinking and odd white space, and what was dropped."""
+    # Some servers swallow the opening tag: what stands before a lonely closing one is thinking as well.
+    text = text.replace("\ufeff", "").replace("\xa0", " ").replace("\r\n", "\n")
+    body, thought = without_thinking(text)
+    lonely = _LONELY_CLOSING.search(body)
+    if lonely and "<think" not in body[: lonely.start()].lower() and body[lonely.end() :].strip():
+        body, thought = body[lonely.end() :], True
+    return body, ("a thinking block",) if thought else ()
+
+
+_LONELY_CLOSING = re.compile(r"^[ \t]*</think(?:ing)?>[ \t]*$", re.IGNORECASE | re.MULTILINE)
+
+
+def _read(
+    text: str,
+    keys: frozenset[str],
+    understand: _Understand[Any],
+    spoken: Callable[[str], Iterable[_Claim[Any]]],
+    scale: tuple[float, float] | None = None,
+) -> FreeReading:
+    body, repairs = prepared(text)
+    if not body.strip():
+        return FreeReading(None, ("the reply is empty",), repairs)
+    scan = objects_in(body)
+    written, more = _written_claims(body, scan, keys, understand, scale)
+    # What is said beside an object counts too: it may take the object's verdict back.
+    said = list(spoken(_beside_objects(body, scan)))
+    if written:
+        said = [claim for claim in said if claim.rank >= STATED]
+    answer, problem = _decide([*written, *said])
+    if answer is None and problem is None:
+        problem = _why_nothing(scan, bool(written))
+    return FreeReading(answer, (problem,) if problem else (), (*repairs, *(more if answer is not None else ())))
+
+
+def _decide(claims: list[_Claim[Any]]) -> tuple[Any, str | None]:
+    """The highest rank decides, if all of it agrees."""
+    if not claims:
+        return None, None
+    top = max(claim.rank for claim in claims)
+    best = [claim for claim in claims if claim.rank == top]
+    values = {claim.value for claim in best if claim.value is not None}
+    problems = [claim.problem for claim in best if claim.problem]
+    if len(values) > 1:
+        named = ", ".join(sorted(str(value).lower() for value in values)[:4])
+        return None, f"ambiguous: the reply states different verdicts ({named})"
+    if problems:
+        return None, problems[0]
+    return next(iter(values)), None
+
+
+def _why_nothing(scan: Scan, placeholders: bool) -> str:
+    if placeholders:
+        return "the reply repeats the form, but does not fill it in"
+    if scan.given_up:
+        return f"no verdict was found, and {scan.given_up}"
+    if scan.unfinished:
+        return "the reply is cut off before its verdict"
+    return "no verdict was found"
+
+
+# ------------------------------------------------------------------------------------------------- in JSON objects
+
+
+def _written_claims(
+    body: str, scan: Scan, keys: frozenset[str], understand: _Understand[Any], scale: tuple[float, float] | None
+) -> tuple[list[_Claim[Any]], tuple[str, ...]]:
+    """What the objects of a reply state. The one introduced as final outranks drafts and quotations."""
+    claims: list[_Claim[Any]] = []
+    repairs: list[str] = []
+    before = 0
+    for found in scan.found:
+        own = [claim for claim in (understand(value) for value in _values(found.value, keys)) if claim]
+        if own:
+            is_final = _introduces_verdict(body[before : found.start])
+            claims += [_Claim(c.value, FINAL if is_final else c.rank, c.problem) for c in own]
+            repairs += [*around_repairs(body, found), *found.repairs]
+        before = found.end
+    if scan.unfinished and scale:
+        cut = _cut_score(scan, keys, understand, scale)
+        is_final = _introduces_verdict(body[before : scan.unfinished.start])
+        claims += [_Claim(c.value, FINAL if is_final else c.rank, c.problem) for c in cut]
+        repairs += ["the object does not end; its score is complete"] if cut else []
+    return claims, tuple(dict.fromkeys(repairs))
+
+
+def _values(value: dict[str, Any], keys: frozenset[str], depth: int = 2) -> list[object]:
+    """The values under verdict keys: of the object itself, else of the objects in it."""
+    own: list[object] = []
+    for key, given in value.items():
+        if _key(key) in keys:
+            own.append(_TWICE if key in doubled_keys(value) else given)
+    if own or depth == 1:
+        return own
+    inner = [given for given in value.values() if isinstance(given, dict)]
+    return [found for given in inner for found in _values(given, keys, depth - 1)]
+
+
+_TWICE: Final = Unusable("stated twice in one object")
+
+
+def _key(key: str) -> str:
+    return re.sub(r"[\W_]+", " ", key).strip().casefold()
+
+
+_INTRODUCES = re.compile(
+    r"\b(?:final|my(?: own)? (?:verdict|score|rating|evaluation|assessment|judge?ment|answer|decision))\b",
+    re.IGNORECASE,
+)
+
+
+def _introduces_verdict(between: str) -> bool:
+    """Whether the words right before an object call it the final one or the judge's own."""
+    lines = [line for line in between[-300:].splitlines() if line.strip("`~ \tjsonJSON")]
+    return bool(lines and _INTRODUCES.search(lines[-1]))
+
+
+def _beside_objects(body: str, scan: Scan) -> str:
+    pieces, at = [], 0
+    for found in scan.found:
+        pieces.append(body[at : found.start])
+        at = found.end
+    end = scan.unfinished.start if scan.unfinished else len(body)
+    pieces.append(body[at:end])
+    return "\n".join(pieces)
+
+
+# ------------------------------------------------------------------------------------------------------ plain words
+
+
+_QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»")
+_MARKUP = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)|^[ \t]*#+[ \t]*", re.MULTILINE)
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
+
+
+def _plain_words(text: str) -> str:
+    """Without markup and without what is quoted: block quotes, and words in quotation marks inside a sentence."""
+    whole = text.strip()
+    if len(whole) > 1 and whole[0] in "\"“'" and whole[-1] in "\"”'" and whole[1:-1].isprintable():
+        text = whole[1:-1]
+    text = "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(">"))
+    return _MARKUP.sub("", _QUOTED.sub(' "" ', text))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for sentence in _SENTENCE_END.split(text):
+        if stripped := sentence.strip():
+            yield stripped[:4000]
+
+
+# Verbs that give words to somebody. The bare form needs a speaker before it: "to tell a story" gives words to nobody.
+_ATTRIBUTION = re.compile(
+    r"\b(?:argues|argued|claims|claimed|says|said|states|stated|asserts|asserted|believes|believed|thinks|thought|suggests|"
+    r"suggested|contends|maintains|concludes|evaluates|mentions|insists|reads|demands|asks|tells|instructs|requests|writes|"
+    r"wrote|recommends|points out|pointed out|prefers|preferred by|votes|rates itself|gives itself"
+    r"|(?:they|people|critics|some|both|assistants|users|readers) (?:argue|claim|say|state|believe|think|suggest|prefer))\b",
+    re.IGNORECASE,
+)
+_TASK_SPEAKS = re.compile(
+    r"\b(?:instruction|question|task|prompt|rubric|criteri\w+|requirement)s?\W*(?:\w+\W+)?$", re.IGNORECASE
+)
+_OWN_VOICE = re.compile(r"\b(?:i|we|my|our|therefore|thus|hence|it is (?:clear|evident)|overall)\b", re.IGNORECASE)
+_CONCESSION = re.compile(r"^\W*(?:while|although|though|even though|whereas)\b", re.IGNORECASE)
+_SUPPOSED = re.compile(r"\b(?:if|unless|suppose|assuming|had)\b|\bwhether\s+(?:\w+\s+){0,3}$", re.IGNORECASE)
+_DENIED = re.compile(
+    r"(?:\b(?:not|never|neither|nor|cannot|instead of|rather than|hardly|no longer)\b|n['’]t\b)[^,;:]*$", re.IGNORECASE
+)
+
+
+def _statements(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    """What may be statements. Of hundreds (a table, a flood) only the first and last can be the verdict."""
+    found = list(pattern.finditer(text))
+    return found if len(found) <= 200 else found[:100] + found[-100:]
+
+
+def _is_own(before: str) -> bool:
+    """Whether a statement is the judge's own: `before` is its sentence up to it.
+
+    "Assistant (a) argues that ..." is somebody else's; "While (a) argues ..., I find ..." is the judge's again, and so
+    is the main clause behind a concession.
+    """
+    if _SUPPOSED.search(before) or _DENIED.search(before):
+        return False
+    verbs = [verb for verb in _ATTRIBUTION.finditer(before) if not _TASK_SPEAKS.search(before[: verb.start()])]
+    if not verbs:
+        return True
+    since = before[verbs[-1].end() :]
+    speaker = before[: verbs[-1].start()]
+    if re.search(r"\b(?:i|we)\b(?:\W+\w+){0,2}\W*$", speaker, re.IGNORECASE):
+        return True
+    return bool(_OWN_VOICE.search(since)) or bool(_CONCESSION.search(before) and "," in since)
+
+
+# ----------------------------------------------------------------------------------------------------------- scores
+
+
+_SCORE_KEYS: Final = frozenset(
+    {"score", "rating", "grade", "mark"}
+    | {f"{which} {what}" for which in ("final", "overall", "total") for what in ("score", "rating", "grade", "mark")}
+)
+_NUM = r"[-+−]?\d{1,12}(?:\.\d{1,12})?"
+_OUT_OF = rf"(?:\s*(?:/|out\s+of|of)\s*({_NUM})|\s*(%))?"
+_WRITTEN_SCORE = re.compile(rf"\s*({_NUM}){_OUT_OF}\s*(?:points?)?\s*", re.IGNORECASE)
+_AFTER = r"(?![\w/%]|[.,]\d|\s*(?:[-–—]|to\b|or\b)\s*\d)"
+_LABELLED = re.compile(
+    r"(?:\b([\w-]{1,30})[ \t]+)?\b(?:score|rating|grade|mark)\b(?:[ \t]*\([^)\n]{0,40}\))?"
+    r"(?:[ \t]*[:=][ \t]*|[ \t]+(?:is|of|was)[ \t]+(?:an?[ \t]+)?|[ \t]*[:=]?[ \t]*\n\s{0,20})"
+    rf"[\[(]{{0,3}}({_NUM}){_OUT_OF}{_AFTER}",
+    re.IGNORECASE,
+)
+_BRACKETED = re.compile(rf"\[\[\s*({_NUM}){_OUT_OF}\s*\]\](?!\s*if\b)", re.IGNORECASE)
+_FRACTION = re.compile(rf"(?<![\w./-])({_NUM})(?:\s*/\s*|\s+out\s+of\s+)({_NUM})(?![\w/]|\.\d)", re.IGNORECASE)
+_GIVES = re.compile(
+    r"\b(?:give|giving|rate|rating|score|scoring|grade|grading|award|assign|deserves?|earns?|gets?|receives?|merits?)\b"
+    r"[^.\n]{0,60}$",
+    re.IGNORECASE,
+)
+_GIVEN_NUMBER = re.compile(
+    r"\b(?:i|we)(?:['’]d| would| will|['’]ll)?[ \t]+(?:rate|score|grade|give)[ \t]+(?:it|this|that|the [\w ]{1,30}?)"
+    rf"[ \t]+(?:as[ \t]+|at[ \t]+)?(?:an?[ \t]+)?({_NUM})(?=[ \t]*(?:points?)?[ \t]*(?:[.!,;\n]|$))",
+    re.IGNORECASE,
+)
+_FINAL_WORDS: Final = frozenset({"final", "overall", "total"})
+_OWN_WORDS: Final = frozenset(
+    ["my", "the", "a", "this", "its", "assigned", "your", "our", "and", "so", "therefore", "thus"]
+)
+
+
+def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim[int | float] | None:
+    """A JSON value, or the words of a number. None for a placeholder like "[1-10]"."""
+    if isinstance(value, str):
+        match = _WRITTEN_SCORE.fullmatch(value)
+        if match is None:
+            shown = clean_text(value.strip())[:40]
+            return (
+                _Claim(None, rank, f"{shown!r} is no score")
+                if re.search(r"\w", value) and not _is_form(value)
+                else None
+            )
+        return _number_claim(match[1], match[2] or match[3], lo, hi, rank)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        shown = "null" if value is None else repr(value) if isinstance(value, bool | Unusable) else "no number"
+        return _Claim(None, rank, f"the score is {shown}, not a number")
+    return _on_scale(value, lo, hi, rank)
+
+
+def _is_form(value: str) -> bool:
+    """The words of a form rather than an answer: [1-10], <score>, 1-10, a number from 1 to 10, yes/no, A or B."""
+    text = value.strip()
+    return bool(
+        not text.strip(". …_-")
+        or re.fullmatch(r"[\[<{(].*[\]>})]", text, re.DOTALL)
+        or re.search(r"\d\s*(?:[-–—]|to|\.\.)\s*\d", text)
+        or re.fullmatch(r"[\w()]+(?:\s*[/|,]\s*|\s+or\s+)[\w() ]+(?:(?:\s*[/|,]\s*|\s+or\s+)[\w() ]+)*", text)
+    )
+
+
+def _number_claim(number: str, out_of: str | None, lo: float, hi: float, rank: int) -> _Claim[int | float]:
+    value = _number(number)
+    if out_of is not None and (100 if out_of == "%" else _number(out_of)) != hi:
+        written = f"{number}%" if out_of == "%" else f"{number}/{out_of}"
+        return _Claim(None, rank, f"{written} is on another scale than {lo:g}-{hi:g}")
+    return _on_scale(value, lo, hi, rank)
+
+
+def _on_scale(value: int | float, lo: float, hi: float, rank: int) -> _Claim[int | float]:
+    if not lo <= value <= hi:
+        return _Claim(None, rank, f"{value} is not on the scale {lo:g}-{hi:g}")
+    return _Claim(value, rank)
+
+
+def _number(written: str) -> int | float:
+    written = written.replace("−", "-")
+    return float(written) if "." in written else int(written)
+
+
+def _spoken_scores(text: str, lo: float, hi: float) -> Iterator[_Claim[int | float]]:
+    plain = _plain_words(text)
+    whole = _WRITTEN_SCORE.fullmatch(plain.strip(" \t\n.[]()"))
+    if whole:
+        yield _number_claim(whole[1], whole[2] or whole[3], lo, hi, STATED)
+        return
+    for match in _statements(_BRACKETED, plain):
+        if _is_own(_sentence_before(plain, match.start())):
+            yield _number_claim(match[1], match[2] or match[3], lo, hi, FINAL)
+    for match in _statements(_LABELLED, plain):
+        if _is_own(_sentence_before(plain, match.start())):
+            yield _number_claim(match[2], match[3] or match[4], lo, hi, _label_rank(match[1]))
+    for match in _statements(_FRACTION, plain):
+        # 3/10 of the links is no score: a fraction counts where a verdict stands, and only on the scale asked for.
+        if _number(match[2]) == hi and _stands_as_verdict(plain, match):
+            yield _number_claim(match[1], match[2], lo, hi, IMPLIED)
+    for match in _statements(_GIVEN_NUMBER, plain):
+        if _is_own(_sentence_before(plain, match.start())):
+            yield _number_claim(match[1], None, lo, hi, IMPLIED)
+
+
+def _label_rank(word: str | None) -> int:
+    """ "Final score" outranks "Score"; "Clarity score" is about one aspect and only counts alone."""
+    if word is None or word.casefold() in _OWN_WORDS:
+        return STATED
+    return FINAL if word.casefold() in _FINAL_WORDS else IMPLIED
+
+
+def _sentence_before(text: str, at: int) -> str:
+    """The sentence that a statement ends, up to the statement."""
+    window = text[max(0, at - 400) : at]
+    starts = [match.end() for match in _SENTENCE_END.finditer(window)]
+    return window[starts[-1] :] if starts else window
+
+
+def _stands_as_verdict(text: str, match: re.Match[str]) -> bool:
+    before = _sentence_before(text, match.start())
+    if not _is_own(before):
+        return False
+    after = text[match.end() : match.end() + 80]
+    if re.match(r"\s+of\b", after):
+        return False
+    alone = not before.strip(" \t-•([") and re.match(r"[ \t\])]*[.!]?[ \t]*(?:\n|$)", after)
+    ends_sentence = re.match(r"[ \t\])]*[.!]?\s*$", after) and len(before.split()) <= 8
+    return bool(alone or ends_sentence or _GIVES.search(before))
+
+
+def _cut_score(
+    scan: Scan, keys: frozenset[str], understand: _Understand[Any], scale: tuple[float, float]
+) -> list[_Claim[Any]]:
+    """The score of an object that does not end, when the score itself surely does."""
+    assert scan.unfinished is not None
+    given = [value for key, value in scan.unfinished.members if _key(key) in keys]
+    if scan.unfinished.last and _key(scan.unfinished.last[0]) in keys:
+        value = scan.unfinished.last[1]
+        # 1 may be the beginning of 10. 8 cannot go on when 80 is off the scale.
+        if not isinstance(value, int) or isinstance(value, bool) or scale[0] <= value * 10 <= scale[1]:
+            return []
+        given.append(value)
+    return [claim for claim in map(understand, given) if claim]
+
+
+# ----------------------------------------------------------------------------------------------------------- yes/no
+
+
+_YES_NO_KEYS: Final = frozenset(
+    {"answer", "verdict", "met", "pass", "passed", "result", "decision", "satisfied", "correct", "fulfilled"}
+    | {"final answer", "final verdict", "final decision", "is met", "criteria met", "criterion met"}
+)
+_WORD = r"(yes|no|true|false|pass(?:ed)?|fail(?:ed)?|met|not met|unmet|correct|incorrect)"
+_YES_NO_LABELLED = re.compile(
+    r"\b(final[ \t]+)?(?:answer|verdict|decision|result|judge?ment|conclusion|assessment|met|passed)"
+    rf"(?:[ \t]*[:=][ \t]*\n?[ \t]*|[ \t]+is[ \t]*:?[ \t]+)[\[(\"]{{0,3}}{_WORD}\b(?!\s*(?:/|\||or\b))",
+    re.IGNORECASE,
+)
+_YES_NO_BRACKETED = re.compile(rf"\[\[\s*{_WORD}\s*\]\](?!\s*if\b)", re.IGNORECASE)
+_YES_NO_FIRST = re.compile(r"\W*(yes|no|true|false|pass|fail|passed|failed)(?=\s*(?:[.,!:;\n—–-]|$))", re.IGNORECASE)
+_YES_NO_LAST = re.compile(r"(?:\b(?:so|therefore|thus|hence)\b[\s,:]*|^\W*)" + _WORD + r"\W*$", re.IGNORECASE)
+
+
+def _yes_no_claim(value: object) -> _Claim[bool] | None:
+    answer = as_yes_no(value)
+    if answer is not None:
+        return _Claim(answer, STATED)
+    if isinstance(value, str) and _is_form(value):
+        return None
+    return _Claim(None, STATED, f"the answer is {_named(value)}, not yes or no")
+
+
+def _named(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return repr(clean_text(value.strip())[:40])
+    return repr(value) if isinstance(value, bool | Unusable) else "of another kind"
+
+
+def _spoken_yes_no(text: str) -> Iterator[_Claim[bool]]:
+    plain = _plain_words(text)
+    for match in _statements(_YES_NO_BRACKETED, plain):
+        if _is_own(_sentence_before(plain, match.start())):
+            yield _Claim(as_yes_no(match[1]), FINAL)
+    for match in _statements(_YES_NO_LABELLED, plain):
+        if _is_own(_sentence_before(plain, match.start())):
+            yield _Claim(as_yes_no(match[2]), FINAL if match[1] else STATED)
+    # A first and a last word count as much as a label: where they differ, the reply contradicts itself.
+    if first := _YES_NO_FIRST.match(plain):
+        yield _Claim(as_yes_no(first[1]), STATED)
+    closing = plain.strip().rsplit("\n", 1)[-1][-200:]
+    if (last := _YES_NO_LAST.search(closing)) and _is_own(closing[: last.start()]):
+        yield _Claim(as_yes_no(last[1]), STATED)
+
+
+# --------------------------------------------------------------------------------------------------------- pairwise
+
+
+_PAIR_KEYS: Final = frozenset(
+    {"winner", "better", "preferred", "preference", "choice", "verdict", "answer", "decision", "best", "result"}
+    | {"final verdict", "final answer", "final decision", "better output", "better response"}
+)
+_THINGS = (
+    "outputs?|responses?|answers?|assistants?|options?|models?|candidates?|texts?|versions?|submissions?|solutions?|"
+    "summary|summaries|essays?|completions?|repl(?:y|ies)|systems?|choices?|articles?|stor(?:y|ies)|poems?"
+)
+_MENTION = re.compile(
+    rf"\b(?:{_THINGS})[ \t_-]*[(\[]?([abAB12])[)\]]?(?![\w'’])"
+    rf"|\bthe[ \t]+(first|second)[ \t]+(?:{_THINGS}|one)\b"
+    r"|(?<!\w)\(([abAB])\)(?!\w)"
+    r"|(?<![\w'’(\[])(B)(?![\w'’])"
+    r"|(?<![\w'’(\[])(A)(?=[ \t]*(?:(?:is|was|wins|won|has|over|and)\b|[<>=.,;:!)\n]|$))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BETTER = r"(?:better|best|superior|preferred|preferable|stronger|winner|favou?red)"
+_HEDGES = (
+    r"(?:(?:clearly|definitely|slightly|overall|indeed|the|a|an|far|much|considered|deemed|judged|therefore|still|thus|"
+    r"marginally|significantly|generally|ultimately|somewhat|simply|to be|by far|also|more)[ ,]+){0,5}"
+)
+# "better documented", "better at detail", "better in terms of detail" praise one side of it.
+_PARTLY = (
+    r"(?![ \t]+(?:(?!indeed)\w{3,}ed|written|built|made|at|in terms|when|with respect|regarding|"
+    r"in[ \t]+(?!this|these|every|all|general|both|my|the (?:end|given))|job|understanding|explanation|sense)\b)"
+)
+_IS_BETTER = re.compile(
+    rf"«([AB])»[ ,]*(?:is|was|remains|comes out(?: as)?|stands out as|emerges as|would be)[ ,]+{_HEDGES}{_BETTER}\b{_PARTLY}"
+    r"|«([AB])»[ ,]+(?:clearly |definitely )?(?:wins|won)\b(?! (?:in|on))",
+    re.IGNORECASE,
+)
+_BETTER_IS = re.compile(
+    rf"\b(?:{_BETTER}|winning)(?:[ \t]+(?!than\b)\w+){{0,7}}?[ \t]*(?:\bis|\bwould be|:)[ \t]*(?:\w+[ \t]+){{0,2}}«([AB])»",
+    re.IGNORECASE,
+)
+_CHOOSES = re.compile(
+    r"\b(?:i|we)(?:['’](?:d|ll))?(?:[ \t]+(?:would|will|must|do|have to|strongly|therefore|ultimately|still|also))*[ \t]+"
+    r"(?:choose|chose|select|prefer|pick|favou?r|go with|vote for|recommend|find|consider)[ \t]+«([AB])»"
+    r"(?P<rest>[^.]{0,60})",
+    re.IGNORECASE,
+)
+_PAIR_LABELLED = re.compile(
+    r"\b(final[ \t]+)?(?:verdict|answer|decision|choice|winner|judge?ment|preference|conclusion)"
+    r"[ \t]*(?::|=|\bis\b:?)[ \t]*\n?[ \t]*(?:(?:that|is|the)[ \t]+){0,2}(?:«([AB])»|\b(tie|draw|both|equal)\b)"
+    r"(?!\s*(?:/|\||or\b|vs\b|and\b))",
+    re.IGNORECASE,
+)
+_PAIR_BRACKETED = re.compile(
+    r"\[\[\s*(?:([ABC])|([AB])\s*(>{1,3}|<{1,3}|={1,2})\s*([AB])|(tie))\s*\]\](?!\s*(?:if|for|when)\b)", re.IGNORECASE
+)
+_TIE = re.compile(
+    r"\b(?:it is|it['’]s|is|as|call it|declare)(?: an?)? (?:tie|draw)\b|\bends? in a (?:tie|draw)\b"
+    r"|\b(?:both|«[AB]» and «[AB]»)[^.]{0,80}\bequally (?:good|bad|strong|well|valid|matched|acceptable|effective)\b",
+    re.IGNORECASE,
+)
+_NEITHER = re.compile(rf"\bneither\b(?:[ \t]+(?:{_THINGS}|of them|one)\b|[ \t]+«[AB]»|[ \t]+is\b)", re.IGNORECASE)
+_ASPECT = re.compile(
+    r"\b(?:in terms of|when it comes to|as far as|with regard to|with respect to|regarding|in the area of|on the "
+    r"(?:aspect|dimension|criterion) of)\b",
+    re.IGNORECASE,
+)
+
+
+# A first or last line that is nothing but a name is a verdict; with a colon it is a heading over something else.
+_ONLY_NAME_FIRST = re.compile(r"[^\w«»]*«([AB])»[^\w«»:\n]*(?:\n|$)")
+_ONLY_NAME_LAST = re.compile(r"(?:\n|^)[^\w«»\n]*«([AB])»[^\w«»:\n]*\Z")
+
+
+_OR_AFTER = re.compile(r"[ \t]*(?:or|/)[ \t]*«")
+_OR_BEFORE = re.compile(r"(?:\bor|/)[ \t]*$")
+
+
+def _pair_claim(value: object) -> _Claim[str] | None:
+    if isinstance(value, str):
+        words = value.strip(" \t\n.!*`\"'[]")
+        if words.casefold() in {"tie", "draw", "equal", "both", "c", "a=b"}:
+            return _Claim("tie", STATED)
+        if match := re.fullmatch(rf"(?:(?:{_THINGS})[\s_-]*)?[(\[]?([ab12])[)\]]?", words, re.IGNORECASE):
+            return _Claim(_side(match[1]), STATED)
+        if _is_form(value):
+            return None
+    return _Claim(None, STATED, f"the preference is {_named(value)}, not a, b or tie")
+
+
+def _side(written: str) -> str:
+    return "a" if written.casefold() in {"a", "1", "first"} else "b"
+
+
+def _spoken_preferences(text: str) -> Iterator[_Claim[str]]:
+    plain = _plain_words(text)
+    yield from _bracketed_preferences(plain)
+    named = _MENTION.sub(_mention, plain)
+    if letter := re.fullmatch(r"\W*([ab])\W*", plain, re.IGNORECASE):
+        named = f"«{letter[1].upper()}»"
+    for bare in (_ONLY_NAME_FIRST.match(named), _ONLY_NAME_LAST.search(named)):
+        if bare:
+            yield _Claim(_side(bare[1]), STATED)
+    for match in _statements(_PAIR_LABELLED, named):
+        if _is_own(_sentence_before(named, match.start())):
+            yield _Claim(_side(match[2]) if match[2] else "tie", FINAL if match[1] else STATED)
+    sides: list[_Claim[str]] = []
+    others: list[_Claim[str]] = []
+    for sentence in _sentences(named):
+        found = list(_preferred_in(sentence))
+        if found:
+            sides += found
+            others.clear()
+        elif _TIE.search(sentence) and not _ASPECT.search(sentence):
+            others.append(_Claim("tie", STATED))
+        elif _NEITHER.search(sentence) and (not sides or re.search(rf"\b{_BETTER}\b", sentence)):
+            others.append(_Claim(None, STATED, "the reply finds neither better"))
+    # "Both are equally good, but (a) is better" ends with a side; a tie said last takes the side back.
+    yield from sides
+    yield from others
+
+
+def _mention(match: re.Match[str]) -> str:
+    written = next(group for group in match.groups() if group)
+    # Ignoring case must not turn the article "a" or a small "b" into a name; after a noun or in brackets it is one.
+    if (match[4] or match[5]) and not written.isupper():
+        return match[0]
+    return f"«{_side(written).upper()}»"
+
+
+def _bracketed_preferences(plain: str) -> Iterator[_Claim[str]]:
+    for match in _statements(_PAIR_BRACKETED, plain):
+        if not _is_own(_sentence_before(plain, match.start())):
+            continue
+        if match[1]:
+            yield _Claim("tie" if match[1] in "Cc" else match[1].lower(), FINAL)
+        elif match[5] or "=" in match[3]:
+            yield _Claim("tie", FINAL)
+        else:
+            yield _Claim((match[2] if ">" in match[3] else match[4]).lower(), FINAL)
+
+
+def _preferred_in(sentence: str) -> Iterator[_Claim[str]]:
+    if sentence.endswith("?"):
+        return
+    for pattern in (_IS_BETTER, _BETTER_IS, _CHOOSES):
+        for match in pattern.finditer(sentence):
+            before = sentence[: match.start()]
+            if pattern is _CHOOSES:
+                before = re.sub(r"\b(?:but|so)\b.*$", "", before)
+                if re.search(r"\b(?:find|consider)\b", match[0], re.IGNORECASE) and not re.search(
+                    rf"\b{_BETTER}\b", match["rest"], re.IGNORECASE
+                ):
+                    continue
+            if not _is_own(before) or (_ASPECT.search(before) and "overall" not in before.casefold()):
+                continue
+            if _OR_AFTER.match(sentence, match.end()) or _OR_BEFORE.search(before):
+                continue
+            side = match[1] or (match[2] if pattern is _IS_BETTER else None)
+            if side:
+                yield _Claim(_side(side), STATED)

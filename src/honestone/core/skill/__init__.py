@@ -1,0 +1,1 @@
+"""Agent skills: edits, risk, gate layers, evaluation, lessons."""

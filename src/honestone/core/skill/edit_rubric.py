@@ -1,0 +1,52 @@
+"""What a panel is asked about an edit of a skill: a short rubric of yes/no questions, the same for every candidate."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+from honestone.core.artifact import Entry, Version
+from honestone.core.loop.proposal import unified_diff
+from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.core.skill.risk import touched
+from honestone.core.skill.skill_file import SKILL_FILE
+
+EDIT: Final = "edit"
+DIFF_FILE: Final = "proposed-edit.diff"
+_QUESTIONS: Final = {
+    "clarity": "What the edit adds can be followed by an agent without guessing what is meant",
+    "specificity": "The edit names the cases, terms or steps it is about, where a general phrase would not help",
+    "relevance": "The edit is about what this skill is for, and about the failures given as input, where there are any",
+    "generality": "The edit teaches something that holds beyond the examples given, and does not only store their answers",
+    "consistency": "Nothing in the edit contradicts what the rest of the skill says",
+    "safety": "The edit drops no rule that the skill needs, and asks an agent for nothing harmful",
+}
+
+EDIT_RUBRIC: Final = Rubric(
+    title="A good edit of an agent skill",
+    threshold=Fraction(6, 10),
+    floor=Fraction(0),
+    criteria=(
+        Criterion(
+            id=EDIT,
+            requirement=f"The edit of an agent skill in {DIFF_FILE} is a good one; the files below skill/ show the skill with it",
+            items=tuple(Item(id=name, requirement=text) for name, text in _QUESTIONS.items()),
+        ),
+    ),
+)
+
+
+def shown_edit(before: Version, after: Version) -> Version:
+    """What the panel looks at: the diff, SKILL.md and the changed files as they would be."""
+    paths = dict.fromkeys([SKILL_FILE, *touched(before, after)])
+    files = {DIFF_FILE: Entry(unified_diff(before, after).encode("utf-8", "surrogateescape"))}
+    files |= {f"skill/{path}": after.files[path] for path in paths if path in after.files}
+    return Version(files, is_folder=True)
+
+
+def failures_in_words(tasks: list[str]) -> str | None:
+    """The input that goes with an edit: which tasks failed before it."""
+    return "Tasks that failed before the edit:\n" + "\n".join(f"- {task}" for task in tasks) if tasks else None
+
+
+__all__ = ["DIFF_FILE", "EDIT", "EDIT_RUBRIC", "failures_in_words", "shown_edit"]

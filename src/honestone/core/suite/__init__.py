@@ -1,0 +1,1 @@
+"""Cases, attempts, results of a suite and comparisons of two runs."""

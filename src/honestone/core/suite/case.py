@@ -1,0 +1,232 @@
+"""Suites: cases, each with its input and its rubric, and the rules about attempts and splits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, Literal
+
+from honestone.core.errors import UsageError
+from honestone.core.rubric import Rubric, to_plain
+
+SUITE_VERSION = 1
+
+
+class AttemptRule(StrEnum):
+    """How the attempts at one case become its result."""
+
+    PASS_AT_K = "pass@k"
+    PASS_HAT_K = "pass^k"
+    MEAN = "mean"
+    BEST = "best"
+
+
+class Split(StrEnum):
+    """Which part of a suite a case belongs to: failures in `train` are shown to a worker, `val` accepts, `test` certifies."""
+
+    TRAIN = "train"
+    VAL = "val"
+    TEST = "test"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a case's input. `role` is `user`, `system` or `assistant`, or what the file says."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseWorkspace:
+    """The folder a case runs in: a copy of `copy` (a path beside the suite), or of a git repository at a ref, then `files`."""
+
+    copy: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    git: str | None = None
+    ref: str | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"copy": self.copy, "files": dict(self.files), "git": self.git, "ref": self.ref}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSpec:
+    """What a suite says about its target. `use` is what `--target` takes. `skill`: the artifact is installed as an agent skill."""
+
+    use: str | None = None
+    skill: bool | None = None
+    timeout: float | None = None
+    output: Literal["text", "json"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expect:
+    """A test of the judges themselves: ranges (0-1, both ends included) that the scores have to stay in."""
+
+    verdict: Literal["pass", "fail", "inconclusive"] | None = None
+    score: tuple[Fraction, Fraction] | None = None
+    criteria: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+
+    def to_plain(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict,
+            "score": None if self.score is None else [str(end) for end in self.score],
+            "criteria": {name: [str(low), str(high)] for name, (low, high) in self.criteria.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One input and how its output is judged. `rubric` is whole: shared, own and checks, with the gate that holds.
+
+    `stops_at_pass`: no further attempt once one has passed (task suites count an agent's runs dearly).
+    `timeout` in seconds limits one run of the target. `setup` and `teardown` are command lines, run in order.
+    """
+
+    id: str
+    rubric: Rubric
+    messages: tuple[Message, ...] = ()
+    reference: str | None = None
+    split: Split | None = None
+    tags: tuple[str, ...] = ()
+    timeout: float | None = None
+    attempts: int = 1
+    attempt_rule: AttemptRule = AttemptRule.MEAN
+    stops_at_pass: bool = False
+    setup: tuple[str, ...] = ()
+    teardown: tuple[str, ...] = ()
+    workspace: CaseWorkspace | None = None
+    skip: str | None = None
+    expect: Expect | None = None
+    description: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def input(self) -> str:
+        return as_prompt(self.messages)
+
+    @property
+    def in_split(self) -> Split:
+        """The split that it names, else a stable one by its id."""
+        return self.split or split_of(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """A named set of cases. `artifact` is a path beside the file; `concurrency` how many cases run at a time.
+
+    Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1).
+    """
+
+    cases: tuple[Case, ...]
+    title: str = ""
+    artifact: str | None = None
+    target: TargetSpec = field(default_factory=TargetSpec)
+    concurrency: int | None = None
+    skill_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.cases:
+            raise UsageError("a suite needs at least one case")
+        seen: set[str] = set()
+        for case in self.cases:
+            if case.id in seen:
+                raise UsageError(f"two cases have the id `{case.id}`")
+            if case.attempts < 1:
+                raise UsageError(f"case `{case.id}` has {case.attempts} attempts, but needs one at least")
+            seen.add(case.id)
+
+    def case(self, id: str) -> Case:
+        return next(case for case in self.cases if case.id == id)
+
+
+def as_prompt(messages: Sequence[Message]) -> str:
+    """One message is its content; several are `ROLE: content` blocks parted by an empty line."""
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n\n".join(f"{message.role}: {message.content}" for message in messages)
+
+
+def split_of(id: str) -> Split:
+    """60 train / 20 val / 20 test by a stable hash of the id: adding a case moves no other."""
+    share = int.from_bytes(hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()[:8], "big") % 100
+    return Split.TRAIN if share < 60 else Split.VAL if share < 80 else Split.TEST
+
+
+def case_document(case: Case, *, workspace: str | None = None) -> dict[str, Any]:
+    """What decides what a score of this case means, as plain JSON values: hashed, it is the case's contract.
+
+    `workspace` is the digest of the files that `copy` or `git` brought. Target and artifact are no part of it.
+    """
+    return {
+        "rubric": to_plain(case.rubric),
+        "input": [[message.role, message.content] for message in case.messages],
+        "reference": case.reference,
+        "workspace": case.workspace and {**case.workspace.to_plain(), "digest": workspace},
+        "setup": list(case.setup),
+        "attempts": case.attempts,
+        "attempt_rule": str(case.attempt_rule),
+        "expect": case.expect and case.expect.to_plain(),
+    }
+
+
+def case_to_plain(case: Case) -> dict[str, Any]:
+    """A case without its rubric as plain JSON values; `case_from_plain` reads it back."""
+    plain: dict[str, Any] = {
+        "id": case.id,
+        "input": [[message.role, message.content] for message in case.messages],
+        "attempts": case.attempts,
+        "attempt_rule": str(case.attempt_rule),
+        "split": str(case.in_split),
+    }
+    for name in ("reference", "timeout", "skip", "description"):
+        if getattr(case, name) is not None:
+            plain[name] = getattr(case, name)
+    for name in ("tags", "setup", "teardown"):
+        if getattr(case, name):
+            plain[name] = list(getattr(case, name))
+    if case.stops_at_pass:
+        plain["stops_at_pass"] = True
+    if case.expect is not None:
+        plain["expect"] = case.expect.to_plain()
+    if case.workspace is not None:
+        plain["workspace"] = case.workspace.to_plain()
+    return plain
+
+
+def case_from_plain(plain: Mapping[str, Any], rubric: Rubric) -> Case:
+    workspace = plain.get("workspace")
+    return Case(
+        id=plain["id"],
+        rubric=rubric,
+        messages=tuple(Message(*message) for message in plain["input"]),
+        attempts=plain["attempts"],
+        stops_at_pass=plain.get("stops_at_pass", False),
+        attempt_rule=AttemptRule(plain["attempt_rule"]),
+        split=Split(plain["split"]),
+        reference=plain.get("reference"),
+        timeout=plain.get("timeout"),
+        skip=plain.get("skip"),
+        description=plain.get("description"),
+        tags=tuple(plain.get("tags", ())),
+        setup=tuple(plain.get("setup", ())),
+        teardown=tuple(plain.get("teardown", ())),
+        workspace=None if workspace is None else CaseWorkspace(**workspace),
+        expect=_expect_from_plain(plain.get("expect")),
+    )
+
+
+def _expect_from_plain(plain: Mapping[str, Any] | None) -> Expect | None:
+    if plain is None:
+        return None
+    ranges = {name: (Fraction(span[0]), Fraction(span[1])) for name, span in plain["criteria"].items()}
+    score = plain["score"]
+    return Expect(
+        verdict=plain["verdict"],
+        score=None if score is None else (Fraction(score[0]), Fraction(score[1])),
+        criteria=ranges,
+    )

@@ -1,0 +1,199 @@
+"""Comparing two runs of one suite, case by case.
+
+delta, score_delta   mean of the per-case differences (candidate minus baseline)
+intervals            95% percentile bootstrap of those differences (Efron and Tibshirani 1993, ch. 13), fixed seed
+p                    exact two-sided sign test over wins and losses, ties left out (Conover 1999, §3.4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, lcm
+
+from honestone.core.numbers import ZERO, show_points
+from honestone.core.suite.attempts import Status
+from honestone.core.verdict import Outcome, Verdict
+
+RESAMPLES = 2_000
+"""Of up to 1,000 cases; of more, fewer are as good: 2,000,000 draws in all, 400 samples at least."""
+
+GATES = ("regression", "missing", "delta<0")
+COMPARE_GATES = ("regression", "missing")
+BASELINE_GATES = ("delta<0",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One case on one side. `score` is 0-1, None when it is not known."""
+
+    status: Status
+    score: Fraction | None = None
+    is_unstable: bool = False
+
+    @property
+    def is_decided(self) -> bool:
+        return self.status in (Status.PASSED, Status.FAILED)
+
+    @property
+    def passes(self) -> int:
+        return int(self.status is Status.PASSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A case that ran on both sides. `delta` is the difference of scores, None where one is not known."""
+
+    id: str
+    baseline: Side
+    candidate: Side
+
+    @property
+    def delta(self) -> Fraction | None:
+        if self.baseline.score is None or self.candidate.score is None:
+            return None
+        return self.candidate.score - self.baseline.score
+
+    @property
+    def is_decided(self) -> bool:
+        return self.baseline.is_decided and self.candidate.is_decided
+
+    @property
+    def is_unstable(self) -> bool:
+        return self.baseline.is_unstable or self.candidate.is_unstable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two runs side by side. `delta` and its interval are pass rates, the scores' are 0-1; None when a case is undecided."""
+
+    pairs: tuple[Pair, ...]
+    delta: Fraction | None
+    interval: tuple[Fraction, Fraction] | None
+    score_delta: Fraction | None
+    score_interval: tuple[Fraction, Fraction] | None
+    wins: int
+    losses: int
+    ties: int
+    p: float
+    regressions: tuple[str, ...]
+    improvements: tuple[str, ...]
+    missing: tuple[str, ...]
+    new: tuple[str, ...]
+    undecided: tuple[str, ...]
+    unstable: tuple[str, ...]
+
+
+def compare(baseline: Mapping[str, Side], candidate: Mapping[str, Side]) -> Comparison:
+    """`baseline` and `candidate` are cases by id, in the order of their files. Pure: same sides, same figures."""
+    pairs: list[Pair] = []
+    missing: list[str] = []
+    for id, before in baseline.items():
+        after = candidate.get(id)
+        if after is None or (after.status is Status.SKIPPED and before.status is not Status.SKIPPED):
+            missing.append(id)
+        elif after.status is not Status.SKIPPED and before.status is not Status.SKIPPED:
+            pairs.append(Pair(id=id, baseline=before, candidate=after))
+    new = [
+        id
+        for id, after in candidate.items()
+        if after.status is not Status.SKIPPED and (id not in baseline or baseline[id].status is Status.SKIPPED)
+    ]
+    undecided = tuple(pair.id for pair in pairs if not pair.is_decided)
+    deltas = [pair.delta for pair in pairs if pair.is_decided and pair.delta is not None]
+    wins, losses = sum(1 for d in deltas if d > 0), sum(1 for d in deltas if d < 0)
+    changed = [Fraction(pair.candidate.passes - pair.baseline.passes) for pair in pairs]
+    scores = [pair.delta for pair in pairs]
+    known_scores = [score for score in scores if score is not None]
+    is_whole = not undecided and bool(pairs)
+    has_scores = is_whole and len(known_scores) == len(pairs)
+    return Comparison(
+        pairs=tuple(pairs),
+        delta=mean(changed) if is_whole else None,
+        interval=bootstrap(changed) if is_whole else None,
+        score_delta=mean(known_scores) if has_scores else None,
+        score_interval=bootstrap(known_scores) if has_scores else None,
+        wins=wins,
+        losses=losses,
+        ties=len(deltas) - wins - losses,
+        p=sign_test(wins, losses),
+        regressions=_turned(pairs, Status.PASSED, Status.FAILED),
+        improvements=_turned(pairs, Status.FAILED, Status.PASSED),
+        missing=tuple(missing),
+        new=tuple(new),
+        undecided=undecided,
+        unstable=tuple(pair.id for pair in pairs if pair.is_unstable),
+    )
+
+
+def _turned(pairs: Sequence[Pair], before: Status, after: Status) -> tuple[str, ...]:
+    """Cases that went from one status to the other, except those that flip by themselves."""
+    return tuple(
+        pair.id
+        for pair in pairs
+        if pair.baseline.status is before and pair.candidate.status is after and not pair.is_unstable
+    )
+
+
+def mean(numbers: Sequence[Fraction]) -> Fraction:
+    return sum(numbers, ZERO) / len(numbers)
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """Exact two-sided p that so uneven a split comes from a fair coin; 1 without any win or loss."""
+    count = wins + losses
+    if count == 0:
+        return 1.0
+    tail = sum(comb(count, k) for k in range(min(wins, losses) + 1))
+    return float(min(Fraction(1), Fraction(2 * tail, 2**count)))
+
+
+def bootstrap(numbers: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
+    """The middle 95% of the means of samples drawn with replacement. Always the same draws for the same count."""
+    if all(number == numbers[0] for number in numbers):
+        return numbers[0], numbers[0]
+    resamples = max(400, min(RESAMPLES, 2_000_000 // len(numbers)))
+    whole = 1
+    for number in numbers:  # exact sums of whole numbers are far quicker than of fractions
+        whole = lcm(whole, number.denominator)
+    parts = [int(number * whole) for number in numbers]
+    draw = _Draws(len(parts))
+    sums = sorted(sum(parts[draw.next()] for _ in parts) for _ in range(resamples))
+    low, high = sums[int(resamples * 0.025)], sums[int(resamples * 0.975) - 1]
+    return Fraction(low, whole * len(parts)), Fraction(high, whole * len(parts))
+
+
+class _Draws:
+    """Whole numbers below `below`, the same sequence on every machine and version: SplitMix64 (Steele et al. 2014)."""
+
+    def __init__(self, below: int) -> None:
+        self._below = below
+        self._state = 0x9E3779B97F4A7C15 ^ below
+
+    def next(self) -> int:
+        self._state = (self._state + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+        z = self._state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+        return ((z ^ (z >> 31)) * self._below) >> 64
+
+
+def judge_comparison(found: Comparison, gates: Sequence[str]) -> Verdict:
+    """Whether the candidate may replace the baseline. A gate that fails decides, whatever is undecided elsewhere."""
+    failed: list[str] = []
+    if "regression" in gates and found.regressions:
+        failed.append(f"passed in the baseline and fails now: {', '.join(found.regressions)}")
+    if "missing" in gates and found.missing:
+        failed.append(f"in the baseline and not in the candidate: {', '.join(found.missing)}")
+    if "delta<0" in gates and found.delta is not None and found.delta < 0:
+        failed.append(f"the pass rate fell by {show_points(-found.delta)} points")
+    if failed:
+        return Verdict(Outcome.FAIL, tuple(failed))
+    if found.undecided:
+        return Verdict(Outcome.INCONCLUSIVE, (f"could not be judged: {', '.join(found.undecided)}",))
+    if not found.pairs and not found.missing:
+        if not found.new:
+            return Verdict(Outcome.PASS)
+        return Verdict(Outcome.INCONCLUSIVE, ("the two runs have no case in common",))
+    return Verdict(Outcome.PASS)

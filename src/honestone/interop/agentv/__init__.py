@@ -1,0 +1,1 @@
+"""AgentV: its eval files in every dialect, JSON lines, targets and grader scores."""

@@ -1,0 +1,209 @@
+"""The criteria of an AgentV rubric: strings, yes/no objects, and objects with 0-10 score ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from honestone.core.rubric import Criterion, slug
+from honestone.interop.agentv.dialect import Dialect
+from honestone.interop.agentv.text import fill
+from honestone.interop.base import Taking, scaled, shown, yes_no
+
+TOP: Final = 10
+"""Score ranges lie on 0-10."""
+
+OPERATORS: Final[Mapping[str, str]] = {
+    "correctness": "Clearly says this, in any words: ",
+    "contradiction": "Does not contradict this (leaving it out is fine): ",
+}
+_RATED: Final = {Fraction(0): "not at all", Fraction(1): "fully"}
+
+
+def rated(id: str, requirement: str, *, weight: Fraction = Fraction(1), **more: Any) -> Criterion:
+    """What a free-form judge marks: one criterion on 0-1."""
+    return scaled(id, requirement, _RATED, weight=weight, **more)
+
+
+def is_rated(criterion: Criterion) -> bool:
+    """Whether a criterion is as `rated` makes them."""
+    if len(criterion.items) != 1 or not criterion.items[0].whole:
+        return False
+    anchors = criterion.items[0].anchors
+    return anchors is not None and dict(anchors.levels) == _RATED
+
+
+def read_criteria(take: Taking, key: str, dialect: Dialect, values: Mapping[str, Any]) -> tuple[Criterion, ...]:
+    """The criteria of a list: at least one, or a problem at the list."""
+    listed = take.raw(key)
+    if not isinstance(listed, list) or not listed:
+        take.walk.problem(
+            f"`{key}` must be a list of criteria, not {shown(listed)}" if listed else f"`{key}` holds no criterion",
+            (*take.path, key),
+            f"for example: {key}: [Names the cause]",
+        )
+        return ()
+    here = [Taking(take.walk, (*take.path, key, index)) for index in range(len(listed))]
+    found = [criterion for one in here for criterion in _criterion(one, dialect, values)]
+    _say_when_mixed(take, found, dialect)
+    return tuple(found)
+
+
+def _say_when_mixed(take: Taking, found: list[Criterion], dialect: Dialect) -> None:
+    kinds = {criterion.items[0].anchors is None for criterion in found}
+    if len(kinds) == 2 and dialect.required:
+        take.walk.note(
+            "criteria without score ranges are yes/no questions; AgentV marks them 0-10 where another of their list has ranges"
+        )
+
+
+def _criterion(take: Taking, dialect: Dialect, values: Mapping[str, Any]) -> Iterator[Criterion]:
+    if isinstance(take.value, str):
+        text = fill(take.value, values).strip()
+        if text:
+            yield yes_no(slug(text), text, required=dialect.required)
+        else:
+            take.walk.problem("a criterion has no text", take.path)
+        return
+    if take.require_mapping("a criterion"):
+        yield from read_criterion(take, dialect, values)
+
+
+def read_criterion(take: Taking, dialect: Dialect, values: Mapping[str, Any]) -> Iterator[Criterion]:
+    """One criterion written as a mapping."""
+    id = take.text("id")
+    text = take.text("expected_outcome", "outcome", "description", "criteria")
+    weight = take.number("weight", low=0)
+    levels = _levels(take)
+    if text is None and levels is None:
+        take.walk.problem("this criterion has no text", take.path, f"say what it asks for: {_text_key(dialect)}: ...")
+        text = "?"
+    # Without a text the described levels say what is meant; the id names it.
+    words = fill(text or id or "how good it is", values).strip()
+    operator = take.choice("operator", tuple(OPERATORS))
+    words = OPERATORS.get(operator or "", "") + words
+    gate = _gate(take, dialect, is_scaled=levels is not None)
+    take.close("a criterion")
+    name, weight = id or slug(words), Fraction(1) if weight is None else weight
+    if levels is None:
+        yield yes_no(name, words, weight=weight, **gate)
+    else:
+        yield scaled(name, words, levels, weight=weight, **gate)
+
+
+def _text_key(dialect: Dialect) -> str:
+    return "outcome" if dialect.required else "expected_outcome"
+
+
+def _gate(take: Taking, dialect: Dialect, *, is_scaled: bool) -> dict[str, Any]:
+    """A criterion's own bar: `required_min_score` of 10, `min_score` of 1, or `required`."""
+    of_ten = take.number("required_min_score", low=0, high=TOP)
+    of_one = take.number("min_score", low=0, high=1)
+    required = take.flag("required")
+    floor = of_one if of_one is not None else None if of_ten is None else of_ten / TOP
+    if not is_scaled:
+        needed = required if required is not None else dialect.required and floor is None
+        return {"required": needed, "floor": floor}
+    if required and floor is None and dialect.required_means_ten:
+        take.walk.note("`required: true` with score ranges asks for 10 of 10, as in AgentV 2")
+        return {"floor": Fraction(1)}
+    if required and dialect.required and not dialect.required_means_ten:
+        take.walk.note("`required: true` with score ranges: score 0 fails the case (AgentV itself ignores it there)")
+    return {"required": bool(required) and (floor is None or not dialect.required_means_ten), "floor": floor}
+
+
+# -------------------------------------------------------------------------------------------------- score ranges
+
+
+def _levels(take: Taking) -> dict[Fraction, str] | None:
+    """`score_ranges` as levels on 0-10: a map from lower bounds, or a list of bands. None when there are none."""
+    value = take.raw("score_ranges")
+    if value is None:
+        return None
+    here = take.below("score_ranges")
+    levels = _from_map(here) if isinstance(value, dict) else _from_bands(here) if isinstance(value, list) else None
+    if levels is None:
+        here.walk.problem(f"`score_ranges` must be a mapping from 0-10 to text, not {shown(value)}", here.path)
+    # Something harmless in place of what is wrong: the problem has been noted.
+    levels = levels or {Fraction(0): "?"}
+    levels.setdefault(Fraction(TOP), levels[max(levels)])
+    return dict(sorted(levels.items()))
+
+
+def _from_map(take: Taking) -> dict[Fraction, str]:
+    found: dict[Fraction, str] = {}
+    for key in take.value:
+        bound = _bound(key)
+        place = (*take.path, key)
+        if bound is None:
+            take.walk.problem(
+                f"`{take.walk.marked.raw_key(place)}` is no score of a range: they are whole numbers from 0 to {TOP}",
+                place,
+                at_key=True,
+            )
+            continue
+        if bound in found:
+            take.walk.problem(f"`score_ranges` has {bound} twice", place, at_key=True)
+        found[bound] = _words(take.value[key]) or "?"
+        if _words(take.value[key]) is None:
+            take.walk.problem(f"`score_ranges` says nothing at {bound}", place)
+    if found and min(found) != 0:
+        take.walk.problem(
+            f"`score_ranges` must start at 0, but start at {min(found)}", take.path, "describe what scores 0"
+        )
+    elif not take.value:
+        take.walk.problem("`score_ranges` is empty", take.path)
+    return found if Fraction(0) in found else {}
+
+
+def _bound(key: Any) -> Fraction | None:
+    text = str(key)
+    return Fraction(int(text)) if text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= TOP else None
+
+
+def _words(value: Any) -> str | None:
+    return value.strip() if isinstance(value, str) and value.strip() else None
+
+
+def _from_bands(take: Taking) -> dict[Fraction, str]:
+    """Bands `{score_range: [low, high], outcome}` that cover 0-10 without gap or overlap."""
+    bands: list[tuple[int, int, str]] = []
+    for index in range(len(take.value)):
+        one = Taking(take.walk, (*take.path, index))
+        if not one.require_mapping("a score range"):
+            continue
+        ends, text = (one.raw("score_range"), one.text("outcome", "expected_outcome", "description", required=True))
+        one.close("a score range")
+        if not _are_ends(ends):
+            one.walk.problem(
+                f"`score_range` must be two whole numbers from 0 to {TOP}, the lower first, not {shown(ends)}",
+                (*one.path, "score_range"),
+            )
+            return {}
+        bands.append((ends[0], ends[1], text or "?"))
+    bands.sort()
+    expected = 0
+    for low, high, _ in bands:
+        if low != expected:
+            what = "overlap" if low < expected else "leave a gap"
+            take.walk.problem(
+                f"`score_ranges` {what} at {min(low, expected)}", take.path, "bands cover 0 to 10, each score once"
+            )
+            return {}
+        expected = high + 1
+    if expected != TOP + 1:
+        take.walk.problem(
+            f"`score_ranges` end at {expected - 1}, not at {TOP}", take.path, "bands cover 0 to 10, each score once"
+        )
+        return {}
+    return {Fraction(low): text.strip() for low, _, text in bands}
+
+
+def _are_ends(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(end, int) and not isinstance(end, bool) and 0 <= end <= TOP for end in value)
+        and value[0] <= value[1]
+    )

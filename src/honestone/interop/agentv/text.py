@@ -1,0 +1,200 @@
+"""Texts of an AgentV file: messages with their blocks, reference answers, templates, and the files they name."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.core.errors import FileError
+from honestone.core.suite.case import Message, as_prompt
+from honestone.formats.marked import read_text
+from honestone.interop.base import Steps, Taking, Walk, shown
+
+_PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
+_PROGRAM: Final = (".ts", ".js", ".mjs", ".cjs", ".mts", ".py", ".sh")
+_LOOKS_LIKE_PATH: Final = re.compile(r"(?:file://)?\S+\.(?:md|markdown|txt|j2|njk|prompt|ts|js|mjs|cjs|mts|py|sh)")
+
+
+def plain(value: Any) -> str:
+    """A value as text: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def names_file(text: str) -> bool:
+    """Whether a prompt is the path of a file and not the prompt itself."""
+    return text.startswith("file://") or ("\n" not in text and _LOOKS_LIKE_PATH.fullmatch(text.strip()) is not None)
+
+
+def fill(text: str, values: Mapping[str, Any]) -> str:
+    """`{{ name }}` replaced by a variable, once; what has no value stays as it is."""
+    return _PLACEHOLDER.sub(lambda found: plain(values[found[1]]) if found[1] in values else found[0], text)
+
+
+def placeholders(text: str) -> list[str]:
+    return [found[1] for found in _PLACEHOLDER.finditer(text)]
+
+
+class Texts:
+    """Reads texts for one file: knows its folder, and remembers the files it read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files: list[Path] = []
+
+    def resolve(self, name: str) -> Path:
+        """A name in the file as a path: relative to the file; from the repository's root with a leading slash."""
+        name = name.removeprefix("file://")
+        if not name.startswith("/"):
+            return self.folder / name
+        here = self.folder.resolve()
+        root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+        return root / name.lstrip("/")
+
+    def file(self, name: str) -> str:
+        """The text of a file that is named. Raises FileError."""
+        path = self.resolve(name)
+        text = read_text(path)
+        if "\0" in text:
+            raise FileError(f"`{name}` is no text")
+        if path not in self.files:
+            self.files.append(path)
+        return text
+
+    def _why(self, name: str, error: FileError) -> str:
+        return error.message if self.resolve(name).exists() else "it is not there"
+
+    # ------------------------------------------------------------------------------------------------ messages
+
+    def messages(self, take: Taking, key: str) -> tuple[Message, ...]:
+        """An input: text, one message, a list of messages, or any other value as JSON."""
+        return self.messages_at(take.walk, (*take.path, key), take.raw(key))
+
+    def messages_at(self, walk: Walk, path: Steps, value: Any) -> tuple[Message, ...]:
+        if isinstance(value, str):
+            return (Message("user", value),)
+        if isinstance(value, dict) and "role" in value:
+            return tuple(self._message(Taking(walk, path)))
+        if isinstance(value, list) and value and all(isinstance(one, dict) and "role" in one for one in value):
+            return tuple(m for index in range(len(value)) for m in self._message(Taking(walk, (*path, index))))
+        raw = walk.marked.raw(path) if not isinstance(value, dict | list) else None
+        return (Message("user", raw if raw is not None else plain(value)),)
+
+    def _message(self, take: Taking) -> list[Message]:
+        role = take.text("role", required=True) or "user"
+        content = self.content(take)
+        take.lose("tool_calls", message="`{key}` of a message have no place in a case")
+        take.ignore("name")
+        take.close("a message")
+        return [Message(role, content)]
+
+    def content(self, take: Taking) -> str:
+        """A message's content: text, a list of text and file blocks, or a value as JSON."""
+        value = take.raw("content")
+        if value is None:
+            if "tool_calls" not in take:
+                take.walk.problem("`content` is missing", take.path)
+            return ""
+        if isinstance(value, list) and value and all(isinstance(block, dict) and "type" in block for block in value):
+            blocks = (self._block(Taking(take.walk, (*take.path, "content", i))) for i in range(len(value)))
+            return "\n\n".join(blocks)
+        return take.walk.marked.raw((*take.path, "content")) or plain(value) if not isinstance(value, str) else value
+
+    def _block(self, take: Taking) -> str:
+        kind = take.choice("type", ("text", "file", "image"))
+        value = take.text("value", "text", "path", required=True)
+        take.close("a content block")
+        if kind == "image":
+            take.walk.loss("an image in an input cannot be given to a target", take.path)
+        if kind != "file" or value is None:
+            return value or ""
+        return self.attached(take.walk, (*take.path, "value"), value)
+
+    def attached(self, walk: Walk, path: Steps, name: str) -> str:
+        """The text of an input file, under its name. One that is not there is a loss: the input would lack it."""
+        try:
+            text = self.file(name)
+        except FileError as error:
+            walk.loss(
+                f"the input file `{name}` cannot be given to the target: {self._why(name, error)}",
+                path,
+                "put the file where its path says; or --accept-loss names it to the target without its text",
+            )
+            return f"(file: {name})"
+        return f"--- file: {name}\n{text.rstrip()}\n--- end of file: {name}"
+
+    # ----------------------------------------------------------------------------------------------- references
+
+    def reference(self, take: Taking, *keys: str) -> str | None:
+        """The expected output as text: of one message its content, of several all."""
+        key = take.which(*keys)
+        return None if key is None else self.reference_at(take.walk, (*take.path, key), take.value[key])
+
+    def reference_at(self, walk: Walk, path: Steps, value: Any) -> str | None:
+        found = as_prompt(self.messages_at(walk, path, value))
+        return found if found.strip() else None
+
+    # -------------------------------------------------------------------------------------------------- prompts
+
+    def prompt(self, walk: Walk, path: Steps, value: Any, *, bare: bool) -> str | None:
+        """A judge's prompt: the text itself or of the file it names. None when there is none to use, which was said.
+
+        `bare`: a path without `file://` that leads nowhere is only noted.
+        """
+        if isinstance(value, dict):
+            raw = value.get("raw")
+            if isinstance(raw, str) and raw.strip():
+                return raw
+            walk.loss("a prompt that a program writes cannot be read", path, "write the prompt's text in its place")
+            return None
+        if not isinstance(value, str) or not value.strip():
+            walk.problem(f"`prompt` must be text, not {shown(value)}", path)
+            return None
+        if not names_file(value):
+            return value
+        if value.strip().endswith(_PROGRAM):
+            walk.loss(
+                f"the prompt `{value}` is written by a program, which is not run",
+                path,
+                "write the prompt's text in its place",
+            )
+            return None
+        try:
+            return self.file(value.strip())
+        except FileError as error:
+            if bare and not value.startswith("file://"):
+                walk.note(
+                    f"{walk.marked.at(path)}: the prompt file `{value}` is not there: the judge is asked by the grader's name and the case's goal"
+                )
+            else:
+                walk.loss(
+                    f"the prompt file `{value}` cannot be read: {self._why(value, error)}",
+                    path,
+                    "put the file where its path says; or --accept-loss leaves it out",
+                )
+            return None
+
+
+_OURS: Final = {
+    "input": "(the input)",
+    "question": "(the input)",
+    "output": "(the output)",
+    "candidate_answer": "(the output)",
+    "answer": "(the output)",
+    "expected_output": "(the reference)",
+    "reference_answer": "(the reference)",
+    "expected_messages": "(the reference)",
+    "input_messages": "(the input)",
+    "file_changes": "(the changes)",
+}
+
+
+def as_requirement(walk: Walk, path: Steps, prompt: str, goal: str | None, values: Mapping[str, Any]) -> str:
+    """A judge's prompt as a requirement: what a judge sees anyway is named in its place, the rest is filled in."""
+    known = {**values, **_OURS, **({name: goal for name in ("criteria", "expected_outcome") if goal})}
+    open_ = sorted({name for name in placeholders(prompt) if name not in known})
+    if open_:
+        walk.loss(f"the prompt asks for `{open_[0]}`, which a judge is not given", path)
+    return fill(prompt, known).strip()

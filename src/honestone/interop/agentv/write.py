@@ -1,0 +1,661 @@
+"""Writing a suite as an AgentV file. What AgentV cannot say is listed; where nothing is, reading the file back gives the same suite."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from io import StringIO
+from typing import Any, Final, Literal, TypeAlias
+
+from honestone.core.numbers import exact
+from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_written
+from honestone.core.suite.case import AttemptRule, Case, Message, Suite
+from honestone.formats.check_words import check_in_words
+from honestone.formats.source import Loss
+from honestone.interop.agentv.cases import GOAL_THEN_ANSWER
+from honestone.interop.agentv.dialect import FIVE, FOUR, PASS_MARK, SEED, TWO, Dialect
+from honestone.interop.agentv.rubrics import TOP, is_rated
+from honestone.interop.agentv.targets import use_of
+from honestone.interop.agentv.text import names_file, placeholders
+
+Name: TypeAlias = Literal["seed", "2", "4", "5"]
+Plain: TypeAlias = dict[Any, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    """The words of a dialect. `least` is the key of a criterion's floor, `least_top` its highest value."""
+
+    dialect: Dialect
+    cases: str
+    goal: str
+    graders: str
+    text: str
+    judge: str
+    judged_by: str
+    rubric: str
+    criteria: str
+    group: str
+    members: str
+    name: str
+    least: str
+    least_top: int
+    needs_goal: bool
+    program: tuple[str, str] | None
+
+
+_SHAPES: Final[Mapping[str, _Shape]] = {
+    "seed": _Shape(
+        dialect=SEED,
+        cases="evalcases",
+        goal="expected_outcome",
+        graders="evaluators",
+        text="expected_outcome",
+        judge="llm_judge",
+        judged_by="prompt",
+        rubric="rubric",
+        criteria="rubrics",
+        group="composite",
+        members="evaluators",
+        name="name",
+        least="required_min_score",
+        least_top=TOP,
+        needs_goal=True,
+        program=None,
+    ),
+    "2": _Shape(
+        dialect=TWO,
+        cases="tests",
+        goal="criteria",
+        graders="assert",
+        text="outcome",
+        judge="llm_judge",
+        judged_by="prompt",
+        rubric="rubrics",
+        criteria="criteria",
+        group="composite",
+        members="evaluators",
+        name="name",
+        least="required_min_score",
+        least_top=TOP,
+        needs_goal=True,
+        program=("code_judge", "script"),
+    ),
+    "4": _Shape(
+        dialect=FOUR,
+        cases="tests",
+        goal="criteria",
+        graders="assertions",
+        text="outcome",
+        judge="llm-grader",
+        judged_by="prompt",
+        rubric="rubrics",
+        criteria="criteria",
+        group="composite",
+        members="assertions",
+        name="name",
+        least="min_score",
+        least_top=1,
+        needs_goal=False,
+        program=("code-grader", "command"),
+    ),
+    "5": _Shape(
+        dialect=FIVE,
+        cases="tests",
+        goal="criteria",
+        graders="assert",
+        text="outcome",
+        judge="llm-rubric",
+        judged_by="value",
+        rubric="llm-rubric",
+        criteria="value",
+        group="assert-set",
+        members="assert",
+        name="metric",
+        least="min_score",
+        least_top=1,
+        needs_goal=False,
+        program=("script", "command"),
+    ),
+}
+_ROLES: Final = ("system", "user", "assistant", "tool")
+
+
+def dump_agentv(suite: Suite, dialect: Name) -> tuple[str, list[Loss]]:
+    """The YAML text of a suite in a dialect of AgentV, and what it cannot say."""
+    writer = _Writer(_SHAPES[dialect], suite)
+    return _yaml(writer.file()), writer.losses
+
+
+@dataclass(slots=True)
+class _Writer:
+    shape: _Shape
+    suite: Suite
+    losses: list[Loss] = field(default_factory=list)
+
+    def lose(self, place: str, message: str) -> None:
+        self.losses.append(Loss(place=place, message=message))
+
+    def number(self, place: str, number: Fraction) -> int | float:
+        """A number with all its digits, or the nearest one, which is said."""
+        plain = as_written(number)
+        if exact(plain) != number:
+            self.lose(place, f"the number {number} is written as {plain}")
+        return plain
+
+    # ------------------------------------------------------------------------------------------------------ file
+
+    def file(self) -> Plain:
+        out: Plain = {**self._title(), **self._target()}
+        if self.shape.dialect is FIVE:
+            out["prompts"] = ["{{ input }}"]
+        bars = {case.rubric.threshold for case in self.suite.cases}
+        shared = bars.pop() if len(bars) == 1 else None
+        out = _merged(out, self._threshold("the suite", shared))
+        if self.suite.concurrency is not None:
+            out = _merged(out, self._concurrency(self.suite.concurrency))
+        for name, value in (("artifact", self.suite.artifact), ("skill_id", self.suite.skill_id)):
+            if value is not None:
+                self.lose("the suite", f"AgentV has no `{name}` ({value})")
+        out[self.shape.cases] = [self._case(case, shared) for case in self.suite.cases]
+        return out
+
+    def _title(self) -> Plain:
+        title = self.suite.title
+        if not title:
+            return {}
+        if self.shape.dialect in (SEED, TWO) or re.fullmatch(r"[a-z0-9-]+", title):
+            return {"name": title}
+        if title != title.strip() or "\n" in title:
+            self.lose("the suite", "a title of several lines")
+        return {"description": title}
+
+    def _target(self) -> Plain:
+        target = self.suite.target
+        for name, value in (("skill", target.skill), ("timeout", target.timeout)):
+            if value is not None:
+                self.lose("the suite", f"AgentV has no `{name}` of a target")
+        if target.output != "text":
+            self.lose("the suite", "AgentV reads JSON and text alike: `output: json` is not written")
+        if target.use is None:
+            return {}
+        if use_of(target.use) != target.use:
+            self.lose("the suite", f"AgentV has no target `{target.use}` without a targets file")
+            return {}
+        return {"providers": [target.use]} if self.shape.dialect is FIVE else {"execution": {"target": target.use}}
+
+    def _threshold(self, place: str, bar: Fraction | None) -> Plain:
+        if bar is None or bar == PASS_MARK:
+            return {}
+        if self.shape.dialect in (SEED, TWO):
+            self.lose(
+                place, f"in this dialect a case passes at {float(PASS_MARK * 100):g}, not at {float(bar * 100):g}"
+            )
+            return {}
+        value = {"threshold": self.number(place, bar)}
+        return value if self.shape.dialect is FIVE else {"execution": value}
+
+    def _concurrency(self, count: int) -> Plain:
+        if self.shape.dialect is FIVE:
+            return {"evaluate_options": {"max_concurrency": count}}
+        if self.shape.dialect is FOUR:
+            return {"execution": {"workers": count}}
+        self.lose("the suite", f"how many cases run at a time ({count}) is set on AgentV's command line")
+        return {}
+
+    # ------------------------------------------------------------------------------------------------------ case
+
+    def _case(self, case: Case, shared: Fraction | None) -> Plain:
+        place = f"case `{case.id}`"
+        out: Plain = {"id": case.id}
+        if case.description:
+            out["description"] = case.description
+        if case.rubric.title:
+            self.lose(place, "the title of its rubric")
+        said = {**self._input(place, case.messages), **self._answer(place, case)}
+        goal = said.pop("goal", None)
+        if goal is not None:
+            out[self.shape.goal] = goal
+        out = _merged(out, {"vars": said} if said and self.shape.dialect is FIVE else said)
+        graders = [g for c in case.rubric.criteria for g in self._grader(place, _with_floor(case.rubric, c))]
+        listed = {self.shape.graders: graders}
+        out = _merged(out, {"execution": listed} if self.shape.dialect is SEED else listed)
+        if shared is None:
+            out = _merged(out, self._threshold(place, case.rubric.threshold))
+        for more in (self._attempts(place, case), self._timeout(place, case), self._place(place, case)):
+            out = _merged(out, more)
+        metadata = self._metadata(place, case)
+        if metadata:
+            out["metadata"] = metadata
+        if case.skip is not None:
+            self.lose(place, f"a case that is skipped ({case.skip})")
+        if case.expect is not None:
+            self.lose(place, "`expect` belongs into a file of grader scores")
+        return out
+
+    def _input(self, place: str, messages: tuple[Message, ...]) -> Plain:
+        if not messages:
+            if self.shape.dialect is SEED:
+                return {}
+            self.lose(place, "a case without an input")
+            return {"input": ""}
+        for message in messages:
+            if message.role not in _ROLES:
+                self.lose(place, f"a message of the role `{message.role}`")
+        if len(messages) == 1 and messages[0].role == "user":
+            return {"input": messages[0].content}
+        return {"input": [{"role": message.role, "content": message.content} for message in messages]}
+
+    def _answer(self, place: str, case: Case) -> Plain:
+        """The reference as the goal and the answer that AgentV knows."""
+        text = case.reference
+        if text is None:
+            if not self.shape.needs_goal:
+                return {}
+            self.lose(place, "AgentV skips a case without a goal: its id stands for one")
+            return {"goal": case.id}
+        start, between = GOAL_THEN_ANSWER
+        if text.startswith(start) and text.count(between) == 1:
+            goal, answer = text.removeprefix(start).split(between)
+            if goal.strip() == goal and answer.strip():
+                return {"goal": goal, "expected_output": answer}
+        if self.shape.needs_goal:
+            if text.strip() != text:
+                self.lose(place, "white space around the reference")
+            return {"goal": text}
+        if not text.strip():
+            self.lose(place, "an empty reference")
+        return {"expected_output": text}
+
+    def _attempts(self, place: str, case: Case) -> Plain:
+        if case.attempts == 1:
+            return {}
+        if case.stops_at_pass:
+            self.lose(place, "attempts that stop at the first pass")
+        known = {AttemptRule.PASS_AT_K: "pass_at_k", AttemptRule.MEAN: "mean"}
+        if self.shape.dialect is FIVE and case.attempt_rule is AttemptRule.PASS_AT_K:
+            return {"run": {"repeat": case.attempts}}
+        if self.shape.dialect in (SEED, FIVE) or case.attempt_rule not in known:
+            self.lose(place, f"{case.attempts} attempts of which the rule is {case.attempt_rule}")
+            return {}
+        return {"execution": {"trials": {"count": case.attempts, "strategy": known[case.attempt_rule]}}}
+
+    def _timeout(self, place: str, case: Case) -> Plain:
+        if case.timeout is None:
+            return {}
+        if self.shape.dialect is FIVE and case.timeout > 0:
+            return {"run": {"timeout_seconds": as_written(exact(case.timeout))}}
+        self.lose(place, f"a time limit of one case ({case.timeout:g} seconds)")
+        return {}
+
+    def _metadata(self, place: str, case: Case) -> Plain:
+        own = dict(case.metadata)
+        for key, value in (("tags", list(case.tags)), ("split", case.split and str(case.split))):
+            if key in own:
+                self.lose(place, f"`{key}` in its metadata")
+            if value:
+                own[key] = value
+        return own
+
+    # -------------------------------------------------------------------------------------------------- workspace
+
+    def _place(self, place: str, case: Case) -> Plain:
+        there = case.workspace
+        if there is None and not case.setup and not case.teardown:
+            return {}
+        if self.shape.dialect in (SEED, TWO):
+            self.lose(place, "a workspace, its setup and teardown")
+            return {}
+        if there is not None and there.files:
+            self.lose(place, "files written into the workspace")
+        if self.shape.dialect is FIVE:
+            return {"environment": self._environment(place, case)}
+        out: Plain = {}
+        if there is not None and there.copy is not None:
+            out["template"] = there.copy
+        if there is not None and there.git is not None:
+            out["repos"] = [{"repo": there.git, **({"commit": there.ref} if there.ref else {})}]
+        hooks = {**self._hooks(place, case.setup, "before"), **self._hooks(place, case.teardown, "after")}
+        if hooks:
+            out["hooks"] = hooks
+        if there is None or not out:
+            self.lose(place, "commands without a workspace" if there is None else "an empty workspace")
+        return {"workspace": out} if out else {}
+
+    def _hooks(self, place: str, lines: tuple[str, ...], when: str) -> Plain:
+        keys: tuple[str, ...] = ("before_all", "before_each") if when == "before" else ("after_each", "after_all")
+        if len(lines) > 2:
+            self.lose(place, f"more than two commands {when} a case")
+        if len(lines) == 1:
+            keys = (f"{when}_each",)
+        return {key: {"command": line} for key, line in zip(keys, lines, strict=False)}
+
+    def _environment(self, place: str, case: Case) -> Plain:
+        there = case.workspace
+        if there is None or there.copy is None or there.git is not None:
+            self.lose(place, "a workspace that is not the copy of a folder")
+        out: Plain = {"type": "host", "workdir": (there.copy if there is not None else None) or "."}
+        if case.setup:
+            words = _split(case.setup[0])
+            out["setup"] = {"command": words}
+            if len(case.setup) > 1 or shlex.join(words) != case.setup[0]:
+                self.lose(place, "setup is one command without a shell")
+        if case.teardown:
+            self.lose(place, "commands after a case")
+        return out
+
+    # --------------------------------------------------------------------------------------------------- graders
+
+    def _grader(self, place: str, c: Criterion) -> Iterator[Plain]:
+        """A criterion as a grader; none where AgentV has nothing like it."""
+        here = f"{place}, criterion `{c.id}`"
+        if c.is_penalty:
+            self.lose(here, "a penalty (a negative weight)")
+            return
+        self._extras(here, c)
+        if c.children:
+            yield self._group(here, c)
+        elif len(c.items) != 1 or not c.items[0].whole:
+            yield from self._checklist(here, c)
+        elif c.items[0].check is not None:
+            yield from self._checked(here, c, c.items[0].check)
+        elif is_rated(c):
+            yield self._rated(here, c)
+        else:
+            head = self._head(here, c, self.shape.rubric)
+            # The bar of a negated criterion is one on the turned score, so it stands at the grader.
+            bars = self._bars(here, c) if c.negate else {}
+            yield {**head, self.shape.criteria: [self._item(here, c, is_alone=True)], **bars}
+
+    def _extras(self, here: str, c: Criterion) -> None:
+        if c.fix is not None or any(item.fix is not None for item in c.items):
+            self.lose(here, "`fix` commands")
+        if any(item.may_not_apply for item in c.items):
+            self.lose(here, "`may_not_apply`")
+
+    def _head(self, here: str, c: Criterion, type: str) -> Plain:
+        out: Plain = {self.shape.name: c.id, "type": type}
+        if c.weight != 1:
+            out["weight"] = self.number(here, c.weight)
+        if c.negate and not (c.items and c.items[0].check is not None):
+            out["negate"] = True
+        return out
+
+    def _bars(self, here: str, c: Criterion, *, can_require: bool = True) -> Plain:
+        """The bar of a grader: `required` where it is a question, `min_score` for a floor."""
+        out: Plain = {}
+        if c.required and can_require:
+            out["required"] = True
+        elif c.required:
+            self.lose(here, "`required` of a group, or of a mark from 0 to 1: AgentV asks for the threshold there")
+        if c.floor:
+            out["min_score"] = self.number(here, c.floor)
+        return out
+
+    def _group(self, here: str, c: Criterion) -> Plain:
+        if c.requirement != c.id:
+            self.lose(here, f"the words of a group ({c.requirement})")
+        bars = self._bars(here, c, can_require=False)
+        if all(_is_plain(child) for child in c.children):
+            rubric = self._head(here, c, self.shape.rubric)
+            return {**rubric, self.shape.criteria: [self._inner(here, child) for child in c.children], **bars}
+        inner = [grader for child in c.children for grader in self._grader(here, child)]
+        out = {**self._head(here, c, self.shape.group), self.shape.members: inner, **bars}
+        if self.shape.group == "composite":
+            weights = {child.id: self.number(here, child.weight) for child in c.children if not child.is_penalty}
+            out["aggregator"] = {"type": "weighted_average", "weights": weights}
+        return out
+
+    def _checklist(self, here: str, c: Criterion) -> Iterator[Plain]:
+        self.lose(here, "a checklist is written as a group of criteria")
+        children = tuple(
+            Criterion(
+                id=f"{c.id}.{item.id}",
+                requirement=item.requirement,
+                items=(
+                    Item(
+                        id=f"{c.id}.{item.id}",
+                        requirement=item.requirement,
+                        anchors=item.anchors,
+                        check=item.check,
+                        whole=True,
+                    ),
+                ),
+            )
+            for item in c.items
+        )
+        yield self._group(
+            here,
+            Criterion(
+                id=c.id,
+                requirement=c.id,
+                weight=c.weight,
+                floor=c.floor,
+                required=c.required,
+                negate=c.negate,
+                children=children,
+            ),
+        )
+
+    def _rated(self, here: str, c: Criterion) -> Plain:
+        text = self._words(here, c.requirement)
+        if names_file(text) or placeholders(text):
+            self.lose(here, "a text that AgentV takes for a file or a template")
+        return {
+            **self._head(here, c, self.shape.judge),
+            self.shape.judged_by: text,
+            **self._bars(here, c, can_require=False),
+        }
+
+    def _words(self, here: str, text: str) -> str:
+        if text != text.strip():
+            self.lose(here, "white space around its words")
+        if self.shape.dialect is FIVE and {"input", "expected_output"} & set(placeholders(text)):
+            self.lose(here, "words that AgentV takes for a variable")
+        return text
+
+    def _inner(self, here: str, c: Criterion) -> Plain:
+        """A criterion among others of a rubric."""
+        place = f"{here}, criterion `{c.id}`"
+        self._extras(place, c)
+        return self._item(place, c)
+
+    def _item(self, here: str, c: Criterion, *, is_alone: bool = False) -> Plain:
+        """A criterion in a rubric. Alone, its weight stands at the grader, and its bar too when it is negated."""
+        (item,) = c.items
+        out: Plain = {"id": c.id, self.shape.text: self._words(here, c.requirement)}
+        if c.weight != 1 and not is_alone:
+            out["weight"] = self.number(here, c.weight)
+        if item.anchors is not None:
+            out["score_ranges"] = self._ranges(here, item.anchors)
+        required, floor = (False, None) if c.negate else (c.required, c.floor)
+        if item.anchors is None and self.shape.dialect.required:
+            out["required"] = required
+        elif required and item.anchors is not None and self.shape.dialect.required_means_ten:
+            self.lose(here, "a required criterion with a scale: AgentV 2 asks for 10 there")
+        elif required:
+            out["required"] = True
+        if floor:
+            least = floor * self.shape.least_top
+            out[self.shape.least] = self.number(here, least)
+            if self.shape.least_top == TOP and least.denominator != 1:
+                self.lose(here, f"a floor of {float(floor * 100):g}: AgentV takes whole tenths")
+        return out
+
+    def _ranges(self, here: str, anchors: Anchors) -> Plain:
+        """Levels on 0-10, each at a whole number."""
+        low, span = anchors.lowest, anchors.highest - anchors.lowest
+        if low != 0 or anchors.highest != TOP or any(value.denominator != 1 for value, _ in anchors.levels):
+            self.lose(here, f"a scale from {as_written(low)} to {as_written(anchors.highest)} is written as 0 to {TOP}")
+        if any(text != text.strip() for _, text in anchors.levels):
+            self.lose(here, "white space around the words of a level")
+        return {round((value - low) / span * TOP): text for value, text in anchors.levels}
+
+    # ----------------------------------------------------------------------------------------------------- checks
+
+    def _checked(self, here: str, c: Criterion, check: Check) -> Iterator[Plain]:
+        negated = check.negated != c.negate
+        written = self._check(check, negated)
+        if isinstance(written, str):
+            self.lose(here, f"a check that AgentV does not have here: {written}")
+            return
+        if written.pop("negate", negated):
+            written["negate"] = True
+        bars = self._bars(here, c)
+        if check.kind == "grader" and bars.pop("min_score", None) is not None:
+            # `min_score` of a program is the score that meets it, so a floor of its yes/no has no key.
+            self.lose(here, "a floor of a program's yes or no is written as `required`")
+            bars["required"] = True
+        shown = Check(kind=check.kind, value=check.value, negated=negated, options=check.options)
+        if c.requirement != check_in_words(shown):
+            self.lose(here, f"the words of a check ({c.requirement})")
+        yield {**self._head(here, c, ""), **written, **bars}
+
+    def _check(self, check: Check, negated: bool) -> Plain | str:
+        """The grader of a check, or its name where there is none. `negate` in it overrides."""
+        kind, value, options = check.kind, check.value, dict(check.options)
+        is_five = self.shape.dialect is FIVE
+        if self.shape.dialect is SEED:
+            return f"{kind} (the page has rubrics only)"
+        if kind == "grader" and self.shape.program is not None:
+            type, key = self.shape.program
+            words = value if isinstance(value, list) else _split(str(value))
+            more = {name: options.pop(name) for name in ("min_score", "config") if name in options}
+            return kind if options else {"type": type, key: words, **more}
+        if kind == "tool-calls":
+            return self._tool_calls(value, options)
+        if options:
+            return f"{kind} with {', '.join(f'`{name}`' for name in options)}"
+        match kind:
+            case "contains" | "icontains" if isinstance(value, list):
+                return {"type": f"{kind}-{'any' if negated else 'all'}", "value": value}
+            case "contains" | "icontains":
+                return {"type": kind, "value": value}
+            case "contains-any" | "contains-all" | "icontains-any" | "icontains-all":
+                return {"type": kind, "value": value if isinstance(value, list) else [value]}
+            case "equals" | "starts-with" | "ends-with" if value == value.strip() and value:
+                return {"type": kind, "value": value}
+            case "regex":
+                return _regex(value)
+            case "is-json":
+                return {"type": "is-json"}
+            case "json-schema" if is_five and isinstance(value, dict):
+                return {"type": "is-json", "value": value}
+            case "latency":
+                return {"type": "latency", "threshold": value}
+            case "cost":
+                return {"type": "cost", "budget": value}
+            case "tokens" if isinstance(value, dict):
+                return {"type": "token-usage", **{f"max_{name}": most for name, most in value.items()}}
+            case "tool-count" if is_five and isinstance(value, dict) and len(value) == 1:
+                ((name, bounds),) = value.items()
+                return {"type": "trajectory:tool-used", "value": {"name": name, **bounds}}
+            case "skill-loaded" if is_five:
+                return {"type": "skill-used", "value": self.suite.skill_id or "skill"}
+        return kind
+
+    def _tool_calls(self, value: Any, options: Plain) -> Plain | str:
+        calls = [{"tool": call} if isinstance(call, str) else call for call in value]
+        mode, args = options.pop("mode", "any_order"), options.pop("args", None)
+        if options or any(set(call) - {"tool", "arguments"} for call in calls):
+            return "tool-calls with more than names and arguments"
+        if self.shape.dialect is FIVE:
+            if mode in ("in_order", "exact") and not any("arguments" in call for call in calls):
+                return {
+                    "type": "trajectory:tool-sequence",
+                    "value": {"mode": mode, "steps": [call["tool"] for call in calls]},
+                }
+            if mode == "any_order" and len(calls) == 1 and "arguments" in calls[0] and args in ("exact", "subset"):
+                how = "exact" if args == "exact" else "partial"
+                return {
+                    "type": "trajectory:tool-args-match",
+                    "value": {"name": calls[0]["tool"], "args": calls[0]["arguments"], "mode": how},
+                }
+            return f"tool-calls in mode {mode}"
+        expected = [
+            {"tool": call["tool"], **({"args": call["arguments"]} if "arguments" in call else {})} for call in calls
+        ]
+        more = {"args_match": {"subset": "superset"}.get(args, args)} if args else {}
+        modes = {"any_order": "superset"}
+        return {"type": "tool-trajectory", "mode": modes.get(mode, mode), "expected": expected, **more}
+
+
+# --------------------------------------------------------------------------------------------------------- helpers
+
+
+def _with_floor(rubric: Rubric, c: Criterion) -> Criterion:
+    """A top-level criterion with the floor that holds for it: AgentV has none for all."""
+    from dataclasses import replace
+
+    floor = rubric.floor_of(c, None)
+    return c if c.is_penalty else replace(c, floor=floor or None)
+
+
+def _is_plain(c: Criterion) -> bool:
+    """Whether a criterion can stand in a rubric: one question for judges, yes/no or on 0-10."""
+    if c.children or c.negate or c.is_penalty or len(c.items) != 1 or not c.items[0].whole:
+        return False
+    return c.items[0].check is None and not is_rated(c)
+
+
+def _merged(one: Plain, other: Plain) -> Plain:
+    """Two mappings, with mappings inside merged too."""
+    out = dict(one)
+    for key, value in other.items():
+        out[key] = _merged(out[key], value) if isinstance(value, dict) and isinstance(out.get(key), dict) else value
+    return out
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return [line]
+
+
+def _regex(value: Any) -> Plain | str:
+    pattern, flags = (value, "") if isinstance(value, str) else (value["pattern"], value.get("flags", ""))
+    if set(flags) - set("ims"):
+        return f"regex with the flags {flags}"
+    inline = re.match(r"\(\?([ims]+)\)", pattern)
+    if inline:
+        pattern, flags = pattern[inline.end() :], "".join(sorted(set(flags) | set(inline[1])))
+    if re.search(r"\\[AZz]|\(\?(?![:=!<P])|\(\?P[=>]", pattern):
+        return "regex in Python's own syntax"
+    pattern = pattern.replace("(?P<", "(?<")
+    return {"type": "regex", "value": pattern, **({"flags": flags} if flags else {})}
+
+
+def _yaml(value: Plain) -> str:
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.default_flow_style = False
+    yaml.width = 100_000
+    out = StringIO()
+    yaml.dump(_styled(value), out)
+    return out.getvalue()
+
+
+def _styled(value: Any) -> Any:
+    """Texts of several lines as blocks, where they can stand as they are."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
+
+    if isinstance(value, dict):
+        return {_styled(key) if isinstance(key, str) else key: _styled(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_styled(one) for one in value]
+    if not isinstance(value, str):
+        return value
+    text = str(value)
+    lines = text.split("\n")
+    if len(lines) > 1 and all(line.isprintable() and line == line.strip() for line in lines) and lines[0]:
+        return LiteralScalarString(text)
+    is_plain = text.isprintable() and re.fullmatch(r"[A-Za-z_][\w .,;()/+-]*", text) and text == text.strip()
+    return text if is_plain and not _TAKEN.fullmatch(text) else DoubleQuotedScalarString(text)
+
+
+_TAKEN: Final = re.compile(r"true|false|null|yes|no|on|off|y|n", re.IGNORECASE)

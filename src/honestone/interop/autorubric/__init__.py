@@ -1,0 +1,1 @@
+"""autorubric files."""

@@ -1,0 +1,381 @@
+"""autorubric: rubrics (YAML or JSON) whose criteria are yes/no or choose one of several options, and its datasets.
+
+An option's value is the score of choosing it, so options become anchors from 0 to 1 with those values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from honestone.core.numbers import ONE, ZERO
+from honestone.core.rubric import Criterion, Rubric, as_written
+from honestone.core.suite.case import Case, Message, Suite
+from honestone.interop.base import (
+    Document,
+    ForeignRubric,
+    KnownKey,
+    Reader,
+    SuiteSource,
+    Taking,
+    Walk,
+    scaled,
+    shown,
+    slug,
+    yes_no,
+)
+from honestone.interop.rubric_package.read import NO_BARS, OWN_KEYS, entries_of, make_rubric, rough_entries, title_of
+
+DEFAULT_WEIGHT = Fraction(10)
+NO_OPTION = "(none of the options)"
+"""The end of a scale that no option has: scores are shares of 0..1, so the scale has to reach both."""
+BETWEEN = "options become a scale from 0 to 1: a judge may also answer between two of them"
+CANNOT_ASSESS = (
+    "autorubric lets a judge answer CANNOT_ASSESS everywhere and leaves that criterion out; here only a criterion with an "
+    "N/A option may be left out, and any other without an answer keeps its place in the score"
+)
+
+
+# ------------------------------------------------------------------------------------------------------ rubrics
+
+
+def signs(document: Document) -> int:
+    value = document.value
+    if document.is_lines or (isinstance(value, dict) and "items" in value):
+        return 0
+    entries = rough_entries(value)
+    if entries is None:
+        return 0
+    keys = {str(key) for entry in entries for key in entry}
+    if keys & OWN_KEYS or "guidelines" in document.keys:
+        return 80
+    return 0 if all("weight" in entry for entry in entries) else 60
+
+
+def read(document: Document) -> ForeignRubric:
+    walk = Walk(document.marked)
+    rubric = read_rubric_at(walk, walk.at(), title=title_of(walk))
+    walk.finish()
+    assert rubric is not None
+    return ForeignRubric(
+        rubric=rubric, dialect="autorubric", marked=document.marked, notes=tuple(walk.notes), losses=tuple(walk.losses)
+    )
+
+
+def read_rubric_at(walk: Walk, root: Taking, *, title: str = "") -> Rubric | None:
+    """The rubric at one place of a file; None when something in it is wrong (the walk knows what)."""
+    wrong = len(walk.problems)
+    entries = entries_of(walk, root)
+    criteria = [criterion for entry in entries if (criterion := _criterion(walk, entry)) is not None]
+    if len(walk.problems) > wrong:
+        return None
+    kept = _without_scaled_penalties(walk, criteria, entries)
+    walk.note(CANNOT_ASSESS)
+    return make_rubric(walk, kept, title=title, path=root.path)
+
+
+def _criterion(walk: Walk, entry: Taking) -> Criterion | None:
+    if not entry.require_mapping("a criterion"):
+        return None
+    requirement = entry.text("requirement", required=True)
+    name = entry.text("name")
+    has_weight = entry.which("weight") is not None
+    weight = entry.number("weight") if has_weight else DEFAULT_WEIGHT
+    if not has_weight:
+        walk.note("a criterion without `weight` weighs 10, as in autorubric")
+    entry.choice("scale_type", ("ordinal", "nominal"))
+    _aggregation(walk, entry)
+    options = _options(walk, entry) if "options" in entry else None
+    entry.raw("options")
+    entry.close("a criterion")
+    if requirement is None or weight is None:
+        return None
+    id = name or slug(requirement)
+    if options is None:
+        return yes_no(id, requirement, weight=weight)
+    return _choosing(walk, id, requirement, weight, options)
+
+
+def _aggregation(walk: Walk, entry: Taking) -> None:
+    how = entry.text("aggregation")
+    if how is None:
+        return
+    if how == "mean":
+        walk.note("`aggregation: mean` is the mean of the judges, not rounded to an option")
+    else:
+        hint = "--combine median, majority or min holds for the whole rubric"
+        walk.loss(f"`aggregation: {how}` of one criterion", (*entry.path, "aggregation"), hint)
+
+
+class _Options:
+    """The options of one criterion, by value; `may_not_apply` when one of them is N/A."""
+
+    def __init__(self) -> None:
+        self.labels: dict[Fraction, list[str]] = {}
+        self.may_not_apply = False
+
+    @property
+    def levels(self) -> dict[Fraction, str]:
+        return {value: " / ".join(labels) for value, labels in self.labels.items()}
+
+    @property
+    def yes_is(self) -> Fraction | None:
+        """What yes is worth where the options are exactly yes and no with 0 and 1; None otherwise."""
+        if set(self.labels) != {ZERO, ONE} or any(len(labels) > 1 for labels in self.labels.values()):
+            return None
+        words = {labels[0].casefold(): value for value, labels in self.labels.items()}
+        return words["yes"] if set(words) == {"yes", "no"} else None
+
+
+def _options(walk: Walk, entry: Taking) -> _Options:
+    found = _Options()
+    count, wrong = 0, len(walk.problems)
+    for option in entry.each("options", "options"):
+        if not option.require_mapping("an option"):
+            continue
+        label = option.text("label", required=True)
+        is_na = bool(option.flag("na"))
+        value = option.number("value") if is_na else option.number("value", low=0, high=1)
+        if option.which("value") is None and not is_na:
+            walk.problem("`value` is missing", option.path, "the score of choosing this option, from 0 to 1")
+        option.close("an option")
+        if is_na:
+            found.may_not_apply = True
+        elif label is not None and value is not None:
+            count += 1
+            found.labels.setdefault(value, []).append(label)
+    if count < 2 and len(walk.problems) == wrong:
+        walk.problem(
+            "`options` needs two options at least that are not N/A",
+            (*entry.path, "options"),
+            "leave `options` out for a yes/no question",
+        )
+    return found
+
+
+def _choosing(walk: Walk, id: str, requirement: str, weight: Fraction, options: _Options) -> Criterion:
+    na = options.may_not_apply
+    if options.yes_is is not None:
+        return yes_no(id, requirement, weight=weight, may_not_apply=na, negate=options.yes_is == ZERO)
+    levels = options.levels
+    for value, labels in options.labels.items():
+        if len(labels) > 1:
+            walk.note(f"`{id}`: options of equal value are one level: {_listed(labels)} ({as_written(value)})")
+    for end in (ZERO, ONE):
+        if end not in levels:
+            levels[end] = NO_OPTION
+            walk.note(
+                f"`{id}` has no option worth {end}: its scale reaches it all the same, so that scores stay the same"
+            )
+    walk.note(BETWEEN)
+    return scaled(id, requirement, levels, weight=weight, may_not_apply=na)
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return ", ".join(f"`{label}`" for label in labels)
+
+
+def _without_scaled_penalties(walk: Walk, criteria: Sequence[Criterion], entries: Sequence[Taking]) -> list[Criterion]:
+    """A penalty here is a yes/no question; beside positive weights one with options cannot be said."""
+    if not any(criterion.weight > 0 for criterion in criteria):
+        return list(criteria)
+    kept = []
+    for criterion, entry in zip(criteria, entries, strict=True):
+        is_scale = criterion.items[0].anchors is not None or criterion.negate
+        if criterion.weight < 0 and is_scale:
+            walk.loss(
+                f"criterion `{criterion.id}` has a negative weight and options; a penalty here is a yes/no question",
+                entry.path,
+                "ask it as yes/no, or give it a positive weight and turn its options round",
+            )
+        else:
+            kept.append(criterion)
+    return kept
+
+
+# ------------------------------------------------------------------------------------------------------ datasets
+
+
+def signs_dataset(document: Document) -> int:
+    value = document.value
+    if document.is_lines or not isinstance(value, dict) or not isinstance(value.get("items"), list):
+        return 0
+    items = [item for item in value["items"] if isinstance(item, dict)]
+    if any("submission" in item for item in items):
+        return 85
+    return 60 if rough_entries(value) is not None else 0
+
+
+def read_dataset(document: Document) -> SuiteSource:
+    """One case an item. The submissions and the verdicts of people stand in each case's metadata."""
+    walk = Walk(document.marked)
+    top = walk.at()
+    title = top.text("name") or ""
+    prompt = top.text("prompt")
+    reference = top.text("reference_submission")
+    shared = read_rubric_at(walk, top.below("rubric"), title="") if "rubric" in top else None
+    top.raw("rubric")
+    cases: list[Case] = []
+    places: dict[str, str] = {}
+    for number, item in enumerate(top.each("items", "items"), 1):
+        case = _case(walk, item, number, prompt, reference, shared, names=places)
+        if case is not None:
+            cases.append(case)
+            places[case.id] = walk.marked.at(item.path)
+    if not cases and not walk.problems:
+        walk.problem("a dataset needs at least one item", ())
+    top.close("a dataset")
+    walk.finish()
+    return SuiteSource(
+        suite=Suite(cases=tuple(cases), title=title),
+        dialect="autorubric-dataset",
+        base=document.path.parent,
+        notes=tuple(walk.notes),
+        losses=tuple(walk.losses),
+        files=(document.path,),
+        places=places,
+    )
+
+
+def _case(
+    walk: Walk,
+    item: Taking,
+    number: int,
+    prompt: str | None,
+    reference: str | None,
+    shared: Rubric | None,
+    *,
+    names: dict[str, str],
+) -> Case | None:
+    if not item.require_mapping("an item"):
+        return None
+    description = item.text("description")
+    own = read_rubric_at(walk, item.below("rubric")) if "rubric" in item else None
+    has_own = item.which("rubric") is not None
+    asked = item.text("prompt") or prompt
+    submission = _submission(walk, item)
+    rubric = own if has_own else shared
+    if rubric is None and not has_own and not walk.problems:
+        walk.problem("this item has no rubric, and the dataset has none either", item.path)
+    if asked is None:
+        walk.problem("this item has no prompt, and the dataset has none either", item.path)
+    truth = _ground_truth(walk, item, rubric)
+    metadata: dict[str, Any] = {}
+    if submission is not None:
+        metadata["output"] = submission
+        walk.note(
+            "each item's submission is kept as `output` in the case's metadata; a run asks its target for a fresh one "
+            "(--target record:FILE judges recorded ones)"
+        )
+    if truth is not None:
+        metadata["ground_truth"] = truth
+        walk.note("ground truth is kept in the case's metadata; no score comes from it")
+    case_reference = item.text("reference_submission") or reference
+    item.close("an item")
+    if rubric is None or asked is None:
+        return None
+    id = slug(description) if description else f"item-{number}"
+    return Case(
+        id=id if id not in names else f"{id}-{number}",
+        rubric=rubric,
+        messages=(Message("user", asked),),
+        reference=case_reference,
+        description=description,
+        metadata=metadata,
+    )
+
+
+def _submission(walk: Walk, item: Taking) -> str | None:
+    """Text, or JSON values (dialogues) as their text."""
+    value = item.raw("submission")
+    if value is None:
+        walk.problem("`submission` is missing", item.path, "the text that is graded")
+        return None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _ground_truth(walk: Walk, item: Taking, rubric: Rubric | None) -> list[Any] | None:
+    value = item.raw("ground_truth")
+    if value is None:
+        return None
+    path = (*item.path, "ground_truth")
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        walk.problem(f"`ground_truth` must be a list with one verdict a criterion, not {shown(value)}", path)
+        return None
+    if rubric is not None and not walk.losses and len(value) != len(rubric.criteria):
+        walk.problem(
+            f"`ground_truth` has {len(value)} verdicts, but the rubric has {len(rubric.criteria)} criteria", path
+        )
+    return list(value)
+
+
+_CRITERION_KEYS = (
+    KnownKey(key="requirement", meaning="the question"),
+    KnownKey(key="name", meaning="its id; without one the requirement, shortened"),
+    KnownKey(key="weight", meaning="its weight, 10 without one; below 0 a penalty"),
+    KnownKey(
+        key="options[].label, value", meaning="anchors from 0 to 1; yes and no with 1 and 0 are a yes/no question"
+    ),
+    KnownKey(key="options[].na", meaning="the criterion may not apply"),
+    KnownKey(key="scale_type", meaning="ordinal or nominal: both are a scale here", how="ignored"),
+    KnownKey(key="aggregation", meaning="how judges combine on one criterion; `mean` is the default here", how="lost"),
+    KnownKey(key="guidelines", meaning="text for every judge call", how="lost"),
+)
+_SCORING = (
+    "score: sum(w*s) / sum(positive w), cut to 0..1; with negative weights alone 1 + sum(w*s) / sum(|w|)",
+    CANNOT_ASSESS,
+    NO_BARS,
+)
+
+READERS: tuple[Reader, ...] = (
+    Reader(
+        name="autorubric",
+        title="an autorubric rubric",
+        gives="rubric",
+        signs=signs,
+        read=read,
+        keys=(
+            *_CRITERION_KEYS,
+            KnownKey(key="sections[].criteria", meaning="criteria, weighed as one list"),
+            KnownKey(
+                key="sections[].name, title, id, description, weight",
+                meaning="change nothing in the tool either",
+                how="ignored",
+            ),
+            KnownKey(key="rubric", meaning="the list or the sections may stand below it"),
+            KnownKey(key="name, title", meaning="beside `rubric`: the title"),
+            KnownKey(key="description, version", meaning="beside `rubric`: for people", how="ignored"),
+        ),
+        defaults=_SCORING,
+        looks_like=("guidelines", "rubric", "sections"),
+        example="- name: cause\n  weight: 10\n  requirement: Says why it failed\n"
+        "- name: detail\n  weight: 5\n  requirement: How detailed is the account?\n  scale_type: ordinal\n  options:\n"
+        "    - {label: none, value: 0}\n    - {label: some, value: 0.5}\n    - {label: full, value: 1}\n"
+        "    - {label: not applicable, value: 0, na: true}\n",
+    ),
+    Reader(
+        name="autorubric-dataset",
+        title="an autorubric dataset",
+        gives="suite",
+        signs=signs_dataset,
+        read=read_dataset,
+        keys=(
+            KnownKey(key="name", meaning="the title"),
+            KnownKey(key="prompt", meaning="the input of every item without one of its own"),
+            KnownKey(key="reference_submission", meaning="the reference of every item without one of its own"),
+            KnownKey(key="rubric", meaning="the rubric of every item without one of its own"),
+            KnownKey(key="items[].description", meaning="the case's description and, shortened, its id"),
+            KnownKey(key="items[].prompt, rubric, reference_submission", meaning="the item's own"),
+            KnownKey(key="items[].submission", meaning="kept as `output` in the case's metadata"),
+            KnownKey(key="items[].ground_truth", meaning="kept in the case's metadata; no score comes from it"),
+            *_CRITERION_KEYS,
+        ),
+        defaults=_SCORING,
+        looks_like=("items", "prompt", "rubric", "reference_submission"),
+        example='{"name": "outages", "prompt": "Explain the outage.",\n'
+        ' "rubric": [{"name": "cause", "weight": 10, "requirement": "Says why it failed"}],\n'
+        ' "items": [{"submission": "A disk was full.", "description": "short", "ground_truth": ["MET"]}]}\n',
+    ),
+)

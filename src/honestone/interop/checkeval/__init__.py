@@ -1,0 +1,1 @@
+"""CheckEval question files."""

@@ -1,0 +1,1 @@
+"""HealthBench JSON lines."""

@@ -1,0 +1,1 @@
+"""PaperBench rubric trees."""

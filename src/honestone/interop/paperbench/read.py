@@ -1,0 +1,182 @@
+"""PaperBench: a tree of requirements with weights local to siblings, graded or not. Leaves are yes/no questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from honestone.core.ballot import Answer
+from honestone.core.numbers import ONE, ZERO
+from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Key, Rubric, as_written
+from honestone.interop.base import Document, ForeignRubric, KnownKey, Reader, Steps, Taking, Walk, scaled, yes_no
+
+NO_BARS = "threshold 70 and no floor: PaperBench has neither; --threshold and --floor set them"
+CATEGORIES = (
+    "a leaf's category says what PaperBench's own judge is shown (code, its output or its results); here every leaf is "
+    "asked about the whole artifact"
+)
+PARTIAL: Mapping[Fraction, str] = {ZERO: "not met", ONE: "met"}
+
+
+def signs(document: Document) -> int:
+    value = document.value
+    if document.is_lines or not isinstance(value, dict):
+        return 0
+    if isinstance(value.get("sub_tasks"), list):
+        return 95 if {"requirements", "weight", "id"} & set(value) else 50
+    return 70 if {"requirements", "weight", "task_category"} <= set(value) else 0
+
+
+@dataclass(slots=True)
+class _Tree:
+    """One reading of a tree: what its leaves scored, and where each id stands."""
+
+    walk: Walk
+    marks: dict[Key, Answer] = field(default_factory=dict)
+    places: dict[str, Steps] = field(default_factory=dict)
+    partial: int = 0
+    ungraded: list[str] = field(default_factory=list)
+    has_categories: bool = False
+
+
+def read(document: Document) -> ForeignRubric:
+    walk = Walk(document.marked)
+    tree = _Tree(walk)
+    root = _node(tree, walk.at())
+    if root is None and not walk.problems:
+        walk.problem("nothing in this tree carries weight", (), "give one leaf, and all above it, a weight above 0")
+    walk.finish()
+    assert root is not None
+    _notes(tree)
+    return ForeignRubric(
+        rubric=_rubric(root),
+        dialect="paperbench",
+        marked=document.marked,
+        notes=tuple(walk.notes),
+        losses=tuple(walk.losses),
+        marks=tree.marks,
+    )
+
+
+def _rubric(root: Criterion) -> Rubric:
+    """The root is the only top-level criterion, so every node of the tree has its line; its own weight is nobody's share."""
+    root = root if root.weight > 0 else replace(root, weight=ONE)
+    return Rubric(criteria=(root,), threshold=DEFAULT_THRESHOLD, floor=ZERO)
+
+
+def _notes(tree: _Tree) -> None:
+    walk = tree.walk
+    walk.note(NO_BARS)
+    if tree.has_categories:
+        walk.note(CATEGORIES)
+    if tree.marks:
+        walk.note(f"{len(tree.marks)} leaves have recorded scores: --judge record:FILE gives them")
+    if tree.partial:
+        walk.note(f"{tree.partial} leaves have a score between 0 and 1, so they are a scale from 0 to 1")
+    if tree.marks and tree.ungraded:
+        walk.note(f"{len(tree.ungraded)} leaves have no valid score, which is no 0: {', '.join(tree.ungraded[:5])}")
+
+
+def _node(tree: _Tree, node: Taking) -> Criterion | None:
+    """A node with all below it; None when it is wrong (the walk knows what) or when nothing in it carries weight."""
+    walk = tree.walk
+    if not node.require_mapping("a node"):
+        return None
+    id = node.text("id", required=True)
+    requirement = node.text("requirements", required=True)
+    weight = node.number("weight", low=0)
+    if node.which("weight") is None:
+        walk.problem("`weight` is missing", node.path, "a number, 0 or more, relative to its siblings")
+    if id is not None and id in tree.places:
+        walk.problem(
+            f"two nodes have the id `{id}`: the first is {walk.marked.at(tree.places[id])}", (*node.path, "id")
+        )
+    tree.places.setdefault(id or "", node.path)
+    tree.has_categories |= "task_category" in node
+    node.ignore("task_category", "finegrained_task_category", "judge_metadata")
+    below = list(node.each("sub_tasks", "nodes"))
+    score = node.number("score", low=0, high=1)
+    is_valid = node.flag("valid_score")
+    node.raw("explanation")
+    node.close("a node")
+    children = [child for entry in below if (child := _node(tree, entry)) is not None]
+    if id is None or requirement is None or weight is None:
+        return None
+    if below:
+        return _group(tree, node, id, requirement, weight, children)
+    return _leaf(tree, id, requirement, weight, score if is_valid is not False else None)
+
+
+def _leaf(tree: _Tree, id: str, requirement: str, weight: Fraction, score: Fraction | None) -> Criterion:
+    """Yes or no, as PaperBench asks it; a scale from 0 to 1 where this tree records partial credit."""
+    if score is None:
+        tree.ungraded.append(id)
+        return yes_no(id, requirement, weight=weight)
+    if score in (ZERO, ONE):
+        tree.marks[id, id] = score == ONE
+        return yes_no(id, requirement, weight=weight)
+    tree.partial += 1
+    tree.marks[id, id] = as_written(score)
+    return scaled(id, requirement, PARTIAL, weight=weight)
+
+
+def _group(
+    tree: _Tree, node: Taking, id: str, requirement: str, weight: Fraction, children: list[Criterion]
+) -> Criterion | None:
+    """A group without weight in it scores 0 in PaperBench whatever is done, which no group here does."""
+    if any(child.weight > 0 for child in children):
+        return Criterion(id=id, requirement=requirement, weight=weight, children=tuple(children))
+    if tree.walk.problems:
+        return None
+    if weight == 0:
+        tree.walk.note(f"`{id}` and all below it weigh 0: left out, which changes no score")
+    else:
+        tree.walk.loss(
+            f"nothing below `{id}` carries weight, so PaperBench scores it 0 whatever is done; it is left out here",
+            (*node.path, "weight"),
+            "give it the weight 0 too",
+        )
+    tree.marks = {key: mark for key, mark in tree.marks.items() if not _is_below(tree, key[0], node.path)}
+    return None
+
+
+def _is_below(tree: _Tree, id: str, path: Steps) -> bool:
+    return tree.places[id][: len(path)] == path
+
+
+def _known(*keys: tuple[str, str]) -> tuple[KnownKey, ...]:
+    return tuple(KnownKey(key=key, meaning=meaning) for key, meaning in keys)
+
+
+READERS: tuple[Reader, ...] = (
+    Reader(
+        name="paperbench",
+        title="a PaperBench tree",
+        gives="rubric",
+        signs=signs,
+        read=read,
+        keys=(
+            *_known(
+                ("id", "the criterion's id"),
+                ("requirements", "the question; of an inner node, what its children are about"),
+                ("weight", "the weight among its siblings, 0 or more"),
+                ("sub_tasks", "child criteria; an empty list makes a leaf"),
+                ("score", "a leaf's recorded score, for --judge record:FILE; inner nodes are computed again"),
+                ("valid_score", "false: the leaf has no score, which is no 0"),
+                ("explanation", "with --judge record:FILE: why a leaf is not fully met, as its suggestion"),
+            ),
+            KnownKey(
+                key="task_category, finegrained_task_category",
+                meaning="what PaperBench's judge is shown",
+                how="ignored",
+            ),
+            KnownKey(key="judge_metadata", meaning="tokens and raw replies of the grading", how="ignored"),
+        ),
+        defaults=("an inner node's score is sum(w*s) / sum(w) of its children", NO_BARS),
+        looks_like=("sub_tasks", "requirements", "task_category", "weight"),
+        example='{"id": "root", "requirements": "The result is reproduced", "weight": 1, "task_category": null, "sub_tasks": [\n'
+        '  {"id": "code", "requirements": "The method is implemented", "weight": 2, "task_category": "Code Development", "sub_tasks": []},\n'
+        '  {"id": "table", "requirements": "The table agrees", "weight": 1, "task_category": "Result Analysis", "sub_tasks": []}]}\n',
+    ),
+)

@@ -1,0 +1,1 @@
+"""promptfoo configurations."""

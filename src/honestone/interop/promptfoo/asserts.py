@@ -1,0 +1,583 @@
+"""promptfoo's assertions as criteria: checks, judges' questions and groups; what runs code or other models is lost."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from honestone.core.checks import fits
+from honestone.core.errors import FileError
+from honestone.core.numbers import ONE, ZERO
+from honestone.core.rubric import Check, Criterion, slug
+from honestone.formats.fields import near
+from honestone.formats.marked import parse_marked
+from honestone.interop.base import Steps, Taking, Walk, scaled, shown, yes_no
+from honestone.interop.judged_criteria import (
+    FROM_0_TO_1,
+    MAJORITY,
+    as_text,
+    check_criterion,
+    implied_floor,
+    sound_check,
+)
+from honestone.interop.sibling_files import Beside
+
+Fill: TypeAlias = Callable[[str, Walk, Steps], str]
+"""Fills in `{{name}}`; what it cannot is lost at that place."""
+
+CODE_FILES: Final = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".sh")
+
+_CODE = "runs code of this config, which honestone never does"
+_OTHER_MODEL = "asks a model of another kind (embeddings, a classifier, a service)"
+_TRACE = "looks at a trace in a way that no check here does"
+_LIKENESS = "measures likeness to a text in a way that no check here does"
+_SYNTAX = "parses the output in a way that no check here does"
+_LOST: Final[Mapping[str, tuple[str, str | None]]] = {
+    **dict.fromkeys(
+        ("javascript", "python", "ruby", "webhook"),
+        (_CODE, "write the test as a check of a native suite: {python: 'module:function'} or {command: ...}"),
+    ),
+    **dict.fromkeys(
+        (
+            "similar",
+            "similar:cosine",
+            "similar:dot",
+            "similar:euclidean",
+            "answer-relevance",
+            "classifier",
+            "moderation",
+            "pi",
+            "perplexity",
+            "perplexity-score",
+            "guardrails",
+            "search-rubric",
+        ),
+        (_OTHER_MODEL, "an `llm-rubric` can ask a judge instead"),
+    ),
+    **dict.fromkeys(
+        ("context-faithfulness", "context-recall", "context-relevance", "conversation-relevance"),
+        (
+            "judges a retrieved context or a conversation, which a case here does not have",
+            "an `llm-rubric` can ask a judge instead",
+        ),
+    ),
+    **dict.fromkeys(("rouge-n", "bleu", "gleu", "meteor", "levenshtein", "tool-call-f1"), (_LIKENESS, None)),
+    **dict.fromkeys(
+        (
+            "contains-json",
+            "contains-html",
+            "contains-sql",
+            "contains-xml",
+            "is-html",
+            "is-sql",
+            "is-xml",
+            "is-refusal",
+            "is-valid-function-call",
+            "is-valid-openai-function-call",
+            "is-valid-openai-tools-call",
+            "finish-reason",
+        ),
+        (_SYNTAX, "`is-json` and `regex` are read"),
+    ),
+    **dict.fromkeys(
+        (
+            "trajectory:step-count",
+            "trajectory:goal-success",
+            "trace-error-spans",
+            "trace-span-count",
+            "trace-span-duration",
+            "skill-used",
+        ),
+        (_TRACE, "`trajectory:tool-used` and `trajectory:tool-sequence` are read"),
+    ),
+    **dict.fromkeys(
+        ("select-best", "max-score"),
+        ("compares the outputs of several targets with each other", "`honestone compare` does it"),
+    ),
+    "human": ("is a mark that a person gives in promptfoo's web page", "`--judge human` asks a person here"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertion:
+    """One assertion being read. `gates`: it has to pass by itself, as no threshold stands over it."""
+
+    at: Taking
+    type: str
+    negated: bool
+    weight: Fraction
+    gates: bool
+    metric: str | None
+    fill: Fill
+    beside: Beside
+
+    @property
+    def here(self) -> Steps:
+        return (*self.at.path, "value")
+
+    @property
+    def floor(self) -> Fraction | None:
+        return self.bar(ONE)
+
+    def bar(self, mark: Fraction) -> Fraction | None:
+        return mark if self.gates and self.weight > 0 else None
+
+    def problem(self, message: str, hint: str | None = None) -> None:
+        path = self.here if "value" in self.at else self.at.path
+        self.at.walk.problem(f"`{self.type}` {message}", path, hint)
+
+    def loss(self, message: str, hint: str | None = None) -> None:
+        self.at.walk.loss(message, self.at.path, hint)
+
+    def value(self) -> Any:
+        """`value` as it is compared: a file's content, templates filled in. None when it is missing or was lost."""
+        raw = self.at.raw("value")
+        if isinstance(raw, list):
+            return [self._text(v, (*self.here, i)) if isinstance(v, str) else v for i, v in enumerate(raw)]
+        return self._text(raw, self.here) if isinstance(raw, str) else raw
+
+    def _text(self, text: str, path: Steps) -> Any:
+        if text.startswith("file://"):
+            return self._file(text.removeprefix("file://"), path)
+        if text.startswith("package:"):
+            self.at.walk.loss(f"`{text[:60]}` {_CODE}", path)
+            return None
+        return self.fill(text, self.at.walk, path)
+
+    def _file(self, name: str, path: Steps) -> Any:
+        walk = self.at.walk
+        plain = name.split(":")[0] if re.search(r"\.\w+:", name) else name
+        if Path(plain).suffix.lower() in CODE_FILES:
+            walk.loss(f"`file://{name}` {_CODE}", path)
+            return None
+        found = self.beside.find(walk, name, path)
+        if found is None:
+            return None
+        if found.suffix.lower() in (".json", ".yaml", ".yml"):
+            marked = self.beside.marked(walk, found, path)
+            return None if marked is None else marked.value
+        return self.beside.open(walk, found, path)
+
+    def text(self) -> str | None:
+        """A value that is one text."""
+        value = self.value()
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return self.at.walk.marked.raw(self.here) or as_text(value)
+        if "value" not in self.at:
+            self.problem("needs a `value`", "give it a text: value: ...")
+        elif value is not None:
+            self.problem(f"takes a text, not {shown(value)}")
+        return None
+
+    def check(self, kind: str, value: Any, **options: Any) -> Criterion | None:
+        check = sound_check(self.at.walk, self.here, kind, value, negated=self.negated, **options)
+        return None if check is None else self.criterion(check)
+
+    def criterion(self, check: Check, requirement: str | None = None) -> Criterion:
+        return check_criterion(check, id=self.metric, requirement=requirement, weight=self.weight, floor=self.floor)
+
+    def question(self, requirement: str) -> Criterion:
+        id = self.metric or slug(requirement)
+        return yes_no(id, requirement, weight=self.weight, floor=self.bar(MAJORITY), negate=self.negated)
+
+    def grade(self, requirement: str, threshold: Fraction) -> Criterion | None:
+        """A question answered with a score from 0 to 1."""
+        if self.negated:
+            self.loss(f"`not-{self.type}` with a `threshold` has no meaning here", "leave the threshold out")
+            return None
+        id = self.metric or slug(requirement)
+        return scaled(id, requirement, FROM_0_TO_1, weight=self.weight, floor=self.bar(threshold))
+
+
+# ------------------------------------------------------------------------------------------------------- the kinds
+
+
+def _one_text(a: Assertion) -> Criterion | None:
+    text = a.text()
+    return None if text is None else a.check(a.type, text)
+
+
+def _several_texts(a: Assertion) -> Criterion | None:
+    value = a.value()
+    if isinstance(value, str):
+        value = _comma_separated(value)
+    if not isinstance(value, list) or not value:
+        a.problem(f"takes a list of texts, not {shown(value)}")
+        return None
+    return a.check(a.type, [as_text(v) for v in value])
+
+
+def _comma_separated(text: str) -> list[str]:
+    try:
+        rows = list(csv.reader([text.replace("\n", " ")], skipinitialspace=True))
+    except csv.Error:
+        return [text]
+    return [word.strip() for row in rows for word in row if word.strip()]
+
+
+def _equals(a: Assertion) -> Criterion | None:
+    if isinstance(a.at.raw("value"), dict | list):
+        return a.check("json-schema", {"const": a.at.raw("value")})
+    value = a.value()
+    if isinstance(value, dict | list):
+        return a.check("json-schema", {"const": value})
+    a.at.walk.note("`equals` compares texts without the line breaks at their end")
+    text = a.text()
+    return None if text is None else a.check("equals", text)
+
+
+def _is_json(a: Assertion) -> Criterion | None:
+    if "value" not in a.at:
+        a.at.ignore("value")
+        return a.check("is-json", True)
+    value = a.value()
+    if isinstance(value, str):
+        try:
+            value = parse_marked(value, "schema").value
+        except FileError as error:
+            a.problem(f"has a schema that cannot be read: {error.message}")
+            return None
+    if not isinstance(value, dict):
+        if value is not None:
+            a.problem(f"takes a JSON Schema, not {shown(value)}")
+        return None
+    return a.check("json-schema", value)
+
+
+def _limit(a: Assertion) -> Criterion | None:
+    """`latency` and `cost`."""
+    threshold = a.at.number("threshold", low=0)
+    if threshold is None:
+        if "threshold" not in a.at:
+            a.loss(f"`{a.type}` without a `threshold` only measures", "the report tells it for every case")
+        return None
+    return a.check(a.type, threshold)
+
+
+def _word_count(a: Assertion) -> Criterion | None:
+    value = a.value()
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value)
+    low, high = (value.get("min"), value.get("max")) if isinstance(value, dict) else (value, value)
+    if isinstance(value, dict):
+        below = a.at.below("value")
+        below.ignore("min", "max")
+        below.close("`word-count`")
+    count = {"type": "integer", "minimum": 0}
+    if (low is None and high is None) or not all(v is None or fits(v, count) for v in (low, high)):
+        a.problem(f"takes a number of words or {{min, max}}, not {shown(value)}")
+        return None
+    if high is None:
+        return a.check("min-words", low)
+    if low is None:
+        return a.check("max-words", high)
+    if not 0 <= low <= high <= 100_000:
+        a.problem(f"has the bounds {low} and {high}")
+        return None
+    words = r"\A\s*(?:\S++(?:\s++|\Z)){" + f"{low},{high}" + r"}\Z"
+    check = sound_check(a.at.walk, a.here, "regex", words, negated=a.negated)
+    said = (
+        f"{'does not have' if a.negated else 'has'} {low} to {high} words"
+        if low != high
+        else (f"{'does not have' if a.negated else 'has'} {low} words")
+    )
+    return None if check is None else a.criterion(check, said)
+
+
+def _rubric(a: Assertion) -> Criterion | None:
+    """`llm-rubric`: yes or no; with a threshold a score."""
+    value = a.value()
+    if isinstance(value, dict):
+        text: str | None = as_text(value)
+    else:
+        text = a.text()
+    threshold = a.at.number("threshold", low=0, high=1)
+    if text is None:
+        return None
+    return a.question(text) if threshold is None else a.grade(text, threshold)
+
+
+def _g_eval(a: Assertion) -> Criterion | None:
+    """A score over one or several criteria, 0.7 by default."""
+    value = a.value()
+    threshold = a.at.number("threshold", low=0, high=1)
+    bar = Fraction(7, 10) if threshold is None else threshold
+    if isinstance(value, list) and value and all(isinstance(v, str) and v.strip() for v in value):
+        if len(value) == 1:
+            return a.grade(value[0], bar)
+        if a.negated:
+            return a.grade("", bar)
+        children = tuple(scaled(slug(text), text, FROM_0_TO_1) for text in value)
+        id = a.metric or "g-eval"
+        return Criterion(id=id, requirement=id, weight=a.weight, floor=a.bar(bar), children=children)
+    text = a.text()
+    return None if text is None else a.grade(text, bar)
+
+
+def _factuality(a: Assertion) -> Criterion | None:
+    text = a.text()
+    if text is None:
+        return None
+    a.at.walk.note("`factuality` is one yes/no question: whether the output contradicts the reference")
+    return a.question(f"Contradicts nothing in this reference answer: {text}")
+
+
+def _tool_used(a: Assertion) -> Criterion | None:
+    value = a.value()
+    if isinstance(value, dict):
+        below = a.at.below("value")
+        name, low, high = (below.text("pattern", "name"), below.number("min", low=0), below.number("max", low=0))
+        below.close("`trajectory:tool-used`")
+        if name is None:
+            a.problem("needs a `pattern`")
+            return None
+        if "*" in name or "?" in name:
+            a.loss(f"the pattern `{name}` of tool names has no meaning here", "name the tools")
+            return None
+        bounds = {"min": 1 if low is None else int(low), **({} if high is None else {"max": int(high)})}
+        return a.check("tool-count", {name: bounds})
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) and n for n in names):
+        a.problem(f"takes a tool's name or a list of them, not {shown(value)}")
+        return None
+    if a.negated and len(names) > 1:
+        a.loss("`not-trajectory:tool-used` with several tools has no meaning here", "one assertion a tool")
+        return None
+    return a.check("tool-calls", names, mode="any_order")
+
+
+def _tool_sequence(a: Assertion) -> Criterion | None:
+    value = a.value()
+    mode = "in_order"
+    if isinstance(value, dict):
+        below = a.at.below("value")
+        mode = below.choice("mode", ("in_order", "exact")) or mode
+        value = below.texts("steps")
+        below.close("`trajectory:tool-sequence`")
+    if not isinstance(value, list) or not value or not all(isinstance(n, str) and n for n in value):
+        a.problem(f"takes a list of tools' names, not {shown(value)}")
+        return None
+    if any("*" in name or "?" in name for name in value):
+        a.loss("a pattern of tool names has no meaning here", "name the tools")
+        return None
+    return a.check("tool-calls", value, mode=mode)
+
+
+def _tool_arguments(a: Assertion) -> Criterion | None:
+    if not isinstance(a.value(), dict):
+        a.problem(f"takes a mapping with `name` and `args`, not {shown(a.at.value.get('value'))}")
+        return None
+    below = a.at.below("value")
+    name, mode = below.text("name"), below.choice("mode", ("partial", "exact"))
+    arguments = below.raw("args", "arguments")
+    below.ignore("pattern", "defaults", "ignore")
+    below.close("`trajectory:tool-args-match`")
+    if any(key in below for key in ("pattern", "defaults", "ignore")):
+        a.loss("`pattern`, `defaults` and `ignore` of tool arguments have no meaning here")
+        return None
+    if name is None or not isinstance(arguments, dict):
+        a.problem("needs a `name` and `args`")
+        return None
+    filled = {
+        key: a.fill(value, a.at.walk, a.here) if isinstance(value, str) else value for key, value in arguments.items()
+    }
+    args = "exact" if mode == "exact" else "subset"
+    return a.check("tool-calls", [{"tool": name, "arguments": filled}], mode="any_order", args=args)
+
+
+_READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
+    "contains": _one_text,
+    "icontains": _one_text,
+    "starts-with": _one_text,
+    "regex": _one_text,
+    "contains-any": _several_texts,
+    "contains-all": _several_texts,
+    "icontains-any": _several_texts,
+    "icontains-all": _several_texts,
+    "equals": _equals,
+    "is-json": _is_json,
+    "latency": _limit,
+    "cost": _limit,
+    "word-count": _word_count,
+    "llm-rubric": _rubric,
+    "model-graded-closedqa": _rubric,
+    "g-eval": _g_eval,
+    "factuality": _factuality,
+    "model-graded-factuality": _factuality,
+    "trajectory:tool-used": _tool_used,
+    "trajectory:tool-sequence": _tool_sequence,
+    "trajectory:tool-args-match": _tool_arguments,
+}
+
+READ_TYPES: Final = (*_READ, "assert-set")
+LOST_TYPES: Final = tuple(_LOST)
+TYPES: Final = frozenset([*READ_TYPES, *LOST_TYPES])
+
+
+def is_type(name: str) -> bool:
+    return name.removeprefix("not-") in TYPES or name.startswith("promptfoo:redteam:")
+
+
+# ------------------------------------------------------------------------------------------------------ the walk
+
+_OWN_KEYS: Final = (
+    "type",
+    "value",
+    "threshold",
+    "weight",
+    "metric",
+    "metricOnly",
+    "config",
+    "provider",
+    "rubricPrompt",
+    "transform",
+    "contextTransform",
+    "description",
+)
+
+
+def read_assertions(at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int = 0) -> list[Criterion]:
+    """A list of assertions. `gates`: each has to pass; else a threshold of the test is what counts."""
+    if not isinstance(at.value, list):
+        at.walk.problem(f"`assert` must be a list of assertions, not {shown(at.value)}", at.path)
+        return []
+    found = (
+        read_assertion(Taking(at.walk, (*at.path, index)), gates=gates, fill=fill, beside=beside, depth=depth)
+        for index in range(len(at.value))
+    )
+    return [criterion for criterion in found if criterion is not None]
+
+
+def read_assertion(at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int = 0) -> Criterion | None:
+    if not at.require_mapping("an assertion"):
+        return None
+    if "$ref" in at:
+        meant = _referred(at, depth)
+        if meant is None:
+            return None
+        return read_assertion(meant, gates=gates, fill=fill, beside=beside, depth=depth + 1)
+    written = at.text("type", required=True)
+    if written is None:
+        return None
+    if written == "assert-set":
+        return _set(at, gates=gates, fill=fill, beside=beside, depth=depth)
+    type = written.removeprefix("not-")
+    if type in _LOST or type.startswith("promptfoo:redteam:"):
+        why, hint = _LOST.get(type, (_OTHER_MODEL, None))
+        at.walk.loss(f"the assertion `{written}` {why}", at.path, hint)
+        return None
+    if type not in _READ:
+        meant_type = near(type, TYPES)
+        at.walk.problem(
+            f"unknown assertion `{written}`",
+            (*at.path, "type"),
+            f"did you mean `{meant_type}`?" if meant_type else None,
+        )
+        return None
+    at.taken.update(_OWN_KEYS)
+    at.close("an assertion")
+    at.ignore("provider", why="the `provider` of an assertion is not read: --judge names the judges")
+    for key in ("transform", "contextTransform", "rubricPrompt"):
+        if key in at:
+            what = "changes what a judge is asked" if key == "rubricPrompt" else _CODE
+            at.walk.loss(f"`{key}` {what}; the assertion is left out", (*at.path, key))
+            return None
+    counts = at.flag("metricOnly") is not True
+    weight = at.number("weight", low=0)
+    assertion = Assertion(
+        at=at,
+        type=type,
+        negated=written != type,
+        gates=gates,
+        metric=at.text("metric"),
+        fill=fill,
+        beside=beside,
+        weight=(ONE if weight is None else weight) if counts else ZERO,
+    )
+    return _READ[type](assertion)
+
+
+def _referred(at: Taking, depth: int) -> Taking | None:
+    """The template that `$ref: '#/assertionTemplates/NAME'` means, in the same file."""
+    name = at.text("$ref")
+    at.close("an assertion")
+    path: Steps = tuple((name or "").removeprefix("#/").split("/"))
+    if name is None or not name.startswith("#/") or not at.walk.marked.has(path):
+        at.walk.problem(f"`$ref` names nothing in this file: `{name}`", (*at.path, "$ref"))
+        return None
+    if depth >= 5:
+        at.walk.problem("this `$ref` leads on and on", (*at.path, "$ref"))
+        return None
+    return Taking(at.walk, path)
+
+
+def _set(at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int) -> Criterion | None:
+    """A group: all of it has to pass, or the mean has to reach its own threshold."""
+    threshold = at.number("threshold", low=0, high=1)
+    weight = at.number("weight", low=0)
+    weight = ONE if weight is None else weight
+    metric = at.text("metric")
+    at.ignore("type", "config")
+    if "assert" not in at:
+        at.walk.problem("an `assert-set` needs `assert`, a list of assertions", at.path)
+        return None
+    if depth > 5:
+        at.walk.problem("sets of assertions are nested too deeply", at.path)
+        return None
+    below = at.below("assert")
+    at.close("an assert-set")
+    each = gates and threshold is None and weight > 0
+    children = read_assertions(below, gates=each, fill=fill, beside=beside, depth=depth + 1)
+    if not children:
+        return None
+    if not any(child.weight > 0 for child in children):
+        at.walk.note("a set whose assertions all have weight 0 is left out: it decides nothing")
+        return None
+    id = metric or "assert-set"
+    floor = (implied_floor(children) if threshold is None else threshold) if gates and weight > 0 else None
+    words = metric or f"{'enough' if threshold is not None else 'all'} of {len(children)} assertions"
+    return Criterion(id=id, requirement=words, weight=weight, floor=floor, children=tuple(children))
+
+
+# ------------------------------------------------------------------------------------------------- in one cell
+
+_CELL: Final = re.compile(r"(not-)?([a-z][a-z:-]*?)(?:\((-?\d+(?:\.\d+)?)\))?(?::(.*))?", re.DOTALL)
+_SHORT: Final = {"grade": "llm-rubric", "fn": "javascript", "eval": "javascript"}
+
+
+def assertion_of_cell(cell: str) -> dict[str, Any]:
+    """What a table writes as `type:value` or `type(threshold):value`; anything else is a text to be equal to."""
+    match = _CELL.fullmatch(cell.strip())
+    if match is None:
+        return {"type": "equals", "value": cell}
+    negation, name, threshold, value = match.groups()
+    type = _SHORT.get(name, name)
+    if type not in TYPES or (value is None and type not in ("is-json", "contains-json", "latency", "cost")):
+        return {"type": "equals", "value": cell}
+    out: dict[str, Any] = {"type": (negation or "") + type}
+    if threshold is not None:
+        out["threshold"] = float(threshold)
+    if value is not None and value.strip():
+        out["value"] = value.strip()
+    return out
+
+
+__all__ = [
+    "CODE_FILES",
+    "LOST_TYPES",
+    "READ_TYPES",
+    "TYPES",
+    "Assertion",
+    "Fill",
+    "assertion_of_cell",
+    "is_type",
+    "read_assertion",
+    "read_assertions",
+]

@@ -1,0 +1,160 @@
+"""Which format a file has, by its content and never by its name; and reading it, whatever it is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from honestone.core.errors import FileError, UsageError
+from honestone.formats.fields import near
+from honestone.formats.rubric_file import RubricSource
+from honestone.formats.source import ForeignRubric, SuiteSource
+from honestone.interop.base import Document, Reader
+
+MODULES: Final = (
+    "agentv",
+    "task_suite",
+    "agent_skills",
+    "promptfoo",
+    "autorubric",
+    "rubric_package",
+    "healthbench",
+    "paperbench",
+    "verifiers",
+    "pydantic_evals",
+    "inspect_dataset",
+    "rulph",
+    "waza",
+    "checkeval",
+)
+"""The folders of `interop`, one a family of formats; the module `read` of each has `READERS`."""
+
+
+def readers() -> tuple[Reader, ...]:
+    """Every foreign reader."""
+    return tuple(reader for module in MODULES for reader in import_module(f"honestone.interop.{module}.read").READERS)
+
+
+def recognise(document: Document) -> Reader | str:
+    """The foreign reader of a document, or `rubric` or `suite` for our own formats. Raises UsageError when it is neither,
+    with what it looks closest to."""
+    keys = document.keys
+    if not document.is_lines and isinstance(document.value, dict):
+        if "rubric" in keys and "criteria" in keys and "cases" not in keys:
+            return "rubric"
+        if "suite" in keys or (
+            "cases" in keys and not keys & {"evaluators", "dataset", "tests"} and not _has_inputs(document)
+        ):
+            return "suite"
+    scores = [(reader.signs(document), reader) for reader in readers()]
+    best = max((score for score, _ in scores), default=0)
+    if best > 0:
+        return next(reader for score, reader in scores if score == best)
+    if "criteria" in keys:
+        return "rubric"
+    raise _unknown(document)
+
+
+def _has_inputs(document: Document) -> bool:
+    """Cases with `inputs` are those of pydantic-evals; ours have `input`."""
+    cases = document.value["cases"]
+    return isinstance(cases, list) and any(isinstance(case, dict) and "inputs" in case for case in cases)
+
+
+def _unknown(document: Document) -> UsageError:
+    try:
+        place = (document.first_row if document.is_lines else document.marked).at(())
+    except FileError as error:
+        return error  # it cannot be read at all: that is what is wrong with it
+    like = max(readers(), key=lambda reader: len(document.keys & set(reader.looks_like)), default=None)
+    ours = {
+        "a honestone rubric": {"rubric", "title", "threshold", "floor", "criteria"},
+        "a honestone suite": {"suite", "title", "cases", "target", "rubric", "artifact"},
+    }
+    likeness = {name: len(document.keys & known) for name, known in ours.items()}
+    closest = max(likeness, key=lambda name: likeness[name])
+    if like is not None and len(document.keys & set(like.looks_like)) > likeness[closest]:
+        what, shared = like.title, document.keys & set(like.looks_like)
+    else:
+        what, shared = closest, document.keys & ours[closest]
+    found = (
+        f"it looks closest to {what} (it has {', '.join(f'`{key}`' for key in sorted(shared))})"
+        if shared
+        else ("it looks like none: a rubric has `criteria`, a suite `cases`")
+    )
+    return UsageError(
+        "this file is in no format that honestone reads",
+        place=place,
+        hint=f"{found}; `honestone rubric show --formats` lists them",
+    )
+
+
+def read_any_suite(path: Path) -> SuiteSource:
+    """The suite in a file, of any format that has suites. Losses are in the source, not yet refused.
+
+    Raises FileError, or UsageError and its kinds with places.
+    """
+    document = Document.of(path)
+    if _is_prose(document):
+        if path.suffix in _WRITTEN_AS_DATA:
+            document.marked.at(())  # raises what keeps it from being read: a slip in a suite makes it no text
+        raise UsageError(
+            f"`{path}` is a text, not a suite",
+            place=f"{path}:1:1",
+            hint=f"say what it shall be judged by: honestone eval {path} --rubric RUBRIC",
+        )
+    found = recognise(document)
+    if found == "suite":
+        from honestone.formats.suite_file import read_suite
+
+        return read_suite(document)
+    if isinstance(found, Reader) and found.gives == "suite":
+        source = found.read(document)
+        assert isinstance(source, SuiteSource)
+        return source
+    what = found.title if isinstance(found, Reader) else "a honestone rubric"
+    raise UsageError(
+        f"`{path}` is {what}, not a suite",
+        place=f"{path}:1:1",
+        hint=f"what shall be judged by it? honestone eval ARTIFACT --rubric {path}",
+    )
+
+
+def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
+    """The rubric in a file, ours or another tool's. Losses are in the source, not yet refused."""
+    from honestone.formats.rubric_file import read_rubric
+
+    document = Document.of(path)
+    if _is_prose(document):
+        return read_rubric(path)  # its errors say what a document is for
+    if _is_nearly_ours(document):
+        return read_rubric(path)  # its errors say which key was meant
+    found = recognise(document)
+    if found == "rubric":
+        return read_rubric(path)
+    if isinstance(found, Reader) and found.gives == "rubric":
+        source = found.read(document)
+        assert isinstance(source, ForeignRubric)
+        return source
+    what = found.title if isinstance(found, Reader) else "a honestone suite"
+    raise UsageError(f"`{path}` is {what}, not a rubric", place=f"{path}:1:1", hint=f"honestone eval {path}")
+
+
+_WRITTEN_AS_DATA: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
+"""Only for the choice between two errors; what a file is, is told by its content."""
+
+
+def _is_nearly_ours(document: Document) -> bool:
+    """A rubric of ours whose list of criteria is misspelt or missing."""
+    keys = document.keys
+    if document.is_lines or "criteria" in keys or "cases" in keys or "suite" in keys:
+        return False
+    return "rubric" in keys or (bool(keys & {"threshold", "floor"}) and any(near(key, ["criteria"]) for key in keys))
+
+
+def _is_prose(document: Document) -> bool:
+    """Neither YAML nor JSON, nor anything else that a reader knows (TOML)."""
+    if document.is_lines or isinstance(document.value, dict | list):
+        return False
+    return not any(reader.signs(document) for reader in readers())

@@ -1,0 +1,1 @@
+"""rulph rubrics and reports."""

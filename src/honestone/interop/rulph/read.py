@@ -1,0 +1,481 @@
+"""rulph's Evaluation Contract: the Markdown table of criteria, weights and sub-items in a contract or a saved report."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from honestone.core.errors import RubricError, UsageError
+from honestone.core.numbers import ZERO, exact
+from honestone.core.rubric import Anchors, Criterion, Item, Rubric, problems, slug
+from honestone.formats.marked import Marked
+from honestone.formats.nodes import Node
+from honestone.formats.rubric_file import Draft
+from honestone.formats.source import Loss, SourceErrors
+from honestone.formats.yaml_lines import decimal
+from honestone.interop.base import Document, ForeignRubric, KnownKey, Reader, scaled, yes_no
+
+HEADING: Final = re.compile(r"(?m)^#{1,6}[ \t].*\bEvaluation Contract\b")
+REPORT: Final = re.compile(
+    r"(?mi)^#{1,6}[ \t].*\b(?:rubric-loop|rulph)\b|^#{1,6}[ \t]+(?:Score History|Final Scores)\b"
+)
+FROM_0_TO_100: Final = {ZERO: "not met at all", Fraction(100): "met in full"}
+DEFAULTS: Final = (
+    "rulph: no floor unless the contract names one; a criterion without sub-items is scored from 0 to 100",
+)
+MAX_ROUNDS: Final = 5
+
+_BOX: Final = "□☐☑☒■▢"
+_BOXED: Final = re.compile(rf"(?:^|\s*·?\s*)(?:[{_BOX}]|-?\s*\[[ xX]\])\s*")
+_LEVEL: Final = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)\s*[:=]\s*(.+)", re.DOTALL)
+_BAR: Final = re.compile(r"(?<!\d)(\d{1,9}(?:\.\d{1,9})?)(?!\d)\s*(?:/\s*100|%|points?)?")
+
+
+def read_rulph_contract(text: str, name: str = "contract.md") -> Rubric:
+    """The rubric in a text. `name` stands for the file in places. Raises SourceErrors with everything that is wrong."""
+    return _Contract(text, name).rubric
+
+
+# ---------------------------------------------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row of the table: its line in the file, and its cells by column with the place of each."""
+
+    line: int
+    cells: dict[str, tuple[str, int]]
+
+
+class _Contract:
+    """One reading of a Markdown file."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self.lines = text.split("\n")
+        self.errors: list[UsageError] = []
+        start = next((n for n, line in enumerate(self.lines) if HEADING.match(line)), None)
+        if start is None:
+            raise SourceErrors([_lacks_contract(text, name)])
+        self.rows = self._table(start + 1)
+        criteria = tuple(self._criteria())
+        self.threshold, self.threshold_line = self._bar("threshold", start)
+        self.floor, self.floor_line = self._bar("floor", start)
+        if self.threshold is None:
+            self._error("the contract names no threshold", start + 1, 1, "write **Threshold**: 90/100 above the table")
+        draft = Draft(
+            title=self._title(start), threshold=self.threshold or ZERO, floor=self.floor or ZERO, criteria=criteria
+        )
+        if not self.errors:
+            self._keep_the_rules(draft)
+        if self.errors:
+            raise SourceErrors(sorted(self.errors, key=lambda error: int((error.place or "::0:0").rsplit(":", 2)[1])))
+        self.rubric = Rubric(title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=criteria)
+
+    def _error(self, message: str, line: int, column: int = 1, hint: str | None = None) -> None:
+        self.errors.append(UsageError(message, place=f"{self.name}:{line}:{column}", hint=hint))
+
+    def _keep_the_rules(self, draft: Draft) -> None:
+        lines = {"threshold": self.threshold_line, "floor": self.floor_line}
+        for found in problems(draft):  # type: ignore[arg-type]
+            at = found.path
+            line = self.rows[at[1]].line if len(at) > 1 and isinstance(at[1], int) else lines.get(str(at[0]), 1)
+            self._error(found.message, line or 1, 1, found.hint)
+
+    def _title(self, before: int) -> str:
+        """The document's own heading, where it is not the name of the report."""
+        found = (re.match(r"#[ \t]+(.+)", line) for line in self.lines[:before])
+        title = next((match[1].strip() for match in found if match), "")
+        return "" if REPORT.match(f"# {title}") else _text(title)
+
+    def _bar(self, word: str, start: int) -> tuple[Fraction | None, int | None]:
+        """`**Threshold**: 90/100` of the contract, else `threshold 90/100` of the report's own summary."""
+        above_table = self.rows[0].line if self.rows else len(self.lines)
+        for number, whole in enumerate(self.lines[:above_table], 1):
+            line = whole[:200]
+            if number <= start and not re.match(r"\W*rubric\W", line, re.IGNORECASE):
+                continue
+            named = re.match(rf"[\W_]*(?:per-criterion |pass )?{word}[\W_]*?[:\s]", line, re.IGNORECASE)
+            inside = named or re.search(rf"\b{word}\b\s*[:=]?\s*(?=\d)", line, re.IGNORECASE)
+            if inside is None:
+                continue
+            bar = _BAR.search(line, inside.end())
+            if bar is None:
+                self._error(f"the {word} is no number", number, inside.end() + 1, "write it as 90/100")
+                return ZERO, number
+            return exact(bar[1]) / 100, number
+        return None, None
+
+    # ------------------------------------------------------------------------------------------ the table
+
+    def _table(self, start: int) -> list[_Row]:
+        """The rows of the first table below the heading that has criteria and weights."""
+        for number in range(start, len(self.lines) - 1):
+            if HEADING.match(self.lines[number]) is None and re.match(r"#{1,6}[ \t]", self.lines[number]):
+                break
+            names = [_column(cell) for cell, _ in _cells(self.lines[number])]
+            if {"criterion", "weight"} <= set(names) and _is_ruler(self.lines[number + 1]):
+                return list(self._rows(names, number + 2))
+        self._error(
+            "the contract has no table with the columns Criterion and Weight",
+            start,
+            1,
+            "| # | Criterion | Weight | Sub-items |",
+        )
+        return []
+
+    def _rows(self, names: list[str], start: int) -> Iterator[_Row]:
+        for number in range(start, len(self.lines)):
+            cells = _cells(self.lines[number])
+            if not cells:
+                if re.match(r"\s*\.\.\.\s*$", self.lines[number]):
+                    self._error("the table goes on with `...`", number + 1, 1, "write out every criterion")
+                return
+            if len(cells) != len(names):
+                self._error(
+                    f"this row has {len(cells)} cells, but the table has {len(names)} columns",
+                    number + 1,
+                    1,
+                    "a `|` inside a cell is written as \\|",
+                )
+                continue
+            yield _Row(number + 1, dict(zip(names, cells, strict=True)))
+
+    def _criteria(self) -> Iterator[Criterion]:
+        for row in self.rows:
+            name = _text(row.cells["criterion"][0].strip("*_`"))
+            weight = self._weight(row)
+            if not name:
+                self._error("this criterion has no name", row.line, row.cells["criterion"][1])
+                name = f"\0{row.line}"
+            described = _text(row.cells["description"][0]) if "description" in row.cells else ""
+            marks = row.cells["sub-items"][0] if "sub-items" in row.cells else ""
+            yield self._criterion(name, described or name, weight, marks, row)
+
+    def _weight(self, row: _Row) -> Fraction:
+        cell, column = row.cells["weight"]
+        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?%?", cell)
+        if match is None:
+            self._error(f'the weight "{cell[:40]}" is no number', row.line, column, "write it as 20%")
+        return exact(match[1]) if match else Fraction(1)
+
+    def _criterion(self, id: str, requirement: str, weight: Fraction, marks: str, row: _Row) -> Criterion:
+        boxed = [_text(part) for part in _BOXED.split(marks)[1:]] if _BOXED.search(marks) else []
+        if not all(boxed):
+            self._error(f"an item of `{id}` has no text", row.line, row.cells["sub-items"][1])
+        if len(boxed) == 1 and boxed[0] == requirement:
+            return yes_no(id, requirement, weight=weight)
+        if boxed:
+            return Criterion(id=id, requirement=requirement, weight=weight, items=tuple(_items(boxed)))
+        levels = _levels(marks)
+        if marks and not levels:
+            self._error(
+                f"the sub-items of `{id}` are no checklist",
+                row.line,
+                row.cells["sub-items"][1],
+                "write □ before each: □ Has a title · □ Has a date; or levels: 0: none · 100: full",
+            )
+        return scaled(id, requirement, levels or FROM_0_TO_100, weight=weight)
+
+    # ------------------------------------------------------------------------------------------ places
+
+    def marked(self) -> Marked:
+        """The rubric as marked values, so that remarks about it have a place in the Markdown file."""
+        root = Node({}, None, 1, 1, {})
+        for key, bar, line in (
+            ("threshold", self.rubric.threshold, self.threshold_line),
+            ("floor", self.rubric.floor, self.floor_line),
+        ):
+            if line is not None:
+                _put(root, key, Node(float(bar * 100), decimal(bar * 100), line, 1))
+        listed = Node([], None, self.rows[0].line, 1, [])
+        for row, criterion in zip(self.rows, self.rubric.criteria, strict=True):
+            entry = Node({}, None, row.line, row.cells["criterion"][1], {})
+            for key, value, column in (
+                ("id", criterion.id, "criterion"),
+                ("requirement", criterion.requirement, "description" if "description" in row.cells else "criterion"),
+                ("weight", float(criterion.weight), "weight"),
+            ):
+                raw = decimal(criterion.weight) if key == "weight" else str(value)
+                _put(entry, key, Node(value, raw, row.line, row.cells[column][1]))
+            listed_items = [item for item in criterion.items if not item.whole]
+            if listed_items:
+                items = Node([], None, row.line, row.cells["sub-items"][1], [])
+                for item in listed_items:
+                    items.append(Node(item.requirement, item.requirement, row.line, row.cells["sub-items"][1]))
+                _put(entry, "items", items)
+            listed.append(entry)
+        _put(root, "criteria", listed)
+        return Marked(self.name, root)
+
+
+def _put(mapping: Node, key: str, value: Node) -> None:
+    mapping.put(Node(key, key, value.line, value.column), value)
+
+
+def _cells(line: str) -> list[tuple[str, int]]:
+    """The cells of a table's row, each with its column in the line; none when it is no row."""
+    if "|" not in line or not line.strip().startswith("|"):
+        return []
+    found: list[tuple[str, int]] = []
+    at = line.index("|") + 1
+    for part in re.split(r"(?<!\\)\|", line.rstrip().removesuffix("|")[at:]):
+        found.append((" ".join(part.split()), at + 1 + len(part) - len(part.lstrip())))
+        at += len(part) + 1
+    return found
+
+
+def _is_ruler(line: str) -> bool:
+    """`| --- | :---: |`"""
+    return "|" in line and "-" in line and set(line) <= set("|:- \t\r")
+
+
+def _column(cell: str) -> str:
+    name = cell.strip(" *_`").casefold().replace(" ", "-")
+    return {
+        "criteria": "criterion",
+        "dimension": "criterion",
+        "subitems": "sub-items",
+        "checklist": "sub-items",
+        "what-it-measures": "description",
+    }.get(name, name)
+
+
+def _text(cell: str) -> str:
+    return " ".join(html.unescape(cell.replace("\\|", "|")).split())
+
+
+def _levels(cell: str) -> dict[Fraction, str]:
+    """`0: none · 50: half · 100: full`."""
+    found: dict[Fraction, str] = {}
+    for part in re.split(r"\s+·\s+|<br\s*/?>", cell):
+        match = _LEVEL.fullmatch(part.strip())
+        if match is None or exact(match[1]) in found:
+            return {}
+        found[exact(match[1])] = _text(match[2])
+    return found if len(found) > 1 and all(found.values()) else {}
+
+
+def _items(texts: list[str]) -> Iterator[Item]:
+    seen: dict[str, int] = {}
+    for text in texts:
+        id = slug(text)
+        seen[id] = number = seen.get(id, 0) + 1
+        yield Item(id=id if number == 1 else f"{id}-{number}", requirement=text)
+
+
+def _lacks_contract(text: str, name: str) -> UsageError:
+    report = REPORT.search(text)
+    line = text.count("\n", 0, report.start()) + 1 if report else 1
+    return UsageError(
+        "this report of rulph holds scores only: it lacks the Evaluation Contract"
+        if report
+        else "this text has no Evaluation Contract",
+        place=f"{name}:{line}:1",
+        hint="a rubric needs the heading `## Evaluation Contract` and its table: | # | Criterion | Weight | Sub-items |",
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- writing
+
+
+def dump_rulph_contract(rubric: Rubric, target: str) -> str:
+    """The contract as rulph prints it. `rulph_losses` tells what of the rubric is not in it.
+
+    Raises RubricError for what has no place in a flat table of percent: a tree, a penalty, weights of 1/3.
+    """
+    odd = next((c for c in rubric.criteria if c.children or c.is_penalty or c.negate), None)
+    if odd is not None:
+        what = "has child criteria" if odd.children else "is a penalty" if odd.is_penalty else "is negated"
+        raise RubricError(f"criterion `{odd.id}` {what}, which an Evaluation Contract cannot say")
+    threshold, floor = decimal(rubric.threshold * 100), decimal(rubric.floor * 100)
+    is_described = any(c.requirement != c.id for c in rubric.criteria)
+    columns = ["#", "Criterion", "Weight", *(["Description"] if is_described else []), "Sub-items", "Formula"]
+    rows = [
+        [str(number), _cell(c.id), f"{weight}%", *([_cell(c.requirement)] if is_described else []), *_marks(c)]
+        for number, (c, weight) in enumerate(zip(rubric.criteria, _percent(rubric), strict=True), 1)
+    ]
+    return "\n".join(
+        [
+            *([f"# {_cell(rubric.title)}", ""] if rubric.title else []),
+            "## Evaluation Contract",
+            "",
+            f"**Target**: {_cell(target)}",
+            f"**Threshold**: {threshold}/100",
+            f"**Per-criterion floor**: {floor}/100",
+            f"**Max rounds**: {MAX_ROUNDS}",
+            "**Scoring method**: Checklist Decomposition",
+            "",
+            *(f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows)),
+            "",
+            f"Pass condition: overall >= {threshold} AND every criterion >= {floor}",
+            "",
+        ]
+    )
+
+
+def rulph_losses(rubric: Rubric) -> list[Loss]:
+    """What `dump_rulph_contract` leaves out."""
+    found: list[Loss] = []
+    for criterion, _ in rubric.walk():
+        said: dict[str, Any] = {
+            "its own floor": criterion.floor is not None,
+            "that it is required": criterion.required,
+            "its checks, which judges answer instead": any(item.check for item in criterion.items),
+            "the scales of its items": len(criterion.items) > 1 and any(item.anchors for item in criterion.items),
+            "its fix commands": criterion.fix or any(item.fix for item in criterion.items),
+            "that items may not apply": any(item.may_not_apply for item in criterion.items),
+        }
+        found += [
+            Loss(place=f"criterion `{criterion.id}`", message=f"{what} cannot be said in an Evaluation Contract")
+            for what, is_there in said.items()
+            if is_there
+        ]
+    return found
+
+
+def _percent(rubric: Rubric) -> list[str]:
+    """Weights that sum to 100, as they are or scaled."""
+    total = sum((criterion.weight for criterion in rubric.criteria), ZERO)
+    factor = Fraction(1) if 99 <= total <= 101 else 100 / total
+    try:
+        return [decimal(criterion.weight * factor) for criterion in rubric.criteria]
+    except RubricError:
+        raise RubricError(
+            "these weights cannot be written in percent", hint="let them sum to 100: 34, 33, 33"
+        ) from None
+
+
+def _marks(criterion: Criterion) -> tuple[str, str]:
+    """Sub-items and the formula that they are scored by."""
+    if len(criterion.items) == 1 and criterion.items[0].anchors is not None:
+        return _cell_of_levels(criterion.items[0].anchors), "level on this scale"
+    texts = [_cell(item.requirement, inside=True) for item in criterion.items]
+    return " · ".join(f"□ {text}" for text in texts), f"(checked/{len(texts)}) × 100"
+
+
+def _cell_of_levels(anchors: Anchors) -> str:
+    if dict(anchors.levels) == FROM_0_TO_100:
+        return ""
+    return " · ".join(f"{decimal(value)}: {_cell(text, inside=True)}" for value, text in anchors.levels)
+
+
+def _cell(text: str, *, inside: bool = False) -> str:
+    """A text that reads back as it is; `inside`: as one of several in a cell."""
+    text = " ".join(text.split())
+    signs = f"{_BOX}·[<" if inside else "*_`"
+    last = len(text) - 1
+
+    def written(at: int, sign: str) -> str:
+        if sign == "|":
+            return "&#124;" if text[at - 1 : at] == "\\" else "\\|"
+        is_entity = sign == "&" and re.match(r"&#?\w", text[at : at + 3]) is not None
+        hides_border = sign == "\\" and at == last
+        is_sign = sign in signs and (inside or at in (0, last))
+        return f"&#{ord(sign)};" if is_entity or hides_border or is_sign else sign
+
+    return "".join(written(at, sign) for at, sign in enumerate(text))
+
+
+# ---------------------------------------------------------------------------------------------------- what they look like
+
+
+def _read(document: Document) -> ForeignRubric:
+    contract = _Contract(document.text, document.name)
+    return ForeignRubric(rubric=contract.rubric, dialect="rulph", marked=contract.marked(), notes=DEFAULTS)
+
+
+def _is_markdown(document: Document) -> bool:
+    return not document.is_lines and not isinstance(document.value, dict | list)
+
+
+def _signs_of_contract(document: Document) -> int:
+    if not _is_markdown(document):
+        return 0
+    return 90 if HEADING.search(document.text) else 60 if REPORT.search(document.text) else 0
+
+
+def _signs_of_reply(document: Document) -> int:
+    value = document.value
+    if document.is_lines or not isinstance(value, dict):
+        return 0
+    return 85 if all(isinstance(value.get(key), dict) for key in ("scores", "checklist")) else 0
+
+
+def _refuse_reply(document: Document) -> ForeignRubric:
+    raise UsageError(
+        "this is a judge's reply of rulph, not a rubric: it lacks weights, threshold and floor",
+        place=document.marked.at(),
+        hint=f"to read what it says: honestone judge read {document.name} --items FILE",
+    )
+
+
+def _signs_of_state(document: Document) -> int:
+    value = document.value
+    state = value.get("rulph") if isinstance(value, dict) and not document.is_lines else None
+    return 85 if isinstance(state, dict) and {"round", "threshold"} <= state.keys() else 0
+
+
+def _refuse_state(document: Document) -> ForeignRubric:
+    raise UsageError(
+        "this is the state of a rulph loop, not a rubric: it lacks the criteria and the floor",
+        place=document.marked.at(("rulph",)),
+        hint="the rubric stands in the report or the Evaluation Contract of the same loop",
+    )
+
+
+READERS: tuple[Reader, ...] = (
+    Reader(
+        name="rulph",
+        title="a rulph contract or report",
+        gives="rubric",
+        signs=_signs_of_contract,
+        read=_read,
+        keys=(
+            KnownKey(key="Criterion", meaning="the criterion's id; its requirement too without a description"),
+            KnownKey(key="Weight", meaning="its weight, in percent"),
+            KnownKey(key="Description", meaning="its requirement"),
+            KnownKey(
+                key="Sub-items",
+                meaning="□ A · □ B: a checklist; 0: none · 100: full: levels; without: scored from 0 to 100",
+            ),
+            KnownKey(key="Threshold, Per-criterion floor", meaning="the gate"),
+            KnownKey(
+                key="Target, Max rounds, Scoring method, Formula",
+                meaning="of the loop, not of the rubric",
+                how="ignored",
+            ),
+            KnownKey(key="Score History, Final Scores", meaning="recorded results", how="ignored"),
+        ),
+        defaults=DEFAULTS,
+        example="## Evaluation Contract\n\n**Threshold**: 80/100\n\n| # | Criterion | Weight | Sub-items |\n| --- | --- | --- | --- |\n| 1 | tone | 100% | □ Is polite · □ Is short |\n",
+    ),
+    Reader(
+        name="rulph-reply",
+        title="a judge's reply of rulph",
+        gives="rubric",
+        signs=_signs_of_reply,
+        read=_refuse_reply,
+        keys=(
+            KnownKey(
+                key="scores, checklist, suggestions",
+                meaning="a judge's answers; `judge read` reads them",
+                how="ignored",
+            ),
+        ),
+        looks_like=("scores", "checklist", "suggestions"),
+    ),
+    Reader(
+        name="rulph-state",
+        title="the state of a rulph loop",
+        gives="rubric",
+        signs=_signs_of_state,
+        read=_refuse_state,
+        keys=(KnownKey(key="rulph", meaning="where the loop is; holds no criteria", how="ignored"),),
+        looks_like=("rulph",),
+    ),
+)

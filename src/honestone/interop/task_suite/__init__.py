@@ -1,0 +1,1 @@
+"""`task_suite.yaml` of improvement-evaluator."""

@@ -1,0 +1,412 @@
+"""Recorded sessions with an agent, read for what people asked and whether they took the answer.
+
+Read are the session logs of Claude Code and Codex (JSON lines), and messages as APIs have them: `{"messages": [...]}` in JSON or
+JSON lines, with `conversations` (`from`, `value`) or Gemini's `history` (`role`, `parts`) as well. Files are hostile data: what is
+no message is left out, and whatever a program put into a person's mouth (reminders, instructions of the environment) is no ask.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from honestone.core.authoring.suite_drafting import (
+    PASS_THRESHOLD,
+    TIMEOUT,
+    TaskDraft,
+    free_id,
+    problems_of,
+    tagged,
+    telling_words,
+)
+from honestone.core.errors import FileError
+from honestone.core.numbers import ONE, ZERO
+from honestone.core.rubric import Anchors, Criterion, Item, Rubric, slug
+from honestone.core.suite.case import Case, Message, Suite, split_of
+
+MAX_BYTES: Final = 50_000_000
+MAX_FILES: Final = 5000
+LONGEST_PROMPT: Final = 8000
+LONGEST_ANSWER: Final = 4000
+SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a person or of the agent."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """The first thing asked in a session: what came, and what the person said to that. `taken` None: nobody can tell."""
+
+    prompt: str
+    answer: str
+    place: str
+    taken: bool | None = None
+    corrections: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sessions:
+    """All that was found in files: an ask of each session, and what could not be read."""
+
+    asks: tuple[Ask, ...]
+    files: int
+    notes: tuple[str, ...] = ()
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+def read_transcripts(folder: Path) -> Sessions:
+    """Every session in a folder (or one file), in the order of paths. Raises FileError when there is none to read."""
+    files = _files(folder)
+    asks: list[Ask] = []
+    notes: list[str] = []
+    for path in files:
+        try:
+            for number, turns in read_sessions(path):
+                found = ask_of(turns, f"{path}:{number}")
+                if found is not None:
+                    asks.append(found)
+        except FileError as error:
+            notes.append(str(error))
+    if not asks:
+        why = f" ({notes[0]})" if notes else ""
+        raise FileError(
+            f"no session with something asked in it was found in `{folder}`{why}",
+            hint="session logs of Claude Code or Codex (.jsonl), or JSON with `messages`, are read",
+        )
+    return Sessions(asks=tuple(asks), files=len(files), notes=tuple(notes))
+
+
+def _files(folder: Path) -> list[Path]:
+    if folder.is_file():
+        return [folder]
+    if not folder.is_dir():
+        raise FileError(f"there is no folder `{folder}`", hint="name a folder of session logs, or one of them")
+    found = sorted(
+        path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink()
+    )
+    if len(found) > MAX_FILES:
+        raise FileError(f"`{folder}` holds more than {MAX_FILES} files", hint="name a folder with fewer of them")
+    return found
+
+
+def read_sessions(path: Path) -> Iterator[tuple[int, list[Turn]]]:
+    """The sessions of one file, each with the line where it begins. Raises FileError when it is no text or too large."""
+    text = _text(path)
+    whole = _json(text) if not _is_lines(text) else None
+    if whole is not None:
+        for messages in _messages_of(whole):
+            yield 1, _turns(messages)
+        return
+    log: list[Mapping[str, Any]] = []
+    began = 1
+    for number, line in enumerate(text.split("\n"), 1):
+        row = _json(line) if line.strip() else None
+        if row is None:
+            continue
+        own = list(_messages_of(row))
+        if own:
+            for messages in own:
+                yield number, _turns(messages)
+        elif isinstance(row, dict):
+            if not log:
+                began = number
+            log.append(row)
+    if log:
+        yield began, _turns([message for row in log if (message := _logged(row)) is not None])
+
+
+def _is_lines(text: str) -> bool:
+    """Whether the first line is JSON by itself, and there is another."""
+    first, _, rest = text.lstrip().partition("\n")
+    return bool(rest.strip()) and isinstance(_json(first), dict)
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise FileError(f"`{path}` cannot be read: {error.strerror or error}") from None
+    if len(data) > MAX_BYTES:
+        raise FileError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(f"`{path}` is not UTF-8", place=f"{path}:1:1") from None
+
+
+def _json(text: str) -> Any:
+    """The value, or None: a broken line is no message."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+# ------------------------------------------------------------------------------------------------ messages
+
+
+def _messages_of(value: Any) -> Iterator[list[Any]]:
+    """The lists of messages in a whole document: one session, or a list of sessions."""
+    if isinstance(value, dict):
+        for key in ("messages", "conversations", "history"):
+            if isinstance(value.get(key), list):
+                yield value[key]
+                return
+    elif isinstance(value, list):
+        if any(isinstance(entry, dict) and ("role" in entry or "from" in entry) for entry in value):
+            yield value
+            return
+        for entry in value:
+            if isinstance(entry, dict):
+                yield from _messages_of(entry)
+
+
+def _logged(row: Mapping[str, Any]) -> Any:
+    """The message in a row of a session log, or None: what an agent's helper said, or the program itself, is none."""
+    if row.get("isMeta") or row.get("isSidechain") or row.get("isCompactSummary"):
+        return None
+    payload = row.get("payload")
+    if isinstance(payload, dict):  # Codex
+        return payload if row.get("type") == "response_item" and payload.get("type") == "message" else None
+    message = row.get("message")
+    if isinstance(message, dict):  # Claude Code
+        return message if row.get("type") in ("user", "assistant", None) else None
+    return row if "role" in row else None
+
+
+_ROLES: Final[Mapping[Any, Literal["user", "assistant"]]] = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "gpt": "assistant",
+    "model": "assistant",
+}
+
+
+def _turns(messages: Sequence[Any]) -> list[Turn]:
+    """What was said, without what programs put in: consecutive words of the agent are one turn, its last ones."""
+    out: list[Turn] = []
+    for message in messages:
+        if not isinstance(message, dict):
+            continue
+        said = message.get("role", message.get("from"))
+        role = _ROLES.get(said) if isinstance(said, str) else None
+        text = _said(message.get("content", message.get("value", message.get("parts"))))
+        if role == "user":
+            text = without_machinery(text)
+        if role is None or not text.strip():
+            continue
+        if out and out[-1].role == role == "assistant":
+            out[-1] = Turn(role, text.strip())
+        elif out and out[-1].role == role:
+            out[-1] = Turn(role, f"{out[-1].text}\n\n{text.strip()}")
+        else:
+            out.append(Turn(role, text.strip()))
+    return out
+
+
+def _said(content: Any) -> str:
+    """The text of a message; calls of tools, their results and thoughts are none."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = []
+    for part in content:
+        if isinstance(part, str):
+            parts.append(part)
+        elif isinstance(part, dict) and part.get("type", "text") in ("text", "input_text", "output_text"):
+            text = part.get("text")
+            parts.append(text if isinstance(text, str) and not part.get("thought") else "")
+    return "\n".join(part for part in parts if part)
+
+
+_MACHINERY: Final = (
+    "system-reminder",
+    "environment_context",
+    "user_instructions",
+    "local-command-stdout",
+    "local-command-stderr",
+    "local-command-caveat",
+    "command-name",
+    "command-message",
+    "command-args",
+    "command-contents",
+    "turn_aborted",
+    "ide_opened_file",
+    "ide_selection",
+    "task-notification",
+    "INSTRUCTIONS",
+)
+_NOBODY: Final = re.compile(
+    r"\A\s*(?:# AGENTS\.md instructions|\[Request interrupted|Caveat: The messages below|This session is being continued from|/[\w:-]+\s*\Z)"
+)
+
+
+def without_machinery(text: str) -> str:
+    """What the person said, without what a program added to it."""
+    bare = tagged(text, _MACHINERY)[0].strip()
+    return "" if _NOBODY.match(bare) else bare
+
+
+# ------------------------------------------------------------------------------------------------ what was taken
+
+_TAKEN: Final = re.compile(
+    r"(?i)\A\W*(?:(?:ok(?:ay)?|yes|yep|great|perfect|nice|excellent|awesome|good|cool|works?|that works|it works|looks? good|lgtm|"
+    r"thanks?|thank you|thx|well done|correct|exactly|ship it|commit|merge)\b|好的?|谢谢|不错|完美|可以了|좋아|고마워|감사|완벽|ありがとう|いいね)"
+)
+_REFUSED: Final = re.compile(
+    r"(?i)\A\W*(?:no\b|nope\b|wrong\b|not\s+(?:quite|what|right|correct)|that['’]?s\s+(?:not|wrong|incorrect)|this\s+is\s+(?:not|wrong)|"
+    r"(?:it|that|this)\s+(?:still\s+)?(?:does\s*n['’]t|doesn['’]t|did\s*n['’]t|didn['’]t|fails?|is\s*n['’]t|isn['’]t)|still\b|you\s+(?:forgot|missed|broke|did\s*n)|"
+    r"undo\b|revert\b|actually[, ]|don['’]t\b|do\s+not\b|i\s+(?:asked|said|meant)\b|why\s+did\s+you\b|不对|错了|不是|重来|没有|아니|틀렸|다시|違)"
+)
+
+
+def ask_of(turns: Sequence[Turn], place: str) -> Ask | None:
+    """What a session began with, the last answer that came to it, and how that was taken."""
+    start = next((number for number, turn in enumerate(turns) if turn.role == "user"), None)
+    if start is None:
+        return None
+    answer, taken = "", None
+    corrections: list[str] = []
+    for turn in turns[start + 1 :]:
+        if turn.role == "assistant":
+            answer = turn.text
+        elif not answer:
+            continue
+        elif _REFUSED.match(turn.text):
+            taken = False
+            corrections.append(turn.text)
+        else:
+            taken = True if _TAKEN.match(turn.text) else None
+            break
+    if taken is False and turns[-1].role == "assistant":
+        taken = None  # corrected, and then nobody complained any more
+    return Ask(prompt=turns[start].text, answer=answer, place=place, taken=taken, corrections=tuple(corrections))
+
+
+# ------------------------------------------------------------------------------------------------ tasks
+
+_SECRET: Final = re.compile(
+    r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|"
+    r"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,}|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    re.S,
+)
+HIDDEN: Final = "[a secret was here]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafted:
+    """A suite made of sessions, with what a person should know."""
+
+    suite: Suite
+    notes: tuple[str, ...]
+
+
+def draft_from_sessions(found: Sessions, *, skill: str | None = None, most: int = 30) -> Drafted:
+    """A task of each ask, those first that went wrong; the split is by a hash of the id, so more sessions move no task."""
+    cases: list[Case] = []
+    used: set[str] = set()
+    seen: set[str] = set()
+    hidden = left = long = 0
+    for ask in sorted(found.asks, key=lambda one: (not one.corrections, one.taken is not True)):
+        prompt = _SECRET.sub(HIDDEN, _printable(ask.prompt))
+        key = " ".join(prompt.split()).casefold()
+        if key in seen:
+            continue
+        seen.add(key)
+        if len(prompt) > LONGEST_PROMPT or not ask.answer or len(key) < 8:
+            long += 1
+            continue
+        if len(cases) >= most:
+            left += 1
+            continue
+        case = _case(ask, prompt, free_id(slug(prompt, limit=40), used))
+        hidden += HIDDEN in prompt + (case.reference or "")
+        used.add(case.id)
+        cases.append(case)
+    if not cases:
+        raise FileError(
+            "no session begins with something that could be a task of its own",
+            hint=f"an ask of 8 to {LONGEST_PROMPT} characters with an answer is needed",
+        )
+    told = [f"{len(found.asks)} sessions in {found.files} files, {len(cases)} tasks"]
+    if long:
+        told.append(f"{long} sessions left out: too short or too long, or no answer came")
+    if left:
+        told.append(f"{left} more sessions are not used: --tasks N takes more")
+    if hidden:
+        told.append(f"what looked like a secret was taken out of {hidden} tasks")
+    cases.sort(key=lambda case: case.id)
+    suite = Suite(cases=tuple(cases), title="Tasks from transcripts", skill_id=skill)
+    return Drafted(suite=suite, notes=(*told, *found.notes))
+
+
+def _case(ask: Ask, prompt: str, id: str) -> Case:
+    """Judged by words where the answer taken was a short one; else by what was asked for afterwards, or by that answer."""
+    reference = _SECRET.sub(HIDDEN, _printable(ask.answer))[:LONGEST_ANSWER]
+    base = Case(
+        id=id,
+        rubric=_rubric(ask),
+        messages=(Message("user", prompt),),
+        timeout=TIMEOUT,
+        split=split_of(id),
+        reference=reference if ask.taken or not ask.corrections else None,
+        description=f"from {Path(ask.place.rpartition(':')[0]).name}: {_how(ask)}",
+    )
+    if ask.taken and not ask.corrections and len(reference.split()) <= 12:
+        words = tuple(word for word in telling_words(reference) if word.casefold() not in prompt.casefold())
+        task = TaskDraft(id=id, prompt=prompt, must=words)
+        if words and not problems_of(task):
+            return Case(
+                id=id,
+                rubric=task.case().rubric,
+                messages=base.messages,
+                timeout=TIMEOUT,
+                split=base.split,
+                reference=base.reference,
+                description=base.description,
+            )
+    return base
+
+
+def _how(ask: Ask) -> str:
+    if ask.corrections:
+        return f"the first answer was corrected ({len(ask.corrections)})"
+    return "the answer was taken" if ask.taken else "nobody said how the answer was"
+
+
+def _rubric(ask: Ask) -> Rubric:
+    wanted = [_SECRET.sub(HIDDEN, " ".join(_printable(text).split()))[:400] for text in ask.corrections[:5]]
+    if wanted:
+        questions = [f"Does at once what had to be asked for afterwards: {text}" for text in wanted]
+    else:
+        questions = ["Does what was asked, as fully as the reference answer does"]
+    criteria = []
+    used: set[str] = set()
+    for number, text in enumerate(questions, 1):
+        id = free_id(f"asked-for-afterwards-{number}" if wanted else "as-the-reference", used)
+        used.add(id)
+        item = Item(
+            id=id, requirement=text, anchors=Anchors(levels=((ZERO, "not at all"), (ONE, "in full"))), whole=True
+        )
+        criteria.append(Criterion(id=id, requirement=text, items=(item,)))
+    return Rubric(criteria=tuple(criteria), threshold=PASS_THRESHOLD, floor=ZERO)
+
+
+def _printable(text: str) -> str:
+    kept = "".join(sign for sign in text.replace("\r\n", "\n") if sign.isprintable() or sign in "\n\t")
+    return kept.strip()

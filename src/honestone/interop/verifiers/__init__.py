@@ -1,0 +1,1 @@
+"""verifiers data sets."""

@@ -1,0 +1,432 @@
+"""verifiers (Prime Intellect): rubric files (TOML or JSON), and run configurations whose judges name such files.
+
+What has a meaning here is how a rubric judge marks. Tasks, rewards and harnesses are Python packages: from a
+configuration only its `[[env.taskset.task.judges]]` are read, and what else gives reward there is a loss.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.core.errors import FileError
+from honestone.core.numbers import ONE
+from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric
+from honestone.formats.fields import near
+from honestone.formats.marked import Marked
+from honestone.formats.nodes import MAX_DEPTH, Node, refuse
+from honestone.interop.base import (
+    Document,
+    ForeignRubric,
+    KnownKey,
+    Reader,
+    Steps,
+    Taking,
+    Walk,
+    scaled,
+    unique_ids,
+    yes_no,
+)
+
+NO_BARS = "threshold 70 and no floor: the format has neither; --threshold and --floor set them"
+BETWEEN = "choices become a scale from 0 to 1, evenly spaced: a judge may also answer between two of them"
+CONFIG_KEYS: Final = frozenset(
+    {"env", "eval", "ablation", "num_tasks", "num_rollouts", "num_examples", "rollouts_per_example"}
+)
+JUDGES: Final = ("env", "taskset", "task", "judges")
+RUN_SETTINGS = (
+    "settings of the run (models, sampling, harness, how many tasks) say nothing about marking and are not read"
+)
+NO_RUBRIC = 'a rubric file has [[criteria]] with `name` and `text`; a configuration names it: [[env.taskset.task.judges]] id = "rubric", path = ...'
+
+
+# ------------------------------------------------------------------------------------------------------ recognising
+
+
+def signs(document: Document) -> int:
+    value = document.value
+    if document.is_lines:
+        return 0
+    if isinstance(value, dict | list):
+        return 75 if _has_criteria(value) else 0
+    if not _looks_like_toml(document.text):
+        return 0
+    try:
+        value = tomllib.loads(document.text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return 60 if re.search(r"(?m)^\s*\[\[criteria\]\]", document.text) else 0
+    if "criteria" in value:
+        return 90
+    return 50 if CONFIG_KEYS & set(value) else 0
+
+
+def _has_criteria(value: Any) -> bool:
+    entries = value.get("criteria") if isinstance(value, dict) else value
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        return False
+    keys = {str(key) for entry in entries for key in entry}
+    return {"name", "text"} <= keys and not keys & {"id", "requirement", "requirements"}
+
+
+def _looks_like_toml(text: str) -> bool:
+    return re.search(r"(?m)^\s*(?:\[{1,2}[^\[\]\n]+\]{1,2}\s*(?:#.*)?$|[\w.\"'-]+\s*=)", text) is not None
+
+
+# ------------------------------------------------------------------------------------------------------ reading
+
+
+def read(document: Document) -> ForeignRubric:
+    marked = _marked(document)
+    walk = Walk(marked)
+    value = marked.value
+    if isinstance(value, list) or "criteria" in value:
+        criteria, title = _file(walk, walk.at())
+    else:
+        criteria, title = _configuration(walk, document.path), ""
+    walk.finish()
+    if not any(criterion.weight > 0 for criterion in criteria):
+        walk.problem("no criterion has a weight above 0", (), NO_RUBRIC)
+        walk.finish()
+    walk.note(NO_BARS)
+    return ForeignRubric(
+        rubric=Rubric(criteria=unique_ids(criteria), title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0)),
+        dialect="verifiers",
+        marked=marked,
+        notes=tuple(walk.notes),
+        losses=tuple(walk.losses),
+    )
+
+
+def _marked(document: Document) -> Marked:
+    return document.marked if isinstance(document.value, dict | list) else toml_marked(document.text, document.name)
+
+
+def _file(walk: Walk, root: Taking) -> tuple[list[Criterion], str]:
+    """A rubric file: a list of criteria, or a mapping with that list."""
+    title = ""
+    if root.is_mapping:
+        title = root.text("title", "name") or ""
+        root.ignore("description", "version")
+        if not root.value.get("criteria") and isinstance(root.value.get("criteria"), list):
+            walk.problem("there are no criteria", (*root.path, "criteria"), NO_RUBRIC)
+        entries = list(root.each("criteria", "criteria"))
+        root.close("a rubric")
+    else:
+        entries = [walk.at((*root.path, index)) for index in range(len(root.value))]
+    seen: dict[str, Steps] = {}
+    criteria = []
+    for entry in entries:
+        criterion = _criterion(walk, entry)
+        if criterion is None:
+            continue
+        if criterion.id in seen:
+            first = walk.marked.at(seen[criterion.id])
+            walk.problem(f"two criteria have the name `{criterion.id}`: the first is {first}", entry.path)
+        seen.setdefault(criterion.id, entry.path)
+        criteria.append(criterion)
+    return criteria, title
+
+
+def _criterion(walk: Walk, entry: Taking) -> Criterion | None:
+    if not entry.require_mapping("a criterion"):
+        return None
+    name = entry.text("name", required=True)
+    text = entry.text("text", required=True)
+    weight = entry.number("weight", low=0) if "weight" in entry else ONE
+    entry.raw("weight")
+    choices = _choices(walk, entry)
+    entry.close("a criterion")
+    if name is None or text is None or weight is None or choices is None:
+        return None
+    words = [choice.casefold() for choice in choices]
+    if words in (["no", "yes"], ["yes", "no"]):
+        return yes_no(name, text, weight=weight, negate=words[0] == "yes")
+    walk.note(BETWEEN)
+    levels = {Fraction(rank, len(choices) - 1): choice for rank, choice in enumerate(choices)}
+    return scaled(name, text, levels, weight=weight)
+
+
+def _choices(walk: Walk, entry: Taking) -> list[str] | None:
+    """From worst to best; no and yes without any. None when they are wrong."""
+    if "choices" not in entry:
+        entry.raw("choices")
+        return ["no", "yes"]
+    here = (*entry.path, "choices")
+    if not isinstance(entry.raw("choices"), list):
+        walk.problem("`choices` must be a list of texts, from worst to best", here)
+        return None
+    choices = entry.texts("choices")
+    if choices is None:
+        return None
+    if len(choices) < 2 or len(set(choices)) < len(choices) or not all(choice.strip() for choice in choices):
+        walk.problem("`choices` needs two different texts at least, from worst to best", here)
+        return None
+    return choices
+
+
+# ------------------------------------------------------------------------------------------------------ configurations
+
+
+def _configuration(walk: Walk, path: Path) -> list[Criterion]:
+    """The rubric judges of a run configuration, each a group with its weight."""
+    task = _down(walk.marked.value, JUDGES[:-1])
+    if not isinstance(task, dict) or not isinstance(task.get("judges"), list):
+        walk.problem(
+            "this verifiers configuration names no rubric: its tasks and rewards are Python packages",
+            _deepest(walk),
+            NO_RUBRIC,
+        )
+        return []
+    walk.note(RUN_SETTINGS)
+    taking = walk.at(JUDGES[:-1])
+    for name in task.get("rewards") or ():
+        walk.loss(f"the reward `{name}` is Python code", (*JUDGES[:-1], "rewards", name))
+    taskset = _down(walk.marked.value, ("env", "taskset", "id"))
+    if taskset is not None:
+        walk.loss(f"the rewards that the taskset `{taskset}` computes are Python code", ("env", "taskset", "id"))
+    judges = [found for entry in taking.each("judges", "judges") if (found := _judge(walk, entry, path)) is not None]
+    if not judges and not walk.problems:
+        walk.problem("no judge of this configuration has a rubric", JUDGES, NO_RUBRIC)
+    if len(judges) > 1:
+        walk.note("several rubric judges: their weighted mean, where verifiers adds up weight times score")
+    return list(judges[0].children) if len(judges) == 1 else judges
+
+
+def _deepest(walk: Walk) -> Steps:
+    """The last part of `env.taskset.task` that is there."""
+    path: Steps = ()
+    for step in JUDGES:
+        if not walk.marked.has((*path, step)):
+            break
+        path = (*path, step)
+    return path
+
+
+def _down(value: Any, steps: Sequence[str]) -> Any:
+    for step in steps:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _judge(walk: Walk, entry: Taking, config: Path) -> Criterion | None:
+    if not entry.require_mapping("a judge"):
+        return None
+    id = entry.text("id", required=True)
+    if id is not None and id != "rubric":
+        walk.loss(f"the judge `{id}` has no rubric file", entry.path)
+        return None
+    name = entry.text("name") or "rubric"
+    weight = entry.number("weight") if "weight" in entry else ONE
+    entry.raw("weight")
+    file = entry.text("path", required=True)
+    entry.lose("prompt", message="`{key}`: judges are asked in honestone's own words")
+    entry.ignore(
+        "model",
+        "base_url",
+        "api_key_var",
+        "headers",
+        "type",
+        "sampling",
+        "max_criteria",
+        "structured_output",
+        "extra_body",
+    )
+    entry.ignore(
+        "view",
+        "question_field",
+        "answer_field",
+        why="which part of a rollout judges see is up to the run here: the case's input, its reference, the output",
+    )
+    weights = _weights(walk, entry)
+    entry.close("a judge")
+    if id is None or file is None or weight is None:
+        return None
+    if weight <= 0:
+        walk.loss(f"judge `{name}` has the weight {float(weight):g}: a group of criteria is no penalty", entry.path)
+        return None
+    criteria = _read_named(walk, entry, file, config)
+    known = {criterion.id for criterion in criteria}
+    for unknown in sorted(set(weights) - known) if criteria else ():
+        hint = near(unknown, sorted(known))
+        walk.problem(
+            f"`weights` names `{unknown}`, which is no criterion of {file}",
+            (*entry.path, "weights", unknown),
+            f"did you mean `{hint}`?" if hint else None,
+            at_key=True,
+        )
+    children = tuple(replace(c, weight=weights.get(c.id, c.weight)) for c in criteria)
+    return Criterion(id=name, requirement=name, weight=weight, children=children) if children else None
+
+
+def _weights(walk: Walk, entry: Taking) -> Mapping[str, Fraction]:
+    if "weights" not in entry:
+        entry.raw("weights")
+        return {}
+    taking = entry.below("weights")
+    if not taking.require_mapping("`weights`"):
+        return {}
+    found = {str(key): taking.number(str(key), low=0) for key in taking.value}
+    return {key: number for key, number in found.items() if number is not None}
+
+
+def _read_named(walk: Walk, entry: Taking, file: str, config: Path) -> list[Criterion]:
+    """The criteria of the file that a judge names: beside the configuration, else in the working directory."""
+    here = (*entry.path, "path")
+    beside = config.parent / file
+    path = beside if beside.is_file() else Path(file)
+    try:
+        document = Document.of(path)
+        inner = Walk(_marked(document))
+    except FileError as error:
+        walk.problem(error.message, here, error.hint)
+        return []
+    if not isinstance(inner.marked.value, dict | list):
+        walk.problem(f"`{file}` is no rubric", here, NO_RUBRIC)
+        return []
+    criteria, _ = _file(inner, inner.at())
+    if not criteria and not inner.problems:
+        inner.problem("there are no criteria", (), NO_RUBRIC)
+    elif not inner.problems and not any(criterion.weight > 0 for criterion in criteria):
+        inner.problem("no criterion has a weight above 0", ())
+    walk.join(inner)
+    return criteria
+
+
+# ------------------------------------------------------------------------------------------------------ TOML with places
+
+
+class _Written(float):
+    """A float that remembers how it was written."""
+
+    raw: str
+
+    def __new__(cls, text: str) -> _Written:
+        self = super().__new__(cls, text.replace("_", ""))
+        self.raw = text.replace("_", "")
+        return self
+
+
+def toml_marked(text: str, name: str) -> Marked:
+    """TOML with the place of every table and key. Raises FileError when it is none."""
+    try:
+        value = tomllib.loads(text, parse_float=_Written)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r" \(at line (\d+), column (\d+)\)", str(error))
+        line, column = (int(at[1]), int(at[2])) if at else (len(text.splitlines()) or 1, 1)
+        message = re.sub(r" \(at [^)]*\)$", "", str(error))
+        raise refuse(name, line, column, f"this is not valid TOML: {message[:1].lower()}{message[1:]}") from None
+    except RecursionError:
+        raise refuse(name, 1, 1, f"this is nested more than {MAX_DEPTH} levels deep") from None
+    return Marked(name, _toml_node(value, (), (1, 1), _toml_places(text), name))
+
+
+def _toml_node(
+    value: Any, path: Steps, place: tuple[int, int], places: Mapping[Steps, tuple[int, int]], name: str
+) -> Node:
+    line, column = places.get(path, place)
+    if len(path) > MAX_DEPTH:
+        raise refuse(name, line, column, f"this is nested more than {MAX_DEPTH} levels deep")
+    if isinstance(value, dict):
+        node = Node({}, None, line, column, {})
+        for key, below in value.items():
+            child = _toml_node(below, (*path, key), (line, column), places, name)
+            node.put(Node(key, key, child.line, child.column), child)
+    elif isinstance(value, list):
+        node = Node([], None, line, column, [])
+        for index, below in enumerate(value):
+            node.append(_toml_node(below, (*path, index), (line, column), places, name))
+    elif isinstance(value, bool):
+        node = Node(value, str(value).lower(), line, column)
+    elif isinstance(value, _Written):
+        node = Node(float(value), value.raw, line, column)
+    elif isinstance(value, int):
+        node = Node(value, str(value), line, column)
+    else:
+        node = Node(str(value), str(value), line, column)
+    return node
+
+
+_NAME = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
+_TABLE = re.compile(rf"\s*(\[{{1,2}})\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*\]")
+_KEY = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=\s*")
+
+
+def _toml_places(text: str) -> Mapping[Steps, tuple[int, int]]:
+    """Where tables and keys stand. Only for messages: what is inside an inline value is found at the value's start."""
+    places: dict[Steps, tuple[int, int]] = {}
+    counts: dict[Steps, int] = {}
+    table: Steps = ()
+    quotes = None  # the quotes that a text over several lines waits for
+    for number, line in enumerate(text.split("\n"), 1):
+        if quotes is not None:
+            quotes = None if line.count(quotes) % 2 else quotes
+            continue
+        quotes = next((q for q in ('"""', "'''") if line.count(q) % 2), None)
+        if header := _TABLE.match(line):
+            table = _table_path(_names(header[2]), len(header[1]) == 2, counts)
+            places[table] = (number, header.start(1) + 1)
+        elif key := _KEY.match(line):
+            places[(*table, *_names(key[1]))] = (number, key.end() + 1)
+    return places
+
+
+def _names(dotted: str) -> list[str]:
+    return [name.strip("\"'") for name in re.findall(_NAME, dotted)]
+
+
+def _table_path(names: Sequence[str], is_entry: bool, counts: dict[Steps, int]) -> Steps:
+    """The path of a table's header: names of arrays of tables are followed by the number of the entry they mean."""
+    path: Steps = ()
+    for index, name in enumerate(names):
+        path = (*path, name)
+        if is_entry and index == len(names) - 1:
+            counts[path] = counts.get(path, 0) + 1
+        if path in counts:
+            path = (*path, counts[path] - 1)
+    return path
+
+
+READERS: tuple[Reader, ...] = (
+    Reader(
+        name="verifiers",
+        title="a verifiers rubric",
+        gives="rubric",
+        signs=signs,
+        read=read,
+        keys=(
+            KnownKey(key="criteria[].name", meaning="the criterion's id"),
+            KnownKey(key="criteria[].text", meaning="the question"),
+            KnownKey(key="criteria[].weight", meaning="its weight, 1 without one, 0 or more"),
+            KnownKey(
+                key="criteria[].choices",
+                meaning="from worst to best, evenly spaced from 0 to 1; without them yes or no",
+            ),
+            KnownKey(key="title, name", meaning="the title"),
+            KnownKey(key="description, version", meaning="for people", how="ignored"),
+            KnownKey(
+                key="env.taskset.task.judges[]", meaning="with id `rubric`: a group of the criteria in its `path`"
+            ),
+            KnownKey(
+                key="env.taskset.task.judges[].name, weight, weights",
+                meaning="the group's id and weight; weights of single criteria",
+            ),
+            KnownKey(key="env.taskset.task.judges[].prompt", meaning="a prompt of one's own", how="lost"),
+            KnownKey(
+                key="env.taskset.task.judges[].model, sampling, base_url, api_key_var, headers, type, extra_body, max_criteria, structured_output, view, question_field, answer_field",
+                meaning="how the judge is called and what it is shown",
+                how="ignored",
+            ),
+            KnownKey(key="env.taskset.id, env.taskset.task.rewards", meaning="rewards in Python", how="lost"),
+            KnownKey(key="everything else of a configuration", meaning="settings of the run", how="ignored"),
+        ),
+        defaults=("score: sum(w*s) / sum(w); the first choice is 0, the last 1, the others evenly between", NO_BARS),
+        looks_like=("env", "num_tasks", "num_rollouts"),
+        example='[[criteria]]\nname = "cause"\ntext = "Does it say why it failed?"\nweight = 2\n\n'
+        '[[criteria]]\nname = "depth"\ntext = "How thorough is it?"\nchoices = ["shallow", "partial", "thorough"]\n',
+    ),
+)

@@ -1,0 +1,235 @@
+"""Agent Skills: a skill's evals become a suite; a recorded grading is read as marks and never taken for a suite."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reading import never_crashes
+
+from honestone.core.checks import KINDS
+from honestone.core.errors import UsageError
+from honestone.core.suite.case import Message
+from honestone.formats.source import SourceErrors, SuiteSource
+from honestone.interop.agent_skills.read import READERS, read_grading
+from honestone.interop.base import Document
+from honestone.interop.recognise import read_any_suite
+
+SAMPLES = Path(__file__).parents[3] / "../shared/data/samples/agentv/v5-next/agent-skills"
+
+GOOD: dict[str, Any] = {
+    "skill_name": "greeter",
+    "evals": [
+        {"id": 1, "prompt": "Greet me", "expected_output": "Hello", "assertions": ["Greets back", "Is short"]},
+        {
+            "id": "two",
+            "prompt": "Count",
+            "expected_output": "Three",
+            "files": ["evals/files/a.csv"],
+            "expectations": ["Says 3"],
+        },
+        {"id": 3, "prompt": "Say why", "expected_output": "Because"},
+    ],
+}
+
+
+def skill(folder: Path, **files: str | bytes) -> Path:
+    """A skill's folder with files below evals/files; its evals folder."""
+    place = folder / "skill/evals/files"
+    place.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (place / name.replace("_", ".")).write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder / "skill/evals"
+
+
+def read(folder: Path, content: Any) -> SuiteSource:
+    (folder / "evals.json").write_text(json.dumps(content, indent=1))
+    return read_any_suite(folder / "evals.json")
+
+
+def wrong(folder: Path, content: Any) -> list[str]:
+    with pytest.raises(UsageError) as raised:
+        read(folder, content)
+    found = getattr(raised.value, "errors", (raised.value,))
+    assert all(error.place for error in found)
+    return [error.message for error in found]
+
+
+def test_evals_are_cases(tmp_path: Path) -> None:
+    """Prompt, expected output, assertions and files of each eval; ids as written."""
+    evals = skill(tmp_path, a_csv="x,y\n1,2\n")
+    found = read(evals, GOOD)
+    one, two, three = found.suite.cases
+    assert (found.suite.skill_id, found.dialect, [c.id for c in found.suite.cases]) == (
+        "greeter",
+        "agent-skills",
+        ["1", "two", "3"],
+    )
+    assert (one.messages, one.reference) == ((Message("user", "Greet me"),), "Hello")
+    assert [c.requirement for c in one.rubric.criteria] == ["Greets back", "Is short"]
+    assert [c.requirement for c in two.rubric.criteria] == ["Says 3"]
+    assert two.workspace is not None and dict(two.workspace.files) == {"evals/files/a.csv": "x,y\n1,2\n"}
+    assert [c.requirement for c in three.rubric.criteria] == ["Gives what is expected: Because"]
+    assert not found.losses and evals.parent / "evals/files/a.csv" in found.files
+
+
+def test_every_assertion_has_to_hold(tmp_path: Path) -> None:
+    """One that most judges deny fails the case, whatever the mean; half of the judges are not most."""
+    rubric = read(skill(tmp_path, a_csv=""), GOOD).suite.cases[0].rubric
+    assert all(rubric.floor_of(c, None) > c.weight / 2 for c in rubric.criteria)
+
+
+def test_whether_the_skill_is_used_is_a_check(tmp_path: Path) -> None:
+    """`should_trigger` asks the trace, both ways, where such a check exists."""
+    evals = [
+        {"id": 1, "prompt": "p", "should_trigger": True},
+        {"id": 2, "prompt": "q", "should_trigger": False, "assertions": []},
+    ]
+    found = read(tmp_path, {"skill_name": "s", "evals": evals})
+    if "skill-loaded" in KINDS:
+        checks = [case.rubric.criteria[0].items[0].check for case in found.suite.cases]
+        assert [check.name for check in checks if check] == ["skill-loaded", "not-skill-loaded"]
+    else:
+        assert len(found.losses) == 2
+
+
+def test_an_eval_without_anything_to_judge_by_is_skipped(tmp_path: Path) -> None:
+    """It is in the suite, says why it is not run, and is told."""
+    found = read(tmp_path, {"skill_name": "s", "evals": [{"id": 1, "prompt": "p"}]})
+    assert found.suite.cases[0].skip and any("eval `1`" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        ("evals/files/none.csv", "is not there"),
+        ("evals/files/b.bin", "is not a text file"),
+        ("evals/files", "is not a file"),
+        ("evals/files/out", "leads out"),
+    ],
+)
+def test_a_file_that_cannot_be_given_is_a_loss(tmp_path: Path, file: str, why: str) -> None:
+    """Missing, binary, a folder, a link out of the skill: named with its place, not left out in silence."""
+    evals = skill(tmp_path, b_bin=b"\0\1")
+    (tmp_path / "secret").write_text("s")
+    (evals / "files/out").symlink_to(tmp_path / "secret")
+    found = read(evals, {"skill_name": "s", "evals": [{"id": 1, "prompt": "p", "files": [file], "assertions": ["a"]}]})
+    (loss,) = found.losses
+    assert why in loss.message and "eval `1`" in loss.message and ":8:" in loss.place
+    assert found.suite.cases[0].workspace is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"skill_name": ""}, "`skill_name` is empty"),
+        ({"evals": []}, "`evals` must be a list of one eval at least"),
+        ({"evals": ["x"]}, "an eval must be a mapping"),
+        ({"evals": [{"prompt": "p", "assertions": ["a"]}]}, "eval number 1: `id` is missing"),
+        ({"evals": [{"id": 1, "assertions": ["a"]}]}, "eval `1`: `prompt` is missing"),
+        ({"evals": [{"id": 1, "prompt": "p", "assertions": "a"}]}, "`assertions` must be a list"),
+        ({"evals": [{"id": 1, "prompt": "p", "assertions": [5]}]}, "an entry of `assertions` must be text"),
+        ({"evals": [{"id": 1, "prompt": "p", "assertions": ["a"], "expectations": ["b"]}]}, "has both"),
+        ({"evals": [{"id": 1, "prompt": "p", "asertions": ["a"]}]}, "unknown key `asertions`"),
+        ({"evals": [{"id": 1, "prompt": "p", "assertions": ["a"], "files": ["../x"]}]}, "leads out"),
+        ({"evals": [{"id": 1, "prompt": "p", "assertions": ["a"], "should_trigger": "yes"}]}, "must be true or false"),
+        (
+            {"evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}, {"id": 1, "prompt": "q", "assertions": ["a"]}]},
+            "two evals have this id",
+        ),
+        ({"evlas": 1}, "unknown key `evlas`"),
+    ],
+)
+def test_a_mistake_is_told_with_place_and_eval(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    """One mistake, one error."""
+    evals = skill(tmp_path, a_csv="")
+    found = wrong(evals, {**GOOD, **change})
+    assert len(found) == 1 and message in found[0], found
+
+
+def test_the_published_samples_load() -> None:
+    """Evals files at hand; what is lost is only files that were not published."""
+    if not SAMPLES.is_dir():
+        pytest.skip("the shared samples are not here")
+    for path in SAMPLES.glob("*.json"):
+        found = read_any_suite(path)
+        assert len(found.suite.cases) == 2
+        assert all("sales.csv" in loss.message or "should_trigger" in loss.message for loss in found.losses)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=2)
+            | st.dictionaries(
+                st.sampled_from(["id", "prompt", "files", "assertions", "text", "should_trigger"]), inner, max_size=4
+            )
+        ),
+        max_leaves=8,
+    )
+)
+def test_no_evals_crash_the_reader(value: object) -> None:
+    """Whatever stands in the file, it is read or refused in words."""
+    text = json.dumps({"skill_name": "s", "evals": [value]}, ensure_ascii=True)
+    never_crashes(READERS[0], Document(path=Path("no-such-folder/evals.json"), text=text))
+
+
+# ------------------------------------------------------------------------------------------------ gradings
+
+GRADING: dict[str, Any] = {
+    "expectations": [
+        {"text": "Greets back", "passed": True, "evidence": "It says hello"},
+        {"text": "Is short", "passed": False, "evidence": "900 words"},
+        {"text": "Is kind", "passed": None},
+    ],
+    "summary": {"passed": 1, "failed": 1, "total": 3, "pass_rate": 0.33},
+}
+
+
+def grading(folder: Path, content: Any) -> Path:
+    (folder / "grading.json").write_text(json.dumps(content))
+    return folder / "grading.json"
+
+
+@pytest.mark.parametrize("key", ["expectations", "assertion_results"])
+def test_a_grading_gives_its_marks(tmp_path: Path, key: str) -> None:
+    """Passed, failed, and undecided, which is neither; with the evidence."""
+    content = {key: GRADING["expectations"], "summary": GRADING["summary"]}
+    marks = read_grading(grading(tmp_path, content))
+    assert [mark.passed for mark in marks] == [True, False, None]
+    assert (marks[0].text, marks[0].evidence, marks[2].evidence) == ("Greets back", "It says hello", None)
+
+
+def test_a_grading_is_no_suite(tmp_path: Path) -> None:
+    """It is known for what it is, with the way to its suite."""
+    with pytest.raises(UsageError, match="recorded grading") as raised:
+        read_any_suite(grading(tmp_path, GRADING))
+    assert raised.value.place and "evals.json" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"expectations": []}, "is empty"),
+        ({"summary": {}}, "no `expectations`"),
+        ({"expectations": [{"text": "a"}]}, "`passed` is missing"),
+        ({"expectations": [{"passed": True}]}, "`text` is missing"),
+        ({"expectations": [{"text": "a", "passed": "yes"}]}, "must be true or false"),
+        (
+            {**GRADING, "summary": {"passed": 3, "failed": 0, "total": 3}},
+            "`passed` of `summary` is 3, but the marks come to 1",
+        ),
+        ([1], "must be a mapping"),
+    ],
+)
+def test_a_grading_that_does_not_add_up_is_refused(tmp_path: Path, content: Any, message: str) -> None:
+    """Marks are taken from sound files only; a missing answer is never a no."""
+    with pytest.raises(SourceErrors) as raised:
+        read_grading(grading(tmp_path, content))
+    assert message in raised.value.errors[0].message and raised.value.place

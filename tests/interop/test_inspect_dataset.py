@@ -1,0 +1,165 @@
+"""Inspect datasets as JSON, JSON lines and CSV."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reading import lost, never_crashes, put, suite_of, wrong
+
+from honestone.interop.base import Document
+from honestone.interop.inspect_dataset.read import INSPECT
+from honestone.interop.recognise import recognise
+
+
+def test_lines_lists_and_tables_are_the_same_dataset(tmp_path: Path) -> None:
+    """A sample is a case: its target is what a judge is asked about, and the reference."""
+    samples = [{"input": "2+2?", "target": "4"}, {"input": "Capital, of Peru?", "target": "Lima"}]
+    lines = put(tmp_path, "\n".join(json.dumps(sample) for sample in samples), name="d.jsonl")
+    listed = put(tmp_path, json.dumps(samples), name="d.json")
+    table = put(tmp_path, 'input,target\n2+2?,4\n"Capital, of Peru?",Lima\n', name="d.csv")
+    for document in (lines, listed, table):
+        assert recognise(document) is INSPECT
+        first, second = suite_of(INSPECT, document).suite.cases
+        assert (first.id, first.input, first.reference) == ("1", "2+2?", "4")
+        assert second.input == "Capital, of Peru?"
+        assert second.rubric.criteria[0].requirement == "Gives the expected answer: Lima"
+
+
+def test_several_targets_are_any_of_them(tmp_path: Path) -> None:
+    """One question that names them all, as written."""
+    (case,) = suite_of(INSPECT, put(tmp_path, '[{"id": 7, "input": "?", "target": ["100", 1.50]}]')).suite.cases
+    assert case.id == "7"
+    assert "- 100\n- 1.5" in case.rubric.criteria[0].requirement
+
+
+def test_choices_stand_below_the_input(tmp_path: Path) -> None:
+    """A letter as target becomes the choice that it means."""
+    text = '[{"input": "Largest?", "choices": ["Moon", "Sun"], "target": "B"}]'
+    (case,) = suite_of(INSPECT, put(tmp_path, text)).suite.cases
+    assert case.input == "Largest?\n\nA) Moon\nB) Sun"
+    assert case.rubric.criteria[0].requirement == "Gives the expected answer: B) Sun"
+
+
+def test_chats_files_and_metadata(tmp_path: Path) -> None:
+    """Messages stay messages, files become the workspace, other fields are kept and told."""
+    sample = {
+        "input": [
+            {"role": "system", "content": "Be brief"},
+            {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+        ],
+        "target": "x",
+        "metadata": {"a": 1},
+        "level": 3,
+        "files": {"notes.txt": "beside.txt", "in.txt": "as it\nstands"},
+    }
+    source = suite_of(INSPECT, put(tmp_path, json.dumps([sample]), beside_txt="from the file"))
+    (case,) = source.suite.cases
+    assert [(m.role, m.content) for m in case.messages] == [("system", "Be brief"), ("user", "Hi")]
+    assert case.workspace is not None and case.workspace.files == {
+        "notes.txt": "from the file",
+        "in.txt": "as it\nstands",
+    }
+    assert case.metadata == {"a": 1, "level": 3}
+    assert any("`level`" in note for note in source.notes)
+
+
+def test_what_needs_a_container_is_lost(tmp_path: Path) -> None:
+    """Sandboxes, their scripts and images are told, and nothing is run."""
+    text = '{"input": [{"role": "user", "content": [{"type": "image", "image": "x.png"}]}], "target": "a", "sandbox": "docker", "setup": "rm -rf ~"}\n{"input": "b", "target": "c"}\n'
+    found = lost(suite_of(INSPECT, put(tmp_path, text, name="d.jsonl")))
+    assert len(found) == 3 and all(message.startswith("1:") for message in found)
+
+
+def test_a_sample_without_a_target_is_skipped(tmp_path: Path) -> None:
+    """Nothing says what a good output is, so it neither passes nor fails."""
+    text = '[{"input": "a", "target": ""}, {"input": "b", "target": "c"}]'
+    skipped, asked = suite_of(INSPECT, put(tmp_path, text)).suite.cases
+    assert skipped.skip == "has no target" and asked.skip is None
+
+
+def test_mistakes_have_their_lines(tmp_path: Path) -> None:
+    """A slip in a key, a doubled id and a line with too many cells are errors of that line."""
+    lines = '{"id": 1, "input": "a", "target": "x"}\n{"id": 1, "input": "b", "targt": "y"}\n'
+    found = wrong(INSPECT, put(tmp_path, lines, name="d.jsonl"))
+    assert found[0].startswith("2:") and "two samples have the id `1`" in found[0]
+    lines = '{"id": 1, "input": "a", "target": "x"}\n{"id": 2, "input": "b", "targt": "y"}\n'
+    assert any(
+        m.startswith("2:") and "unknown key `targt`" in m for m in wrong(INSPECT, put(tmp_path, lines, name="d.jsonl"))
+    )
+    assert wrong(INSPECT, put(tmp_path, "input,target\na,b\nc,d,e\n", name="d.csv"))[0].startswith(
+        "3:1 this row has 3 cells"
+    )
+
+
+@pytest.mark.parametrize("name", ["/etc/x", "../x"])
+def test_files_stay_in_the_workspace(tmp_path: Path, name: str) -> None:
+    """A name that leads out is refused."""
+    text = json.dumps([{"input": "a", "target": "b", "files": {name: "text"}}])
+    assert "leads out of the workspace" in wrong(INSPECT, put(tmp_path, text))[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"input": "a"}]',
+        '{"input": "a", "expected_output": "b"}',
+        "input,criteria\na,b\n",
+        '[{"prompt": "a", "target": "b"}]',
+        "a: 1\n",
+        "just words, input and more\n",
+    ],
+)
+def test_files_of_others_are_not_claimed(tmp_path: Path, text: str) -> None:
+    """Without an input and a target it is something else."""
+    assert INSPECT.signs(put(tmp_path, text)) == 0
+
+
+def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
+    """The example in the reference pages loses nothing."""
+    source = suite_of(INSPECT, put(tmp_path, INSPECT.example, name="d.jsonl"))
+    assert [case.id for case in source.suite.cases] == ["tides", "boiling"] and not source.losses
+
+
+values = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-1, 2, allow_nan=False) | st.text(max_size=8)
+nested = st.recursive(
+    values,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+message = st.fixed_dictionaries({}, optional={"role": st.sampled_from(["user", "x"]), "content": nested}) | nested
+sample = (
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "input": st.lists(message, max_size=2) | nested,
+            "target": nested,
+            "choices": nested,
+            "id": values,
+            "metadata": nested,
+            "files": nested,
+            "sandbox": nested,
+            "x": nested,
+        },
+    )
+    | nested
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(sample, max_size=4), st.booleans())
+def test_no_dataset_crashes_the_reader(samples: list[Any], as_lines: bool) -> None:
+    """Whatever stands in a dataset, it is read or refused in words."""
+    text = "\n".join(map(json.dumps, samples)) if as_lines else json.dumps(samples)
+    never_crashes(INSPECT, Document(path=Path("d.jsonl"), text=text))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet='ab,"\n', max_size=40))
+def test_no_table_crashes_the_reader(rows: str) -> None:
+    """Quotes and commas in any order."""
+    never_crashes(INSPECT, Document(path=Path("d.csv"), text=f"input,target\n{rows}"))

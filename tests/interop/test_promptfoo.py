@@ -1,0 +1,502 @@
+"""promptfoo configs as a person writes them: what becomes a case, what a criterion, and what is refused out loud."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reading import checks, lost, never_crashes, put, suite_of, wrong
+
+from honestone.core.suite.case import AttemptRule, Case
+from honestone.interop.base import Document
+from honestone.interop.placeholders import MAX_FILLED, fill
+from honestone.interop.promptfoo.asserts import LOST_TYPES, READ_TYPES, assertion_of_cell
+from honestone.interop.promptfoo.read import PROMPTFOO, READERS, target_of
+from honestone.interop.recognise import recognise
+
+HEAD = "prompts: ['Say {{word}}']\nproviders: [echo]\n"
+
+
+def one(tmp_path: Path, asserts: str, *, more: str = "") -> Case:
+    """The only case of a config with these assertions."""
+    text = f"{HEAD}tests:\n  - vars: {{word: hi}}\n    {more}\n    assert: {asserts}\n"
+    (case,) = suite_of(PROMPTFOO, put(tmp_path, text)).suite.cases
+    return case
+
+
+def losses(tmp_path: Path, asserts: str) -> list[str]:
+    text = f"{HEAD}tests:\n  - vars: {{word: hi}}\n    assert: {asserts}\n"
+    return lost(suite_of(PROMPTFOO, put(tmp_path, text)))
+
+
+# ------------------------------------------------------------------------------------------------- gates
+
+
+def test_without_a_threshold_every_assertion_has_to_pass(tmp_path: Path) -> None:
+    """Each deterministic assertion is a criterion with floor 100, whatever its weight."""
+    case = one(tmp_path, "[{type: contains, value: hi, weight: 3}, {type: not-regex, value: 'x+'}]")
+    assert [(c.weight, c.floor) for c in case.rubric.criteria] == [(3, 1), (1, 1)]
+    assert case.rubric.threshold == 1
+    assert case.rubric.floor == 0
+    assert [checks(c)[0][:2] for c in case.rubric.criteria] == [("contains", "hi"), ("not-regex", "x+")]
+
+
+def test_with_a_threshold_only_the_mean_counts(tmp_path: Path) -> None:
+    """A test's own threshold replaces the gate of each assertion."""
+    case = one(tmp_path, "[{type: contains, value: hi}, {type: equals, value: ho}]", more="threshold: 0.5")
+    assert [c.floor for c in case.rubric.criteria] == [None, None]
+    assert case.rubric.threshold == Fraction(1, 2)
+
+
+def test_weight_zero_is_shown_and_does_not_count(tmp_path: Path) -> None:
+    """A metric has no floor and no weight."""
+    case = one(tmp_path, "[{type: contains, value: hi}, {type: contains, value: no, weight: 0}]")
+    assert [(c.weight, c.floor) for c in case.rubric.criteria] == [(1, 1), (0, None)]
+
+
+def test_a_judge_says_yes_or_no_unless_there_is_a_threshold(tmp_path: Path) -> None:
+    """llm-rubric: more than half of the judges; with a threshold a score from 0 to 1 and that floor."""
+    case = one(tmp_path, "[{type: llm-rubric, value: Is kind}, {type: llm-rubric, value: Is short, threshold: 0.8}]")
+    yes_no, graded = case.rubric.criteria
+    assert yes_no.items[0].anchors is None and yes_no.floor is not None and Fraction(1, 2) < yes_no.floor < 1
+    anchors = graded.items[0].anchors
+    assert anchors is not None and (anchors.lowest, anchors.highest) == (0, 1)
+    assert graded.floor == Fraction(4, 5)
+
+
+def test_a_negated_rubric_asks_for_the_opposite(tmp_path: Path) -> None:
+    """not-llm-rubric turns the answer round."""
+    (criterion,) = one(tmp_path, "[{type: not-llm-rubric, value: Mentions a price}]").rubric.criteria
+    assert criterion.negate
+
+
+def test_a_set_is_a_group_with_its_own_threshold(tmp_path: Path) -> None:
+    """With a threshold the group has the floor; without one every assertion in it has its own."""
+    inner = "[{type: contains, value: a}, {type: contains, value: b}]"
+    case = one(
+        tmp_path, f"[{{type: assert-set, threshold: 0.5, assert: {inner}}}, {{type: assert-set, assert: {inner}}}]"
+    )
+    loose, strict = case.rubric.criteria
+    assert loose.floor == Fraction(1, 2) and [c.floor for c in loose.children] == [None, None]
+    assert strict.floor == 1 and [c.floor for c in strict.children] == [1, 1]
+
+
+def test_a_test_that_asserts_nothing_is_skipped_not_passed(tmp_path: Path) -> None:
+    """promptfoo passes it; nothing was judged, so it is no pass here, and a note says so."""
+    source = suite_of(PROMPTFOO, put(tmp_path, HEAD + "tests: [{vars: {word: hi}}]\n"))
+    assert source.suite.cases[0].skip == "asserts nothing that decides"
+    assert any("skipped" in note for note in source.notes)
+
+
+# -------------------------------------------------------------------------------------------- the kinds
+
+
+@pytest.mark.parametrize(
+    ("written", "kind", "value"),
+    [
+        ("{type: contains, value: 7.50}", "contains", "7.50"),
+        ("{type: icontains-any, value: [a, b]}", "icontains-any", ["a", "b"]),
+        ("{type: contains-all, value: 'a, b'}", "contains-all", ["a", "b"]),
+        ("{type: starts-with, value: 'Say {{word}}'}", "starts-with", "Say hi"),
+        ("{type: equals, value: {a: 1}}", "json-schema", {"const": {"a": 1}}),
+        ("{type: is-json}", "is-json", True),
+        ("{type: is-json, value: {type: object}}", "json-schema", {"type": "object"}),
+        ('{type: is-json, value: \'{"type": "array"}\'}', "json-schema", {"type": "array"}),
+        ("{type: latency, threshold: 1500}", "latency", 1500),
+        ("{type: cost, threshold: 0.002}", "cost", 0.002),
+        ("{type: word-count, value: {max: 9}}", "max-words", 9),
+        ("{type: 'trajectory:tool-used', value: search}", "tool-calls", ["search"]),
+        ("{type: 'trajectory:tool-used', value: {pattern: search, min: 2}}", "tool-count", {"search": {"min": 2}}),
+        ("{type: 'trajectory:tool-sequence', value: {mode: exact, steps: [a, b]}}", "tool-calls", ["a", "b"]),
+    ],
+)
+def test_assertions_that_are_checks_here(tmp_path: Path, written: str, kind: str, value: Any) -> None:
+    """Each kind becomes the check that means the same."""
+    (criterion,) = one(tmp_path, f"[{written}]").rubric.criteria
+    assert checks(criterion)[0][:2] == (kind, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "met"), [("a b c", True), (" a  b\nc d ", True), ("a b", False), ("a b c d e", False), ("", False)]
+)
+def test_a_word_count_between_two_bounds_counts_words(tmp_path: Path, text: str, met: bool) -> None:
+    """Three to four words, however they are parted."""
+    import re
+
+    (criterion,) = one(tmp_path, "[{type: word-count, value: {min: 3, max: 4}}]").rubric.criteria
+    ((kind, pattern, _),) = checks(criterion)
+    assert kind == "regex"
+    assert (re.search(pattern, text) is not None) is met
+
+
+@pytest.mark.parametrize("kind", sorted(LOST_TYPES))
+def test_what_has_no_meaning_here_is_lost_out_loud(tmp_path: Path, kind: str) -> None:
+    """Code, embeddings and comparisons are named with their place, never run and never dropped in silence."""
+    (loss,) = losses(tmp_path, f"[{{type: '{kind}', value: 'process.exit()'}}, {{type: is-json}}]")
+    assert loss.startswith("5:14") and kind in loss
+
+
+def test_every_type_is_read_or_lost() -> None:
+    """No type stands on both lists."""
+    assert not set(READ_TYPES) & set(LOST_TYPES)
+
+
+def test_a_pattern_of_another_language_is_lost(tmp_path: Path) -> None:
+    """A regular expression that Python cannot read is no mistake of the writer."""
+    (loss,) = losses(tmp_path, "[{type: regex, value: '(?<year>[0-9]{4})'}, {type: is-json}]")
+    assert "Python" in loss
+
+
+def test_mistakes_are_told_all_at_once_with_near_matches(tmp_path: Path) -> None:
+    """Unknown keys, kinds and wrong values come with line and column."""
+    text = (
+        HEAD + "tests:\n  - var: {word: x}\n    assert:\n      - {type: contians, value: x}\n      - {type: contains}\n"
+    )
+    found = wrong(PROMPTFOO, put(tmp_path, text))
+    assert "4:5 unknown key `var` in a test" in found
+    assert "6:16 unknown assertion `contians`" in found
+    assert any(message.startswith("7:9 `contains` needs a `value`") for message in found)
+
+
+# ------------------------------------------------------------------------------------- prompts, vars, tests
+
+
+def test_prompts_times_tests_times_lists(tmp_path: Path) -> None:
+    """Every prompt with every test; variables that are lists are multiplied; ids say which is which."""
+    text = (
+        "prompts: [{id: 'Hello {{name}} in {{tongue}}', label: short}, {raw: 'Dear {{name}} ({{tongue}})', label: long}]\n"
+        "tests:\n"
+        "  - description: greets\n    vars: {name: [Ann, Bo], tongue: [fr, de]}\n    assert: [{type: icontains, value: '{{name}}'}]\n"
+    )
+    suite = suite_of(PROMPTFOO, put(tmp_path, text)).suite
+    assert len(suite.cases) == 8
+    case = suite.case("long/greets/bo/de")
+    assert case.input == "Dear Bo (de)"
+    assert checks(case.rubric.criteria[0])[0][1] == "Bo"
+    assert case.description == "greets"
+
+
+def test_lists_stay_whole_when_told_so(tmp_path: Path) -> None:
+    """disableVarExpansion keeps a list as one value."""
+    text = "prompts: ['{{all}}|{{all[1]}}']\ntests: [{vars: {all: [a, b]}, options: {disableVarExpansion: true}, assert: [{type: is-json}]}]\n"
+    (case,) = suite_of(PROMPTFOO, put(tmp_path, text)).suite.cases
+    assert case.input == '["a", "b"]|b'
+
+
+def test_default_test_stands_under_every_test(tmp_path: Path) -> None:
+    """Its assertions come first, its variables are overridden, and a test may leave its assertions out."""
+    text = (
+        "prompts: ['{{a}}{{b}}']\ndefaultTest:\n  vars: {a: '1', b: '2'}\n  threshold: 0.9\n  assert: [{type: contains, value: '{{b}}'}]\n"
+        "tests:\n  - {vars: {b: '3'}, assert: [{type: is-json}]}\n"
+        "  - {vars: {b: '4'}, options: {disableDefaultAsserts: true}, assert: [{type: is-json}]}\n"
+    )
+    first, second = suite_of(PROMPTFOO, put(tmp_path, text)).suite.cases
+    assert (first.input, second.input) == ("13", "14")
+    assert [checks(c)[0][0] for c in first.rubric.criteria] == ["contains", "is-json"]
+    assert [checks(c)[0][0] for c in second.rubric.criteria] == ["is-json"]
+    assert first.rubric.threshold == Fraction(9, 10)
+
+
+def test_templates_of_assertions(tmp_path: Path) -> None:
+    """`$ref` uses an assertion written once; one that leads to itself is refused."""
+    text = HEAD + (
+        "assertionTemplates:\n  kind: {type: contains, value: '{{word}}'}\n  loop: {$ref: '#/assertionTemplates/loop'}\n"
+        "tests:\n  - {vars: {word: hi}, assert: [{$ref: '#/assertionTemplates/kind'}]}\n"
+    )
+    (case,) = suite_of(PROMPTFOO, put(tmp_path, text)).suite.cases
+    assert checks(case.rubric.criteria[0])[0][:2] == ("contains", "hi")
+    looping = put(
+        tmp_path,
+        text.replace("templates/kind'}]", "templates/loop'}]").replace("Templates/kind'}]", "Templates/loop'}]"),
+    )
+    assert any("leads on and on" in message for message in wrong(PROMPTFOO, looping))
+
+
+def test_what_a_template_says_beyond_names_is_lost(tmp_path: Path) -> None:
+    """Filters, loops and unknown names are told; the rest is filled in."""
+    text = "prompts: ['{{ a }} {{a|upper}} {% if a %}x{% endif %} {{b}} {{env.KEY}}']\ntests: [{vars: {a: hi}, assert: [{type: is-json}]}]\n"
+    source = suite_of(PROMPTFOO, put(tmp_path, text))
+    told = " ".join(lost(source))
+    for part in (
+        "{{a|upper}}",
+        "{% if a %",
+        "`{{b}}` names no variable",
+        "`{{env.KEY}}` names an environment variable",
+    ):
+        assert part in told
+    assert source.suite.cases[0].input.startswith("hi {{a|upper}} {% if a %}")
+
+
+def test_chats_and_files_beside_the_config(tmp_path: Path) -> None:
+    """Chats, several prompts in a text file, tests and variables from files are read, and listed as read."""
+    document = put(
+        tmp_path,
+        "prompts: [file://chat.json, file://two.txt]\ntests: file://cases.csv\n",
+        chat_json=json.dumps([{"role": "system", "content": "Be {{mood}}"}, {"role": "user", "content": "{{q}}"}]),
+        two_txt="One {{q}}\n---\nTwo {{q}}\n",
+        cases_csv='q,mood,__expected,__expected2,__description,__metadata:area\n"How, now?",calm,contains: cow,"llm-rubric: Is, calm",cows,farm\n',
+    )
+    source = suite_of(PROMPTFOO, document)
+    assert [case.id for case in source.suite.cases] == ["chat/cows", "two-1/cows", "two-2/cows"]
+    chat = source.suite.cases[0]
+    assert [(m.role, m.content) for m in chat.messages] == [("system", "Be calm"), ("user", "How, now?")]
+    assert [c.requirement for c in chat.rubric.criteria] == ["contains 'cow'", "Is, calm"]
+    assert chat.metadata == {"area": "farm"}
+    assert {path.name for path in source.files} == {"f.yaml", "chat.json", "two.txt", "cases.csv"}
+    assert source.places["chat/cows"].endswith("cases.csv:2:1")
+
+
+def test_a_mistake_in_another_file_has_its_place_there(tmp_path: Path) -> None:
+    """An error in a file of tests names that file and line."""
+    document = put(tmp_path, "prompts: [hello]\ntests: file://t.yaml\n", t_yaml="- vars: {a: 1}\n  asert: []\n")
+    with pytest.raises(Exception, match=r"t\.yaml:2:3: unknown key `asert`"):
+        PROMPTFOO.read(document)
+
+
+@pytest.mark.parametrize("name", ["../secret.txt", "/etc/passwd", "link.txt"])
+def test_files_outside_the_folder_are_never_read(tmp_path: Path, name: str) -> None:
+    """Neither by name nor by a link."""
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    (tmp_path / "secret.txt").write_text("secret")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    document = put(folder, f"prompts: ['file://{name}']\ntests: [{{assert: [{{type: is-json}}]}}]\n")
+    assert any("leads out of the folder" in message for message in wrong(PROMPTFOO, document))
+
+
+def test_code_is_lost_wherever_it_stands(tmp_path: Path) -> None:
+    """Prompts, tests, variables and values made by programs are told and never run."""
+    (tmp_path / "evil.py").write_text("raise SystemExit(9)")
+    text = (
+        "prompts: ['file://evil.py:make', 'exec:./evil.py', plain]\n"
+        "tests:\n  - file://evil.py\n  - {vars: {a: 'file://evil.py'}, options: {transform: output.x}, assert: [{type: equals, value: 'file://evil.py'}, {type: is-json}]}\n"
+    )
+    source = suite_of(PROMPTFOO, put(tmp_path, text))
+    assert len(lost(source)) == 6
+    assert [c.requirement for c in source.suite.cases[0].rubric.criteria] == ["is JSON"]
+
+
+def test_pictures_are_lost(tmp_path: Path) -> None:
+    """A case here is text; a picture in a variable is told with its place."""
+    text = "prompts: ['{{a}}']\ntests: [{vars: {a: 'file://x.png'}, assert: [{type: is-json}]}]\n"
+    (loss,) = lost(suite_of(PROMPTFOO, put(tmp_path, text)))
+    assert loss.startswith("2:20") and "is no text" in loss
+
+
+def test_scenarios_multiply_data_and_tests(tmp_path: Path) -> None:
+    """Every set of data with every test of the scenario."""
+    text = (
+        "prompts: ['{{a}}{{b}}']\nscenarios:\n  - config: [{vars: {a: '1'}}, {vars: {a: '2'}}]\n"
+        "    tests: [{vars: {b: x}, assert: [{type: is-json}]}, {vars: {b: y}, assert: [{type: is-json}]}]\n"
+    )
+    suite = suite_of(PROMPTFOO, put(tmp_path, text)).suite
+    assert [case.input for case in suite.cases] == ["1x", "1y", "2x", "2y"]
+
+
+def test_repeats_have_to_pass_every_time(tmp_path: Path) -> None:
+    """evaluateOptions: repeats are attempts that all count, times are in seconds."""
+    text = (
+        HEAD
+        + "evaluateOptions: {repeat: 3, maxConcurrency: 2, timeoutMs: 1500}\ntests: [{vars: {word: a}, assert: [{type: is-json}]}]\n"
+    )
+    suite = suite_of(PROMPTFOO, put(tmp_path, text)).suite
+    (case,) = suite.cases
+    assert (case.attempts, case.attempt_rule, case.timeout) == (3, AttemptRule.PASS_HAT_K, 1.5)
+    assert suite.concurrency == 2
+
+
+@pytest.mark.parametrize(
+    ("provider", "target"),
+    [
+        ("openai:gpt-5-mini", "openai:gpt-5-mini"),
+        ("openai:chat:gpt-5", "openai:gpt-5"),
+        ("anthropic:messages:claude-x", "anthropic:claude-x"),
+        ("google:gemini-x", "google:gemini-x"),
+        ("ollama:chat:qwen3:8b", "ollama:qwen3:8b"),
+        ("ollama:qwen3:8b", "ollama:qwen3:8b"),
+        ("openai:embedding:e", None),
+        ("exec:python run.py", "cmd:python run.py {PROMPT}"),
+        ("echo", "cmd:cat"),
+        ("file://provider.js", None),
+        ("openai", None),
+        ("azure:chat:x", None),
+    ],
+)
+def test_one_provider_may_be_the_target(provider: str, target: str | None) -> None:
+    """A provider that `--target` knows is taken over; no other is guessed."""
+    assert target_of(provider) == target
+
+
+def test_several_providers_are_told_not_chosen(tmp_path: Path) -> None:
+    """Which of them is meant, --target says."""
+    text = "prompts: [a]\nproviders: ['openai:a', {id: 'openai:b', config: {temperature: 0}}]\ntests: [{assert: [{type: is-json}]}]\n"
+    source = suite_of(PROMPTFOO, put(tmp_path, text))
+    assert source.suite.target.use is None
+    assert any("--target" in note and "openai:b" in note for note in source.notes)
+    assert not source.losses
+
+
+@pytest.mark.parametrize(
+    ("cell", "assertion"),
+    [
+        ("Paris", {"type": "equals", "value": "Paris"}),
+        ("contains: a, b", {"type": "contains", "value": "a, b"}),
+        ("not-icontains:x", {"type": "not-icontains", "value": "x"}),
+        ("grade: Is kind", {"type": "llm-rubric", "value": "Is kind"}),
+        ("similar(0.8):Hello", {"type": "similar", "threshold": 0.8, "value": "Hello"}),
+        ("is-json", {"type": "is-json"}),
+        ("fn: output.length", {"type": "javascript", "value": "output.length"}),
+        ("note: this is text", {"type": "equals", "value": "note: this is text"}),
+    ],
+)
+def test_cells_of_a_table_are_assertions(cell: str, assertion: dict[str, Any]) -> None:
+    """`type(threshold):value`, else a text to be equal to."""
+    assert assertion_of_cell(cell) == assertion
+
+
+def test_a_config_that_multiplies_without_end_is_refused(tmp_path: Path) -> None:
+    """Ten lists of ten values would be ten thousand million cases."""
+    variables = ", ".join(f"v{n}: [0,1,2,3,4,5,6,7,8,9]" for n in range(10))
+    document = put(tmp_path, f"prompts: [a]\ntests: [{{vars: {{{variables}}}, assert: [{{type: is-json}}]}}]\n")
+    with pytest.raises(Exception, match="more than 10000 cases"):
+        PROMPTFOO.read(document)
+
+
+# --------------------------------------------------------------------------------------------- being recognised
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prompts: [a]\nproviders: [echo]\ntests: [{vars: {a: 1}}]\n",
+        "description: x\nproviders: [echo]\nprompts: [a]\n",
+        "prompts: [a]\ntests: [{assert: [{type: javascript, value: x}]}]\n",
+        "prompts: [a]\ntests: tests.csv\n",
+    ],
+)
+def test_its_own_files_are_recognised(tmp_path: Path, text: str) -> None:
+    """By content, whatever the name of the file."""
+    assert PROMPTFOO.signs(put(tmp_path, text, name="anything.txt")) == 60
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: x\nprompts: ['{{ input }}']\nevaluate_options: {repeat: 2}\ntests: [{id: a, vars: {input: hi}}]\n",
+        "prompts: [a]\ntests: [{id: a, vars: {input: hi}, assert: [{type: llm-rubric, value: [{outcome: x}]}]}]\n",
+        "prompts: [a]\ndescription: x\ntests: [{vars: {input: hi}, assert: [A plain sentence]}]\n",
+        "suite: 1\ncases: []\n",
+        "[judges]\n",
+        "tests: [{vars: {a: 1}}]\n",
+    ],
+)
+def test_files_of_others_are_not_claimed(tmp_path: Path, text: str) -> None:
+    """AgentV has prompts and tests too; its reader is asked first."""
+    assert PROMPTFOO.signs(put(tmp_path, text)) <= 20
+
+
+def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
+    """The example in the reference pages loses nothing and is recognised among all formats."""
+    document = put(tmp_path, PROMPTFOO.example)
+    assert recognise(document) is PROMPTFOO
+    source = suite_of(PROMPTFOO, document)
+    assert source.suite.target.use == "openai:gpt-5-mini"
+    assert [case.id for case in source.suite.cases] == ["weekday"] and not source.losses
+    assert all(key.meaning for reader in READERS for key in reader.keys)
+
+
+# ------------------------------------------------------------------------------------------------- properties
+
+names = st.sampled_from(["a", "b", "word"])
+values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(-1, 2, allow_nan=False),
+    st.text(max_size=12),
+    st.sampled_from(["{{a}}", "{{a.b}}{{", "{% x %}", "file://x", "file://*", "(", "[", ",", "#/a"]),
+)
+nested = st.recursive(
+    values,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+kinds = st.sampled_from(["assert-set", *READ_TYPES, *(f"not-{t}" for t in READ_TYPES), "python", "nope"])
+assertions = st.recursive(
+    st.fixed_dictionaries(
+        {"type": kinds},
+        optional={
+            "value": nested,
+            "threshold": values,
+            "weight": values,
+            "metric": values,
+            "metricOnly": values,
+            "$ref": st.sampled_from(["#/tests/0/assert/0", "#/a"]),
+        },
+    )
+    | nested,
+    lambda inner: st.fixed_dictionaries(
+        {"type": st.just("assert-set"), "assert": st.lists(inner, max_size=3)},
+        optional={"threshold": values, "weight": values},
+    ),
+    max_leaves=5,
+)
+tests = (
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "vars": st.dictionaries(names, nested, max_size=3) | nested,
+            "assert": st.lists(assertions, max_size=4) | nested,
+            "threshold": values,
+            "description": values,
+            "options": nested,
+            "metadata": nested,
+            "prompts": nested,
+        },
+    )
+    | nested
+)
+configs = st.fixed_dictionaries(
+    {"prompts": st.lists(st.sampled_from(["{{a}}", "x {{b.c}}"]) | nested, max_size=3) | nested},
+    optional={
+        "tests": st.lists(tests, max_size=3) | nested,
+        "defaultTest": tests,
+        "scenarios": nested,
+        "providers": nested,
+        "evaluateOptions": nested,
+        "description": values,
+        "assertionTemplates": nested,
+    },
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(configs)
+def test_no_config_crashes_the_reader(config: dict[str, Any]) -> None:
+    """Whatever stands in a config, it is read or refused in words."""
+    never_crashes(PROMPTFOO, Document(path=Path(__file__).parent / "none" / "c.yaml", text=json.dumps(config)))
+
+
+@given(st.text(alphabet="{}%#a.b[0] |\n", max_size=60), st.dictionaries(names, nested, max_size=3))
+def test_filling_in_never_fails_and_leaves_text_without_braces_alone(text: str, variables: dict[str, Any]) -> None:
+    """Templates are hostile data as well."""
+    filled = fill(text, variables)
+    if "{" not in text:
+        assert filled.text == text and not filled.lost
+
+
+@given(st.text(max_size=30))
+def test_what_is_filled_in_is_not_looked_at_again(value: str) -> None:
+    """A variable that holds braces puts braces in."""
+    assert fill("<{{a}}>", {"a": value}).text == f"<{value}>"
+
+
+def test_a_template_that_grows_without_end_is_left_alone() -> None:
+    """A text may not blow up to more than two million characters."""
+    filled = fill("{{a}}" * 30, {"a": "x" * 100_000})
+    assert len(filled.text) <= MAX_FILLED and "more than" in filled.lost[0]

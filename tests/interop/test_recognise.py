@@ -1,0 +1,89 @@
+"""What a file is, by its content; and a file that is nothing is never valid."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from honestone.core.errors import FileError, UsageError
+from honestone.interop.recognise import read_any_rubric, read_any_suite
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.yaml", "x.eval.yaml", "task_suite.yaml", "evals.json", "rubric.yaml", "promptfooconfig.yaml"]
+)
+@pytest.mark.parametrize("read", [read_any_rubric, read_any_suite])
+def test_row_11_a_file_that_nobody_recognises_is_never_valid(tmp_path: Path, read: object, name: str) -> None:
+    """Whatever its name promises: an error with its place and what it looks closest to."""
+    path = tmp_path / name
+    path.write_text('{"evalcase": [1], "provider": "x"}\n')
+    with pytest.raises(UsageError) as told:
+        read(path)  # type: ignore[operator]
+    assert "in no format that honestone reads" in told.value.message
+    assert told.value.place == f"{path}:1:1" and "looks" in (told.value.hint or "")
+
+
+def test_the_same_file_is_the_same_under_any_name(tmp_path: Path) -> None:
+    """Row 11, the other way round: a name that says nothing hides no format."""
+    for name in ("a.yaml", "b.txt", "c"):
+        (tmp_path / name).write_text("evalcases: [{id: a, expected_outcome: b, input: c, rubrics: [d]}]\n")
+        assert read_any_suite(tmp_path / name).dialect == "agentv-seed"
+
+
+def test_a_first_line_that_cannot_be_read_is_the_error(tmp_path: Path) -> None:
+    """Of JSON lines with a number that is none, the number is named and not the format missed."""
+    path = tmp_path / "h.jsonl"
+    path.write_text('{"prompt_id": "a", "rubrics": [{"criterion": "x", "points": 1e400}]}\n')
+    with pytest.raises(FileError) as told:
+        read_any_suite(path)
+    assert "1e400" in told.value.message and (told.value.place or "").startswith(f"{path}:1:")
+
+
+def test_what_came_of_a_run_is_no_dataset(tmp_path: Path) -> None:
+    """A row with an input, the target that was run and its score is a result, not a question with its right answer."""
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"test_id": "a", "input": "q", "target": "some-model", "score": 0.9}\n' * 2)
+    with pytest.raises(UsageError):
+        read_any_suite(path)
+    path.write_text('{"id": "a", "input": "q", "target": "4"}\n' * 1 + '{"id": "b", "input": "q", "target": "5"}\n')
+    assert read_any_suite(path).dialect == "inspect"
+
+
+@pytest.mark.parametrize("read", [read_any_rubric, read_any_suite])
+def test_a_pipe_is_no_file(tmp_path: Path, read: object) -> None:
+    """A pipe that nobody writes to would be waited for without end."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileError) as told:
+        read(tmp_path / "pipe")  # type: ignore[operator]
+    assert "pipe" in told.value.message and told.value.hint
+
+
+def test_a_link_to_nothing_says_where_it_leads(tmp_path: Path) -> None:
+    """And does not propose itself."""
+    (tmp_path / "r.yaml").symlink_to("gone.yaml")
+    with pytest.raises(FileError) as told:
+        read_any_rubric(tmp_path / "r.yaml")
+    assert "gone.yaml" in (told.value.hint or "") and "did you mean" not in (told.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("suite: 1\ncases:\n\t- id: a\n", 3, "tab"),
+        ("suite: 1\ntitle: 'a\n", 2, "never closed"),
+        ("tests: !!python/name:os.system\n", 1, "tag"),
+        ("suite: 1\ntitle: a\0b\n", 2, "NUL"),
+    ],
+)
+def test_a_slip_in_a_suite_is_told_and_makes_it_no_text(tmp_path: Path, text: str, line: int, says: str) -> None:
+    """The line that cannot be read is the error; only a document is said to be one."""
+    (tmp_path / "suite.yaml").write_text(text)
+    with pytest.raises(FileError) as told:
+        read_any_suite(tmp_path / "suite.yaml")
+    assert says in told.value.message and (told.value.place or "").startswith(f"{tmp_path / 'suite.yaml'}:{line}:")
+    (tmp_path / "page.md").write_text("# A page\n\nIt says: `this`: and\tthat.\n")
+    with pytest.raises(UsageError) as told_of_text:
+        read_any_suite(tmp_path / "page.md")
+    assert "is a text" in told_of_text.value.message

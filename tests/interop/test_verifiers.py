@@ -1,0 +1,194 @@
+"""verifiers: rubric files in TOML and JSON, and the rubric judges of a run configuration."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from honestone.core.ballot import Ballot, Mark
+from honestone.core.errors import FileError, UsageError
+from honestone.core.scorecard import Scorer
+from honestone.formats.source import ForeignRubric
+from honestone.interop.recognise import read_any_rubric
+from honestone.interop.verifiers.read import READERS, toml_marked
+
+RUBRIC = '''# quality
+title = "Answers"
+
+[[criteria]]
+name = "cause"
+text = """Does it
+name = "why"?"""
+weight = 2.5
+
+[[criteria]]
+name = "depth"
+text = "How thorough?"
+choices = ["none", "partial", "good"]
+
+[[criteria]]
+name = "spam"
+text = "Does it advertise?"
+choices = ["yes", "no"]
+'''
+
+
+def read(text: str, folder: Path, name: str = "r.toml") -> ForeignRubric:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    source = read_any_rubric(path)
+    assert isinstance(source, ForeignRubric) and source.dialect == "verifiers"
+    return source
+
+
+def test_a_rubric_file(tmp_path: Path) -> None:
+    """Choices are evenly spaced from worst to best; no and yes are a question; yes as the worst turns it round."""
+    source = read(RUBRIC, tmp_path)
+    cause, depth, spam = source.rubric.criteria
+    assert source.rubric.title == "Answers" and source.losses == ()
+    assert (cause.weight, cause.items[0].anchors) == (Fraction("2.5"), None)
+    assert cause.requirement == 'Does it\nname = "why"?'
+    anchors = depth.items[0].anchors
+    assert anchors is not None and anchors.levels == ((0, "none"), (Fraction(1, 2), "partial"), (1, "good"))
+    assert spam.negate and (depth.weight, spam.weight) == (1, 1)
+    marks = {("cause", "cause"): Mark(True), ("depth", "depth"): Mark(0.5), ("spam", "spam"): Mark(True)}
+    assert Scorer(source.rubric).card([Ballot(judge="j", marks=marks)]).score == Fraction(3) / Fraction("4.5")
+
+
+@pytest.mark.parametrize("wrap", [lambda c: c, lambda c: {"title": "T", "criteria": c}])
+def test_json_is_the_same(wrap: Any, tmp_path: Path) -> None:
+    """A bare list or an object with `criteria`."""
+    rubric = read(
+        json.dumps(wrap([{"name": "a", "text": "A?"}, {"name": "b", "text": "B?", "weight": 0}])), tmp_path, "r.json"
+    ).rubric
+    assert [(c.id, c.requirement, c.weight) for c in rubric.criteria] == [("a", "A?", 1), ("b", "B?", 0)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 500).map(lambda n: n / 100), st.integers(2, 6), st.data()), min_size=1, max_size=5
+    ).filter(lambda parts: any(weight for weight, _, _ in parts))
+)
+def test_gradings_equal_the_documented_mean(tmp_path_factory: Any, parts: list[tuple[float, int, Any]]) -> None:
+    """sum(w*rank/(n-1)) / sum(w)."""
+    entries = [
+        {"name": f"c{n}", "text": "?", "weight": weight, "choices": [f"k{k}" for k in range(count)]}
+        for n, (weight, count, _) in enumerate(parts)
+    ]
+    rubric = read(json.dumps(entries), tmp_path_factory.mktemp("v"), "r.json").rubric
+    won, marks = Fraction(0), {}
+    for n, (weight, count, data) in enumerate(parts):
+        rank = data.draw(st.integers(0, count - 1))
+        won += Fraction(str(weight)) * Fraction(rank, count - 1)
+        marks[f"c{n}", f"c{n}"] = Mark(rank / (count - 1))
+    total = sum((Fraction(str(weight)) for weight, _, _ in parts), Fraction(0))
+    found = Scorer(rubric).card([Ballot(judge="j", marks=marks)]).score
+    assert found is not None and abs(found - won / total) < Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        (RUBRIC.replace("weight = 2.5", "wieght = 2.5"), ":8:10", "unknown key `wieght`"),
+        (RUBRIC.replace("weight = 2.5", "weight = -1"), ":8:10", "0 or more"),
+        (RUBRIC.replace("weight = 2.5", "weight = inf"), ":8:10", "must be a number"),
+        (RUBRIC.replace('"depth"', '"cause"'), ":10:1", "two criteria have the name `cause`"),
+        (RUBRIC.replace('["none", "partial", "good"]', '["none"]'), ":13:11", "two different texts"),
+        (RUBRIC.replace('"partial"', '"none"'), ":13:11", "two different texts"),
+        (RUBRIC.replace('text = "How thorough?"\n', ""), ":10:1", "`text` is missing"),
+        (RUBRIC.replace("weight = 2.5", "weight = 2.5.1"), ":8:13", "not valid TOML"),
+        ("criteria = []\n", ":1:12", "no criteria"),
+        ('[[criteria]]\nname = "a"\ntext = "A"\nweight = 0\n', ":1:1", "weight above 0"),
+        ("model = 'x'\nnum_tasks = 3\n\n[env.taskset]\nid = 'gsm8k'\n", ":4:1", "names no rubric"),
+        ("[[eval]]\nid = 'gsm8k'\n", ":1:1", "names no rubric"),
+    ],
+)
+def test_mistakes_have_a_place(text: str, place: str, words: str, tmp_path: Path) -> None:
+    """TOML has lines and columns too."""
+    with pytest.raises(UsageError) as caught:
+        read(text, tmp_path)
+    assert caught.value.place == f"{tmp_path / 'r.toml'}{place}" and words in caught.value.message
+
+
+CONFIG = """model = "m"
+num_tasks = 5
+
+[env.taskset]
+id = "search"
+
+[env.taskset.task.rewards]
+exact = { fn = "hooks.py:exact", weight = 0.5 }
+
+[[env.taskset.task.judges]]
+id = "rubric"
+name = "style"
+path = "r.toml"
+weight = 2
+weights = { cause = 4 }
+
+[[env.taskset.task.judges]]
+id = "reference"
+"""
+
+
+def test_a_configuration_names_its_rubric(tmp_path: Path) -> None:
+    """The judge's rubric with its changed weights; rewards in Python and other judges are losses with their places."""
+    (tmp_path / "r.toml").write_text(RUBRIC, "utf-8")
+    source = read(CONFIG, tmp_path, "run.toml")
+    assert [(c.id, c.weight) for c in source.rubric.criteria] == [("cause", 4), ("depth", 1), ("spam", 1)]
+    assert sorted(loss.place.removeprefix(str(tmp_path)) for loss in source.losses) == [
+        "/run.toml:17:1",
+        "/run.toml:5:6",
+        "/run.toml:8:9",
+    ]
+    assert any("settings of the run" in note for note in source.notes)
+
+
+def test_two_rubric_judges_are_two_groups(tmp_path: Path) -> None:
+    """Each with its weight."""
+    (tmp_path / "r.toml").write_text(RUBRIC, "utf-8")
+    judge = '[[env.taskset.task.judges]]\nid = "rubric"\npath = "r.toml"\n'
+    source = read(f'{judge}name = "a"\n\n{judge}name = "b"\nweight = 3\n', tmp_path, "run.toml")
+    assert [(c.id, c.weight, len(c.children)) for c in source.rubric.criteria] == [("a", 1, 3), ("b", 3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"r.toml"', '"q.toml"', "there is no file"),
+        ("cause = 4", "cuase = 4", "`weights` names `cuase`"),
+        ('name = "style"', 'nmae = "style"', "unknown key `nmae`"),
+    ],
+)
+def test_a_wrong_configuration(old: str, new: str, words: str, tmp_path: Path) -> None:
+    """What a judge names has to be there."""
+    (tmp_path / "r.toml").write_text(RUBRIC, "utf-8")
+    with pytest.raises(UsageError) as caught:
+        read(CONFIG.replace(old, new), tmp_path, "run.toml")
+    assert words in caught.value.message and "run.toml:1" in str(caught.value.place)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000, "[" + ".".join("a" * 500) + "]\nb = 1\n"])
+def test_bottomless_toml_is_a_clear_error(text: str) -> None:
+    """Nesting is bounded, however it is written."""
+    with pytest.raises(FileError, match=r"nested more than|not valid TOML"):
+        toml_marked(text, "x.toml")
+
+
+def test_other_toml_is_not_taken_for_it(tmp_path: Path) -> None:
+    """A project file is no rubric."""
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n', "utf-8")
+    with pytest.raises(UsageError):
+        read_any_rubric(tmp_path / "pyproject.toml")
+
+
+def test_the_example_is_recognised(tmp_path: Path) -> None:
+    """What the reference page shows is read."""
+    assert [c.id for c in read(READERS[0].example, tmp_path).rubric.criteria] == ["cause", "depth"]
