@@ -19,32 +19,20 @@ from hypothesis import strategies as st
 from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, Mark, ballot_to_plain
 from honestone.core.events import Event
-from honestone.core.loop.decide import (
-    POLICIES,
-    Accept,
-    Action,
-    Ask,
-    Limits,
-    LoopState,
-    Propose,
-    Result,
-    RollBack,
-    Stop,
-    decide,
-    exit_code,
-    fold,
-    limits_to_plain,
-)
-from honestone.core.loop.proposal import Change
+from honestone.core.loop.actions import Accept, Action, Ask, Propose, Result, RollBack, Stop, exit_code
+from honestone.core.loop.decide import decide
+from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Item, Rubric
 from honestone.core.scorecard import Line, Scorer
 
 from .strategies import answers as valid_answers
 from .strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no
 
-LIMITS = Limits(calls=100, minutes=60)
+LIMITS = LoopLimits(calls=100, minutes=60)
 Look = Mapping[str, Any] | None
-Step = str | Change
+Step = str | ProposalOutcome
 
 
 @dataclass
@@ -61,7 +49,7 @@ class Scene:
     panel: tuple[str, ...] = ("ann",)
     holdouts: tuple[str, ...] = ()
     policy: str = "keep-best"
-    limits: Limits = LIMITS
+    limits: LoopLimits = LIMITS
     calls: int = 1000
     workable: Callable[[Line], bool] = lambda line: True
     log: list[Event] = field(default_factory=list)
@@ -130,12 +118,12 @@ class Scene:
         self._record(state, {"type": events.BALLOT, "version": action.version, "role": action.role, "ballot": given_})
 
     def _propose(self, state: LoopState, action: Propose, made: Step) -> None:
-        failed = isinstance(made, Change)
+        failed = isinstance(made, ProposalOutcome)
         event: Event = {
             "type": events.PROPOSED,
             "round": len(state.rounds) + 1,
             "focus": list(action.focus),
-            "outcome": str(made if failed else Change.CHANGED),
+            "outcome": str(made if failed else ProposalOutcome.CHANGED),
         }
         self._record(state, event if failed else {**event, "version": made})
 
@@ -214,7 +202,7 @@ def test_a_witness_sees_the_checks() -> None:
     of = rubric(checked("code"), percent("a"), threshold=90)
     assert result(Scene(of, {"v0": {"code": True, "a": 95}}, holdouts=("wit",)).play()) is Result.PASSED
     looks = {"v0": {"code": True, "a": 95}, ("wit", "v0"): {"a": 10}}
-    scene = Scene(of, looks, [Change.UNCHANGED] * 3, holdouts=("wit",))
+    scene = Scene(of, looks, [ProposalOutcome.UNCHANGED] * 3, holdouts=("wit",))
     assert result(scene.play()) is Result.UNCONFIRMED
 
 
@@ -222,7 +210,7 @@ def test_every_witness_has_to_agree() -> None:
     """One of two is not enough, nor is one that cannot say."""
     for other in ({"a": 89}, None):
         looks = {**scores(50, 95), ("w2", "v1"): other}
-        work = ["v1", Change.UNCHANGED, Change.UNCHANGED, Change.UNCHANGED]
+        work = ["v1", ProposalOutcome.UNCHANGED, ProposalOutcome.UNCHANGED, ProposalOutcome.UNCHANGED]
         state = Scene(ONE, looks, work, holdouts=("w1", "w2")).play()
         assert (result(state), state.best) == (Result.UNCONFIRMED, "v1")
         assert not state.is_certified("v1")
@@ -241,7 +229,7 @@ def test_at_most_three_consultations() -> None:
     """Each one leaks a little of the witness; the fourth version is not shown to it."""
     looks = {**scores(50, 91, 92, 93, 94, 95), **{("wit", f"v{n}"): {"a": 10} for n in range(9)}}
     scene = Scene(
-        ONE, looks, ["v1", "v2", "v3", "v4", "v5"], holdouts=("wit",), limits=Limits(rounds=9, calls=99, minutes=9)
+        ONE, looks, ["v1", "v2", "v3", "v4", "v5"], holdouts=("wit",), limits=LoopLimits(rounds=9, calls=99, minutes=9)
     )
     state = scene.play()
     assert result(state) is Result.UNCONFIRMED
@@ -259,7 +247,7 @@ def test_the_certified_version_is_delivered() -> None:
 def test_a_witnesss_marks_never_steer() -> None:
     """Neither score nor focus depend on what it said."""
     looks = {"v0": {"a": 91, "b": 95}, ("wit", "v0"): {"a": 100, "b": 0}}
-    scene = Scene(TWO, looks, [Change.UNCHANGED] * 3, holdouts=("wit",))
+    scene = Scene(TWO, looks, [ProposalOutcome.UNCHANGED] * 3, holdouts=("wit",))
     state = scene.play()
     assert scene.focuses[0] == "a"
     assert state.card("v0").line("b").score == state.card("v0").line("b").by_judge["ann"]
@@ -271,7 +259,7 @@ def test_a_witnesss_marks_never_steer() -> None:
 def test_floors_first_even_when_the_overall_passes() -> None:
     """The lowest of those below their floor; a lower one that is not comes later."""
     of = rubric(percent("a", weight=98), percent("b", floor=50), percent("c", floor=0), threshold=70, floor=60)
-    scene = Scene(of, {"v0": {"a": 100, "b": 49, "c": 10}}, [Change.CRASHED] * 3)
+    scene = Scene(of, {"v0": {"a": 100, "b": 49, "c": 10}}, [ProposalOutcome.CRASHED] * 3)
     scene.play()
     assert scene.focuses[0] == "b"
 
@@ -279,7 +267,7 @@ def test_floors_first_even_when_the_overall_passes() -> None:
 def test_ties_go_to_the_higher_weight() -> None:
     """And a third try goes to the next after two rejections."""
     of = rubric(percent("a", weight=1), percent("b", weight=3), percent("c", weight=2))
-    scene = Scene(of, {"v0": {"a": 50, "b": 50, "c": 50}}, [Change.UNCHANGED] * 3)
+    scene = Scene(of, {"v0": {"a": 50, "b": 50, "c": 50}}, [ProposalOutcome.UNCHANGED] * 3)
     scene.play()
     assert scene.focuses == ["b", "b", "c"]
 
@@ -287,7 +275,13 @@ def test_ties_go_to_the_higher_weight() -> None:
 def test_an_accepted_change_forgets_rejections() -> None:
     """After progress, the lowest is tried again."""
     looks = {"v0": {"a": 10, "b": 40}, "v1": {"a": 10, "b": 60}}
-    work = [Change.UNCHANGED, Change.CRASHED, "v1", Change.UNCHANGED, Change.UNCHANGED]
+    work = [
+        ProposalOutcome.UNCHANGED,
+        ProposalOutcome.CRASHED,
+        "v1",
+        ProposalOutcome.UNCHANGED,
+        ProposalOutcome.UNCHANGED,
+    ]
     scene = Scene(TWO, looks, work)
     state = scene.play()
     assert scene.focuses == ["a", "a", "b", "a", "a"]
@@ -297,7 +291,7 @@ def test_an_accepted_change_forgets_rejections() -> None:
 def test_only_what_the_worker_can_work_on_is_proposed() -> None:
     """And when that is nothing, the loop ends without a round."""
     looks = {"v0": {"a": 10, "b": 40}}
-    scene = Scene(TWO, looks, [Change.UNCHANGED] * 3, workable=lambda line: line.criterion.id == "b")
+    scene = Scene(TWO, looks, [ProposalOutcome.UNCHANGED] * 3, workable=lambda line: line.criterion.id == "b")
     scene.play()
     assert scene.focuses == ["b", "b", "b"]
     state = Scene(TWO, looks, workable=lambda line: False).play()
@@ -311,7 +305,7 @@ def test_only_what_the_worker_can_work_on_is_proposed() -> None:
 @pytest.mark.parametrize(("mark", "kept"), [(60.1, True), (60, True), (58.1, True), (58, False), (57, False)])
 def test_keep_unless_it_fell_by_two_points(mark: float, kept: bool) -> None:
     """Just under two is noise; two is a loss."""
-    work: list[Step] = ["v1", Change.UNCHANGED, Change.UNCHANGED, Change.UNCHANGED]
+    work: list[Step] = ["v1", ProposalOutcome.UNCHANGED, ProposalOutcome.UNCHANGED, ProposalOutcome.UNCHANGED]
     state = Scene(ONE, scores(60, mark), work).play()
     assert decisions(state)[0] is kept
     assert state.best == ("v1" if mark > 60 else "v0")
@@ -320,7 +314,9 @@ def test_keep_unless_it_fell_by_two_points(mark: float, kept: bool) -> None:
 def test_five_small_losses_do_not_add_up() -> None:
     """Each is measured against the best version, not against the one before."""
     marks = [60, 58.5, 57, 55.5, 54, 52.5]
-    scene = Scene(ONE, scores(*marks), ["v1", "v2", "v3", "v4", "v5"], limits=Limits(calls=99, minutes=9, patience=9))
+    scene = Scene(
+        ONE, scores(*marks), ["v1", "v2", "v3", "v4", "v5"], limits=LoopLimits(calls=99, minutes=9, patience=9)
+    )
     state = scene.play()
     assert decisions(state) == [True, False, False, False, False]
     assert state.best == "v0"
@@ -328,7 +324,7 @@ def test_five_small_losses_do_not_add_up() -> None:
 
 def test_a_worker_that_makes_things_worse_is_rolled_back() -> None:
     """The next try starts from the version before."""
-    scene = Scene(ONE, scores(60, 20, 80), ["v1", "v2", *[Change.UNCHANGED] * 3])
+    scene = Scene(ONE, scores(60, 20, 80), ["v1", "v2", *[ProposalOutcome.UNCHANGED] * 3])
     state = scene.play()
     assert decisions(state) == [False, True, False, False, False]
     assert [action.base for action in scene.actions if isinstance(action, Propose)] == ["v0", "v0", "v2", "v2", "v2"]
@@ -337,13 +333,13 @@ def test_a_worker_that_makes_things_worse_is_rolled_back() -> None:
 
 def test_best_is_delivered_and_not_the_last() -> None:
     """A later version that was kept within the tolerance is not the best one."""
-    state = Scene(ONE, scores(60, 80, 79), ["v1", "v2", *[Change.UNCHANGED] * 2]).play()
+    state = Scene(ONE, scores(60, 80, 79), ["v1", "v2", *[ProposalOutcome.UNCHANGED] * 2]).play()
     assert (state.current, state.best) == ("v2", "v1")
 
 
 def test_between_equals_the_earlier_version_is_best() -> None:
     """The person's file is not replaced for nothing."""
-    state = Scene(ONE, scores(60, 60), ["v1", *[Change.UNCHANGED] * 2]).play()
+    state = Scene(ONE, scores(60, 60), ["v1", *[ProposalOutcome.UNCHANGED] * 2]).play()
     assert (state.current, state.best) == ("v1", "v0")
 
 
@@ -351,7 +347,7 @@ def test_a_floor_lost_on_a_check_is_rolled_back() -> None:
     """Even when the score rises: code is no noise."""
     of = rubric(checked("code", weight=1, floor=50), percent("a", weight=9), threshold=99)
     looks = {"v0": {"code": True, "a": 50}, "v1": {"code": False, "a": 100}}
-    state = Scene(of, looks, ["v1", *[Change.UNCHANGED] * 2]).play()
+    state = Scene(of, looks, ["v1", *[ProposalOutcome.UNCHANGED] * 2]).play()
     assert decisions(state)[0] is False and "'code' fell below its floor" in state.rounds[0].reason
 
 
@@ -359,7 +355,7 @@ def test_a_required_check_lost_is_rolled_back() -> None:
     """The same for `required`."""
     of = rubric(checked("code", weight=1, required=True), percent("a", weight=9), threshold=99)
     looks = {"v0": {"code": True, "a": 50}, "v1": {"code": False, "a": 100}}
-    state = Scene(of, looks, ["v1", *[Change.UNCHANGED] * 2]).play()
+    state = Scene(of, looks, ["v1", *[ProposalOutcome.UNCHANGED] * 2]).play()
     assert decisions(state)[0] is False and "'code' is no longer met" in state.rounds[0].reason
 
 
@@ -367,7 +363,7 @@ def test_what_was_lost_before_is_no_new_loss() -> None:
     """A check that failed in the original does not forbid progress elsewhere."""
     of = rubric(checked("code", weight=1, floor=50, required=True), percent("a", weight=9), threshold=99)
     looks = {"v0": {"code": False, "a": 50}, "v1": {"code": False, "a": 80}}
-    state = Scene(of, looks, ["v1", *[Change.UNCHANGED] * 3]).play()
+    state = Scene(of, looks, ["v1", *[ProposalOutcome.UNCHANGED] * 3]).play()
     assert decisions(state)[0] is True
 
 
@@ -375,7 +371,7 @@ def test_a_floor_lost_on_judges_marks_is_noise_within_the_tolerance() -> None:
     """One look of a judge is not certain enough to throw a better version away."""
     of = rubric(percent("a", weight=9), percent("b", weight=1, floor=50), threshold=99)
     looks = {"v0": {"a": 50, "b": 51}, "v1": {"a": 80, "b": 49}}
-    state = Scene(of, looks, ["v1", *[Change.UNCHANGED] * 3]).play()
+    state = Scene(of, looks, ["v1", *[ProposalOutcome.UNCHANGED] * 3]).play()
     assert decisions(state)[0] is True
 
 
@@ -398,15 +394,15 @@ def test_a_pass_is_kept_though_the_mean_fell() -> None:
 def test_bytes_that_were_decided_cost_no_judge_call(work: list[Step], reason: str) -> None:
     """The same answer would be bought again."""
     looks = {**scores(60, 20, 70), "v3": {"a": 75}}
-    scene = Scene(ONE, looks, [*work, *[Change.UNCHANGED] * 5])
+    scene = Scene(ONE, looks, [*work, *[ProposalOutcome.UNCHANGED] * 5])
     state = scene.play()
     assert state.rounds[len(work) - 1].reason == reason
     assert state.rounds[len(work) - 1].accepted is False
     assert len(scene.seen) == len(set(scene.seen)) == len({"v0", *work})
 
 
-@pytest.mark.parametrize("failure", [c for c in Change if c is not Change.CHANGED])
-def test_a_proposal_that_is_none_costs_no_judge_call(failure: Change) -> None:
+@pytest.mark.parametrize("failure", [c for c in ProposalOutcome if c is not ProposalOutcome.CHANGED])
+def test_a_proposal_that_is_none_costs_no_judge_call(failure: ProposalOutcome) -> None:
     """Whatever went wrong: rejected with its name, and nobody is asked."""
     scene = Scene(ONE, scores(60), [failure] * 3)
     state = scene.play()
@@ -425,21 +421,21 @@ def test_checks_do_not_stand_in_for_judges_that_failed() -> None:
     """Code's marks alone do not carry a version that judges should have marked."""
     of = rubric(checked("code"), percent("a"), threshold=90)
     looks = {"v0": {"code": False, "a": 10}, "v1": {"code": True, "a": None}}
-    state = Scene(of, looks, ["v1", *[Change.UNCHANGED] * 2]).play()
+    state = Scene(of, looks, ["v1", *[ProposalOutcome.UNCHANGED] * 2]).play()
     assert decisions(state)[0] is False
 
 
 def test_a_judge_that_fails_leaves_the_mean() -> None:
     """The others go on; the version is marked by those that answered."""
     looks = {**scores(60, 70), ("bob", "v1"): None}
-    state = Scene(ONE, looks, ["v1", *[Change.UNCHANGED] * 3], panel=("ann", "bob")).play()
+    state = Scene(ONE, looks, ["v1", *[ProposalOutcome.UNCHANGED] * 3], panel=("ann", "bob")).play()
     assert decisions(state)[0] is True and state.card("v1").voters == 1
 
 
 def test_plain_keeps_every_change_but_delivers_the_best() -> None:
     """rulph as written, except that the last version is not the one that is handed over."""
     looks = {"v0": {"a": 60}, "v1": {"a": 20}, "v2": {"a": 80}, "v3": {"a": 10}}
-    scene = Scene(ONE, looks, ["v1", "v2", "v3", *[Change.UNCHANGED] * 2], policy="plain")
+    scene = Scene(ONE, looks, ["v1", "v2", "v3", *[ProposalOutcome.UNCHANGED] * 2], policy="plain")
     state = scene.play()
     assert decisions(state)[:3] == [True, True, True]
     assert [action.base for action in scene.actions if isinstance(action, Propose)][:4] == ["v0", "v1", "v2", "v3"]
@@ -479,16 +475,16 @@ def test_what_is_missing_cannot_be_improved() -> None:
 
 def test_no_change() -> None:
     """A worker that says "done" over the same bytes, three times: exit 1."""
-    state = Scene(ONE, scores(60), [Change.UNCHANGED] * 3).play()
+    state = Scene(ONE, scores(60), [ProposalOutcome.UNCHANGED] * 3).play()
     assert (result(state), exit_code(result(state)), len(state.rounds)) == (Result.NO_CHANGE, 1, 3)
 
 
 @pytest.mark.parametrize(
     "work",
     [
-        [Change.TIMEOUT] * 3,
-        [Change.CRASHED, Change.DENIED, Change.OUT_OF_SCOPE],
-        [Change.TOO_LARGE, Change.SHRUNK, Change.PLACEHOLDER],
+        [ProposalOutcome.TIMEOUT] * 3,
+        [ProposalOutcome.CRASHED, ProposalOutcome.DENIED, ProposalOutcome.OUT_OF_SCOPE],
+        [ProposalOutcome.TOO_LARGE, ProposalOutcome.SHRUNK, ProposalOutcome.PLACEHOLDER],
     ],
 )
 def test_worker_failed(work: list[Step]) -> None:
@@ -498,7 +494,12 @@ def test_worker_failed(work: list[Step]) -> None:
 
 
 @pytest.mark.parametrize(
-    "work", [["v1", "v2", "v3"], [Change.UNCHANGED, Change.CRASHED, Change.UNCHANGED], ["v1", Change.CRASHED, "v2"]]
+    "work",
+    [
+        ["v1", "v2", "v3"],
+        [ProposalOutcome.UNCHANGED, ProposalOutcome.CRASHED, ProposalOutcome.UNCHANGED],
+        ["v1", ProposalOutcome.CRASHED, "v2"],
+    ],
 )
 def test_plateau(work: list[Step]) -> None:
     """Three rounds without a new best, for whatever mixture of reasons."""
@@ -512,7 +513,7 @@ def test_progress_puts_the_plateau_off() -> None:
         ONE,
         scores(60, 10, 70, 70, 5, 4, 3),
         ["v1", "v2", "v3", "v4", "v5"],
-        limits=Limits(rounds=9, calls=99, minutes=9),
+        limits=LoopLimits(rounds=9, calls=99, minutes=9),
     ).play()
     assert (result(state), [r.is_progress for r in state.rounds]) == (
         Result.PLATEAU,
@@ -528,7 +529,7 @@ def test_round_limit() -> None:
 
 def test_no_round_at_all_is_a_round_limit() -> None:
     """With 0 rounds nobody failed."""
-    state = Scene(ONE, scores(10), limits=Limits(rounds=0, calls=9, minutes=9)).play()
+    state = Scene(ONE, scores(10), limits=LoopLimits(rounds=0, calls=9, minutes=9)).play()
     assert result(state) is Result.ROUND_LIMIT
 
 
@@ -553,7 +554,7 @@ def test_metric_dead_when_all_judges_failed() -> None:
 def test_two_of_three_are_not_dead() -> None:
     """A round that failed does not count as a version that scored alike."""
     looks = scores(60, 60, 60)
-    assert result(Scene(ONE, looks, ["v1", Change.CRASHED, "v2"]).play()) is Result.PLATEAU
+    assert result(Scene(ONE, looks, ["v1", ProposalOutcome.CRASHED, "v2"]).play()) is Result.PLATEAU
 
 
 @pytest.mark.parametrize(("calls", "seen", "rounds"), [(2, ["v0"], 1), (3, ["v0", "v1"], 1), (4, ["v0", "v1"], 2)])
@@ -591,7 +592,7 @@ def test_a_limit_between_rounds() -> None:
 
 def test_a_finished_run_stays_finished() -> None:
     """Deciding again gives the same stop, and nothing to do."""
-    scene = Scene(ONE, scores(60), [Change.UNCHANGED] * 3)
+    scene = Scene(ONE, scores(60), [ProposalOutcome.UNCHANGED] * 3)
     state = scene.play()
     assert decide(state, POLICIES["keep-best"]) == state.finished == scene.actions[-1]
 
@@ -615,8 +616,8 @@ def test_exit_codes() -> None:
 def test_there_is_no_unlimited() -> None:
     """Rounds and patience have defaults; calls and minutes have to be given."""
     with pytest.raises(TypeError):
-        Limits()  # type: ignore[call-arg]
-    assert limits_to_plain(LIMITS) == {"rounds": 5, "patience": 3, "calls": 100, "minutes": 60, "usd": None}
+        LoopLimits()  # type: ignore[call-arg]
+    assert LIMITS.to_plain() == {"rounds": 5, "patience": 3, "calls": 100, "minutes": 60, "usd": None}
 
 
 # ---------------------------------------------------------------------------------------------------------- delivery
@@ -633,7 +634,7 @@ def test_what_was_delivered_is_part_of_the_state() -> None:
 
 def test_unknown_events_change_nothing() -> None:
     """A newer version may add facts for reports."""
-    scene = Scene(ONE, scores(60), [Change.UNCHANGED] * 3)
+    scene = Scene(ONE, scores(60), [ProposalOutcome.UNCHANGED] * 3)
     end_state = scene.play()
     noisy = [event for known in scene.log for event in ({"type": "weather", "sky": "blue"}, known)]
     assert facts(fold(scene.state(), noisy)) == facts(end_state)
@@ -682,10 +683,10 @@ def chaotic(of: Rubric, chance: random.Random, policy: str) -> Scene:
         for number in range(1, 100):
             known = [f"v{n}" for n in range(number)]
             yield chance.choice(
-                [f"v{number}", f"v{number}", f"v{number}", chance.choice(known), chance.choice([*Change][1:])]
+                [f"v{number}", f"v{number}", f"v{number}", chance.choice(known), chance.choice([*ProposalOutcome][1:])]
             )
 
-    limits = Limits(rounds=chance.randint(0, 8), patience=chance.randint(1, 4), calls=99, minutes=9)
+    limits = LoopLimits(rounds=chance.randint(0, 8), patience=chance.randint(1, 4), calls=99, minutes=9)
     return Scene(
         of,
         Chance(of, chance),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.loop.proposal import Change, classify, diff_size, unified_diff
+from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, unified_diff
 
 LONG = "".join(f"line {n} of the text\n" for n in range(60))
 lines = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c\n"]), max_size=12).map("".join)
@@ -49,7 +49,7 @@ def test_bytes_decide_and_not_exit_codes(ended: str, after: str | None, made: st
 def test_what_is_outside_the_artifact() -> None:
     """Touching it throws the proposal away, whatever else it did; the first few are named."""
     change, detail = classify(text("a"), text("b"), ended="exited", strays=("rubric.yaml",))
-    assert change is Change.OUT_OF_SCOPE and detail == "touched rubric.yaml"
+    assert change is ProposalOutcome.OUT_OF_SCOPE and detail == "touched rubric.yaml"
     _, many = classify(text("a"), text("b"), ended="exited", strays=tuple("abcdefg"))
     assert many == "touched a, b, c, d, e and more"
     assert outcome(text("a"), text("b"), trouble="it is a link now") == "out-of-scope"
@@ -92,7 +92,7 @@ def test_a_deleted_file_of_a_folder_is_shrunk() -> None:
 def test_placeholders_in_place_of_content(line: str) -> None:
     """Somebody's note that the rest is as before is not the rest."""
     change, detail = classify(text(LONG), text(LONG + line + "\n"), ended="exited")
-    assert change is Change.PLACEHOLDER and detail is not None and "in place of content" in detail
+    assert change is ProposalOutcome.PLACEHOLDER and detail is not None and "in place of content" in detail
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_change_of_no_lines_is_no_change(before: str, after: str) -> None:
 def test_changed_means_other_bytes(before: str, after: str, ended: str, max_diff: int) -> None:
     """And never more than was allowed, nor after its time was up."""
     made, detail = classify(text(before), text(after), ended=ended, max_diff=max_diff)
-    if made is Change.CHANGED:
+    if made is ProposalOutcome.CHANGED:
         assert before != after and ended != "timeout" and diff_size(text(before), text(after)).lines <= max_diff
     else:
         assert detail

@@ -13,9 +13,12 @@ from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot, Reading, ballot_to_plain
 from honestone.core.contract import make_contract
 from honestone.core.errors import RubricError
-from honestone.core.loop.decide import POLICIES, Limits, LoopState, Result, RollBack, decide
-from honestone.core.loop.decide import exit_code as loop_exit_code
-from honestone.core.loop.proposal import Change, classify
+from honestone.core.loop.actions import Result, RollBack
+from honestone.core.loop.actions import exit_code as loop_exit_code
+from honestone.core.loop.decide import decide
+from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.proposal import ProposalOutcome, classify
+from honestone.core.loop.state import LoopLimits, LoopState
 from honestone.core.question import Question, asked_criteria
 from honestone.core.reading.answers import read_program
 from honestone.core.reading.reply import ReplySchema, read_reply
@@ -169,7 +172,9 @@ def test_row_12_fractions_floors_and_a_threshold_of_0() -> None:
 
 def state_after(of: Rubric, *marks: float) -> LoopState:
     """A loop in which version n was given marks[n], and the last one waits for its decision."""
-    state = LoopState(scorer=Scorer(of), panel=("j",), holdouts=(), limits=Limits(calls=9, minutes=9), original="v0")
+    state = LoopState(
+        scorer=Scorer(of), panel=("j",), holdouts=(), limits=LoopLimits(calls=9, minutes=9), original="v0"
+    )
     for number, mark in enumerate(marks):
         if number:
             state.apply(
@@ -196,7 +201,7 @@ def test_row_13_a_round_that_makes_it_worse() -> None:
 def test_row_15_a_candidate_with_the_same_bytes() -> None:
     """Nothing to evaluate, whatever the worker says it planned."""
     version = Version.of_text("same")
-    assert classify(version, Version.of_text("same"), ended="exited")[0] is Change.UNCHANGED
+    assert classify(version, Version.of_text("same"), ended="exited")[0] is ProposalOutcome.UNCHANGED
 
 
 def test_row_16_what_affects_the_result_is_in_the_contract() -> None:

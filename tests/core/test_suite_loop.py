@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from honestone.core import events
 from honestone.core.ballot import State, ballot_to_plain
 from honestone.core.errors import UsageError
-from honestone.core.loop.decide import Accept, Ask, Limits, Propose, Result, RollBack, Stop, decide
+from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
+from honestone.core.loop.decide import decide
+from honestone.core.loop.state import LoopLimits
 from honestone.core.loop.suite_loop import (
     TEST,
     TRAIN,
@@ -23,7 +25,6 @@ from honestone.core.loop.suite_loop import (
     SuiteLoopState,
     ballot_of,
     failed_tasks,
-    is_suite_run,
     move,
     paired_interval,
     started_facts,
@@ -74,7 +75,7 @@ class Told:
             "artifact": {"digest": "v0"},
             **started_facts(SPLITS, title="Plants", least=Fraction(least), candidates=candidates),
         }
-        self.state: SuiteLoopState = state_from(self.started, Limits(rounds=5, calls=0, minutes=10))
+        self.state: SuiteLoopState = state_from(self.started, LoopLimits(rounds=5, calls=0, minutes=10))
         self.looked("v0", val=val, train=train)
 
     def looked(self, version: str, **seen: str) -> None:
@@ -321,8 +322,8 @@ def test_three_harmful_changes_are_a_plateau() -> None:
 def test_a_round_makes_as_many_candidates_as_asked_for() -> None:
     """The shell is told how many; a run's first event says so to whoever reads it back."""
     told = Told(candidates=3)
-    assert told.next == Propose(focus=(TRAIN,), base="v0", candidates=3)
-    assert is_suite_run(told.started) and not is_suite_run({"rubric": {}})
+    assert told.next == Propose(focus=(TRAIN,), base="v0", candidates=3, ranked=True)
+    assert told.started["candidates"] == 3
 
 
 # ---------------------------------------------------------------------------------------------------------- the brief

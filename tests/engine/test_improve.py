@@ -18,7 +18,9 @@ from honestone.core import events
 from honestone.core.artifact import Entry, Version
 from honestone.core.ballot import CHECK
 from honestone.core.errors import FileError, UsageError
-from honestone.core.loop.decide import POLICIES, Limits, LoopState, Result, Stop, fold
+from honestone.core.loop.actions import Result, Stop
+from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.engine.improve import Improvement, Place, require_resumable, sweep
@@ -71,7 +73,7 @@ class Loop:
     panel: tuple[Judge, ...] = field(default_factory=lambda: (reader(),))
     holdouts: tuple[Judge, ...] = field(default_factory=lambda: (reader("witness"),))
     store: Store = field(default_factory=MemoryStore)
-    limits: Limits = field(default_factory=lambda: Limits(rounds=5, calls=100, minutes=60))
+    limits: LoopLimits = field(default_factory=lambda: LoopLimits(rounds=5, calls=100, minutes=60))
     clock: world.Clock = field(default_factory=world.Clock)
     policy: str = "keep-best"
     run_id: str = ""
@@ -253,7 +255,7 @@ def test_a_brief_says_where_and_what_and_nothing_of_rounds(tmp_path: Path) -> No
         (brief_file,) = place.parent.parent.glob("brief.md")
         seen.append((brief_file.read_text(), place.read_text(), str(place)))
 
-    loop = file_loop(tmp_path, look, limits=Limits(rounds=1, calls=10, minutes=1))
+    loop = file_loop(tmp_path, look, limits=LoopLimits(rounds=1, calls=10, minutes=1))
     loop.run()
     ((text, copy, place),) = seen
     assert text == loop.worker.briefs[0].text and copy == START
@@ -433,7 +435,7 @@ def test_the_rubric_in_the_folder_is_in_the_copy_but_no_judge_sees_it(tmp_path: 
     def look(place: Path, brief: Brief) -> None:
         seen.append((place / "rubric.yaml").exists())
 
-    loop = folder_loop(tmp_path, look, {"SKILL.md": START}, limits=Limits(rounds=1, calls=9, minutes=9))
+    loop = folder_loop(tmp_path, look, {"SKILL.md": START}, limits=LoopLimits(rounds=1, calls=9, minutes=9))
     loop.run()
     (question,) = loop.panel[0].questions  # type: ignore[attr-defined]
     assert seen == [True] and list(question.artifact.version.files) == ["SKILL.md"]
@@ -602,7 +604,7 @@ def test_leftovers_of_a_killed_delivery_are_swept_and_nothing_else(tmp_path: Pat
 
 def test_the_limit_of_calls_ends_the_loop(tmp_path: Path) -> None:
     """Typed BUDGET with the limit's name; what was judged counts, the rest is rolled back unjudged."""
-    loop = file_loop(tmp_path, [f"one two {n}\n" for n in range(9)], limits=Limits(rounds=5, calls=2, minutes=60))
+    loop = file_loop(tmp_path, [f"one two {n}\n" for n in range(9)], limits=LoopLimits(rounds=5, calls=2, minutes=60))
     stop = loop.run()
     assert stop.result is Result.BUDGET and "--max-calls 2" in stop.reason
     assert loop.meter.spent.judge_calls == 2 and loop.text == "one two 0\n"
@@ -611,14 +613,14 @@ def test_the_limit_of_calls_ends_the_loop(tmp_path: Path) -> None:
 
 def test_no_call_for_the_baseline_is_could_not_judge(tmp_path: Path) -> None:
     """With nothing known there is nothing to improve."""
-    loop = file_loop(tmp_path, [], limits=Limits(rounds=5, calls=0, minutes=60))
+    loop = file_loop(tmp_path, [], limits=LoopLimits(rounds=5, calls=0, minutes=60))
     stop = loop.run()
     assert stop.result is Result.COULD_NOT_JUDGE and "--max-calls 0" in stop.reason and loop.worker.calls == 0
 
 
 def test_the_limit_of_minutes_ends_the_loop(tmp_path: Path) -> None:
     """Counted over all processes of the run together, on a clock of our own."""
-    loop = file_loop(tmp_path, [], limits=Limits(rounds=5, calls=50, minutes=10))
+    loop = file_loop(tmp_path, [], limits=LoopLimits(rounds=5, calls=50, minutes=10))
 
     def slow(place: Path, brief: Brief) -> None:
         loop.clock.now += 6 * 60
@@ -643,7 +645,7 @@ def test_the_limit_of_money_ends_the_loop(tmp_path: Path) -> None:
         tmp_path,
         [f"one two {n}\n" for n in range(9)],
         panel=(priced,),
-        limits=Limits(rounds=5, calls=50, minutes=60, usd=1.0),
+        limits=LoopLimits(rounds=5, calls=50, minutes=60, usd=1.0),
     )
     stop = loop.run()
     assert stop.result is Result.BUDGET and "--max-usd 1" in stop.reason and priced.calls == 3

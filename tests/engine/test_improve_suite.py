@@ -13,7 +13,8 @@ import pytest
 
 from honestone.core import events
 from honestone.core.artifact import Version
-from honestone.core.loop.decide import Limits, Result, Stop, fold
+from honestone.core.loop.actions import Result, Stop
+from honestone.core.loop.state import LoopLimits, fold
 from honestone.core.loop.suite_loop import KeepWhatHelps, Splits, SuiteLoopState, started_facts, state_from
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.skill.evaluation import TaskResult
@@ -122,7 +123,7 @@ class Loop:
         self.worker = ScriptedWorker(steps)
         self.place = Place(path=path, named=path.name, **place)
         self.store = MemoryStore()
-        self.limits = Limits(rounds=rounds, calls=100, minutes=10)
+        self.limits = LoopLimits(rounds=rounds, calls=100, minutes=10)
         version = load_artifact(path, exclude=self.place.exclude).version
         self.first: dict[str, Any] = {
             "type": events.STARTED,

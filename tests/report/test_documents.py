@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, Mark, State, ballot_to_plain
-from honestone.core.loop.decide import Limits, LoopState, fold
+from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, to_plain
 from honestone.core.scorecard import Scorer
 from honestone.report.documents import (
@@ -321,7 +321,11 @@ def proposed(number: int, outcome: str = "changed", version: str | None = None) 
 def improvement(*more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **extra: Any) -> dict[str, Any]:
     log = json.loads(json.dumps(log_of(*more)))
     state = LoopState(
-        scorer=Scorer(RUBRIC), panel=(CHECK, "x"), holdouts=holdouts, limits=Limits(calls=9, minutes=9.0), original="v0"
+        scorer=Scorer(RUBRIC),
+        panel=(CHECK, "x"),
+        holdouts=holdouts,
+        limits=LoopLimits(calls=9, minutes=9.0),
+        original="v0",
     )
     fold(state, log[1:])
     doc = improvement_document(

@@ -12,8 +12,8 @@ from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, Mark, answer_problem, ballot_from_plain, ballot_to_plain
 from honestone.core.errors import StoreError
 from honestone.core.events import Event
-from honestone.core.loop.decide import Limits, LoopState, fold
 from honestone.core.loop.proposal import unified_diff
+from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Item, Key, Rubric, from_plain
 from honestone.core.scorecard import Rule, Scorer
 from honestone.engine.meter import Spend, total_spend
@@ -30,14 +30,14 @@ def state_of(log: list[Event], *, scorer: Scorer | None = None) -> LoopState:
     if "certifying" in started:
         from honestone.core.loop.suite_loop import state_from
 
-        return fold(state_from(started, Limits(**started["limits"])), log[1:])
+        return fold(state_from(started, LoopLimits(**started["limits"])), log[1:])
     scorer = scorer or scorer_of(started)
     panel = ((CHECK,) if scorer.rubric.has_checks else ()) + tuple(started["panel"])
     state = LoopState(
         scorer=scorer,
         panel=panel,
         holdouts=tuple(started["holdouts"]),
-        limits=Limits(**started["limits"]),
+        limits=LoopLimits(**started["limits"]),
         original=started["artifact"]["digest"],
     )
     return fold(state, log[1:])

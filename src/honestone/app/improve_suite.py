@@ -29,8 +29,8 @@ from honestone.cli.progress import Progress
 from honestone.core.artifact import Artifact, Version
 from honestone.core.contract import Contract
 from honestone.core.errors import UsageError
-from honestone.core.loop.decide import Limits
 from honestone.core.loop.proposal import MAX_DIFF
+from honestone.core.loop.state import LoopLimits
 from honestone.core.loop.suite_loop import (
     STEERING,
     TEST,
@@ -192,14 +192,14 @@ class SuiteJob(Job):
 
     # -------------------------------------------------------------------------------------------------------- limits
 
-    def _suite_limits(self, rounds: int | None) -> Limits:
+    def _suite_limits(self, rounds: int | None) -> LoopLimits:
         judging = self._judging
         count = int(limit(rounds, self._settings, "rounds", EFFORTS[judging.effort][2]))
         # Every reply may have to be asked for twice.
         calls = 2 * self._most(count, self._session.judge_calls)
         calls += 2 * count * self._candidates * len(self._edit_seats)
         usd = judging.max_usd
-        return Limits(
+        return LoopLimits(
             rounds=count,
             calls=int(limit(judging.max_calls, self._settings, "max_calls", calls)),
             minutes=limit(judging.max_minutes, self._settings, "max_minutes", 240),

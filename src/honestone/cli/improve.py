@@ -38,9 +38,11 @@ from honestone.core.ballot import CHECK
 from honestone.core.contract import differences, digest_json
 from honestone.core.errors import ContractMismatch, CouldNotJudge, UsageError
 from honestone.core.events import Event
-from honestone.core.loop.decide import POLICIES, Limits, LoopState, Result, exit_code, fold, limits_to_plain
+from honestone.core.loop.actions import Result, exit_code
 from honestone.core.loop.focus import fixes_for
+from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.proposal import MAX_DIFF
+from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Line, Scorer
 from honestone.system.files import printable
@@ -311,12 +313,12 @@ class Job:
 
         return Seat(id=judge.id, judge=judge)
 
-    def _all_limits(self, rounds: int | None) -> Limits:
+    def _all_limits(self, rounds: int | None) -> LoopLimits:
         count = int(limit(rounds, self._settings, "rounds", EFFORTS[self._judging.effort][2]))
         # Every version asked twice (a re-ask is a call), and every consultation of the held-out judges.
         calls = 2 * (count + 1) * len(self._panel) + 2 * 3 * len(self._holdouts)
         usd = self._judging.max_usd
-        return Limits(
+        return LoopLimits(
             rounds=count,
             calls=int(limit(self._judging.max_calls, self._settings, "max_calls", calls)),
             minutes=limit(self._judging.max_minutes, self._settings, "max_minutes", 240),
@@ -339,7 +341,7 @@ class Job:
             "contract": self._contract.id,
             "worker": dict(self._worker.identity),
             "holdouts": [seat.identity for seat in self._holdouts],
-            "limits": limits_to_plain(self._limits),
+            "limits": self._limits.to_plain(),
             "policy": self._policy.name,
             "deliver": printable(self._place.output)
             if self._place.output
@@ -390,7 +392,7 @@ class Job:
             "contract_id": self._contract.id,
             "policy": self._policy.name,
             "worker": self._worker.id,
-            "limits": limits_to_plain(self._limits),
+            "limits": self._limits.to_plain(),
             **judged_by,
         }
         store.keep_blobs(version_blobs(version))

@@ -31,7 +31,9 @@ from honestone.cli.printing import dump, write
 from honestone.cli.progress import Progress
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import Event
-from honestone.core.loop.decide import LoopState, Propose, Result, decide, exit_code
+from honestone.core.loop.actions import Propose, Result, exit_code
+from honestone.core.loop.decide import decide
+from honestone.core.loop.state import LoopState
 from honestone.core.question import Question
 from honestone.ports import Judge, Reading, Reply, Request
 from honestone.system.files import write_atomically
@@ -264,7 +266,7 @@ def _status(store: Any, folder: Path) -> dict[str, Any]:
 
 
 def _wants_edit(state: LoopState, log: Sequence[Event], handed_out: int | None) -> bool:
-    from honestone.core.loop.decide import POLICIES
+    from honestone.core.loop.policies import POLICIES
 
     action = decide(state, POLICIES[log[0]["policy"]])
     return isinstance(action, Propose) and handed_out == len(state.rounds) + 1

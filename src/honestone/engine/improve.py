@@ -14,9 +14,11 @@ from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.ballot import CHECK, ballot_to_plain
 from honestone.core.errors import CouldNotJudge, FileError, UsageError
 from honestone.core.events import Event
-from honestone.core.loop.decide import Accept, Action, Ask, LoopState, Policy, Propose, Result, RollBack, Stop, decide
+from honestone.core.loop.actions import Accept, Action, Ask, Propose, Result, RollBack, Stop
+from honestone.core.loop.decide import Policy, decide
 from honestone.core.loop.focus import fixes_for, unmet_keys, write_brief
-from honestone.core.loop.proposal import Change, classify, diff_size
+from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size
+from honestone.core.loop.state import LoopState
 from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.panel import Seat
@@ -51,7 +53,7 @@ class Place:
 class Made:
     """What one call of a worker came to, read from bytes. `after` is there only where it changed something for good."""
 
-    outcome: Change
+    outcome: ProposalOutcome
     detail: str | None
     message: str | None
     spend: Spend
@@ -232,8 +234,8 @@ class LoopRunner(ABC):
             max_diff=self._place.max_diff,
         )
         gone = [name for name in self._place.must_hold if after.version and name not in after.version.files]
-        if outcome is Change.CHANGED and gone:
-            outcome, detail = Change.SHRUNK, f"{gone[0]} is gone"
+        if outcome is ProposalOutcome.CHANGED and gone:
+            outcome, detail = ProposalOutcome.SHRUNK, f"{gone[0]} is gone"
         return self._made(before, after.version, outcome, detail, done)
 
     def _never_the_workers(self) -> dict[Path, bytes | None]:
@@ -241,18 +243,18 @@ class LoopRunner(ABC):
         return {path: path.read_bytes() if path.is_file() else None for path in sorted(self._place.exclude)}
 
     def _made(
-        self, before: Version, after: Version | None, outcome: Change, detail: str | None, done: WorkDone
+        self, before: Version, after: Version | None, outcome: ProposalOutcome, detail: str | None, done: WorkDone
     ) -> Made:
         spend = Spend(worker_calls=1)
         spend.add(done.usage)
         self._meter.counted(spend)
-        if outcome is not Change.CHANGED:
+        if outcome is not ProposalOutcome.CHANGED:
             after = None
         if after is not None:
             self._versions[after.digest] = after
-        if detail is None and outcome is not Change.CHANGED:
+        if detail is None and outcome is not ProposalOutcome.CHANGED:
             detail = done.message or None
-        elif done.message and outcome in (Change.CRASHED, Change.DENIED, Change.TIMEOUT):
+        elif done.message and outcome in (ProposalOutcome.CRASHED, ProposalOutcome.DENIED, ProposalOutcome.TIMEOUT):
             detail = f"{detail} ({done.message})"
         return Made(
             outcome=outcome, detail=detail, message=done.message or None, spend=spend, before=before, after=after

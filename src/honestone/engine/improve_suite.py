@@ -12,17 +12,10 @@ from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.ballot import ballot_to_plain
 from honestone.core.events import Role
-from honestone.core.loop.decide import Ask, Propose
-from honestone.core.loop.proposal import Change
-from honestone.core.loop.suite_loop import (
-    TEST,
-    TRAIN,
-    Candidate,
-    SuiteLoopState,
-    ballot_of,
-    failed_tasks,
-    write_task_brief,
-)
+from honestone.core.loop.actions import Ask, Propose
+from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.state import Candidate
+from honestone.core.loop.suite_loop import TEST, TRAIN, SuiteLoopState, ballot_of, failed_tasks, write_task_brief
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.case import Case
 from honestone.engine.improve import LoopRunner
@@ -176,7 +169,7 @@ class SuiteImprovement(LoopRunner):
         before, failed = self._version(base), failed_tasks(self.state.card(base), self._train)
         for one in new:
             version = one.version or ""
-            if version in self.state.looks_like or self._out_of_budget():
+            if version in self.state.ranks or self._out_of_budget():
                 continue
             score, spend = await self._edits.score(
                 before, self._version(version), [task.task_id for task in failed], self._meter
@@ -184,7 +177,7 @@ class SuiteImprovement(LoopRunner):
             self._meter.spent.join(spend)
             told = None if score is None else str(score)
             self._record(events.RANKED, version=version, score=told, spend=spend.to_plain())
-        scores = {one.version or "": self.state.looks_like.get(one.version or "") for one in new}
+        scores = {one.version or "": self.state.ranks.get(one.version or "") for one in new}
         known = {version: score for version, score in scores.items() if score is not None}
         return known if len(known) == len(new) else {}
 
@@ -206,7 +199,7 @@ class SuiteImprovement(LoopRunner):
             version = one.version
             if version is None or version in self.state.kept or self.state.decided(version):
                 continue
-            if one.outcome is Change.CHANGED:
+            if one.outcome is ProposalOutcome.CHANGED:
                 found.setdefault(version, one)
         return list(found.values())
 
@@ -221,7 +214,7 @@ class SuiteImprovement(LoopRunner):
             "outcome": str(one.outcome),
             "version": one.version,
             "train": [float(line.low), float(line.high)] if line is not None else None,
-            "edit": None if (score := self.state.looks_like.get(one.version or "")) is None else float(score * 10),
+            "edit": None if (score := self.state.ranks.get(one.version or "")) is None else float(score * 10),
         }
 
     def _brief(self, action: Propose, place: Path, candidate: int) -> Brief:

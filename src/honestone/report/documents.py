@@ -23,7 +23,7 @@ from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer
 from honestone.core.verdict import Outcome, Verdict, judge_gate
 
 if TYPE_CHECKING:  # `eval` knows no loop, and its rules are slow to load.
-    from honestone.core.loop.decide import LoopState, Round
+    from honestone.core.loop.state import LoopState, Round
 
 SCORECARD = "honestone.scorecard/1"
 IMPROVEMENT = "honestone.improvement/1"
@@ -382,7 +382,7 @@ def improvement_document(
     resumed: bool = False,
 ) -> dict[str, Any]:
     """A run of the loop, finished or not (then its result is INTERRUPTED)."""
-    from honestone.core.loop.decide import Result
+    from honestone.core.loop.actions import Result
 
     started = log[0]
     artifact = started["artifact"]
@@ -449,10 +449,10 @@ def _spend_on(log: Iterable[Event], version: str) -> dict[str, Any]:
 def round_document(state: LoopState, entry: Round, event: Event) -> dict[str, Any]:
     """One round: what was tried on what, what came of it, and the scores before and after."""
     from honestone.core.loop.focus import below_floor
-    from honestone.core.loop.proposal import Change
+    from honestone.core.loop.proposal import ProposalOutcome
 
     before = state.card(entry.base)
-    judged = entry.version is not None and entry.outcome is Change.CHANGED and _is_judged(state, entry.version)
+    judged = entry.version is not None and entry.outcome is ProposalOutcome.CHANGED and _is_judged(state, entry.version)
     after: Scorecard | None = state.card(entry.version) if judged and entry.version else None
     ballots = list(state.ballots.get((entry.version or "", "panel"), {}).values()) if judged else []
     return {
@@ -492,7 +492,6 @@ def _moves(before: Scorecard, after: Scorecard) -> list[dict[str, Any]]:
 
 def _certification(state: LoopState) -> dict[str, Any]:
     """What the held-out judges said of the version that is delivered."""
-    from honestone.core.loop.decide import CONSULTATIONS
 
     if not state.needs_witness:
         return {"needed": False, "ok": None, "judges": [], "reason": "code alone decides, so no witness is needed"}
@@ -525,6 +524,6 @@ def _certification(state: LoopState) -> dict[str, Any]:
         else None,
         "judges": judges,
         "consulted": len(state.consulted),
-        "consultations": CONSULTATIONS,
+        "consultations": state.consultations,
         "reason": None if state.holdouts else "no held-out judge was named (--holdout)",
     }

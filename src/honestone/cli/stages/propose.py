@@ -14,7 +14,7 @@ from honestone.app.stages.proposal_input import Tasks, read_sources, read_suite_
 from honestone.cli import options as shared
 from honestone.cli.stages.options import show_artifact, stage_files, stage_options
 from honestone.core.artifact import Version
-from honestone.core.loop.proposal import Change, classify, diff_size
+from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size
 from honestone.core.skill.brief import FailedTask, Occasion, write_skill_brief
 from honestone.core.skill.plan import PlanError, plan_between, plan_to_plain, target_of
 from honestone.core.skill.risk import category_of, risk_of, touched
@@ -185,7 +185,7 @@ def propose(
     )
 
 
-_DID_NOT_WORK = (Change.CRASHED, Change.DENIED, Change.TIMEOUT)
+_DID_NOT_WORK = (ProposalOutcome.CRASHED, ProposalOutcome.DENIED, ProposalOutcome.TIMEOUT)
 
 
 def make_stage_worker(name: str, target: Target, timeout: float | None) -> Worker:
@@ -274,7 +274,7 @@ class _Proposing:
         self, number: int, after: Version | None, outcome: str, detail: str | None, done: WorkDone
     ) -> Proposal:
         made = Proposal(number=number, outcome=outcome, detail=detail, message=done.message, usage=done.usage)
-        if outcome != Change.CHANGED or after is None:
+        if outcome != ProposalOutcome.CHANGED or after is None:
             said = " ".join(done.message.split())[:300]
             return replace(made, detail=f"{detail} ({said})" if said and outcome in _DID_NOT_WORK else detail)
         if after.digest in self.known:
@@ -282,7 +282,7 @@ class _Proposing:
         try:
             self._require_appliable(after)
         except PlanError as error:
-            return replace(made, outcome=str(Change.OUT_OF_SCOPE), detail=error.message)
+            return replace(made, outcome=str(ProposalOutcome.OUT_OF_SCOPE), detail=error.message)
         return replace(made, after=after)
 
     def _require_appliable(self, after: Version) -> None:

@@ -28,7 +28,7 @@ _PLACEHOLDER = re.compile(
 )
 
 
-class Change(StrEnum):
+class ProposalOutcome(StrEnum):
     """The nine ways a proposal can end."""
 
     CHANGED = "changed"
@@ -61,7 +61,7 @@ def classify(
     strays: tuple[str, ...] = (),
     trouble: str | None = None,
     max_diff: int = MAX_DIFF,
-) -> tuple[Change, str | None]:
+) -> tuple[ProposalOutcome, str | None]:
     """The outcome of a proposal and a detail for people.
 
     `after` is None when the artifact is no longer there. `ended` is the worker's ending ("exited", "timeout",
@@ -70,29 +70,31 @@ def classify(
     cannot be read back.
     """
     if ended == "timeout":
-        return Change.TIMEOUT, "still working when its time was up; whatever it changed is thrown away"
+        return ProposalOutcome.TIMEOUT, "still working when its time was up; whatever it changed is thrown away"
     if strays:
-        return Change.OUT_OF_SCOPE, "touched " + ", ".join(strays[:5]) + (" and more" if len(strays) > 5 else "")
+        return ProposalOutcome.OUT_OF_SCOPE, "touched " + ", ".join(strays[:5]) + (
+            " and more" if len(strays) > 5 else ""
+        )
     if trouble is not None:
-        return Change.OUT_OF_SCOPE, trouble
+        return ProposalOutcome.OUT_OF_SCOPE, trouble
     if after is None:
-        return Change.SHRUNK, "the artifact is gone"
+        return ProposalOutcome.SHRUNK, "the artifact is gone"
     if after.digest == before.digest:
         return {
-            "denied": (Change.DENIED, "it was not allowed to edit"),
-            "crashed": (Change.CRASHED, "it ended with an error and changed nothing"),
-        }.get(ended, (Change.UNCHANGED, "every byte is as before"))
+            "denied": (ProposalOutcome.DENIED, "it was not allowed to edit"),
+            "crashed": (ProposalOutcome.CRASHED, "it ended with an error and changed nothing"),
+        }.get(ended, (ProposalOutcome.UNCHANGED, "every byte is as before"))
     for path, entry in before.files.items():
         kept = len(after.files[path].data) if path in after.files else 0
         if len(entry.data) >= _SHRUNK_FROM and kept < len(entry.data) * _SHRUNK_BELOW:
-            return Change.SHRUNK, f"{path} went from {len(entry.data)} to {kept} bytes"
+            return ProposalOutcome.SHRUNK, f"{path} went from {len(entry.data)} to {kept} bytes"
     note = _placeholder(before, after)
     if note:
-        return Change.PLACEHOLDER, f"it holds {note!r} in place of content"
+        return ProposalOutcome.PLACEHOLDER, f"it holds {note!r} in place of content"
     size = diff_size(before, after)
     if size.lines > max_diff:
-        return Change.TOO_LARGE, f"{size.lines} lines changed, more than --max-diff {max_diff}"
-    return Change.CHANGED, None
+        return ProposalOutcome.TOO_LARGE, f"{size.lines} lines changed, more than --max-diff {max_diff}"
+    return ProposalOutcome.CHANGED, None
 
 
 def _placeholder(before: Version, after: Version) -> str | None:

@@ -8,17 +8,17 @@ witness that is asked at the end and never before.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core import events
 from honestone.core.ballot import Ballot, Mark, State
 from honestone.core.errors import UsageError
-from honestone.core.events import Event, Role
-from honestone.core.loop.decide import Accept, LoopState, RollBack, Words
+from honestone.core.events import Role
+from honestone.core.loop.actions import Accept, RollBack
 from honestone.core.loop.focus import short_items
-from honestone.core.loop.proposal import Change
+from honestone.core.loop.policies import SteeredByScore
+from honestone.core.loop.state import LoopLimits, LoopState, Words
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Item, Rubric, from_plain, to_plain
 from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer
@@ -89,7 +89,7 @@ def steering_rubric(splits: Splits, *, title: str, least: Fraction) -> Rubric:
 
 
 def certifying_rubric(splits: Splits, *, title: str, least: Fraction) -> Rubric:
-    test = _criterion(TEST, "Tasks that nobody is shown, run at the end", splits.test, weight=1)
+    test = _criterion(TEST, "Tasks that are shown to no one, run at the end", splits.test, weight=1)
     return Rubric(criteria=(test,), title=title, threshold=least, floor=ZERO)
 
 
@@ -124,7 +124,7 @@ def ballot_of(split: str, results: Sequence[TaskResult]) -> Ballot:
 
 
 class TaskScorer(Scorer):
-    """Adds up pass rates. Tasks are run, not voted on: nobody is a lonely voter, and no judge has a score of its own."""
+    """Adds up pass rates. Tasks are run, not voted on: there is no lonely voter, and no judge has a score of its own."""
 
     def __init__(self, rubric: Rubric) -> None:
         super().__init__(rubric)
@@ -173,7 +173,7 @@ def count(line: Line) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepWhatHelps:
+class KeepWhatHelps(SteeredByScore):
     """Keep a version when val did not fall, no task of val was lost to a failure of agent or judge, and train or val rose.
 
     Always beside the best version so far, which is the one kept last.
@@ -214,37 +214,13 @@ def _why(state: LoopState, version: str) -> str:
 # ---------------------------------------------------------------------------------------------------------- state
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """One of several proposals of a round. `version` is there only where the worker changed something for good."""
-
-    number: int
-    outcome: Change
-    detail: str | None = None
-    message: str | None = None
-    version: str | None = None
-    diff: Mapping[str, int] | None = None
-
-
-def candidate_of(event: Event) -> Candidate:
-    return Candidate(
-        number=event["candidate"],
-        outcome=Change(event["outcome"]),
-        detail=event["detail"],
-        message=event["message"],
-        version=event.get("version"),
-        diff=event.get("diff"),
-    )
-
-
 def _is_train(line: Line) -> bool:
     return line.criterion.id == TRAIN
 
 
 @dataclass(slots=True, kw_only=True)
 class SuiteLoopState(LoopState):
-    """The loop's state where splits look at versions. `tried` are the candidates of the round that is under way,
-    `looks_like` what a panel made of edits (0-1) where one was asked. `strict`: test must have risen by more than chance.
+    """The loop's state where the splits of a suite score versions. `strict`: test must have risen by more than chance.
 
     The best version is the one kept last: every one that is kept was better than the best before it.
     """
@@ -256,20 +232,8 @@ class SuiteLoopState(LoopState):
     workable: Callable[[Line], bool] = _is_train
     consultations: int = 1
     words: Words = _WORDS
-    tried: list[Candidate] = field(default_factory=list)
-    looks_like: dict[str, Fraction | None] = field(default_factory=dict)
 
     # `super()` does not reach the base of a slotted dataclass, so it is named.
-
-    def apply(self, event: Event) -> None:
-        if event["type"] == events.CANDIDATE:
-            self.tried.append(candidate_of(event))
-        elif event["type"] == events.RANKED:
-            score = event["score"]
-            self.looks_like[event["version"]] = None if score is None else Fraction(score)
-        elif event["type"] == events.PROPOSED:
-            self.tried.clear()
-        LoopState.apply(self, event)
 
     def _find_best(self) -> None:
         self.best = self.kept[-1]
@@ -347,12 +311,7 @@ def started_facts(
     }
 
 
-def is_suite_run(started: Mapping[str, Any]) -> bool:
-    """Whether a run of the loop was over a suite."""
-    return "certifying" in started
-
-
-def state_from(started: Mapping[str, Any], limits: Any) -> SuiteLoopState:
+def state_from(started: Mapping[str, Any], limits: LoopLimits) -> SuiteLoopState:
     """The state of a run over a suite before anything happened."""
     return SuiteLoopState(
         scorer=TaskScorer(from_plain(started["rubric"])),

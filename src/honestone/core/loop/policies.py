@@ -1,0 +1,157 @@
+"""The policies of `improve`: which change is kept, when the loop ends, what is tried next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
+from honestone.core.loop.decide import Policy
+from honestone.core.loop.focus import choose_focus
+from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.state import LoopState
+from honestone.core.numbers import show_points
+from honestone.core.scorecard import Scorecard
+
+TOLERANCE = Fraction(2, 100)
+"""A version is kept when it did not fall by this much; the noise of one look is larger than smaller falls."""
+
+
+class SteeredByScore:
+    """What policies share whose scorecard steers: PASSED needs a held-out judge where judges decide, the worst
+    criterion comes next, and each proposal starts from the version accepted last."""
+
+    def settle(self, state: LoopState) -> Ask | Stop | None:
+        return _certify(state) or _stop(state)
+
+    def propose(self, state: LoopState) -> Propose:
+        line = choose_focus(state.card(state.current), state.rejections, state.workable)
+        assert line is not None, "`settle` ends the loop when there is no focus"
+        count = state.candidates
+        return Propose(focus=(line.criterion.id,), base=state.current, candidates=count, ranked=count > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain(SteeredByScore):
+    """rulph as written: every change is kept. (The delivered version is the best one all the same: promise 7.)"""
+
+    name: str = "plain"
+
+    def judge(self, state: LoopState, version: str) -> Accept | RollBack:
+        return Accept(version=version, reason="this policy keeps every change")
+
+
+@dataclass(frozen=True, slots=True)
+class KeepBest(SteeredByScore):
+    """Keep what did not fall by two points or more below the best so far, so that small losses cannot add up.
+
+    A criterion that code alone marks has no noise: when one falls below its floor, or a required one to 0, the change
+    is always rolled back. There is no such guard on judges' marks: on one-shot scores it throws away most good edits.
+    """
+
+    name: str = "keep-best"
+
+    def judge(self, state: LoopState, version: str) -> Accept | RollBack:
+        new, best = state.card(version), state.card(state.best)
+        if state.needs_witness and not state.has_judge_marks(version):
+            return RollBack(reason="no judge could mark it")
+        lost = _lost_check(state.card(state.current), new)
+        if lost:
+            return RollBack(reason=lost)
+        if state.verdict(version).passed and not state.verdict(state.best).passed:
+            return Accept(version=version, reason="it passes the gate")
+        if new.low > best.low - TOLERANCE:
+            word = "rose" if new.low > best.low else "held" if new.low == best.low else "fell by less than 2 points"
+            return Accept(version=version, reason=f"the score {word}: {_move(best, new)}")
+        return RollBack(reason=f"the score fell: {_move(best, new)}")
+
+
+POLICIES: Mapping[str, Policy] = {"plain": Plain(), "keep-best": KeepBest()}
+
+
+def _move(before: Scorecard, after: Scorecard) -> str:
+    return f"{show_points(before.low)} to {show_points(after.low)}"
+
+
+def _lost_check(before: Scorecard, after: Scorecard) -> str | None:
+    for old, new in zip(before.lines, after.lines, strict=True):
+        if not new.only_checks or not old.applies or not new.applies:
+            continue
+        name = new.criterion.id
+        if new.criterion.required and new.high == 0 < old.high:
+            return f"required criterion '{name}' is no longer met"
+        if new.is_below_floor and not old.is_below_floor:
+            return f"criterion '{name}' fell below its floor"
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------------- ending
+
+
+def _certify(state: LoopState) -> Ask | Stop | None:
+    """Once the panel says pass: PASSED where code decides or every held-out judge agrees."""
+    for version in dict.fromkeys((state.best, state.current)):
+        if not state.verdict(version).passed:
+            continue
+        if not state.needs_witness:
+            return Stop(result=Result.PASSED, reason="every bar is met, and code alone decides")
+        if state.is_certified(version):
+            return Stop(result=Result.PASSED, reason=state.words.agrees)
+        may_ask = version in state.consulted or len(state.consulted) < state.consultations
+        unasked = state.unasked(version, "holdout")
+        if unasked and may_ask and state.limit is None:
+            return Ask(judges=unasked, version=version, role="holdout")
+    if state.verdict(state.best).passed and not state.holdouts:
+        return Stop(
+            result=Result.UNCONFIRMED,
+            reason="the panel says pass, but there was no judge to confirm it that did not steer the loop",
+        )
+    return None
+
+
+def _stop(state: LoopState) -> Stop | None:
+    found = _stop_reason(state)
+    if found is not None and state.verdict(state.best).passed:
+        words = state.words
+        why = words.refused if state.certifications(state.best) else words.unseen
+        return Stop(result=Result.UNCONFIRMED, reason=f"{words.steered}, but {why}; {found.reason}")
+    return found
+
+
+def _stop_reason(state: LoopState) -> Stop | None:
+    if state.limit is not None:
+        return Stop(result=Result.BUDGET, reason=state.limit)
+    if state.metric_is_dead:
+        return Stop(
+            result=Result.METRIC_DEAD,
+            reason="three changed versions in a row scored exactly like the one before, or could not be judged",
+        )
+    if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
+        return _rounds_used_up(state)
+    if len(state.consulted) >= state.consultations and state.verdict(state.best).passed:
+        return Stop(result=Result.UNCONFIRMED, reason=state.words.used_up.format(times=state.consultations))
+    if choose_focus(state.card(state.current), state.rejections, state.workable) is None:
+        return _nothing_left(state)
+    return None
+
+
+def _rounds_used_up(state: LoopState) -> Stop:
+    outcomes = {entry.outcome for entry in state.rounds}
+    if outcomes == {ProposalOutcome.UNCHANGED}:
+        return Stop(result=Result.NO_CHANGE, reason="the worker changed nothing in any round")
+    if outcomes and not outcomes & {ProposalOutcome.CHANGED, ProposalOutcome.UNCHANGED}:
+        return Stop(result=Result.WORKER_FAILED, reason=f"no proposal came through: {', '.join(sorted(outcomes))}")
+    if state.stale < state.limits.patience:
+        done = state.limits.rounds
+        return Stop(result=Result.ROUND_LIMIT, reason=f"{done} round{' is' if done == 1 else 's are'} done")
+    return Stop(result=Result.PLATEAU, reason=f"{state.limits.patience} rounds without progress")
+
+
+def _nothing_left(state: LoopState) -> Stop:
+    card = state.card(state.current)
+    if choose_focus(card, {}) is not None:
+        return Stop(result=Result.PLATEAU, reason=state.words.not_workable)
+    if card.score is None:
+        return Stop(result=Result.COULD_NOT_JUDGE, reason="what is missing for the verdict could not be judged")
+    return Stop(result=Result.PLATEAU, reason="nothing is left to improve")

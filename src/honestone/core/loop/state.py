@@ -1,0 +1,280 @@
+"""The state of a loop: what the events of a run add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import TypeVar
+
+from honestone.core import events
+from honestone.core.ballot import CHECK, Ballot, ballot_from_plain
+from honestone.core.events import Event, Role
+from honestone.core.loop.actions import Result, Stop
+from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.rubric import Rubric
+from honestone.core.scorecard import Line, Scorecard, Scorer
+from honestone.core.verdict import Verdict, judge_gate
+
+CONSULTATIONS = 3
+"""How many versions may be shown to the held-out judges in one run: each answer leaks a little."""
+
+_DEAD_AFTER = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopLimits:
+    """All of them always hold. `usd` counts what providers price; None: money is not limited."""
+
+    rounds: int = 5
+    patience: int = 3
+    calls: int
+    minutes: float
+    usd: float | None = None
+
+    def to_plain(self) -> dict[str, int | float | None]:
+        return asdict(self)
+
+
+@dataclass(slots=True, kw_only=True)
+class Round:
+    """One proposal and its decision. `base` is the version it started from, `version` what came of it."""
+
+    number: int
+    focus: tuple[str, ...]
+    base: str
+    outcome: ProposalOutcome
+    detail: str | None = None
+    version: str | None = None
+    accepted: bool | None = None
+    reason: str = ""
+    is_progress: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.accepted is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One of several proposals of a round. `version` is there only where the worker changed something for good."""
+
+    number: int
+    outcome: ProposalOutcome
+    detail: str | None = None
+    message: str | None = None
+    version: str | None = None
+    diff: Mapping[str, int] | None = None
+
+
+def candidate_of(event: Event) -> Candidate:
+    return Candidate(
+        number=event["candidate"],
+        outcome=ProposalOutcome(event["outcome"]),
+        detail=event["detail"],
+        message=event["message"],
+        version=event.get("version"),
+        diff=event.get("diff"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """How a loop names what steers it and what certifies its result, when it says why it stopped."""
+
+    agrees: str = "every bar is met, and every held-out judge agrees"
+    steered: str = "the panel says pass"
+    refused: str = "a held-out judge does not"
+    unseen: str = "it was not shown to a held-out judge"
+    used_up: str = "the held-out judges have been asked {times} times"
+    not_workable: str = "nothing is left that this worker can work on"
+
+
+@dataclass(slots=True, kw_only=True)
+class LoopState:
+    """What the events of a run add up to. Change it only with `apply`.
+
+    `consultations`: how many versions the held-out judges may be shown. `candidates`: how many proposals a round makes;
+    `tried` are those of the round that is under way, and `ranks` (0-1) how good their edits look, by version, where a
+    panel was asked.
+    """
+
+    scorer: Scorer
+    panel: tuple[str, ...]
+    holdouts: tuple[str, ...]
+    limits: LoopLimits
+    original: str
+    workable: Callable[[Line], bool] = lambda line: True
+    consultations: int = CONSULTATIONS
+    candidates: int = 1
+    words: Words = Words()
+    current: str = ""
+    best: str = ""
+    rounds: list[Round] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    tried: list[Candidate] = field(default_factory=list)
+    ranks: dict[str, Fraction | None] = field(default_factory=dict)
+    ballots: dict[tuple[str, Role], dict[str, Ballot]] = field(default_factory=dict)
+    limit: str | None = None
+    finished: Stop | None = None
+    delivering: str | None = None
+    delivered: str = ""
+    _cards: dict[str, Scorecard] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.current = self.best = self.delivered = self.original
+        self.kept = [self.original]
+
+    @property
+    def rubric(self) -> Rubric:
+        return self.scorer.rubric
+
+    def apply(self, event: Event) -> None:
+        """Take in one event. Unknown types are facts for reports and change nothing here."""
+        match event["type"]:
+            case events.BALLOT:
+                role: Role = event["role"]
+                ballot = ballot_from_plain(event["ballot"])
+                self.ballots.setdefault((event["version"], role), {})[ballot.judge] = ballot
+                self._cards.pop(event["version"], None)
+                self._find_best()
+            case events.CANDIDATE:
+                self.tried.append(candidate_of(event))
+            case events.RANKED:
+                self.ranks[event["version"]] = None if event["score"] is None else Fraction(event["score"])
+            case events.PROPOSED:
+                self.tried.clear()
+                self.rounds.append(
+                    Round(
+                        number=event["round"],
+                        focus=tuple(event["focus"]),
+                        base=event.get("base", self.current),
+                        outcome=ProposalOutcome(event["outcome"]),
+                        detail=event.get("detail"),
+                        version=event.get("version"),
+                    )
+                )
+            case events.ACCEPTED:
+                self.rounds[-1].accepted, self.rounds[-1].reason = True, event["reason"]
+                self.current = event["version"]
+                self.kept.append(self.current)
+                before = self.best
+                self._find_best()
+                self.rounds[-1].is_progress = self.best != before
+            case events.REJECTED:
+                self.rounds[-1].accepted, self.rounds[-1].reason = False, event["reason"]
+            case events.DELIVERING:
+                self.delivering = event["version"]
+            case events.DELIVERED:
+                self.delivered, self.delivering = event["version"], None
+            case events.LIMIT:
+                self.limit = event["reason"]
+            case events.FINISHED:
+                self.finished = Stop(result=Result(event["result"]), reason=event["reason"])
+
+    def _find_best(self) -> None:
+        """Certified first, then passing, then the higher lower bound of the score; ties to the earlier version."""
+        self.best = max(self.kept, key=self.rank) if len(self.kept) > 1 else self.kept[0]
+
+    def rank(self, version: str) -> tuple[bool, bool, Fraction]:
+        return self.is_certified(version), self.verdict(version).passed, self.card(version).low
+
+    # -- what is known about a version
+
+    def unasked(self, version: str, role: Role) -> tuple[str, ...]:
+        seats = self.panel if role == "panel" else self.holdouts
+        have = self.ballots.get((version, role), {})
+        return tuple(judge for judge in seats if judge not in have)
+
+    def card(self, version: str) -> Scorecard:
+        """The panel's scorecard, from the ballots there are."""
+        if version not in self._cards:
+            self._cards[version] = self.scorer.card(list(self.ballots.get((version, "panel"), {}).values()))
+        return self._cards[version]
+
+    def verdict(self, version: str) -> Verdict:
+        return judge_gate(self.card(version), self.rubric)
+
+    def has_judge_marks(self, version: str) -> bool:
+        """Whether any judge that is not code answered anything."""
+        panel = self.ballots.get((version, "panel"), {})
+        return any(ballot.marks for judge, ballot in panel.items() if judge != CHECK)
+
+    def is_marked(self, version: str) -> bool:
+        """Whether there is any mark of those that decide."""
+        return self.has_judge_marks(version) if self.needs_witness else self.card(version).has_marks
+
+    def certifications(self, version: str) -> dict[str, Verdict]:
+        """The verdict of each held-out judge alone, with the checks, on a version."""
+        checks = self.ballots.get((version, "panel"), {}).get(CHECK)
+        found = {}
+        for judge, ballot in self.ballots.get((version, "holdout"), {}).items():
+            card = self.scorer.card([ballot, checks] if checks else [ballot])
+            found[judge] = judge_gate(card, self.rubric)
+        return found
+
+    def is_certified(self, version: str) -> bool:
+        """Every held-out judge scored it, and each alone says pass."""
+        verdicts = self.certifications(version)
+        return (
+            bool(self.holdouts)
+            and not self.unasked(version, "holdout")
+            and all(verdict.passed for verdict in verdicts.values())
+        )
+
+    @property
+    def consulted(self) -> list[str]:
+        return [version for version, role in self.ballots if role == "holdout"]
+
+    @property
+    def needs_witness(self) -> bool:
+        return self.rubric.asks_judges
+
+    @property
+    def rejections(self) -> dict[str, int]:
+        """How often each focus was rejected since the last accepted change."""
+        counts: dict[str, int] = {}
+        for entry in self.rounds:
+            if entry.accepted:
+                counts = {}
+            elif entry.accepted is False:
+                for name in entry.focus:
+                    counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    @property
+    def stale(self) -> int:
+        """Rounds since the last new best."""
+        count = 0
+        for entry in reversed(self.rounds):
+            if entry.is_progress:
+                break
+            count += 1
+        return count
+
+    def decided(self, version: str) -> Round | None:
+        """The round in which these bytes were decided before."""
+        return next((r for r in self.rounds if r.version == version and not r.is_open), None)
+
+    @property
+    def metric_is_dead(self) -> bool:
+        """The last three changed versions each scored exactly like the one before, or could not be judged at all."""
+        judged = [
+            r for r in self.rounds if r.version and r.outcome is ProposalOutcome.CHANGED and self._was_judged(r.version)
+        ]
+        return len(judged) >= _DEAD_AFTER and all(
+            self.card(r.version or "").values == self.card(r.base).values or not self.is_marked(r.version or "")
+            for r in judged[-_DEAD_AFTER:]
+        )
+
+    def _was_judged(self, version: str) -> bool:
+        return not self.unasked(version, "panel")
+
+
+S = TypeVar("S", bound=LoopState)
+
+
+def fold(state: S, log: Iterable[Event]) -> S:
+    for event in log:
+        state.apply(event)
+    return state
