@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import honestone
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.registry import AdapterContext, make_judge
+from honestone.adapters.stores.memory import MemoryStore
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot
@@ -28,7 +29,6 @@ from honestone.engine.panel import Panel, Seat
 from honestone.formats.settings import find_settings
 from honestone.ports import Judge, Store
 from honestone.system.files import load_artifact, printable
-from honestone.testing import MemoryStore
 
 T = TypeVar("T")
 

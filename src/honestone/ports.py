@@ -6,7 +6,7 @@ adapters own their time limits and end what they started before they return.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -326,6 +326,20 @@ class Store(Protocol):
     Raises StoreError when it cannot read or write.
     """
 
+    @property
+    def root(self) -> Path:
+        """The folder for files that belong to its runs, such as reports. It may not exist yet."""
+        ...
+
+    def lock(self, identity: str) -> bool:
+        """Claim the run of this identity until `unlock` or `close`. False: it is claimed, by another process, by
+        another thread, or by this store itself. Claims of different identities never meet."""
+        ...
+
+    def unlock(self, identity: str) -> None:
+        """Give up a claim; nothing happens without one."""
+        ...
+
     def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
         """A new run with its first event; returns its id (sortable by time)."""
         ...
@@ -338,7 +352,13 @@ class Store(Protocol):
 
     def finish_run(self, run: str, result: str, event: Mapping[str, Any]) -> None: ...
 
-    def events(self, run: str) -> list[dict[str, Any]]: ...
+    def events(self, run: str) -> list[dict[str, Any]]:
+        """All of a run, in order; none for a run that is not there."""
+        ...
+
+    def iter_events(self, run: str) -> Iterator[dict[str, Any]]:
+        """The same, one at a time, so that a run over many artifacts is read in flat memory."""
+        ...
 
     def runs(self, *, limit: int | None = None) -> list[RunInfo]:
         """Newest first."""
@@ -371,6 +391,21 @@ class Store(Protocol):
     def keep_blobs(self, blobs: Mapping[str, bytes]) -> None: ...
 
     def close(self) -> None: ...
+
+
+# ---------------------------------------------------------------------------------------------------------- settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Named judges, workers and targets, prices and limits. `folder` holds the file (None: there is none)."""
+
+    folder: Path | None = None
+    judges: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    workers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
 
 # ---------------------------------------------------------------------------------------------------------- observer
@@ -406,6 +441,7 @@ __all__ = [
     "Reply",
     "Request",
     "RunInfo",
+    "Settings",
     "Store",
     "Target",
     "Task",

@@ -1,4 +1,4 @@
-"""For tests: judges, models and workers that do as they are told, a store in memory, and checks of the ports.
+"""For tests: judges, models and workers that follow a script, and checks of the ports.
 
 A script is either one step, which is repeated for ever, or a list of steps, taken one after another; a list that runs
 out is an error of the test. What was asked is kept, so that a test can look at it.
@@ -25,9 +25,7 @@ import asyncio
 import json
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -48,7 +46,6 @@ from honestone.ports import (
     Prompt,
     Reply,
     Request,
-    RunInfo,
     Store,
     Usage,
     WorkDone,
@@ -320,89 +317,6 @@ def crash(place: Path, brief: Brief) -> WorkDone:
     return WorkDone(ended="crashed", exit=1, message="it broke")
 
 
-# ---------------------------------------------------------------------------------------------------------- store
-
-
-@dataclass
-class _Run:
-    info: dict[str, Any]
-    events: list[str] = field(default_factory=list)
-
-
-def _json(value: Any) -> str:
-    """As JSON text. What is kept in bulk may hold parts that are JSON already."""
-    return json.dumps(value, default=lambda part: json.loads(bytes(part)))
-
-
-class MemoryStore:
-    """A `Store` that forgets everything with the process. It keeps JSON text, so nothing is shared with the caller."""
-
-    def __init__(self) -> None:
-        self._runs: dict[str, _Run] = {}
-        self._replies: dict[str, str] = {}
-        self._kept_at: dict[str, str] = {}
-        self._blobs: dict[str, bytes] = {}
-
-    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
-        run = f"{len(self._runs) + 1:026d}"
-        info = {"id": run, "kind": kind, "subject": subject, "identity": identity, "contract": contract}
-        started = f"run {len(self._runs) + 1}"
-        self._runs[run] = _Run({**info, "started": started, "finished": None, "result": None}, [_json(first)])
-        return run
-
-    def append(self, run: str, event: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
-        line = _json(event)
-        self.keep_blobs(blobs or {})
-        self._runs[run].events.append(line)
-
-    def append_many(self, run: str, events: Iterable[Mapping[str, Any]]) -> None:
-        self._runs[run].events += [_json(event) for event in events]
-
-    def finish_run(self, run: str, result: str, event: Mapping[str, Any]) -> None:
-        self.append(run, event)
-        self._runs[run].info.update(finished="now", result=result)
-
-    def events(self, run: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self._runs[run].events] if run in self._runs else []
-
-    def runs(self, *, limit: int | None = None) -> list[RunInfo]:
-        return [RunInfo(**run.info) for run in reversed(self._runs.values())][:limit]
-
-    def find_run(self, name: str) -> RunInfo:
-        found = self.runs(limit=1) if name == "last" else [r for r in self.runs() if r.id.startswith(name.upper())]
-        if len(found) != 1:
-            raise StoreError(f"there {'are several runs' if found else 'is no run'} {name!r}")
-        return found[0]
-
-    def unfinished(self, identity: str) -> RunInfo | None:
-        return next((r for r in self.runs() if r.identity == identity and r.finished is None), None)
-
-    def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
-        known = key in self._replies and self._kept_at.get(key, "") >= (since or "")
-        return json.loads(self._replies[key]) if known else None
-
-    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
-        self._replies[key] = _json(reply)
-        self._kept_at[key] = datetime.now(UTC).isoformat(timespec="milliseconds")
-
-    def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
-        return {key: self._replies[key].encode() for key in keys if key in self._replies}
-
-    def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
-        for key, reply in replies.items():
-            self.keep_reply(key, judge, reply)
-
-    def blob(self, digest: str) -> bytes | None:
-        return self._blobs.get(digest)
-
-    def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        for digest, data in blobs.items():
-            self._blobs.setdefault(digest, bytes(data))
-
-    def close(self) -> None:
-        pass
-
-
 # ---------------------------------------------------------------------------------------------------------- checks of the ports
 
 
@@ -641,6 +555,8 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
     store.events(run)[0]["type"] = "forged"
     _require(store.events(run) == log, "what `events` returns must not be the store's own objects")
     _require(store.events("no-such-run") == [], "a run that is not there has no events")
+    _require(list(store.iter_events(run)) == log, "`iter_events` must give what `events` gives")
+    _check_locks(store)
     _check_blobs(store)
     _check_replies(store)
     other = _check_runs(store, run, log)
@@ -655,6 +571,16 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
         third = store.start_run(kind="eval", subject="c.md", identity="three", contract="c", first={"type": "started"})
         _require(third > other > run, "ids must sort by time, also after the store was opened again")
     store.close()
+
+
+def _check_locks(store: Store) -> None:
+    _require(store.lock("sha256:one"), "a run that nothing works on can be claimed")
+    _require(not store.lock("sha256:one"), "a run that is claimed cannot be claimed again")
+    _require(store.lock("sha256:two"), "the claim of one run must not hold up another")
+    store.unlock("sha256:one")
+    _require(store.lock("sha256:one"), "a claim that was given up is free")
+    for name in ("sha256:one", "sha256:two", "sha256:never"):
+        store.unlock(name)
 
 
 def _check_blobs(store: Store) -> None:
@@ -759,7 +685,6 @@ def _check_usage(usage: Usage) -> None:
 
 
 __all__ = [
-    "MemoryStore",
     "ScriptedJudge",
     "ScriptedModel",
     "ScriptedWorker",

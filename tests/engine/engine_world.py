@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Artifact, Version
 from honestone.core.question import Question, asked_criteria
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.engine.meter import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import Judge, Store
-from honestone.testing import MemoryStore
 
 T = TypeVar("T")
 TEXT = "alpha beta gamma\nIt costs 30 euros a month.\n"

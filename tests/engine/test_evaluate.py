@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from honestone.adapters.checks import CheckRunner
+from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.ballot import ballot_to_plain
 from honestone.core.errors import FileError
 from honestone.core.rubric import Rubric
@@ -21,7 +22,7 @@ from honestone.core.suite.case import Case
 from honestone.engine.evaluate import Evaluation, Judgement
 from honestone.engine.judging import Evaluator
 from honestone.ports import CallFailed, Judge, Output, Store, Task
-from honestone.testing import MemoryStore, ScriptedJudge
+from honestone.testing import ScriptedJudge
 
 JUDGED = world.rubric(world.words("a", "alpha", "beta"), world.checked("c", "gamma"))
 CODE = world.rubric(world.checked("a", "alpha"), world.checked("b", "beta"), world.checked("c", "gamma"))

@@ -14,6 +14,7 @@ import engine_world as world
 import pytest
 
 from honestone.adapters.checks import CheckRunner
+from honestone.adapters.stores.memory import MemoryStore
 from honestone.core import events
 from honestone.core.artifact import Entry, Version
 from honestone.core.ballot import CHECK
@@ -30,7 +31,7 @@ from honestone.engine.panel import Panel
 from honestone.engine.versions import load_version, version_blobs
 from honestone.ports import Brief, CallFailed, Judge, Store, WorkDone
 from honestone.system.files import load_artifact
-from honestone.testing import MemoryStore, ScriptedJudge, ScriptedWorker, crash, unchanged
+from honestone.testing import ScriptedJudge, ScriptedWorker, crash, unchanged
 
 RUBRIC = world.rubric(
     world.words("a", "one", "two", weight=60), world.words("b", "three", "four", weight=40), threshold=100

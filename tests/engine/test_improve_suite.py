@@ -11,6 +11,7 @@ from typing import Any
 import engine_world as world
 import pytest
 
+from honestone.adapters.stores.memory import MemoryStore
 from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.loop.actions import Result, Stop
@@ -24,7 +25,7 @@ from honestone.engine.improve_suite import SplitRun, SuiteImprovement
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.versions import version_blobs
 from honestone.system.files import load_artifact
-from honestone.testing import MemoryStore, ScriptedWorker, unchanged
+from honestone.testing import ScriptedWorker, unchanged
 
 IDS = {"train": ["ta", "tb", "tc"], "val": ["va", "vb"], "test": ["xa", "xb"]}
 

@@ -10,12 +10,13 @@ import engine_world as world
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.judges.pairwise import PairJudge
 from honestone.adapters.judges.prompted import PromptedJudge
+from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Version
 from honestone.core.ballot import State
 from honestone.core.rubric import Rubric
 from honestone.engine.pairwise import PairJudged, judge_pair
 from honestone.ports import CallFailed, Prompt
-from honestone.testing import MemoryStore, ScriptedModel, fill_in
+from honestone.testing import ScriptedModel, fill_in
 
 RUBRIC = world.rubric(world.words("a", "alpha"), world.words("b", "beta", "gamma"))
 A, B = Version.of_text("alpha\n"), Version.of_text("beta gamma\n")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.models.schemas import for_anthropic, for_openai
+from honestone.adapters.stores.memory import MemoryStore
 from honestone.cli.printing import dump_line
 from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.contract import digest_json
@@ -29,7 +30,7 @@ from honestone.ports import Judge, Request
 from honestone.prompts.filling import reply_schema
 from honestone.report.documents import Facts, Known, add_notes, scorecard_document
 from honestone.system.files import load_artifact
-from honestone.testing import MemoryStore, ScriptedJudge
+from honestone.testing import ScriptedJudge
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "core"))
 from strategies import answers, rubrics

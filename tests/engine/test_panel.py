@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.adapters.judges.prompted import PromptedJudge
+from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.ballot import Ballot, State
 from honestone.core.question import AskedCriterion, Question
 from honestone.core.rubric import Item
 from honestone.engine import panel as panel_module
 from honestone.engine.panel import TAMPERED, Consulted, Panel, Seat
 from honestone.ports import CallFailed, Completion, Judge, Reply, Usage
-from honestone.testing import MemoryStore, ScriptedJudge, ScriptedModel, fill_in, reply_json
+from honestone.testing import ScriptedJudge, ScriptedModel, fill_in, reply_json
 
 RUBRIC = world.rubric(world.words("a", "alpha", "beta"), world.words("b", "gamma"))
 QUESTION = world.question(RUBRIC)

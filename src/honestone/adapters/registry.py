@@ -25,7 +25,7 @@ from honestone.ports import CallFailed, Completion, Judge, Model, Prompt, Target
 
 if TYPE_CHECKING:
     from honestone.core.suite.case import Case
-    from honestone.formats.settings import Settings
+    from honestone.ports import Settings
 
 CLIS = ("codex", "gemini", "claude")
 PROVIDERS = ("openai", "anthropic", "google", "ollama", "vllm", "compatible")

@@ -18,6 +18,7 @@ from honestone.core.rubric import Item, Key, Rubric, from_plain
 from honestone.core.scorecard import Rule, Scorer
 from honestone.engine.meter import Spend, total_spend
 from honestone.engine.versions import load_version
+from honestone.ports import Store
 
 
 def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None = None) -> Scorer:
@@ -43,7 +44,7 @@ def state_of(log: list[Event], *, scorer: Scorer | None = None) -> LoopState:
     return fold(state, log[1:])
 
 
-def text_of(store: Any, digest: str) -> str | None:
+def text_of(store: Store, digest: str) -> str | None:
     """What quotes from a version are looked up in, when the store has it."""
     try:
         return load_version(store, digest).text
@@ -52,7 +53,7 @@ def text_of(store: Any, digest: str) -> str | None:
 
 
 def judged_documents(
-    store: Any, run: str, *, rubric: Rubric | None = None, rule: str | None = None, contract: str | None = None
+    store: Store, run: str, *, rubric: Rubric | None = None, rule: str | None = None, contract: str | None = None
 ) -> Iterator[dict[str, Any]]:
     """The scorecards of an `eval` run, one at a time, under its own rubric and rule or another."""
     from honestone.report.documents import judged_document
@@ -91,7 +92,7 @@ def _is_same_question(old: Item | None, new: Item) -> bool:
 
 
 def improvement_report(
-    store: Any,
+    store: Store,
     run: str,
     *,
     state: LoopState | None = None,
@@ -106,7 +107,7 @@ def improvement_report(
 
     log = log if log is not None else store.events(run)
     state = state if state is not None else state_of(log)
-    path = store.folder / "reports" / f"{run}.md"
+    path = store.root / "reports" / f"{run}.md"
     usage = usage_document(total_spend(log).to_plain(), (here or Spend()).to_plain())
     known = save or path.exists()
     draw: Callable[..., dict[str, Any]] = improvement_document
@@ -133,7 +134,7 @@ def write_report(path: Path, text: str) -> None:
     write_atomically(path, text.encode("utf-8", "backslashreplace"))
 
 
-def round_diffs(store: Any, state: LoopState) -> list[dict[str, Any]]:
+def round_diffs(store: Store, state: LoopState) -> list[dict[str, Any]]:
     """What each round changed, as unified diffs."""
     out = []
     for entry in state.rounds:

@@ -53,6 +53,7 @@ from honestone.system.files import load_artifact, printable
 
 if TYPE_CHECKING:
     from honestone.engine.panel import Seat
+    from honestone.ports import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +290,7 @@ class _Sides:
     """Runs of splits as runs of the suite in the store. Each belongs to one run of the loop, so that none is borrowed."""
 
     session: SuiteSession
-    store: Any
+    store: Store
     splits: Splits
     loop: str
     folder: str
@@ -342,7 +343,7 @@ class _Edits:
     """The panel of `stage rank`: yes/no questions about an edit, and its score the share of yes."""
 
     seats: tuple[Seat, ...]
-    store: Any
+    store: Store
     judging: JudgingOptions
     named: str
 

@@ -388,10 +388,10 @@ def shown_path(path: Path) -> str:
 class open_store_for:
     """A store for the length of a command."""
 
-    def __init__(self, settings: Any, *, readonly: bool = False) -> None:
+    def __init__(self, settings: Settings, *, readonly: bool = False) -> None:
         self._store = open_store(settings, readonly=readonly)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Store:
         return self._store
 
     def __exit__(self, *_: object) -> None:

@@ -16,6 +16,7 @@ from honestone.cli.printing import exit_code_of, write
 from honestone.cli.suites.printing import COMPARISON_FORMATS, render_comparison
 from honestone.core.errors import UsageError
 from honestone.core.suite.comparison import COMPARE_GATES
+from honestone.ports import Store
 
 _FORMAT = click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)
 
@@ -79,7 +80,7 @@ def trend(runs: tuple[str, ...], form: str, as_json: bool) -> int:
     return 0
 
 
-def _report(store: Any, name: str) -> Mapping[str, Any]:
+def _report(store: Store, name: str) -> Mapping[str, Any]:
     found = run_or_report(name, store)
     if found is None:
         if name and not Path(name).exists():
@@ -93,7 +94,7 @@ def _report(store: Any, name: str) -> Mapping[str, Any]:
 
 
 def _contracts(
-    store: Any, before: Mapping[str, Any], after: Mapping[str, Any]
+    store: Store, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
     """Both contracts in full, where both runs are in this store."""
     from honestone.core.errors import StoreError

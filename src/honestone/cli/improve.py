@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from honestone.engine.improve import LoopRunner
     from honestone.engine.panel import Seat
     from honestone.formats.settings import Settings
-    from honestone.ports import Completion, Model, Prompt
+    from honestone.ports import Completion, Model, Prompt, Store
 
 
 @click.command("improve", short_help="Improve an artifact until it passes.")
@@ -366,7 +366,7 @@ class Job:
 
     def run(self, form: str) -> int:
         with open_store_for(self._settings) as store:
-            if not store.hold(digest_json({"path": self._subject})):
+            if not store.lock(digest_json({"path": self._subject})):
                 raise UsageError(
                     f"another honestone is improving {self._place.named!r} right now",
                     hint="wait for it, or stop it first",
@@ -376,7 +376,7 @@ class Job:
 
     # -- starting and taking up again
 
-    def _start(self, store: Any) -> tuple[str, LoopState, list[Event]]:
+    def _start(self, store: Store) -> tuple[str, LoopState, list[Event]]:
         from honestone.engine.versions import version_blobs
 
         version: Version = self._loaded.version
@@ -436,7 +436,7 @@ class Job:
             f"worker {self._worker.id}; judged by {judges}{held}"
         )
 
-    def _resume(self, store: Any) -> tuple[str, LoopState, list[Event]] | None:
+    def _resume(self, store: Store) -> tuple[str, LoopState, list[Event]] | None:
         """The unfinished run of this identity. Another contract on the same artifact is refused, with what differs."""
         from honestone.engine.improve import require_resumable
 
@@ -463,7 +463,7 @@ class Job:
         self._progress.note(f"going on with run {same.id} ({len(state.rounds)} rounds so far)")
         return same.id, state, log
 
-    def _require_same_contract(self, store: Any, old: Any) -> None:
+    def _require_same_contract(self, store: Store, old: Any) -> None:
         if old.contract == self._contract.id:
             return
         first = store.events(old.id)[0]
@@ -476,7 +476,7 @@ class Job:
 
     # -- working
 
-    def _work(self, store: Any, run: str, state: LoopState, log: list[Event], form: str) -> int:
+    def _work(self, store: Store, run: str, state: LoopState, log: list[Event], form: str) -> int:
         from honestone.engine.meter import Meter, total_spend
 
         resumed = len(log) > 1

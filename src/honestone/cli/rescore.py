@@ -15,6 +15,7 @@ from honestone.cli.printing import FORMATS, exit_code_of, overall_outcome, rende
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Rubric, from_plain, to_plain
+from honestone.ports import Store
 from honestone.system.files import printable
 
 
@@ -66,7 +67,7 @@ def rescore(
 
 
 def _rescore_suite(
-    store: Any,
+    store: Store,
     info: Any,
     rubric_path: Path | None,
     threshold: float | None,
@@ -111,7 +112,7 @@ def _new_contract(started: dict[str, Any], rubric: Rubric, combine: str | None) 
 
 
 def _rescored(
-    store: Any, info: Any, started: dict[str, Any], rubric: Rubric, combine: str | None, contract: str
+    store: Store, info: Any, started: dict[str, Any], rubric: Rubric, combine: str | None, contract: str
 ) -> Iterator[dict[str, Any]]:
     from honestone.app.history import judged_documents, scorer_of, state_of, still_valid, text_of
     from honestone.report.documents import Facts, add_notes, scorecard_document, usage_document

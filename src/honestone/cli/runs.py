@@ -13,6 +13,7 @@ from honestone.cli import options as shared
 from honestone.cli.printing import FORMATS, Printer, dump, render_improvement, write
 from honestone.cli.suites.printing import SUITE_FORMATS
 from honestone.core.errors import UsageError
+from honestone.ports import Store
 
 
 @click.command("runs", short_help="List recorded runs.")
@@ -36,7 +37,7 @@ def runs(limit: int, as_json: bool) -> int:
     return 0
 
 
-def _side_of(store: Any, info: Any) -> str | None:
+def _side_of(store: Store, info: Any) -> str | None:
     """Which side of something larger a suite's run is: the baseline of a comparison, a split within an `improve`."""
     if info.kind != "suite":
         return None
@@ -67,14 +68,14 @@ def show(run: str, form: str, version: str | None, as_json: bool) -> int:
         return 0
 
 
-def _show_suite(store: Any, run: str, form: str) -> None:
+def _show_suite(store: Store, run: str, form: str) -> None:
     from honestone.cli.suites.printing import print_suite
     from honestone.report.suite_documents import suite_document
 
     print_suite(suite_document(store.events(run), run=run), form)
 
 
-def judged(store: Any, run: str) -> Iterator[dict[str, Any]]:
+def judged(store: Store, run: str) -> Iterator[dict[str, Any]]:
     from honestone.app.history import judged_documents
 
     return judged_documents(store, run)
@@ -98,7 +99,7 @@ def _show_eval(documents: Iterator[dict[str, Any]], form: str) -> None:
     printer.end()
 
 
-def _show_improvement(store: Any, run: str, form: str, version: str | None) -> int:
+def _show_improvement(store: Store, run: str, form: str, version: str | None) -> int:
     from honestone.app.history import improvement_report, round_diffs, state_of
 
     if version is not None:
@@ -118,7 +119,7 @@ def _show_improvement(store: Any, run: str, form: str, version: str | None) -> i
     return 0
 
 
-def _print_version(store: Any, run: str, version: str) -> None:
+def _print_version(store: Store, run: str, version: str) -> None:
     """A file's bytes as they are. Of a folder, each file under a line with its path."""
     from honestone.app.history import state_of
     from honestone.engine.versions import load_version

@@ -35,7 +35,7 @@ from honestone.core.loop.actions import Propose, Result, exit_code
 from honestone.core.loop.decide import decide
 from honestone.core.loop.state import LoopState
 from honestone.core.question import Question
-from honestone.ports import Judge, Reading, Reply, Request
+from honestone.ports import Judge, Reading, Reply, Request, Store
 from honestone.system.files import write_atomically
 
 if TYPE_CHECKING:
@@ -212,11 +212,11 @@ class Submission:
     message: str = ""
 
 
-def _steps(store: Any) -> Path:
-    return Path(store.folder) / "step"
+def _steps(store: Store) -> Path:
+    return store.root / "step"
 
 
-def _folder_of(store: Any, run: str | None) -> Path:
+def _folder_of(store: Store, run: str | None) -> Path:
     """The folder of the run that is meant: the one named, else the newest unfinished one, else the newest."""
     folders = sorted((path.parent for path in _steps(store).glob(f"*/{_SESSION}")), reverse=True)
     if run is not None and run not in ("last", "latest"):
@@ -247,7 +247,7 @@ def _run(session: Session, submission: Submission) -> int:
         return job.run("json")
 
 
-def _status(store: Any, folder: Path) -> dict[str, Any]:
+def _status(store: Store, folder: Path) -> dict[str, Any]:
     log: list[Event] = store.events(folder.name)
     state = state_of(log)
     place = _handed_out(folder)
@@ -309,7 +309,7 @@ class _StepJob(Job):
         self._session = session
         self._submission = submission
 
-    def _work(self, store: Any, run: str, state: LoopState, log: list[Event], form: str) -> int:
+    def _work(self, store: Store, run: str, state: LoopState, log: list[Event], form: str) -> int:
         folder = (_steps(store) / run).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         self._session.keep(folder)
@@ -379,7 +379,7 @@ def _print_done(document: dict[str, Any]) -> int:
 class _Desk:
     """Where host agents that judge leave their replies. Nobody else is asked about a version before they have."""
 
-    def __init__(self, store: Any, submission: Submission) -> None:
+    def __init__(self, store: Store, submission: Submission) -> None:
         self._store = store
         self._reply = submission.reply
         self._problems: tuple[str, ...] = ()

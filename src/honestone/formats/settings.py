@@ -9,13 +9,13 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import SettingsError
+from honestone.ports import Settings
 
 NAME: Final = "honestone.toml"
 
@@ -46,18 +46,6 @@ _LIMIT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
     "concurrency": int,
 }
 _TABLES: Final = ("judges", "workers", "targets", "prices", "limits")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What the nearest settings file says. `folder` is where it lies (None: there is none)."""
-
-    folder: Path | None = None
-    judges: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    workers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    limits: Mapping[str, Any] = field(default_factory=dict)
 
 
 def find_settings(start: Path) -> Settings:
@@ -208,3 +196,6 @@ def _toml_error(error: tomllib.TOMLDecodeError, path: Path) -> SettingsError:
     return SettingsError(
         f"it is no TOML: {_TOML_PLACE.sub('', said)}", place=place, hint="values need quotes, tables need [brackets]"
     )
+
+
+__all__ = ["NAME", "Settings", "find_settings", "read_settings"]

@@ -15,6 +15,7 @@ from honestone.adapters.judges.agent import agent_judge, is_agent
 from honestone.adapters.judges.human import HumanJudge, write_reply
 from honestone.adapters.people.form import TerminalPerson
 from honestone.adapters.registry import AdapterContext, make_judge
+from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.ballot import Mark, State
 from honestone.core.errors import SettingsError
 from honestone.core.question import Question
@@ -23,7 +24,7 @@ from honestone.engine.meter import Meter
 from honestone.engine.panel import Consulted, Panel, Seat
 from honestone.formats.settings import Settings
 from honestone.ports import CallFailed, Reply
-from honestone.testing import MemoryStore, check_judge, sample_question
+from honestone.testing import check_judge, sample_question
 
 SAMPLE = sample_question()
 KEYS = [key for key, _ in SAMPLE.items()]

@@ -84,7 +84,7 @@ def test_ten_processes_open_create_and_write_at_the_same_moment(tmp_path: Path) 
     for run in runs:
         assert [event.get("n") for event in store.events(run)] == [None, *range(20)]
     assert store.reply("key") == {"n": 19} and store.blob("shared") == b"the same"
-    assert counts(store.folder, "replies") == 200 and counts(store.folder, "blobs") == 201
+    assert counts(store.root, "replies") == 200 and counts(store.root, "blobs") == 201
     store.close()
 
 
@@ -120,29 +120,29 @@ def test_a_run_is_held_by_one_process(tmp_path: Path) -> None:
     """The second is told no; when the first ends, even by a kill, the run is free."""
     code = (
         "import sys, time\nfrom pathlib import Path\nfrom honestone.adapters.stores.sqlite import SqliteStore\n"
-        "store = SqliteStore(Path(sys.argv[1]))\nassert store.hold('sha256:abc')\nprint('held', flush=True)\ntime.sleep(60)\n"
+        "store = SqliteStore(Path(sys.argv[1]))\nassert store.lock('sha256:abc')\nprint('held', flush=True)\ntime.sleep(60)\n"
     )
     holder = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         store = SqliteStore(tmp_path)
-        assert store.hold("sha256:abc") is False
-        assert store.hold("sha256:def") is True, "another run is free"
+        assert store.lock("sha256:abc") is False
+        assert store.lock("sha256:def") is True, "another run is free"
     finally:
         holder.send_signal(signal.SIGKILL)
         holder.wait(20)
         assert holder.stdout is not None
         holder.stdout.close()
-    assert store.hold("sha256:abc") is True
+    assert store.lock("sha256:abc") is True
     store.close()
 
 
 def test_closing_lets_go_of_a_run(tmp_path: Path) -> None:
     """Two commands one after another in one process."""
     first, second = SqliteStore(tmp_path), SqliteStore(tmp_path)
-    assert first.hold("run") and not second.hold("run")
+    assert first.lock("run") and not second.lock("run")
     first.close()
-    assert second.hold("run")
+    assert second.lock("run")
     second.close()
 
 

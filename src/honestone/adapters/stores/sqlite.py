@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -44,8 +44,8 @@ class SqliteStore:
     """A store in `folder` (made when absent unless `readonly`). Implements `ports.Store`."""
 
     def __init__(self, folder: Path, *, readonly: bool = False) -> None:
-        self.folder = folder
-        self._held: list[int] = []
+        self.root: Final = folder
+        self._claims: dict[str, int] = {}
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._last_id = ""
         try:
@@ -61,13 +61,13 @@ class SqliteStore:
     # -- opening
 
     def _open(self) -> sqlite3.Connection:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        ignore = self.folder / ".gitignore"
+        self.root.mkdir(parents=True, exist_ok=True)
+        ignore = self.root / ".gitignore"
         # Switching to WAL fails at once when another process is at it, whatever the busy timeout: so one at a time.
         with self._locked("open.lock"):
             if not ignore.exists():
                 ignore.write_text("*\n")
-            db = sqlite3.connect(self.folder / FILE, timeout=_BUSY_SECONDS, isolation_level=None)
+            db = sqlite3.connect(self.root / FILE, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
                 version = self._version(db)
                 if version < len(MIGRATIONS):
@@ -82,13 +82,13 @@ class SqliteStore:
         return db
 
     def _open_readonly(self) -> sqlite3.Connection:
-        path = self.folder / FILE
+        path = self.root / FILE
         if not path.exists():
             raise StoreError(
-                f"there is no store in {str(self.folder)!r} yet", hint="`honestone eval` makes one on its first run"
+                f"there is no store in {str(self.root)!r} yet", hint="`honestone eval` makes one on its first run"
             )
         # A reader of a store that is in use needs its shared-memory file; on read-only media nobody is writing.
-        mode = "mode=ro" if os.access(self.folder, os.W_OK) else "immutable=1"
+        mode = "mode=ro" if os.access(self.root, os.W_OK) else "immutable=1"
         log = path.with_name(f"{FILE}-wal")
         if mode == "immutable=1" and log.exists() and log.stat().st_size:
             # What a killed process wrote last stands only in the log, which needs a writable folder to be read.
@@ -106,7 +106,7 @@ class SqliteStore:
         if version > len(MIGRATIONS):
             db.close()
             raise StoreError(
-                f"the store {str(self.folder)!r} was written by a newer honestone (format {version}, this one knows {len(MIGRATIONS)})",
+                f"the store {str(self.root)!r} was written by a newer honestone (format {version}, this one knows {len(MIGRATIONS)})",
                 hint="upgrade honestone, or set HONESTONE_HOME to a new folder",
             )
         return version
@@ -117,25 +117,30 @@ class SqliteStore:
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
-        handle = os.open(self.folder / name, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(self.root / name, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
             os.close(handle)
 
-    def hold(self, identity: str) -> bool:
-        """Claim the run of this identity for this process until it ends. False: another process has it."""
-        locks = self.folder / "locks"
+    def lock(self, identity: str) -> bool:
+        locks = self.root / "locks"
         locks.mkdir(exist_ok=True)
         handle = os.open(locks / identity.removeprefix("sha256:")[:32], os.O_RDWR | os.O_CREAT, 0o644)
         try:
+            # Per handle, not per process: two stores in two threads keep each other out as two processes do.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(handle)
             return False
-        self._held.append(handle)
+        self._claims[identity] = handle
         return True
+
+    def unlock(self, identity: str) -> None:
+        handle = self._claims.pop(identity, None)
+        if handle is not None:
+            os.close(handle)
 
     # -- runs and events
 
@@ -168,7 +173,6 @@ class SqliteStore:
         return list(self.iter_events(run))
 
     def iter_events(self, run: str) -> Iterator[dict[str, Any]]:
-        """One at a time, so that a run over many artifacts is shown in flat memory."""
         with self._reading():
             for (data,) in self._db.execute("select data from events where run = ? order by seq", (run,)):
                 yield _decode(data)
@@ -249,8 +253,8 @@ class SqliteStore:
         self._db.close()
         if self._copy is not None:
             self._copy.cleanup()
-        while self._held:
-            os.close(self._held.pop())
+        for identity in list(self._claims):
+            self.unlock(identity)
 
     # -- inside
 
@@ -293,7 +297,7 @@ class SqliteStore:
             hint = "make the folder writable, or set HONESTONE_HOME to another one"
         else:
             hint = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
-        return StoreError(f"the store {str(self.folder)!r}: {text}", hint=hint)
+        return StoreError(f"the store {str(self.root)!r}: {text}", hint=hint)
 
     def _new_id(self) -> str:
         """A ULID: sorts by time, also within this process when the clock stands still."""

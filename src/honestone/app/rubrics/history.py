@@ -14,6 +14,7 @@ from honestone.core.events import Event
 from honestone.core.rubric import Item, Key, Rubric, from_plain
 from honestone.formats.findings import Finding
 from honestone.formats.marked import Marked
+from honestone.ports import Store
 
 RUNS: Final = 500
 """How many of the newest runs are looked through."""
@@ -70,7 +71,7 @@ def read_history(rubric: Rubric) -> History | None:
     return History(record=record, runs=runs, items=tuple(item_stats(rubric, record)))
 
 
-def _add_run(store: Any, run: str, rubric: Rubric, record: Record) -> bool:
+def _add_run(store: Store, run: str, rubric: Rubric, record: Record) -> bool:
     """Whether the run had answers to any of these items."""
     from honestone.app.history import still_valid
 

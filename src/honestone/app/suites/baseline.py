@@ -17,6 +17,7 @@ from honestone.app.suites.subject import WITHOUT, Subject
 from honestone.core.artifact import Version
 from honestone.core.checks import visible
 from honestone.core.errors import StoreError, UsageError
+from honestone.ports import Store
 from honestone.report.suite_documents import REPORT, report_fault, suite_document
 from honestone.system.files import load_artifact, printable
 
@@ -40,7 +41,7 @@ class Baseline:
 
 
 def find_baseline(
-    name: str, store: Any, subject: Subject, *, update: bool, exclude: Collection[Path], max_bytes: int
+    name: str, store: Store, subject: Subject, *, update: bool, exclude: Collection[Path], max_bytes: int
 ) -> Baseline | None:
     """None where `--update-baseline` is about to make the file. Raises UsageError when it is nothing of all that."""
 
@@ -104,7 +105,7 @@ def _other(baseline: Subject, subject: Subject) -> Subject:
     return baseline
 
 
-def _last_finished(store: Any) -> str:
+def _last_finished(store: Store) -> str:
     """The last suite run that came to its end: one that is being gone on with would be compared with itself."""
     for info in store.runs():
         if info.kind == "suite" and info.finished and info.result != "interrupted":
@@ -112,7 +113,7 @@ def _last_finished(store: Any) -> str:
     raise UsageError("no suite run came to its end here, so there is no last one", hint="name an artifact or a git ref")
 
 
-def run_or_report(name: str, store: Any) -> dict[str, Any] | None:
+def run_or_report(name: str, store: Store) -> dict[str, Any] | None:
     """The report of a run in the store or of a saved file; None when the name is neither.
 
     Raises UsageError for a run of another kind and for a file that looks like a report but is none.

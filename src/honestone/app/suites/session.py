@@ -48,7 +48,7 @@ from honestone.system.workspace import remove, require_workspace
 
 if TYPE_CHECKING:
     from honestone.app.suites.skill_session import BaselineCache
-    from honestone.ports import Target
+    from honestone.ports import Store, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,7 +346,7 @@ class SuiteSession:
             before = baseline.report if baseline is not None else None
             return self.run_side(store, self.subject, chosen, self._comparing(before, baseline))
 
-    def _run_both(self, store: Any, baseline: Baseline, other: Subject, chosen: Sequence[Case]) -> dict[str, Any]:
+    def _run_both(self, store: Store, baseline: Baseline, other: Subject, chosen: Sequence[Case]) -> dict[str, Any]:
         """The baseline's run, then this one, under one allowance.
 
         The baseline's is closed last: killed in between, the same command finds it complete and runs nothing again.
@@ -360,22 +360,20 @@ class SuiteSession:
             self.subject,
             chosen,
             self._comparing(before, baseline),
-            meter=self._meter(calls, after=run, store=store),
+            meter=self._meter(calls, after=store.events(run)),
         )
         self._finish(store, run, first.seconds, None)
         return report
 
-    def _meter(self, calls: int, *, after: str | None = None, store: Any = None) -> Meter:
+    def _meter(self, calls: int, *, after: Sequence[Event] = ()) -> Meter:
         """The limits of one command, of which a run before it has used its part. `calls` is what it needs without retries."""
-        meter = Meter(
+        return Meter(
             calls=self._max_calls(calls),
             minutes=limit(self.judging.max_minutes, self._settings, "max_minutes", 24 * 60),
             usd=self.judging.max_usd if self.judging.max_usd is not None else self._settings.limits.get("max_usd"),
             clock=time.monotonic,
+            before=total_spend(after),
         )
-        if after is not None:
-            meter.before = total_spend(store.events(after))
-        return meter
 
     def _comparing(
         self, before: dict[str, Any] | None, baseline: Baseline | None
@@ -446,7 +444,7 @@ class SuiteSession:
     def _max_calls(self, calls: int) -> int:
         return int(limit(self.judging.max_calls, self._settings, "max_calls", 2 * calls + 10))
 
-    def _find_baseline(self, store: Any) -> Baseline | None:
+    def _find_baseline(self, store: Store) -> Baseline | None:
         name = self.options.baseline
         if name is None:
             return self.options.against
@@ -469,7 +467,7 @@ class SuiteSession:
 
     def run_side(
         self,
-        store: Any,
+        store: Store,
         subject: Subject,
         chosen: Sequence[Case],
         completed: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
@@ -481,7 +479,7 @@ class SuiteSession:
         run = self._work_side(store, subject, chosen, meter)
         return self._finish(store, run, meter.seconds, completed)
 
-    def _work_side(self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter) -> str:
+    def _work_side(self, store: Store, subject: Subject, chosen: Sequence[Case], meter: Meter) -> str:
         """Every case of one run, which is left open. Raises Interrupted."""
         side = self._begin(store, subject, chosen, meter)
         try:
@@ -496,7 +494,7 @@ class SuiteSession:
         return side.run
 
     async def run_side_within(
-        self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter
+        self, store: Store, subject: Subject, chosen: Sequence[Case], meter: Meter
     ) -> dict[str, Any]:
         """The same for a program that runs many sides, under limits of its own. It calls `close` when it is done."""
         side = self._begin(store, subject, chosen, meter)
@@ -509,14 +507,14 @@ class SuiteSession:
         if self._target is not None:
             await self._target.close()
 
-    def _begin(self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter) -> _Side:
+    def _begin(self, store: Store, subject: Subject, chosen: Sequence[Case], meter: Meter) -> _Side:
         run, log = self._open_run(store, subject, chosen, meter)
         panel = make_panel(self._seats, store, meter, self.judging)
         return _Side(self, store, subject, chosen, meter, run, log, panel)
 
     def run_nothing(
         self,
-        store: Any,
+        store: Store,
         subject: Subject,
         chosen: Sequence[Case],
         why: str,
@@ -529,7 +527,7 @@ class SuiteSession:
         return self._finish(store, run, meter.seconds, completed)
 
     def _finish(
-        self, store: Any, run: str, seconds: float, completed: Callable[[dict[str, Any]], dict[str, Any]] | None
+        self, store: Store, run: str, seconds: float, completed: Callable[[dict[str, Any]], dict[str, Any]] | None
     ) -> dict[str, Any]:
         if completed is not None:
             log = store.events(run)
@@ -542,10 +540,12 @@ class SuiteSession:
         store.finish_run(run, verdict, finished)
         return suite_document(store.events(run), run=run)
 
-    def _open_run(self, store: Any, subject: Subject, chosen: Sequence[Case], meter: Meter) -> tuple[str, list[Event]]:
+    def _open_run(
+        self, store: Store, subject: Subject, chosen: Sequence[Case], meter: Meter
+    ) -> tuple[str, list[Event]]:
         """The unfinished run of the same identity with what it holds, or a new one."""
         identity = self.identity(subject, chosen)
-        if not store.hold(identity):
+        if not store.lock(identity):
             raise UsageError(
                 "another process is running this suite with the same target and judges", hint="wait for it, or stop it"
             )
@@ -621,7 +621,7 @@ class _Side:
     def __init__(
         self,
         command: SuiteSession,
-        store: Any,
+        store: Store,
         subject: Subject,
         chosen: Sequence[Case],
         meter: Meter,

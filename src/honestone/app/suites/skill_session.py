@@ -20,6 +20,7 @@ from honestone.report.suite_documents import comparison_document, suite_document
 
 if TYPE_CHECKING:
     from honestone.app.suites.session import SuiteSession
+    from honestone.ports import Store
 
 BASELINE_LIFE = timedelta(days=7)
 
@@ -43,7 +44,7 @@ class BaselineCache(Protocol):
 class RunsAsCache:
     """The runs in the store themselves: a finished one with the same key, not older than seven days, without a failed run."""
 
-    def __init__(self, store: Any) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     def find(self, key: str) -> Known | None:
@@ -72,7 +73,7 @@ class Before:
 
 
 def skill_report(
-    session: SuiteSession, store: Any, chosen: Sequence[Case], baseline: Baseline | None
+    session: SuiteSession, store: Store, chosen: Sequence[Case], baseline: Baseline | None
 ) -> dict[str, Any]:
     """The candidate's report, with the baseline's results beside its own where there is a baseline."""
     if baseline is None:
@@ -92,7 +93,7 @@ def skill_report(
     )
 
 
-def _before(session: SuiteSession, store: Any, chosen: Sequence[Case], baseline: Baseline) -> Before:
+def _before(session: SuiteSession, store: Store, chosen: Sequence[Case], baseline: Baseline) -> Before:
     if baseline.report is not None:
         say_runs(session, chosen, sides=1, cached=0)
         return Before(results=task_results(baseline.report), run=baseline.report.get("run"))
