@@ -5,23 +5,24 @@ It copies an example, says what is judged and by what, and calls `eval` and `imp
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from honestone.cli import options as shared
-from honestone.core.errors import FileError, HonestoneError, UsageError
+from honestone.core.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     from honestone.core.rubric import Rubric
@@ -32,6 +33,7 @@ _RUBRIC = "rubric.yaml"
 _MOST_NAMES = 1000
 _LABEL = 12
 _INTERRUPTED = 130
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +90,7 @@ def demo(name: str, folder: Path | None, keep: bool, as_json: bool, quiet: bool)
     shown = _shown(place)
     try:
         copy_example(source, place)
-        with _inside(place):
-            return _Demo(name, example, shown, keep=keep, as_json=as_json, quiet=quiet).run()
+        return _Demo(name, example, place, shown, keep=keep, as_json=as_json, quiet=quiet).run()
     finally:
         if not keep:
             shutil.rmtree(place, ignore_errors=True)
@@ -161,30 +162,12 @@ def copy_example(source: Path, place: Path) -> None:
         raise FileError(f"cannot copy the example to {str(place)!r}: {error.strerror or error}") from None
 
 
-@contextlib.contextmanager
-def _inside(place: Path) -> Iterator[None]:
-    """Work in the folder, as somebody would who had typed `cd`, with its own store and the Python that runs us.
-
-    The example's tools are started as `python3`: with ours first on PATH they run also where no other is installed.
-    """
-    before, environ = _working_directory(), dict(os.environ)
-    os.environ.pop("HONESTONE_HOME", None)
-    os.environ["PATH"] = os.pathsep.join(_search_path())
-    os.chdir(place)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(environ)
-        if before is not None:
-            with contextlib.suppress(OSError):
-                os.chdir(before)
-
-
-def _search_path() -> list[str]:
+def _environment() -> dict[str, str]:
+    """The demo has a store of its own, and the example's tools, started as `python3`, run with the Python that runs us."""
     ours = os.path.dirname(sys.executable) if sys.executable else ""
     first = [ours] if ours and os.path.exists(os.path.join(ours, "python3")) else []
-    return [*first, os.environ.get("PATH") or os.defpath]
+    kept = {name: value for name, value in os.environ.items() if name != "HONESTONE_HOME"}
+    return {**kept, "PATH": os.pathsep.join([*first, os.environ.get("PATH") or os.defpath])}
 
 
 def _working_directory() -> str | None:
@@ -198,13 +181,16 @@ def _working_directory() -> str | None:
 
 
 class _Demo:
-    """One demo in its folder, which is the working directory now; `shown` is its name as seen from where it was typed."""
+    """One demo in its folder; `shown` is the folder's name as seen from where the command was typed."""
 
-    def __init__(self, name: str, example: Example, shown: str, *, keep: bool, as_json: bool, quiet: bool) -> None:
+    def __init__(
+        self, name: str, example: Example, place: Path, shown: str, *, keep: bool, as_json: bool, quiet: bool
+    ) -> None:
         from honestone.cli.progress import style_for
 
         self._name = name
         self._example = example
+        self._place = place
         self._shown = shown
         self._keep = keep
         self._as_json = as_json
@@ -215,16 +201,15 @@ class _Demo:
     def run(self) -> int:
         if self._as_json or self._quiet:
             return self._run_plainly()
-        from honestone.app.setup import load_rubric
-        from honestone.cli.eval import eval_
-        from honestone.cli.improve import improve
+        from honestone.formats.rubric_file import read_rubric
 
-        self._tell(_opening(self._style, self._name, self._example, self._shown, load_rubric(Path(_RUBRIC))))
+        rubric = read_rubric(self._place / _RUBRIC).rubric
+        self._tell(_opening(self._style, self._name, self._example, self._shown, rubric))
         self._type("eval", *self._words)
-        _call(eval_, self._words)
+        _call(self._place, ["eval", *self._words])
         self._tell(_before_the_loop(self._style, self._example))
         self._type("improve", *self._words)
-        code = _call(improve, self._words)
+        code = _call(self._place, ["improve", *self._words])
         if code == _INTERRUPTED:
             self._tell(_interrupted(self._style, self._shown, self._words, kept=self._keep))
         else:
@@ -233,13 +218,12 @@ class _Demo:
 
     def _run_plainly(self) -> int:
         """The document or the report alone on stdout; where it happens on stderr."""
-        from honestone.cli.improve import improve
         from honestone.report.draw import clean
 
         if not self._quiet:
             print(f"in {clean(self._shown)}: honestone improve {' '.join(self._words)}", file=sys.stderr)
         extra = (["--json"] if self._as_json else []) + (["--quiet"] if self._quiet else [])
-        return _call(improve, [*self._words, *extra])
+        return _call(self._place, ["improve", *self._words, *extra])
 
     def _tell(self, lines: list[str]) -> None:
         from honestone.cli.printing import write
@@ -251,12 +235,20 @@ class _Demo:
         self._tell([self._style.paint(f"$ honestone {' '.join(words)}", "bold"), ""])
 
 
-def _call(command: click.Command, words: list[str]) -> int:
-    """An ordinary command, in this process, with its exit code."""
-    code: Any = command.main(args=words, prog_name=f"honestone {command.name}", standalone_mode=False)
-    if not isinstance(code, int):
-        raise HonestoneError(f"honestone {command.name} ended without an exit code")
-    return code
+def _call(place: Path, words: list[str]) -> int:
+    """An ordinary command in that folder, as somebody would type it there; its exit code.
+
+    It has a process group of its own, so that Ctrl-C and SIGTERM reach it once: from here.
+    """
+    sys.stdout.flush()
+    command = [sys.executable, "-m", "honestone", *words]
+    running = subprocess.Popen(command, cwd=place, env=_environment(), process_group=0)
+    before = {one: signal.signal(one, lambda number, _: running.send_signal(number)) for one in _STOPPING}
+    try:
+        return running.wait()
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 # -------------------------------------------------------------------------------------------------------- the words
@@ -292,7 +284,7 @@ def _opening(style: Style, name: str, example: Example, shown: str, rubric: Rubr
             f"its floor ({show_bar(rubric.floor)}; {', '.join(strict)}).",
         ),
         "",
-        "First the score as it stands:",
+        "First the score as it is:",
         "",
     ]
 
@@ -367,8 +359,8 @@ def _closing(style: Style, example: Example, shown: str, *, kept: bool) -> list[
 def _interrupted(style: Style, shown: str, words: list[str], *, kept: bool) -> list[str]:
     if not kept:
         return ["", *_wrapped(style, f"Interrupted. {shown} is removed again, as --no-keep says.")]
-    go_on = {f"cd {shlex.quote(shown)}": "", f"honestone improve {' '.join(words)}": "goes on where it stopped"}
-    return ["", style.paint("Interrupted; to go on", "bold"), *_commands(style, go_on)]
+    go_on = {f"cd {shlex.quote(shown)}": "", f"honestone improve {' '.join(words)}": "resumes where it stopped"}
+    return ["", style.paint("Interrupted; to resume", "bold"), *_commands(style, go_on)]
 
 
 def _to_pager(example: Example) -> str:
@@ -379,13 +371,13 @@ def _to_pager(example: Example) -> str:
 def _commands(style: Style, commands: Mapping[str, str]) -> list[str]:
     """A command a line, the remarks behind them in one column; above them where the lines are too short."""
     column = max(len(command) for command, remark in commands.items() if remark) + 2
-    beside = all(2 + column + 2 + len(remark) <= style.columns for remark in commands.values() if remark)
+    side_by_side = all(2 + column + 2 + len(remark) <= style.columns for remark in commands.values() if remark)
     lines = []
     for command, remark in commands.items():
-        told = style.paint(f"# {remark}", "dim") if remark else ""
-        lines += [f"  {told}"] if remark and not beside else []
-        gap = " " * (column - len(command)) if beside else ""
-        lines.append(f"  {style.paint(command, 'cyan')}{gap + told if beside else ''}")
+        note = style.paint(f"# {remark}", "dim") if remark else ""
+        lines += [f"  {note}"] if remark and not side_by_side else []
+        gap = " " * (column - len(command)) if side_by_side else ""
+        lines.append(f"  {style.paint(command, 'cyan')}{gap + note if side_by_side else ''}")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Rubrics that ship with the program: one YAML file each, good as they are and to start from."""
+"""Files that ship with the program: rubrics, one YAML file each, and what `init` writes."""
 
 from __future__ import annotations
 
@@ -22,3 +22,8 @@ def template_text(name: str) -> str:
         meant = f"did you mean `{near[0]}`? " if near else ""
         raise UsageError(f"there is no template `{name}`", hint=f"{meant}there are: {', '.join(names)}")
     return (_HERE / f"{name}.yaml").read_text("utf-8")
+
+
+def starter_text(name: str) -> str:
+    """A part of what `honestone init` writes, as it is shipped in `starter/`."""
+    return (_HERE / "starter" / name).read_text("utf-8")
