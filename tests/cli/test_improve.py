@@ -538,7 +538,7 @@ def test_a_file_that_somebody_edits_while_the_loop_runs_is_left_as_it_is(ready: 
     worker = ready.worker("worker", f"open({str(here)!r}, 'w').write('My own words.')\nput({GOOD.encode()!r})")
     result = improve(ready, worker, ready.judge())
     assert result.code == 2
-    assert "changed by somebody else" in result.err
+    assert "changed by someone else" in result.err
     assert "hint: " in result.err
     assert note(ready) == "My own words."
     assert ready.run("show", "--version", "best").raw.decode() == GOOD
@@ -571,7 +571,7 @@ def test_a_worker_that_edits_the_rubric_where_it_lies_is_thrown_away(ready: Desk
     result = improve(ready, worker, ready.judge(), rounds=1)
     (only,) = result.json["rounds"]
     assert (only["outcome"], only["decision"]) == ("out-of-scope", "rejected")
-    assert "rubric.yaml (where it lies)" in only["outcome_detail"]
+    assert "rubric.yaml (the original file)" in only["outcome_detail"]
     assert result.code == 1 and note(ready) == NOTE and rubric.read_text() == text + "# easier\n"
 
 

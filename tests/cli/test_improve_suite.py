@@ -331,7 +331,7 @@ def test_an_edit_in_between_is_not_overwritten(desk: Desk) -> None:
     process.communicate(timeout=30)
     desk.file("skill/SKILL.md", "my own words\n")
     result = desk.run(*words)
-    assert result.is_refusal and "edited the file since" in result.err and text_of(desk) == "my own words\n"
+    assert result.is_refusal and "edited since" in result.err and text_of(desk) == "my own words\n"
 
 
 def test_a_changed_suite_is_another_contract(desk: Desk) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import honestone.cli.improve
-import honestone.engine.improve
+import honestone.engine.loop_runner
 import honestone.report.improvement_text
 import honestone.report.markdown
 from honestone.adapters import registry
@@ -178,6 +178,6 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    assert honestone.cli.improve and honestone.engine.improve  # imported so that the forks need not
+    assert honestone.cli.improve and honestone.engine.loop_runner  # imported so that the forks need not
     assert honestone.report.improvement_text and honestone.report.markdown
     serve()

@@ -45,9 +45,9 @@ from honestone.core.loop.suite_loop import (
 from honestone.core.numbers import ONE, exact
 from honestone.core.skill.skill_file import SKILL_FILE
 from honestone.core.suite.case import Case
-from honestone.engine.improve import LoopRunner
-from honestone.engine.improve_suite import SplitRun, SuiteImprovement
+from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.meter import Meter, Spend, total_spend
+from honestone.engine.task_judgement import SplitRun, TaskJudgement
 from honestone.report.suite_documents import suite_document
 from honestone.system.files import load_artifact, printable
 
@@ -148,7 +148,7 @@ class SuiteJob(Job):
         inside = [file for file in (*hidden, self._fixtures) if file.is_relative_to(root) and file != root]
         self._place = replace(
             place,
-            beside={},
+            siblings={},
             off_limits=tuple(sorted(file.relative_to(root).as_posix() for file in inside)),
             must_hold=(SKILL_FILE,) if self._is_skill else (),
         )
@@ -256,7 +256,7 @@ class SuiteJob(Job):
             "rule": str(self._judging.rule),
         }
 
-    def _shell(self, **shell: Any) -> LoopRunner:
+    def _shell(self, **shell: Any) -> LoopRunner[Any]:
         runner = _Sides(
             session=self._session,
             store=shell["store"],
@@ -269,7 +269,7 @@ class SuiteJob(Job):
         edits = None
         if self._edit_seats:
             edits = _Edits(seats=self._edit_seats, store=shell["store"], judging=self._judging, named=self._place.named)
-        return SuiteImprovement(runner=runner, train=self._splits.train, kind=kind, edits=edits, **shell)
+        return LoopRunner(judgement=TaskJudgement(runner, train=self._splits.train, kind=kind, edits=edits), **shell)
 
     def _left_out(self) -> tuple[str, ...]:
         """What of the artifact's folder is never installed."""

@@ -49,7 +49,7 @@ from honestone.system.files import printable
 
 if TYPE_CHECKING:
     from honestone.adapters.registry import AdapterContext
-    from honestone.engine.improve import LoopRunner
+    from honestone.engine.loop_runner import LoopRunner
     from honestone.engine.panel import Seat
     from honestone.formats.settings import Settings
     from honestone.ports import Completion, Model, Prompt, Store
@@ -253,7 +253,7 @@ class Job:
         progress: Progress,
     ) -> None:
         from honestone.adapters.registry import WORKER_TIMEOUT, make_worker
-        from honestone.engine.improve import require_apart
+        from honestone.engine.panel_judgement import require_apart
         from honestone.system.files import load_artifact
 
         self._judging = judging
@@ -438,7 +438,7 @@ class Job:
 
     def _resume(self, store: Store) -> tuple[str, LoopState, list[Event]] | None:
         """The unfinished run of this identity. Another contract on the same artifact is refused, with what differs."""
-        from honestone.engine.improve import require_resumable
+        from honestone.engine.place import require_resumable
 
         unfinished = [
             r for r in store.runs() if r.kind == "improve" and r.subject == self._subject and r.finished is None
@@ -514,15 +514,16 @@ class Job:
         write(render_improvement(document, form, report=report))
         return code
 
-    def _shell(self, **shell: Any) -> LoopRunner:
-        from honestone.engine.improve import Improvement
+    def _shell(self, **shell: Any) -> LoopRunner[Any]:
         from honestone.engine.judging import Evaluator
+        from honestone.engine.loop_runner import LoopRunner
+        from honestone.engine.panel_judgement import PanelJudgement
 
         panel = make_panel(
             (*self._panel, *self._holdouts), shell["store"], shell["meter"], self._judging, fallback=self._fallback
         )
         evaluator = Evaluator(self._rubric, self._checker, panel)
-        return Improvement(evaluator=evaluator, panel=self._panel, holdouts=self._holdouts, **shell)
+        return LoopRunner(judgement=PanelJudgement(evaluator, panel=self._panel, holdouts=self._holdouts), **shell)
 
 
 class Narrator:
@@ -579,7 +580,7 @@ def place_of(
     artifact: Path, exclude: frozenset[Path], *, output: Path | None, dry_run: bool, size: int, max_diff: int
 ) -> Any:
     """Where it lies, with what is beside it. Raises UsageError for an `--output` that would destroy something."""
-    from honestone.engine.improve import Place
+    from honestone.engine.place import Place
 
     if output is not None and output.resolve() == artifact.resolve():
         raise UsageError("--output is the artifact itself", hint="leave --output out to improve it in place")
@@ -592,7 +593,7 @@ def place_of(
         path=root,
         named=printable(artifact),
         exclude=exclude,
-        beside=beside,
+        siblings=beside,
         output=output,
         dry_run=dry_run,
         max_bytes=size,

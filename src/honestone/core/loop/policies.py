@@ -105,7 +105,7 @@ def _certify(state: LoopState) -> Ask | Stop | None:
     if state.verdict(state.best).passed and not state.holdouts:
         return Stop(
             result=Result.UNCONFIRMED,
-            reason="the panel says pass, but there was no judge to confirm it that did not steer the loop",
+            reason="the panel says pass, but no judge that did not steer the loop was there to confirm it",
         )
     return None
 

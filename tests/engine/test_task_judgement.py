@@ -20,9 +20,10 @@ from honestone.core.loop.suite_loop import KeepWhatHelps, Splits, SuiteLoopState
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.case import Case, Message, Split
-from honestone.engine.improve import Place
-from honestone.engine.improve_suite import SplitRun, SuiteImprovement
+from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.meter import Meter, Spend
+from honestone.engine.place import Place
+from honestone.engine.task_judgement import SplitRun, TaskJudgement
 from honestone.engine.versions import version_blobs
 from honestone.system.files import load_artifact
 from honestone.testing import ScriptedWorker, unchanged
@@ -143,12 +144,9 @@ class Loop:
 
     def run(self) -> Stop:
         self.meter = world.meter()
-        work = SuiteImprovement(
-            runner=self.runner,
-            train=SPLITS.train,
-            kind="a prompt",
-            edits=self.edits,
+        work = LoopRunner(
             run=self.run_id,
+            judgement=TaskJudgement(self.runner, train=SPLITS.train, kind="a prompt", edits=self.edits),
             state=self.state(),
             policy=KeepWhatHelps(),
             place=self.place,

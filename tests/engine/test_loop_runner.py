@@ -24,10 +24,12 @@ from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
-from honestone.engine.improve import Improvement, Place, require_resumable, sweep
 from honestone.engine.judging import Evaluator
+from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.panel import Panel
+from honestone.engine.panel_judgement import PanelJudgement
+from honestone.engine.place import Place, require_resumable, sweep
 from honestone.engine.versions import load_version, version_blobs
 from honestone.ports import Brief, CallFailed, Judge, Store, WorkDone
 from honestone.system.files import load_artifact
@@ -103,7 +105,7 @@ class Loop:
             require_resumable(self.place, state, self.store, self.run_id)
         return state
 
-    def improvement(self) -> Improvement:
+    def improvement(self) -> LoopRunner[LoopState]:
         state = self.start()
         spent = Spend(judge_calls=sum(e.get("spend", {}).get("judge_calls", 0) for e in self.log))
         self.meter = world.meter(
@@ -119,14 +121,12 @@ class Loop:
             self.rubric, CheckRunner(self.place.path.parent), Panel(seats=seats, store=self.store, meter=self.meter)
         )
         count = len(self.panel)
-        return Improvement(
+        return LoopRunner(
             run=self.run_id,
             state=state,
             policy=POLICIES[self.policy],
+            judgement=PanelJudgement(bench, panel=seats[:count], holdouts=seats[count:]),
             place=self.place,
-            evaluator=bench,
-            panel=seats[:count],
-            holdouts=seats[count:],
             worker=self.worker,
             store=self.store,
             meter=self.meter,
@@ -171,7 +171,7 @@ def folder_loop(tmp_path: Path, steps: Any, files: Mapping[str, str], **more: An
         path=root,
         named="skill",
         exclude=frozenset({rubric.resolve()}),
-        beside={"rubric.yaml": Entry(rubric.read_bytes())},
+        siblings={"rubric.yaml": Entry(rubric.read_bytes())},
     )
     return Loop(place=place, worker=ScriptedWorker(steps), **more)
 
@@ -453,13 +453,13 @@ def test_the_person_edits_meanwhile(tmp_path: Path) -> None:
         place.write_text(GOOD)
 
     loop = file_loop(tmp_path, edit_both)
-    with pytest.raises(UsageError, match="changed by somebody else") as error:
+    with pytest.raises(UsageError, match="changed by someone else") as error:
         loop.run()
     assert error.value.exit_code == 2 and error.value.hint and loop.run_id in error.value.hint
     assert loop.text == "my own words\n"
     (accepted,) = loop.of(events.ACCEPTED)
     assert load_version(loop.store, accepted["version"]).text == GOOD
-    with pytest.raises(UsageError, match="somebody has edited"):
+    with pytest.raises(UsageError, match="has been edited since"):
         loop.run()
     assert loop.text == "my own words\n"
 
@@ -487,7 +487,7 @@ def test_the_person_adds_a_file_to_the_folder_meanwhile(tmp_path: Path) -> None:
         (place / "SKILL.md").write_text(GOOD)
 
     loop = folder_loop(tmp_path, add_both, {"SKILL.md": START})
-    with pytest.raises(UsageError, match="changed by somebody else"):
+    with pytest.raises(UsageError, match="changed by someone else"):
         loop.run()
     assert files_of(loop.place.path) == {"SKILL.md": (START, False), "mine.md": ("mine\n", False)}
 
@@ -546,7 +546,7 @@ def test_another_folder_gets_all_of_the_best_version(tmp_path: Path) -> None:
     (output / "theirs.md").write_text("theirs\n")
     loop = folder_loop(tmp_path, {"SKILL.md": GOOD}, {"SKILL.md": START, "keep.md": "kept\n"})
     loop.place = Place(
-        path=loop.place.path, named="skill", exclude=loop.place.exclude, beside=loop.place.beside, output=output
+        path=loop.place.path, named="skill", exclude=loop.place.exclude, siblings=loop.place.beside, output=output
     )
     assert loop.run().result is Result.PASSED
     assert files_of(output) == {

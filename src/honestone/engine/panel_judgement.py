@@ -1,0 +1,108 @@
+"""The judgement of `improve`: checks and judges score every version, held-out judges certify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from honestone.core import events
+from honestone.core.artifact import Artifact
+from honestone.core.ballot import CHECK, ballot_to_plain
+from honestone.core.errors import UsageError
+from honestone.core.events import Role
+from honestone.core.loop.actions import Ask, Propose
+from honestone.core.loop.focus import fixes_for, unmet_keys, write_brief
+from honestone.core.loop.state import LoopState
+from honestone.engine.judging import Evaluator
+from honestone.engine.loop_runner import Judgement, LoopRunner
+from honestone.engine.panel import Consulted, Seat
+from honestone.ports import Brief
+
+
+class PanelJudgement(Judgement[LoopState]):
+    """A rubric's panel steers; the seats in `holdouts` certify and their words never reach the worker.
+
+    Raises UsageError for a held-out judge that is one of the panel.
+    """
+
+    def __init__(self, evaluator: Evaluator, *, panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
+        require_apart(panel, holdouts)
+        self._evaluator = evaluator
+        self._seats = {"panel": panel, "holdout": holdouts}
+
+    async def ask(self, loop: LoopRunner[LoopState], action: Ask) -> None:
+        if loop.out_of_budget():
+            return
+        artifact = Artifact(loop.place.named, loop.version(action.version))
+        if CHECK in action.judges:
+            ballot = await self._evaluator.check(artifact)
+            loop.record(events.BALLOT, version=action.version, role=action.role, ballot=ballot_to_plain(ballot))
+        wanted = [seat for seat in self._seats[action.role] if seat.id in action.judges]
+        if not wanted:
+            return
+        loop.say(f"asking {', '.join(seat.id for seat in wanted)}")
+        for consulted in await self._consult(artifact, wanted):
+            if consulted.refused is None:
+                _record(loop, action.version, action.role, consulted)
+            else:
+                loop.reach_limit(consulted.refused)
+
+    async def resume(self, loop: LoopRunner[LoopState]) -> None:
+        """A crash or a time-out is not a reply: judges that failed on the versions that still count are asked again.
+        A refusal is a reply, on record, and costs nothing to read again."""
+        for version in dict.fromkeys((loop.state.best, loop.state.current)):
+            ballots = loop.state.ballots.get((version, "panel"), {})
+            failed = [seat for seat in self._seats["panel"] if (b := ballots.get(seat.id)) is not None and not b.marks]
+            if failed and not loop.meter.exhausted():
+                for consulted in await self._consult(Artifact(loop.place.named, loop.version(version)), failed):
+                    if consulted.ballot.marks:
+                        _record(loop, version, "panel", consulted)
+
+    async def _consult(self, artifact: Artifact, seats: Sequence[Seat]) -> Sequence[Consulted]:
+        return await self._evaluator.panel.consult(self._evaluator.question(artifact), seats)
+
+    def brief(self, loop: LoopRunner[LoopState], action: Propose, place: Path, candidate: int) -> Brief:
+        card = loop.state.card(action.base)
+        line = card.line(action.focus[0])
+        return Brief(
+            text=write_brief(card, line, location=str(place), title=loop.state.rubric.title),
+            focus=action.focus,
+            unmet=unmet_keys(line),
+            fixes=fixes_for(line),
+            candidate=candidate,
+        )
+
+    async def close(self) -> None:
+        await self._evaluator.panel.close()
+
+
+def _record(loop: LoopRunner[LoopState], version: str, role: Role, consulted: Consulted) -> None:
+    loop.record(
+        events.BALLOT,
+        version=version,
+        role=role,
+        ballot=ballot_to_plain(consulted.ballot),
+        spend=consulted.spend.to_plain(),
+    )
+
+
+def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
+    """A held-out judge must be one that the loop never listened to, whatever it is called. Raises UsageError."""
+    steering = [_essence(seat.judge.identity) for seat in panel]
+    for seat in holdouts:
+        if _essence(seat.judge.identity) in steering:
+            raise UsageError(
+                f"the held-out judge {seat.id!r} is one of the panel: it cannot both steer and certify",
+                hint="a witness is a judge that the loop never listened to: name another --holdout",
+            )
+
+
+def _essence(identity: object) -> object:
+    """An identity with every word of a command that names a file replaced by what is in the file."""
+    if not isinstance(identity, Mapping):
+        return identity
+    files = identity.get("files", {})
+    if "command" in identity and isinstance(files, Mapping):
+        words = [files.get(word, word) for word in identity["command"]]
+        return {**{k: v for k, v in identity.items() if k != "files"}, "command": words}
+    return {key: _essence(value) for key, value in identity.items()}

@@ -1,0 +1,115 @@
+"""Where a loop's artifact is on disk: what may be delivered there, and what a killed delivery left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from honestone.core.artifact import Entry, Version
+from honestone.core.errors import FileError, UsageError
+from honestone.core.loop.proposal import MAX_DIFF
+from honestone.core.loop.state import LoopState
+from honestone.engine.versions import load_version
+from honestone.ports import Store
+from honestone.system.files import MAX_BYTES, TEMPORARY, load_artifact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the artifact is. `siblings` are files in its folder that are not part of it, `exclude` their real paths.
+
+    `output`: deliver there instead; `dry_run`: deliver nowhere. `off_limits` are paths in a folder, or folders there,
+    that a worker is not shown and may not make; files in `locked` judge, so it may not change them; without those in
+    `must_hold` the artifact is no longer what it was.
+    """
+
+    path: Path
+    named: str
+    exclude: frozenset[Path] = frozenset()
+    siblings: Mapping[str, Entry] = field(default_factory=dict)
+    output: Path | None = None
+    dry_run: bool = False
+    max_bytes: int = MAX_BYTES
+    max_diff: int = MAX_DIFF
+    off_limits: tuple[str, ...] = ()
+    locked: tuple[str, ...] = ()
+    must_hold: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> Path:
+        """Where the best version is delivered."""
+        return self.output or self.path
+
+    def on_disk(self) -> Version:
+        """The artifact as it is now. Raises FileError when it cannot be read."""
+        return load_artifact(self.path, exclude=self.exclude, max_bytes=self.max_bytes).version
+
+    def delivered(self, before: Version, after: Version) -> Version:
+        """What the target holds of two versions. Other files in an `--output` folder are left alone."""
+        try:
+            found = load_artifact(self.target, exclude=self.exclude, max_bytes=self.max_bytes).version
+        except FileError:
+            return Version({}, is_folder=True)
+        if not found.is_folder:
+            return found
+        ours = {*before.files, *after.files}
+        return Version({name: e for name, e in found.files.items() if name in ours}, is_folder=True)
+
+    def judging_bytes(self) -> dict[Path, bytes | None]:
+        """The rubric, and whatever else judges, as it is on disk: a proposal during which it changes is thrown away."""
+        return {path: path.read_bytes() if path.is_file() else None for path in sorted(self.exclude)}
+
+    def forbidden(self, before: Version, after: Version | None) -> list[str]:
+        """What a worker made where nothing of the artifact may be, or changed although it judges."""
+        if after is None or not after.is_folder:
+            return []
+        made = [
+            name for name in after.files if any(name == off or name.startswith(f"{off}/") for off in self.off_limits)
+        ]
+        changed = [name for name in self.locked if before.files.get(name) != after.files.get(name)]
+        return [*(f"{name} (not part of the artifact)" for name in made), *(f"{name} (it judges)" for name in changed)]
+
+
+def is_mix(found: Version, before: Version, after: Version) -> bool:
+    """Whether every file is as in one version or the other: a delivery that was cut off."""
+    paths = {*found.files, *before.files, *after.files}
+    return all(found.files.get(path) in (before.files.get(path), after.files.get(path)) for path in paths)
+
+
+def sweep(root: Path, before: Version, after: Version) -> None:
+    """Remove what a killed delivery left half-written: a temporary file with the beginning of one of its own."""
+    near = root.rglob(f"{TEMPORARY}*") if after.is_folder else root.parent.glob(f"{TEMPORARY}*")
+    for path in list(near):
+        name = path.relative_to(root).as_posix() if after.is_folder else path.name
+        if name in before.files or name in after.files or path.is_symlink() or not path.is_file():
+            continue
+        data = path.read_bytes()
+        # Next to a file others may be writing right now, so there an empty one may be theirs.
+        if (data or after.is_folder) and any(e.data.startswith(data) for e in after.files.values()):
+            path.unlink(missing_ok=True)
+
+
+def require_resumable(place: Place, state: LoopState, store: Store, run: str) -> None:
+    """An unfinished run resumes only over bytes it knows: its original, or a version it accepted. Raises UsageError."""
+    try:
+        found = place.on_disk()
+    except FileError as error:
+        raise UsageError(
+            f"run {run} is unfinished, but its artifact cannot be read: {error.message}",
+            hint="bring the file back, or start over with --fresh",
+        ) from None
+    if found.digest in state.kept:
+        return
+    if state.delivering is not None:
+        before, after = load_version(store, state.delivered), load_version(store, state.delivering)
+        if place.output is None:
+            sweep(place.path, before, after)
+            found = place.on_disk()
+        if is_mix(found, before, after):
+            return
+    raise UsageError(
+        f"run {run} on {place.named!r} is unfinished, and the file has been edited since",
+        hint="start from the edited file with --fresh, or bring back a version of the run: "
+        f"honestone show {run} --version best > {place.named}",
+    )

@@ -1,0 +1,189 @@
+"""The judgement of `improve --suite`: the splits of a suite are run with every version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from honestone.core import events
+from honestone.core.artifact import Version
+from honestone.core.ballot import ballot_to_plain
+from honestone.core.events import Role
+from honestone.core.loop.actions import Ask, Propose
+from honestone.core.loop.state import Candidate
+from honestone.core.loop.suite_loop import TEST, TRAIN, SuiteLoopState, ballot_of, failed_tasks, write_task_brief
+from honestone.core.scorecard import Line
+from honestone.core.skill.evaluation import TaskResult
+from honestone.core.suite.case import Case
+from honestone.engine.loop_runner import Judgement, LoopRunner
+from honestone.engine.meter import Meter, Spend
+from honestone.ports import Brief
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitRun:
+    """One version's run over one split. `spend` is all it cost, `earlier` what of that an earlier process spent.
+
+    `cut_short` is the limit that ended it before every task was run: then its results do not count.
+    """
+
+    run: str
+    results: Sequence[TaskResult]
+    spend: Spend
+    earlier: Spend
+    judges: Sequence[Mapping[str, object]] = ()
+    flags: Sequence[str] = ()
+    cut_short: str | None = None
+
+
+class SplitRunner(Protocol):
+    """Runs the tasks of a split with a version of the artifact.
+
+    The same version and split within one run of the loop are run once: what an earlier process finished is returned,
+    what it began is resumed. `meter` is the loop's; what is left of it is the limit.
+    """
+
+    async def run(self, version: Version, split: str, meter: Meter) -> SplitRun: ...
+
+    async def close(self) -> None: ...
+
+
+class EditPanel(Protocol):
+    """Says how good an edit looks (0-1) without running anything; None when no judge could say."""
+
+    async def score(
+        self, before: Version, after: Version, failed: Sequence[str], meter: Meter
+    ) -> tuple[Fraction | None, Spend]: ...
+
+    async def close(self) -> None: ...
+
+
+SuiteLoop: TypeAlias = LoopRunner[SuiteLoopState]
+
+
+class TaskJudgement(Judgement[SuiteLoopState]):
+    """`train` are the tasks that the worker may be shown, `kind` says in words what is improved.
+
+    Of several candidates `edits` chooses by their edits alone; without it, or where no judge could say, train does.
+    """
+
+    def __init__(
+        self, runner: SplitRunner, *, train: Sequence[Case], kind: str, edits: EditPanel | None = None
+    ) -> None:
+        self._runner = runner
+        self._edits = edits
+        self._train = train
+        self._kind = kind
+
+    async def close(self) -> None:
+        await self._runner.close()
+        if self._edits is not None:
+            await self._edits.close()
+
+    # -- judging
+
+    async def ask(self, loop: SuiteLoop, action: Ask) -> None:
+        """The next split; the one after it is asked for when this one is on record. Test runs the original first."""
+        split, original = action.judges[0], loop.state.original
+        if split == TEST and loop.state.unasked(original, "holdout"):
+            await self._look(loop, original, split, action.role)
+            if loop.state.limit is not None or action.version == original:
+                return
+        await self._look(loop, action.version, split, action.role)
+
+    async def _look(self, loop: SuiteLoop, version: str, split: str, role: Role) -> None:
+        if loop.out_of_budget():
+            return
+        done = await self._runner.run(loop.version(version), split, loop.meter)
+        # Into the loop's meter: what an earlier process spent on this split was not on record until now.
+        loop.meter.before.join(done.earlier)
+        loop.meter.spent.join(_without(done.spend, done.earlier))
+        spend = done.spend.to_plain()
+        if done.cut_short is not None:
+            loop.reach_limit(done.cut_short, of_run=done.run, spend=spend)
+            return
+        loop.record(
+            events.BALLOT,
+            version=version,
+            role=role,
+            ballot=ballot_to_plain(ballot_of(split, done.results)),
+            judges=[dict(judge) for judge in done.judges],
+            flags=list(done.flags),
+            of_run=done.run,
+            spend=spend,
+        )
+
+    # -- proposing
+
+    async def choose(self, loop: SuiteLoop, action: Propose, new: Sequence[Candidate]) -> Candidate:
+        """The candidate that is run on val: of several, the one that looks best."""
+        if len(new) == 1:
+            return new[0]
+        ranks = await self._by_edit(loop, new, action.base) or await self._by_train(loop, new)
+        best = max(ranks.values(), default=None)
+        return next((one for one in new if ranks.get(one.version or "") == best), new[0])
+
+    async def _by_edit(self, loop: SuiteLoop, new: Sequence[Candidate], base: str) -> dict[str, Fraction]:
+        """A panel's score of each edit; empty without a panel, and when it could not score every one."""
+        if self._edits is None:
+            return {}
+        known = loop.state.ranks
+        before, failed = loop.version(base), failed_tasks(loop.state.card(base), self._train)
+        for one in new:
+            version = one.version or ""
+            if version in known or loop.out_of_budget():
+                continue
+            score, spend = await self._edits.score(
+                before, loop.version(version), [task.task_id for task in failed], loop.meter
+            )
+            loop.meter.spent.join(spend)
+            written = None if score is None else str(score)
+            loop.record(events.RANKED, version=version, score=written, spend=spend.to_plain())
+        scores = {one.version or "": score for one in new if (score := known.get(one.version or "")) is not None}
+        return scores if len(scores) == len(new) else {}
+
+    async def _by_train(self, loop: SuiteLoop, new: Sequence[Candidate]) -> dict[str, Fraction]:
+        """How many tasks of train surely pass with each, as far as the limits reach."""
+        lines = {}
+        for one in new:
+            version = one.version or ""
+            if loop.state.limit is None and _train_line(loop, version) is None:
+                await self._look(loop, version, TRAIN, "panel")
+            line = _train_line(loop, version)
+            if line is not None:
+                lines[version] = line.low
+        return lines
+
+    def described(self, loop: SuiteLoop, candidate: Candidate) -> dict[str, object]:
+        line = _train_line(loop, candidate.version or "")
+        train = [float(line.low), float(line.high)] if line is not None else None
+        return {**super().described(loop, candidate), "train": train}
+
+    def brief(self, loop: SuiteLoop, action: Propose, place: Path, candidate: int) -> Brief:
+        failed = failed_tasks(loop.state.card(action.base), self._train)
+        text = write_task_brief(
+            failed, location=str(place), kind=self._kind, number=candidate + 1, candidates=action.candidates
+        )
+        return Brief(
+            text=text, focus=action.focus, unmet=tuple((TRAIN, task.task_id) for task in failed), candidate=candidate
+        )
+
+
+def _train_line(loop: SuiteLoop, version: str) -> Line | None:
+    """A version's results on train, where it was run on them."""
+    seen = loop.state.ballots.get((version, "panel"), {})
+    return loop.state.card(version).line(TRAIN) if TRAIN in seen else None
+
+
+def _without(spend: Spend, earlier: Spend) -> Spend:
+    """What of a spend is new. A price that was not reported remains unknown."""
+    new = Spend()
+    for name in Spend.__slots__:
+        if name != "usd":
+            setattr(new, name, getattr(spend, name) - getattr(earlier, name))
+    if spend.usd is not None:
+        new.usd = spend.usd - (earlier.usd or 0.0)
+    return new
