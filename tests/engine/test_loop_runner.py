@@ -546,7 +546,7 @@ def test_another_folder_gets_all_of_the_best_version(tmp_path: Path) -> None:
     (output / "theirs.md").write_text("theirs\n")
     loop = folder_loop(tmp_path, {"SKILL.md": GOOD}, {"SKILL.md": START, "keep.md": "kept\n"})
     loop.place = Place(
-        path=loop.place.path, named="skill", exclude=loop.place.exclude, siblings=loop.place.beside, output=output
+        path=loop.place.path, named="skill", exclude=loop.place.exclude, siblings=loop.place.siblings, output=output
     )
     assert loop.run().result is Result.PASSED
     assert files_of(output) == {
