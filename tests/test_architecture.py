@@ -158,13 +158,11 @@ NO_CLOCK_FILE_NETWORK_OR_CHANCE = {
 
 
 STILL_UPWARD = {
-    ("adapters.people.form", "app.setup"),
     ("adapters.people.form", "report.draw"),
     ("adapters.people.terminal", "cli.progress"),
     ("adapters.people.terminal", "report.draw"),
     ("app.improve_suite", "cli.improve"),
     ("app.improve_suite", "cli.progress"),
-    ("app.setup", "cli.doctor"),
     ("app.stages.files", "cli.printing"),
     ("app.stages.proposal_input", "cli.progress"),
     ("app.suites.baseline_files", "cli.printing"),

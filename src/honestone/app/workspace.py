@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from honestone.formats.settings import Settings, find_settings
 
 if TYPE_CHECKING:
+    from honestone.adapters.people.form import TerminalPerson
     from honestone.adapters.stores.sqlite import SqliteStore
 
 STORE = ".honestone"
@@ -19,29 +20,36 @@ STORE = ".honestone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """`folder` is where relative paths and commands start (absolute); `store` is the folder of the store."""
+    """`folder` is where relative paths and commands start (absolute); `store` is the folder of the store.
+
+    `named` is the folder as the door named it: empty for the current one, where paths keep the form they were given in.
+    `person` makes whoever sits at the terminal, from the folder of unfinished forms; None where there is no terminal.
+    """
 
     folder: Path
     settings: Settings
     store: Path
+    named: Path = Path()
+    person: Callable[[Path], TerminalPerson] | None = None
 
     @classmethod
-    def at(cls, folder: Path, *, store: Path | None = None) -> Workspace:
+    def at(
+        cls, folder: Path, *, store: Path | None = None, person: Callable[[Path], TerminalPerson] | None = None
+    ) -> Workspace:
         """The settings that hold in a folder, and its store: `.honestone/` next to the nearest settings file, else in
         the folder itself. `store` (relative to the folder) moves it, else the variable HONESTONE_HOME.
 
         Raises SettingsError for settings that cannot be read.
         """
-        folder = folder.resolve()
+        named, folder = folder, folder.resolve()
         settings = find_settings(folder)
         moved = store if store is not None else os.environ.get("HONESTONE_HOME")
-        return cls(
-            folder=folder, settings=settings, store=folder / moved if moved else (settings.folder or folder) / STORE
-        )
+        place = folder / moved if moved else (settings.folder or folder) / STORE
+        return cls(folder=folder, settings=settings, store=place, named=named, person=person)
 
     def path(self, named: Path | str) -> Path:
-        """A path as a person wrote it, made absolute. The name that is shown stays the one written."""
-        return self.folder / named
+        """Where to read or write what a person named. In the current folder it keeps the form it was given in."""
+        return self.named / named
 
     def shown(self, path: Path) -> str:
         """Relative to the folder, for messages; the path itself where it has no relative form."""
@@ -49,6 +57,12 @@ class Workspace:
             return os.path.relpath(path, self.folder)
         except ValueError:
             return str(path)
+
+    @property
+    def ask_person(self) -> Callable[[], TerminalPerson] | None:
+        """Makes the person at the terminal, where there is one."""
+        make = self.person
+        return None if make is None else lambda: make(self.store / "drafts")
 
     @contextmanager
     def open_store(self, *, readonly: bool = False) -> Iterator[SqliteStore]:

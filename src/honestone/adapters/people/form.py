@@ -505,16 +505,8 @@ def _one_at_a_time() -> asyncio.Lock:
 class TerminalPerson:
     """Whoever sits at the controlling terminal: answers questions, edits copies. `kept` is the folder of drafts."""
 
-    def __init__(self, kept: Path | None = None) -> None:
-        self._kept = kept
-
-    @property
-    def kept(self) -> Path:
-        if self._kept is None:
-            from honestone.app.setup import settings_here, store_folder
-
-            self._kept = store_folder(settings_here()) / "drafts"
-        return self._kept
+    def __init__(self, kept: Path) -> None:
+        self.kept = kept
 
     # -- as a judge
 

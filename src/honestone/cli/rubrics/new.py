@@ -350,8 +350,8 @@ def _in_conversation(said: Answers, kept: Kept, output: Path, judge: str | None,
 
 def found_model() -> str | None:
     """A model that can draft here, if `doctor` finds one."""
+    from honestone.app.readiness import ready_judges
     from honestone.app.setup import settings_here
-    from honestone.cli.doctor import ready_judges
 
     return next(iter(ready_judges(settings_here(), limit=1)), None)
 

@@ -303,8 +303,8 @@ def _installed(version: Version, skill: Target, suite: SuiteSource) -> Skill:
 
 def _default_judges(suite: SuiteSource) -> tuple[str, ...]:
     """The default agent judges too, where it can; else nobody is named, and whoever is found is asked."""
+    from honestone.app.readiness import ready_judges
     from honestone.app.setup import settings_here
-    from honestone.cli.doctor import ready_judges
 
     if not any(case.rubric.asks_judges for case in suite.suite.cases):
         return ()

@@ -1,0 +1,86 @@
+"""The options about judging that every use case shares, and the limits that follow from them and the settings."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from honestone.core.errors import SettingsError
+from honestone.core.scorecard import Rule
+
+if TYPE_CHECKING:
+    from honestone.engine.meter import Meter
+    from honestone.formats.settings import Settings
+    from honestone.ports import Judge
+
+EFFORTS: Final = {"quick": (1, 1, 3), "standard": (3, 1, 5), "thorough": (3, 2, 8)}
+"""Judges found when none is named, looks per judge, rounds."""
+A_DAY: Final = 24 * 60
+"""In minutes: the time limit of a run that no one limited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingOptions:
+    """As given; the defaults are those of the commands. Judges are names, or objects that answer `ports.Judge`."""
+
+    judges: tuple[str | Judge, ...] = ()
+    threshold: float | None = None
+    floor: float | None = None
+    combine: str | None = None
+    effort: str = "standard"
+    repeat: int | None = None
+    evidence: str = "warn"
+    ask: Literal["rubric", "criterion", "item"] = "rubric"
+    pack: Literal["none", "head", "outline"] = "none"
+    max_age: float | None = None
+    judge_timeout: float | None = None
+    sandbox: str = "auto"
+    pass_env: tuple[str, ...] = ()
+    max_calls: int | None = None
+    max_usd: float | None = None
+    max_minutes: float | None = None
+    max_size: float | None = None
+    fresh: bool = False
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> JudgingOptions:
+        """Takes its own out of a command's keyword arguments."""
+        return cls(**{name: options.pop(name) for name in cls.__slots__})
+
+    @property
+    def rule(self) -> Rule:
+        return Rule(self.combine or "mean")
+
+    @property
+    def looks(self) -> int:
+        return self.repeat or EFFORTS[self.effort][1]
+
+    def meter(self, settings: Settings, *, calls: float, minutes: float = A_DAY) -> Meter:
+        """The limits of a run: the option, else the settings, else these `calls` and `minutes`; money has no default."""
+        from honestone.engine.meter import Meter
+
+        return Meter(
+            calls=int(limit(self.max_calls, settings, "max_calls", calls)),
+            minutes=limit(self.max_minutes, settings, "max_minutes", minutes),
+            usd=self.max_usd if self.max_usd is not None else settings.limits.get("max_usd"),
+            clock=time.monotonic,
+        )
+
+
+def limit(given: float | int | None, settings: Settings, name: str, default: float) -> float:
+    """The option before the settings before the default."""
+    if given is not None:
+        return given
+    found = settings.limits.get(name)
+    if found is not None and found < 0:
+        raise SettingsError(f"`limits.{name}` is {found}, but must not be negative")
+    return float(found) if found is not None else default
+
+
+def max_bytes(options: JudgingOptions, settings: Settings) -> int:
+    """The largest artifact that is read."""
+    from honestone.system.files import MAX_BYTES
+
+    size = options.max_size or settings.limits.get("max_size")
+    return int(size * 1_000_000) if size else MAX_BYTES

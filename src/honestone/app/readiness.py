@@ -1,0 +1,133 @@
+"""Which judges, workers and targets can run here, and what to type to get the rest. Costs no call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from honestone.adapters.registry import CLIS, DEFAULT_MODELS
+from honestone.app.workspace import Workspace
+from honestone.core.errors import HonestoneError
+
+if TYPE_CHECKING:
+    from honestone.formats.settings import Settings
+
+APIS: Final = ("openai", "anthropic", "google", "ollama")
+ALWAYS: Final = {
+    "judges": ("script:COMMAND", "cmd:COMMAND", "record:FILE", "human", "mock"),
+    "workers": ("cmd:COMMAND", "fix", "human"),
+    "targets": ("identity", "cmd:COMMAND", "python:MODULE:FUNCTION", "http://ADDRESS", "record:FILE", "mock"),
+}
+"""What needs no program, key or login."""
+FAMILIES: Final = {"codex": "openai", "claude": "anthropic", "gemini": "google"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """One thing that can judge or work. `hint` says what to type where it is not ready."""
+
+    name: str
+    ready: bool
+    found: str
+    version: str | None = None
+    auth: str | None = None
+    hint: str | None = None
+    family: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadinessReport:
+    """What `honestone doctor` prints. `named_workers` are those of the settings."""
+
+    judges: tuple[Readiness, ...]
+    named_workers: tuple[Readiness, ...]
+    sandbox: str
+
+    @property
+    def workers(self) -> tuple[Readiness, ...]:
+        found = (row for row in self.judges if row.name in CLIS or row.name in APIS)
+        return (*found, *self.named_workers)
+
+
+def look_around(workspace: Workspace) -> ReadinessReport:
+    """Everything that is named in settings, every agent CLI and every provider; bounded in time."""
+    from honestone.system.sandbox import Sandbox
+
+    settings = workspace.settings
+    return ReadinessReport(
+        judges=tuple(survey(settings)),
+        named_workers=tuple(_named(name, entry) for name, entry in settings.workers.items()),
+        sandbox=Sandbox.choose("auto").name,
+    )
+
+
+def survey(settings: Settings) -> list[Readiness]:
+    """Every named judge, agent CLI and provider, looked at in parallel and bounded in time."""
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        clis = [pool.submit(_cli, name) for name in CLIS]
+        apis = [pool.submit(_api, name) for name in APIS]
+        own = [pool.submit(_named, name, entry) for name, entry in settings.judges.items()]
+        return [future.result() for future in (*own, *clis, *apis)]
+
+
+def ready_judges(settings: Settings, *, limit: int) -> tuple[str, ...]:
+    """The judges of a panel where none is named: those that are ready, of different families, in this order: named in
+    settings, agent CLIs, APIs with a key."""
+    return _panel_of(survey(settings), settings, limit)
+
+
+def _panel_of(rows: list[Readiness], settings: Settings, limit: int) -> tuple[str, ...]:
+    chosen: list[str] = []
+    families: set[str] = set()
+    for row in rows:
+        spec = row.name if row.name in settings.judges or row.name in CLIS else DEFAULT_MODELS.get(row.name)
+        family = row.family or row.name
+        if row.ready and spec is not None and family not in families:
+            chosen.append(spec)
+            families.add(family)
+    return tuple(chosen[:limit])
+
+
+def _cli(
+    name: str, *, provider: str | None = None, command: str | None = None, api_key_env: str | None = None
+) -> Readiness:
+    from honestone.adapters.agent_clis.detect import detect
+
+    kind = provider or name
+    status = detect(kind, command=command, api_key_env=api_key_env)
+    signed = {"login": "logged in", "key": "key set"}.get(status.auth or "", "not signed in")
+    ready = status.found is not None and status.auth is not None
+    return Readiness(
+        name=name,
+        ready=ready,
+        found="not installed" if status.found is None else f"{signed} ({status.found})",
+        version=status.version,
+        auth=status.auth,
+        hint=None if ready else status.hint,
+        family=FAMILIES.get(kind),
+    )
+
+
+def _api(
+    name: str, *, provider: str | None = None, base_url: str | None = None, api_key_env: str | None = None
+) -> Readiness:
+    from honestone.adapters.models.catalog import family_of, probe
+
+    kind = provider or name
+    try:
+        look = asyncio.run(probe(kind, base_url=base_url, api_key_env=api_key_env))
+    except HonestoneError as error:
+        return Readiness(name=name, ready=False, found=error.message, hint=error.hint)
+    return Readiness(name=name, ready=look.ready, found=look.what, hint=look.hint or None, family=family_of(kind))
+
+
+def _named(name: str, entry: Mapping[str, Any]) -> Readiness:
+    provider = entry.get("provider", "cli")
+    if provider in CLIS:
+        return _cli(name, provider=provider, command=entry.get("command"), api_key_env=entry.get("api_key_env"))
+    if provider == "cli":
+        return Readiness(name=name, ready=True, found="a command of your settings")
+    return _api(name, provider=provider, base_url=entry.get("base_url"), api_key_env=entry.get("api_key_env"))
