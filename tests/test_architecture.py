@@ -168,8 +168,6 @@ STILL_UPWARD = {
     ("app.suites.baseline_files", "cli.printing"),
     ("app.suites.session", "cli.progress"),
     ("app.suites.session", "cli.rubrics.lock"),
-    ("formats.suite_file", "interop.base"),
-    ("formats.suite_file", "interop.recognise"),
 }
 """What the move to `app/` has not turned round yet. It may only get shorter."""
 

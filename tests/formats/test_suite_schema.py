@@ -14,13 +14,13 @@ from made_suites import suites
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Suite
+from honestone.formats.document import Document
 from honestone.formats.marked import parse_marked
 from honestone.formats.suite_fields import SHAPES, TAKES
 from honestone.formats.suite_file import read_suite
 from honestone.formats.suite_reference import EXAMPLE, suite_reference
 from honestone.formats.suite_schema import suite_schema
 from honestone.formats.suite_write import dump_suite
-from honestone.interop.base import Document
 
 
 @cache

@@ -14,9 +14,9 @@ from reading import never_crashes
 from honestone.core.checks import KINDS
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Message
+from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.interop.agent_skills.read import READERS, read_grading
-from honestone.interop.base import Document
 from honestone.interop.recognise import read_any_suite
 
 SAMPLES = Path(__file__).parents[3] / "../shared/data/samples/agentv/v5-next/agent-skills"

@@ -15,9 +15,9 @@ from honestone.core.rubric import Criterion, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split
 from honestone.core.verdict import Outcome, Verdict, judge_gate
+from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.interop.agentv.read import READERS, read_targets
-from honestone.interop.base import Document
 from honestone.interop.recognise import read_any_rubric, read_any_suite, recognise
 
 

@@ -17,10 +17,10 @@ from made_suites import suites
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split, Suite, TargetSpec
 from honestone.formats.check_words import check_in_words
+from honestone.formats.document import Document
 from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.agentv.rubrics import rated
 from honestone.interop.agentv.write import Name, dump_agentv
-from honestone.interop.base import Document
 from honestone.interop.recognise import Reader, recognise
 
 NAMES: tuple[Name, ...] = ("seed", "2", "4", "5")

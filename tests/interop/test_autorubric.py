@@ -17,10 +17,10 @@ from honestone.core.ballot import NOT_APPLICABLE, Ballot, Mark
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Anchors, Criterion, Item, Rubric
 from honestone.core.scorecard import Scorer
+from honestone.formats.document import Document
 from honestone.formats.source import ForeignRubric, SourceErrors, SuiteSource
 from honestone.interop.autorubric import read as autorubric
 from honestone.interop.autorubric.write import dump_autorubric
-from honestone.interop.base import Document
 from honestone.interop.recognise import read_any_rubric, read_any_suite, recognise
 
 

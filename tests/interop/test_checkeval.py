@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reading import never_crashes, put, rubric_of, wild, wrong
 
 from honestone.core.rubric import slug
-from honestone.interop.base import Document
+from honestone.formats.document import Document
 from honestone.interop.checkeval.read import CHECKEVAL
 from honestone.interop.recognise import recognise
 

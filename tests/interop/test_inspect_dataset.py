@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import lost, never_crashes, put, suite_of, wrong
 
-from honestone.interop.base import Document
+from honestone.formats.document import Document
 from honestone.interop.inspect_dataset.read import INSPECT
 from honestone.interop.recognise import recognise
 

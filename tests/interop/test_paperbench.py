@@ -20,8 +20,8 @@ from honestone.core.errors import FileError
 from honestone.core.question import Question, asked_criteria
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
+from honestone.formats.document import Document
 from honestone.formats.source import ForeignRubric, SourceErrors
-from honestone.interop.base import Document
 from honestone.interop.paperbench.read import READERS
 from honestone.interop.recognise import read_any_rubric, recognise
 

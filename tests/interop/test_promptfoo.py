@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reading import checks, lost, never_crashes, put, suite_of, wrong
 
 from honestone.core.suite.case import AttemptRule, Case
-from honestone.interop.base import Document
+from honestone.formats.document import Document
 from honestone.interop.placeholders import MAX_FILLED, fill
 from honestone.interop.promptfoo.asserts import LOST_TYPES, READ_TYPES, assertion_of_cell
 from honestone.interop.promptfoo.read import PROMPTFOO, READERS, target_of

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reading import checks, lost, never_crashes, put, suite_of, wrong
 
 from honestone.core.suite.case import Case
-from honestone.interop.base import Document
+from honestone.formats.document import Document
 from honestone.interop.pydantic_evals.read import PYDANTIC_EVALS
 from honestone.interop.recognise import recognise
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from honestone.core.ballot import Ballot, Mark
 from honestone.core.scorecard import Scorer
+from honestone.formats.document import Document
 from honestone.formats.source import ForeignRubric, SourceErrors
-from honestone.interop.base import Document
 from honestone.interop.recognise import recognise
 from honestone.interop.rubric_package.read import READERS
 

@@ -15,8 +15,8 @@ from honestone.core.checks import compile_text_check
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.suite.case import Case, Message, Split, Suite
+from honestone.formats.document import Document
 from honestone.formats.source import ForeignRubric, SuiteSource
-from honestone.interop.base import Document
 from honestone.interop.recognise import read_any_rubric, read_any_suite
 from honestone.interop.task_suite.read import keywords_rubric, pytest_rubric, read_task_suite, scored_rubric
 from honestone.interop.task_suite.write import dump_task_suite

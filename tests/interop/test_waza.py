@@ -14,8 +14,9 @@ from reading import checks, lost, never_crashes, put, rubric_of, suite_of, wild,
 
 from honestone.core.errors import HonestoneError
 from honestone.core.suite.case import AttemptRule, Case
+from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors
-from honestone.interop.base import Document, Reader
+from honestone.interop.base import Reader
 from honestone.interop.recognise import recognise
 from honestone.interop.waza.read import EVAL, READERS, RUBRIC, TASK
 

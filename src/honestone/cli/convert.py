@@ -138,12 +138,13 @@ def _suite_text(suite: Suite, form: str) -> tuple[str, Sequence[Loss]]:
 
 def _refuse_unreadable(text: str, path: Path, form: str) -> None:
     """With losses accepted so little may be left of a suite that no program reads it: then nothing is written."""
+    from honestone.formats.document import Document
     from honestone.formats.suite_file import read_suite
-    from honestone.interop.base import Document, Reader
-    from honestone.interop.recognise import recognise
+    from honestone.interop.base import Reader
+    from honestone.interop.recognise import read_any_rubric, recognise
 
     beside = path.parent / f"{path.stem}.{'jsonl' if form == 'healthbench' else 'yaml'}"
-    document = Document(path=beside, text=text)
+    document = Document(path=beside, text=text, read_rubric=read_any_rubric)
     try:
         found = recognise(document)
         (found.read if isinstance(found, Reader) else read_suite)(document)

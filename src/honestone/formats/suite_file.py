@@ -25,10 +25,11 @@ from honestone.core.suite.case import (
     TargetSpec,
 )
 from honestone.formats.check_words import check_in_words
+from honestone.formats.document import Document, ReadRubric
 from honestone.formats.fields import RUBRIC, Taken, Takes, near
 from honestone.formats.marked import Marked, read_text
 from honestone.formats.nodes import MapKey
-from honestone.formats.rubric_file import Draft, FilePath, Reading, shown_value, value_at
+from honestone.formats.rubric_file import Draft, FilePath, Reading, RubricSource, shown_value, value_at
 from honestone.formats.source import Loss, SourceErrors, SuiteSource
 from honestone.formats.suite_fields import (
     CASE,
@@ -45,12 +46,11 @@ from honestone.formats.suite_fields import (
     VERDICTS,
     WORKSPACE,
 )
-from honestone.interop.base import Document
 
 
 def read_suite(document: Document) -> SuiteSource:
     """The suite in a file. Raises FileError when it cannot be read, SourceErrors with all that is wrong in it."""
-    reading = _SuiteReading(document.marked, document.path)
+    reading = _SuiteReading(document.marked, document.path, document.read_rubric)
     suite = reading.suite()
     return SuiteSource(
         suite=suite,
@@ -76,7 +76,7 @@ class RubricWithin:
 
 def rubric_within(document: Document, path: FilePath) -> RubricWithin:
     """A list of criteria, a whole rubric, or `{file: PATH}`, at a place of any file."""
-    reading = _SuiteReading(document.marked, document.path)
+    reading = _SuiteReading(document.marked, document.path, document.read_rubric)
     rubric = reading.rubric_at(path)
     return RubricWithin(
         rubric=rubric,
@@ -135,8 +135,9 @@ class _SuiteReading(Reading):
 
     takes: ClassVar[Mapping[Takes, Taken]] = TAKES
 
-    def __init__(self, marked: Marked, path: Path) -> None:
+    def __init__(self, marked: Marked, path: Path, read_rubric: ReadRubric) -> None:
         super().__init__(marked)
+        self.read_rubric = read_rubric
         self.base = path.parent
         self.losses: list[Loss] = []
         self.files: list[Path] = []
@@ -397,11 +398,8 @@ class _SuiteReading(Reading):
         return None if part is None else replace(part, path=path)
 
     def _read_part(self, file: Path, name: str, path: FilePath) -> _Part | None:
-        from honestone.formats.rubric_file import RubricSource
-        from honestone.interop.recognise import read_any_rubric
-
         try:
-            source = read_any_rubric(file)
+            source = self.read_rubric(file)
         except UsageError as error:
             for wrong in getattr(error, "errors", (error,)):
                 self._problem_elsewhere(wrong, path)

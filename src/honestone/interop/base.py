@@ -9,120 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from honestone.core.errors import FileError, UsageError
+from honestone.core.errors import UsageError
 from honestone.core.rubric import Anchors, Criterion, Item, slug
+from honestone.formats.document import Document, JsonLine, MarkedLine
 from honestone.formats.fields import near
-from honestone.formats.marked import Marked, parse_marked, read_text
-from honestone.formats.nodes import MAX_BYTES, MapKey
+from honestone.formats.marked import Marked
+from honestone.formats.nodes import MapKey
 from honestone.formats.source import ForeignRubric, Loss, SourceErrors, SuiteSource
 
-MOST_LINES: Final = 200_000_000
-"""Bytes of a file of JSON lines."""
-
 Steps: TypeAlias = tuple[MapKey, ...]
-
-
-@dataclass(kw_only=True)
-class Document:
-    """A file to be recognised and read. `marked` is its YAML or JSON; `rows` its lines where it is JSON lines."""
-
-    path: Path
-    text: str
-
-    @classmethod
-    def of(cls, path: Path) -> Document:
-        """Raises FileError. JSON lines may be many times larger than a file that is one value."""
-        document = cls(path=path, text=read_text(path, most=MOST_LINES))
-        if len(document.text) > MAX_BYTES and not document.is_lines:
-            raise FileError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files")
-        return document
-
-    @property
-    def name(self) -> str:
-        return str(self.path)
-
-    @cached_property
-    def is_lines(self) -> bool:
-        """JSON lines: the first two non-empty lines are each a JSON object of their own (or the only one, in a .jsonl)."""
-        import json
-
-        lines = [line for line in self.text.split("\n") if line.strip()][:2]
-        if not lines or not all(line.lstrip().startswith("{") for line in lines):
-            return False
-        try:
-            found = [json.loads(line) for line in lines]
-        except (ValueError, RecursionError):
-            return False
-        return all(isinstance(row, dict) for row in found) and (
-            len(lines) > 1 or self.path.suffix in (".jsonl", ".ndjson")
-        )
-
-    @cached_property
-    def marked(self) -> Marked:
-        """Raises FileError when it is neither YAML nor JSON."""
-        return parse_marked(self.text, self.name)
-
-    @cached_property
-    def rows(self) -> list[Row]:
-        """Every JSON object with its line. Raises FileError for a line that is none."""
-        return [
-            Row(number, _marked_row(line, self.name, number))
-            for number, line in enumerate(self.text.split("\n"), 1)
-            if line.strip()
-        ]
-
-    @cached_property
-    def value(self) -> Any:
-        """The whole as plain values: of JSON lines the first row. None when it cannot be read at all."""
-        try:
-            return self.first_row.value if self.is_lines else self.marked.value
-        except FileError:
-            return None
-
-    @property
-    def first_row(self) -> Marked:
-        """Of JSON lines, by itself: a damaged line further down is for the reader to tell, and a large file is recognised at once."""
-        lines = enumerate(self.text.split("\n"), 1)
-        number, line = next((number, line) for number, line in lines if line.strip())
-        return _marked_row(line, self.name, number)
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """The top-level keys."""
-        return frozenset(map(str, self.value)) if isinstance(self.value, dict) else frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of a JSON lines file; places count from the file's first line."""
-
-    line: int
-    marked: Marked
-
-
-def _marked_row(line: str, name: str, number: int) -> Marked:
-    try:
-        return RowMarked(name, parse_marked(line, name).root, number)
-    except FileError as error:
-        column = (error.place or "").rpartition(":")[2] or "1"
-        raise type(error)(error.message, place=f"{name}:{number}:{column}", hint=error.hint) from None
-
-
-class RowMarked(Marked):
-    """One line of a file, parsed by itself."""
-
-    __slots__ = ("line",)
-
-    def __init__(self, name: str, root: Any, line: int) -> None:
-        super().__init__(name, root)
-        self.line = line
-
-    def _place(self, node: Any) -> str:
-        return f"{self.name}:{self.line}:{node.column}"
 
 
 class Walk:
@@ -431,10 +328,11 @@ def unique_ids(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
 __all__ = [
     "Document",
     "ForeignRubric",
+    "JsonLine",
     "KnownKey",
     "Loss",
+    "MarkedLine",
     "Reader",
-    "Row",
     "Steps",
     "SuiteSource",
     "Taking",

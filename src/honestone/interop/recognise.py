@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError, UsageError
+from honestone.formats.document import Document
 from honestone.formats.fields import near
-from honestone.formats.rubric_file import RubricSource
+from honestone.formats.rubric_file import RubricSource, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
-from honestone.interop.base import Document, Reader
+from honestone.formats.suite_file import read_suite
+from honestone.interop.base import Reader
 
 MODULES: Final = (
     "agentv",
@@ -95,7 +97,7 @@ def read_any_suite(path: Path) -> SuiteSource:
 
     Raises FileError, or UsageError and its kinds with places.
     """
-    document = Document.of(path)
+    document = Document.of(path, read_any_rubric)
     if _is_prose(document):
         if path.suffix in _WRITTEN_AS_DATA:
             document.marked.at(())  # raises what keeps it from being read: a slip in a suite makes it no text
@@ -106,8 +108,6 @@ def read_any_suite(path: Path) -> SuiteSource:
         )
     found = recognise(document)
     if found == "suite":
-        from honestone.formats.suite_file import read_suite
-
         return read_suite(document)
     if isinstance(found, Reader) and found.gives == "suite":
         source = found.read(document)
@@ -123,8 +123,6 @@ def read_any_suite(path: Path) -> SuiteSource:
 
 def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
     """The rubric in a file, ours or another tool's. Losses are in the source, not yet refused."""
-    from honestone.formats.rubric_file import read_rubric
-
     document = Document.of(path)
     if _is_prose(document):
         return read_rubric(path)  # its errors say what a document is for

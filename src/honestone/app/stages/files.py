@@ -213,7 +213,8 @@ def suites_in(version: Version, folder: Path) -> list[str]:
 
 
 def is_suite(path: Path, text: str) -> bool:
-    from honestone.interop.base import Document, Reader
+    from honestone.formats.document import Document
+    from honestone.interop.base import Reader
     from honestone.interop.recognise import recognise
 
     if path.suffix.lower() not in _SUITE_ENDINGS:

@@ -107,9 +107,9 @@ class _Drafted:
 
     def text(self, output: Path | None) -> str:
         """The file, which reads back without an error."""
+        from honestone.formats.document import Document
         from honestone.formats.suite_file import read_suite
         from honestone.formats.suite_write import dump_suite
-        from honestone.interop.base import Document
         from honestone.interop.task_suite.read import read_task_suite
         from honestone.interop.task_suite.write import dump_task_suite
 

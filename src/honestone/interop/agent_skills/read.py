@@ -13,19 +13,9 @@ from honestone.core.checks import KINDS
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Check, Criterion, slug
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
+from honestone.formats.document import Document
 from honestone.formats.suite_file import unsafe_name
-from honestone.interop.base import (
-    Document,
-    EntryWalk,
-    ForeignRubric,
-    KnownKey,
-    Reader,
-    SuiteSource,
-    Taking,
-    Walk,
-    shown,
-    yes_no,
-)
+from honestone.interop.base import EntryWalk, ForeignRubric, KnownKey, Reader, SuiteSource, Taking, Walk, shown, yes_no
 from honestone.interop.judged_criteria import MAJORITY, check_criterion, gated, undecided
 
 ASSERTIONS: Final = ("assertions", "expectations")

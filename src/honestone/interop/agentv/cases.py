@@ -583,7 +583,7 @@ def _metadata(take: Taking) -> tuple[tuple[str, ...], Split | None, dict[str, An
 
 def cases_of_file(walk: Walk, path: Steps, name: str, texts: Texts) -> tuple[list[Taking], Walk | None]:
     """The cases of another file that a list of tests names: YAML (a list, or under `tests`) or JSON lines."""
-    from honestone.interop.base import Document
+    from honestone.formats.document import Document
 
     try:
         document = Document.of(texts.resolve(name))

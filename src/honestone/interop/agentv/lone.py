@@ -10,11 +10,12 @@ from typing import Any, Final
 from honestone.core.errors import RubricError
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
+from honestone.formats.document import Document
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect, dialect_of
 from honestone.interop.agentv.graders import Frame, as_top_level, read_graders
 from honestone.interop.agentv.rubrics import read_criteria, read_criterion
 from honestone.interop.agentv.text import Texts
-from honestone.interop.base import Document, ForeignRubric, KnownKey, Reader, Taking, Walk
+from honestone.interop.base import ForeignRubric, KnownKey, Reader, Taking, Walk
 
 _ABOUT: Final = ("$schema", "name", "version", "description", "threshold")
 _HOLDERS: Final = (*GRADER_LISTS, "rubrics", "execution")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from honestone.formats.document import Document
 from honestone.interop.agentv.dialect import (
     DIALECTS,
     FIVE,
@@ -20,7 +21,7 @@ from honestone.interop.agentv.lone import LONE
 from honestone.interop.agentv.scores import SCORES
 from honestone.interop.agentv.suite import read_suite_file
 from honestone.interop.agentv.targets import TARGETS, TargetDescription, read_targets
-from honestone.interop.base import Document, Reader
+from honestone.interop.base import Reader
 
 
 def _signs(dialect: Dialect) -> Callable[[Document], int]:

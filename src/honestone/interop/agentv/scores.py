@@ -15,9 +15,10 @@ from typing import Any, Final
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Criterion
 from honestone.core.suite.case import Case, Expect
+from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.interop.agentv.suite import read_suite_file
-from honestone.interop.base import Document, KnownKey, Reader, Steps, SuiteSource, Taking, Walk, shown
+from honestone.interop.base import KnownKey, Reader, Steps, SuiteSource, Taking, Walk, shown
 
 Range = tuple[Fraction, Fraction]
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case, Suite, TargetSpec
+from honestone.formats.document import Document
 from honestone.interop.agentv.cases import (
     Running,
     Shared,
@@ -22,7 +23,7 @@ from honestone.interop.agentv.cases import (
 from honestone.interop.agentv.dialect import CASE_LISTS, GRADER_LISTS, PASS_MARK, Dialect, dialect_of, dialect_of_row
 from honestone.interop.agentv.targets import use_of
 from honestone.interop.agentv.text import Texts
-from honestone.interop.base import Document, Loss, Steps, SuiteSource, Taking, Walk, shown
+from honestone.interop.base import Loss, Steps, SuiteSource, Taking, Walk, shown
 
 IGNORED: Final = (
     "$schema",

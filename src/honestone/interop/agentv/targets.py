@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import UsageError
-from honestone.interop.base import Document, KnownKey, Reader, SuiteSource, Taking, Walk
+from honestone.formats.document import Document
+from honestone.interop.base import KnownKey, Reader, SuiteSource, Taking, Walk
 
 AGENTS: Final = {
     "codex": "codex",

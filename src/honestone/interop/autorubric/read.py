@@ -13,8 +13,8 @@ from typing import Any
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Criterion, Rubric, as_written
 from honestone.core.suite.case import Case, Message, Suite
+from honestone.formats.document import Document
 from honestone.interop.base import (
-    Document,
     ForeignRubric,
     KnownKey,
     Reader,

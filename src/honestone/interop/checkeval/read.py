@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Item, Rubric, slug
-from honestone.interop.base import Document, ForeignRubric, KnownKey, Reader, Taking, Walk, shown, unique_ids
+from honestone.formats.document import Document
+from honestone.interop.base import ForeignRubric, KnownKey, Reader, Taking, Walk, shown, unique_ids
 from honestone.interop.judged_criteria import checklist
 
 DEFAULTS: Final = (

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
+from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.nodes import Node
-from honestone.interop.base import Document, KnownKey, Reader, RowMarked, SuiteSource, Taking, Walk, shown
+from honestone.interop.base import KnownKey, MarkedLine, Reader, SuiteSource, Taking, Walk, shown
 from honestone.interop.judged_criteria import MAJORITY, as_text, expected_answer, gated, settle, undecided
 from honestone.interop.sibling_files import Beside
 
@@ -57,7 +58,7 @@ def _likeness(sample: Any) -> int:
 
 
 def _read(document: Document) -> SuiteSource:
-    main = Walk(RowMarked(document.name, Node(None, None, 1, 1), 1))
+    main = Walk(MarkedLine(document.name, Node(None, None, 1, 1), 1))
     beside = Beside(document.path.parent)
     cases: dict[str, Case] = {}
     places: dict[str, str] = {}
@@ -124,7 +125,7 @@ def _table(document: Document, main: Walk) -> Iterator[Taking]:
                 for column, cell in zip(header, cells, strict=False):
                     if cell:
                         root.put(Node(column, column, line, 1), Node(cell, cell, line, 1))
-                yield Walk(RowMarked(document.name, root, line)).at()
+                yield Walk(MarkedLine(document.name, root, line)).at()
             line = reader.line_num + 1
     except csv.Error as error:
         place = f"{document.name}:{max(reader.line_num, 1)}:1"

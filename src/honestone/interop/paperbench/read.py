@@ -9,7 +9,8 @@ from fractions import Fraction
 from honestone.core.ballot import Answer
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Key, Rubric, as_written
-from honestone.interop.base import Document, ForeignRubric, KnownKey, Reader, Steps, Taking, Walk, scaled, yes_no
+from honestone.formats.document import Document
+from honestone.interop.base import ForeignRubric, KnownKey, Reader, Steps, Taking, Walk, scaled, yes_no
 
 NO_BARS = "threshold 70 and no floor: PaperBench has neither; --threshold and --floor set them"
 CATEGORIES = (

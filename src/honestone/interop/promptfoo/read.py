@@ -17,9 +17,10 @@ from typing import Any, Final
 from honestone.core.errors import FileError, UsageError
 from honestone.core.rubric import slug
 from honestone.core.suite.case import AttemptRule, Case, Message, Suite, TargetSpec
+from honestone.formats.document import Document
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
-from honestone.interop.base import Document, KnownKey, Loss, Reader, RowMarked, Steps, SuiteSource, Taking, Walk, shown
+from honestone.interop.base import KnownKey, Loss, MarkedLine, Reader, Steps, SuiteSource, Taking, Walk, shown
 from honestone.interop.judged_criteria import as_text, distinct, gated, settle, undecided
 from honestone.interop.placeholders import fill
 from honestone.interop.promptfoo.asserts import (
@@ -485,7 +486,7 @@ class _Config:
                 assertion["metric"] = row["__metric"]
         if asserts:
             test["assert"] = asserts
-        walk = self.other(RowMarked(str(file), _node(test, line), line))
+        walk = self.other(MarkedLine(str(file), _node(test, line), line))
         walk.losses += [
             Loss(place=f"{file}:{line}:1", message=f"the column `{column}` has no meaning here") for column in unread
         ]

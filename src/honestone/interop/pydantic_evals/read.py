@@ -9,8 +9,9 @@ from typing import Any, Final
 from honestone.core.numbers import ONE
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, slug
 from honestone.core.suite.case import Case, Message, Suite
+from honestone.formats.document import Document
 from honestone.formats.fields import near
-from honestone.interop.base import Document, KnownKey, Reader, Steps, SuiteSource, Taking, Walk, scaled, shown, yes_no
+from honestone.interop.base import KnownKey, Reader, Steps, SuiteSource, Taking, Walk, scaled, shown, yes_no
 from honestone.interop.judged_criteria import (
     FROM_0_TO_1,
     MAJORITY,

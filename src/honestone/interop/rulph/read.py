@@ -12,12 +12,13 @@ from typing import Any, Final
 from honestone.core.errors import RubricError, UsageError
 from honestone.core.numbers import ZERO, exact
 from honestone.core.rubric import Anchors, Criterion, Item, Rubric, problems, slug
+from honestone.formats.document import Document
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
 from honestone.formats.rubric_file import Draft
 from honestone.formats.source import Loss, SourceErrors
 from honestone.formats.yaml_lines import decimal
-from honestone.interop.base import Document, ForeignRubric, KnownKey, Reader, scaled, yes_no
+from honestone.interop.base import ForeignRubric, KnownKey, Reader, scaled, yes_no
 
 HEADING: Final = re.compile(r"(?m)^#{1,6}[ \t].*\bEvaluation Contract\b")
 REPORT: Final = re.compile(

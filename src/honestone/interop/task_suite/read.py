@@ -12,21 +12,11 @@ from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Check, Criterion, Item, Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.check_words import check_in_words
+from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.suite_fields import MAX_SECONDS
 from honestone.formats.suite_file import rubric_within
-from honestone.interop.base import (
-    Document,
-    EntryWalk,
-    ForeignRubric,
-    KnownKey,
-    Reader,
-    SuiteSource,
-    Taking,
-    Walk,
-    scaled,
-    shown,
-)
+from honestone.interop.base import EntryWalk, ForeignRubric, KnownKey, Reader, SuiteSource, Taking, Walk, scaled, shown
 from honestone.interop.judged_criteria import FROM_0_TO_1
 
 VERSION: Final = "1.0"

@@ -12,9 +12,9 @@ from honestone.core.errors import FileError, RubricError
 from honestone.core.numbers import ONE, ZERO, exact
 from honestone.core.rubric import Criterion, Item, Rubric, as_written, slug
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Suite, TargetSpec
+from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.interop.base import (
-    Document,
     ForeignRubric,
     KnownKey,
     Reader,

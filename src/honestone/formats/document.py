@@ -1,0 +1,125 @@
+"""A file as its readers get it: its text, its YAML or JSON with places, or its JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from honestone.core.errors import FileError
+from honestone.formats.marked import Marked, parse_marked, read_text
+from honestone.formats.nodes import MAX_BYTES
+from honestone.formats.rubric_file import RubricSource
+from honestone.formats.rubric_file import read_rubric as read_native_rubric
+from honestone.formats.source import ForeignRubric
+
+ReadRubric: TypeAlias = Callable[[Path], RubricSource | ForeignRubric]
+
+MOST_LINES: Final = 200_000_000
+"""Bytes of a file of JSON lines."""
+
+
+@dataclass(kw_only=True)
+class Document:
+    """A file to recognise and read. `marked` is its YAML or JSON; `rows` its lines where it is JSON lines.
+
+    `read_rubric` reads the rubric files that it names; without it they are in the native format.
+    """
+
+    path: Path
+    text: str
+    read_rubric: ReadRubric = read_native_rubric
+
+    @classmethod
+    def of(cls, path: Path, read_rubric: ReadRubric = read_native_rubric) -> Document:
+        """Raises FileError. JSON lines may be many times larger than a file that is one value."""
+        document = cls(path=path, text=read_text(path, most=MOST_LINES), read_rubric=read_rubric)
+        if len(document.text) > MAX_BYTES and not document.is_lines:
+            raise FileError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files")
+        return document
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @cached_property
+    def is_lines(self) -> bool:
+        """JSON lines: the first two non-empty lines are each a JSON object of their own (or the only one, in a .jsonl)."""
+        import json
+
+        lines = [line for line in self.text.split("\n") if line.strip()][:2]
+        if not lines or not all(line.lstrip().startswith("{") for line in lines):
+            return False
+        try:
+            found = [json.loads(line) for line in lines]
+        except (ValueError, RecursionError):
+            return False
+        return all(isinstance(row, dict) for row in found) and (
+            len(lines) > 1 or self.path.suffix in (".jsonl", ".ndjson")
+        )
+
+    @cached_property
+    def marked(self) -> Marked:
+        """Raises FileError when it is neither YAML nor JSON."""
+        return parse_marked(self.text, self.name)
+
+    @cached_property
+    def rows(self) -> list[JsonLine]:
+        """Every JSON object with its line. Raises FileError for a line that is not one."""
+        return [
+            JsonLine(number, _marked_row(line, self.name, number))
+            for number, line in enumerate(self.text.split("\n"), 1)
+            if line.strip()
+        ]
+
+    @cached_property
+    def value(self) -> Any:
+        """The whole as plain values: of JSON lines the first row. None when it cannot be read at all."""
+        try:
+            return self.first_row.value if self.is_lines else self.marked.value
+        except FileError:
+            return None
+
+    @property
+    def first_row(self) -> Marked:
+        """The first of the JSON lines alone: the reader reports a damaged line further down, and a large file is recognised
+        at once."""
+        lines = enumerate(self.text.split("\n"), 1)
+        number, line = next((number, line) for number, line in lines if line.strip())
+        return _marked_row(line, self.name, number)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The top-level keys."""
+        return frozenset(map(str, self.value)) if isinstance(self.value, dict) else frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLine:
+    """One line of a JSON lines file; places count from the file's first line."""
+
+    line: int
+    marked: Marked
+
+
+def _marked_row(line: str, name: str, number: int) -> Marked:
+    try:
+        return MarkedLine(name, parse_marked(line, name).root, number)
+    except FileError as error:
+        column = (error.place or "").rpartition(":")[2] or "1"
+        raise type(error)(error.message, place=f"{name}:{number}:{column}", hint=error.hint) from None
+
+
+class MarkedLine(Marked):
+    """One line of a file, parsed by itself."""
+
+    __slots__ = ("line",)
+
+    def __init__(self, name: str, root: Any, line: int) -> None:
+        super().__init__(name, root)
+        self.line = line
+
+    def _place(self, node: Any) -> str:
+        return f"{self.name}:{self.line}:{node.column}"
