@@ -290,9 +290,9 @@ def test_convert_warns_when_paths_mean_another_folder(plants: Desk) -> None:
     )
     moved = plants.run("suite", "convert", "own.yaml", "--output", "other/own.yaml")
     assert moved.code == 0, moved.err
-    assert "meant from the suite's own folder" in moved.err
+    assert "start at the suite's own folder" in moved.err
     here = plants.run("suite", "convert", "own.yaml", "--output", "again.yaml")
-    assert "meant from" not in here.err
+    assert "own folder" not in here.err
 
 
 def test_rubric_convert_there_and_back(desk: Desk) -> None:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.new_file import refuse_overwriting, write_new
 from honestone.cli.printing import dump, write
 from honestone.core.errors import Interrupted, UsageError
+from honestone.system.new_file import refuse_overwriting, write_new
 
 if TYPE_CHECKING:
     from honestone.app.rubrics.draft_file import Answers, Kept

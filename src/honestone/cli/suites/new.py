@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.new_file import refuse_overwriting, write_new
 from honestone.cli.printing import dump, write
 from honestone.core.errors import UsageError
+from honestone.system.new_file import refuse_overwriting, write_new
 
 if TYPE_CHECKING:
     from honestone.core.authoring.suite_drafting import TaskDraft
