@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from honestone.core.ballot import Ballot, Mark
@@ -132,6 +134,79 @@ def test_a_mean_lies_within_its_attempts(points: list[int | None]) -> None:
     low = Fraction(sum(one or 0 for one in points), 100 * len(points))
     high = Fraction(sum(100 if one is None else one for one in points), 100 * len(points))
     assert (result.low, result.high) == (low, high)
+
+
+TWO = Rubric(
+    criteria=(
+        Criterion(id="a", requirement="A", weight=Fraction(3), floor=Fraction(1, 2), items=(Item(id="q", requirement="Q"),)),
+        Criterion(
+            id="b", requirement="B", required=True, items=(Item(id="q", requirement="Q", may_not_apply=True, whole=True),)
+        ),
+    ),
+    threshold=Fraction(70, 100), floor=Fraction(0),
+)  # fmt: skip
+FREE = replace(TWO, criteria=tuple(replace(one, required=False, floor=None) for one in TWO.criteria))
+NA = "n/a"
+ANSWERS = st.one_of(
+    st.just("error"),
+    st.tuples(st.sampled_from([True, False, None]), st.sampled_from([True, False, None, NA])),
+)
+EXPECTS = st.sampled_from([None, Expect(verdict="pass"), Expect(score=(Fraction(1, 2), Fraction(1)))])
+
+
+def attempts_of(drawn: list[Any], expect: Expect | None = None, rubric: Rubric = TWO) -> list[Attempt]:
+    """An attempt for each answer of two criteria; "error" is a target that failed."""
+    made = []
+    for number, one in enumerate(drawn, 1):
+        if one == "error":
+            made.append(target_failed(number, "it exited with 1"))
+            continue
+        marks = {(name, "q"): Mark(met) for name, met in zip("ab", one, strict=True) if met is not None}
+        card = Scorer(rubric).card([Ballot(judge="j", marks=marks)])
+        made.append(judge_attempt(number, card, Case(id="c", rubric=rubric, expect=expect)))
+    return made
+
+
+@given(st.sampled_from(AttemptRule), st.lists(ANSWERS, min_size=1, max_size=5), EXPECTS)
+@example(AttemptRule.MEAN, [(True, True), (True, None), (False, True)], None)
+@example(AttemptRule.MEAN, [(True, True), "error", (False, True)], None)
+def test_every_combination_of_attempts_has_a_result(
+    rule: AttemptRule, drawn: list[Any], expect: Expect | None
+) -> None:
+    """No crash, a status that the attempts can explain, and a reason for everything that did not pass."""
+    attempts = attempts_of(drawn, expect)
+    result = result_of(
+        attempts, Case(id="c", rubric=TWO, attempts=len(drawn), attempt_rule=rule, expect=expect)
+    )
+    assert result.low <= result.high and result.shown in attempts
+    if result.status is Status.TARGET_ERROR:
+        assert "error" in drawn
+    if result.status is Status.INCONCLUSIVE and "error" not in drawn:
+        assert any(NA in one or None in one for one in drawn)
+    if result.status is Status.PASSED:
+        assert any(attempt.status is Status.PASSED for attempt in attempts) or rule is AttemptRule.MEAN
+    else:
+        assert result.reasons and not any("0 items" in reason for reason in result.reasons)
+
+
+def test_a_mean_may_be_open_where_each_attempt_is_decided() -> None:
+    """100, 75 to 100 and 25 pass, pass and fail; the mean is 66 2/3 to 75, so the missing answer decides."""
+    attempts = attempts_of([(True, True), (True, None), (False, True)], rubric=FREE)
+    found = result_of(attempts, Case(id="c", rubric=FREE, attempts=3))
+    assert [one.status for one in attempts] == [Status.PASSED, Status.PASSED, Status.FAILED]
+    assert (found.status, found.low, found.high) == (Status.INCONCLUSIVE, Fraction(2, 3), Fraction(3, 4))
+    assert found.reasons[0] == "1 item has no answer" and "66.6 to 75.0" in found.reasons[1]
+
+
+@given(st.permutations([(True, True), (True, None), (False, True), (None, None), "error"]))
+def test_a_mean_does_not_depend_on_the_order_of_the_attempts(drawn: list[Any]) -> None:
+    """The status and the interval are the same whichever attempt came first, even with every bar at 0."""
+    for rubric in (TWO, FREE, replace(FREE, threshold=Fraction(0))):
+        attempts = attempts_of(drawn, rubric=rubric)
+        one_case = Case(id="c", rubric=rubric, attempts=5)
+        found = result_of(attempts, one_case)
+        wanted = result_of(sorted(attempts, key=lambda one: (one.low, one.high)), one_case)
+        assert (found.status, found.low, found.high) == (wanted.status, wanted.low, wanted.high)
 
 
 def test_floors_hold_for_the_mean_of_each_criterion() -> None:

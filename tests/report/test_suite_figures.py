@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from honestone.core import events
@@ -119,6 +119,7 @@ def same(told: float | None, wanted: Fraction) -> bool:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(CASE, min_size=1, max_size=6))
+@example([("run", "mean", [(True, True), (True, None), (False, True)])])
 def test_every_figure_follows_from_the_attempts(cases: list[Any]) -> None:
     """Status, score, interval, instability, counts, rates, verdict and usage: none is anything but the sum of its parts."""
     document = suite_document(log_of(cases), run="r")

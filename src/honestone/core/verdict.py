@@ -88,8 +88,9 @@ def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
         return Verdict(Outcome.INCONCLUSIVE, ("nothing in the rubric applies to this artifact", *still_open))
     if still_open or not card.has_marks:  # With every bar at 0, too: a missing mark is not a pass.
         count = len(missing(card))
-        why = f"{count} item{'s have' if count != 1 else ' has'} no answer"
-        return Verdict(Outcome.INCONCLUSIVE, (why, *still_open))
+        # None is missing from the mean of attempts of which one has no card at all.
+        why = (f"{count} item{'s have' if count != 1 else ' has'} no answer",) if count else ()
+        return Verdict(Outcome.INCONCLUSIVE, (*why, *still_open))
     return _PASS
 
 

@@ -3,7 +3,8 @@
 one        as it is
 pass@k     passes when one passes, fails when all fail (any of k, DESIGN-suites §8)
 pass^k     passes when all pass, fails when one fails
-mean       the gate over the means of the attempts' scores, criterion by criterion
+mean       the gate over the means of the attempts' scores, criterion by criterion. It can be undecided where every attempt
+           is decided: each passes or fails whatever its missing answers are, but the mean depends on those answers
 best       the attempt with the highest score
 """
 
@@ -206,7 +207,9 @@ def mean_card(cards: Sequence[Scorecard | None]) -> Scorecard:
             continue
         low = sum((ZERO if one is None else one.low for one in applying), ZERO) / len(applying)
         high = sum((ONE if one is None else one.high for one in applying), ZERO) / len(applying)
-        lines.append(replace(line, low=low, high=high, applies=True))
+        # The items of every attempt: the gate counts those without an answer, in whichever attempt they are.
+        items = tuple(item for one in applying if one is not None for item in one.items)
+        lines.append(replace(line, items=items, low=low, high=high, applies=True))
     low = sum((ZERO if card is None else card.low for card in cards), ZERO) / len(cards)
     high = sum((ONE if card is None else card.high for card in cards), ZERO) / len(cards)
     return Scorecard(lines=tuple(lines), low=low, high=high, applies=any(card.applies for card in known))
@@ -218,8 +221,15 @@ def _best(attempts: Sequence[Attempt]) -> Attempt:
 
 
 def _undecided(attempts: Sequence[Attempt], unstable: bool) -> CaseResult:
-    """Neither passed nor failed: a target-error where a target failed, else what the judges left open."""
-    broken = next((a for a in attempts if a.status is Status.TARGET_ERROR), None)
-    open_one = broken or next(a for a in attempts if a.status is Status.INCONCLUSIVE)
-    reasons = tuple(f"attempt {open_one.number}: {reason}" for reason in open_one.reasons)
-    return CaseResult(status=open_one.status, reasons=reasons, is_unstable=unstable, shown=open_one)
+    """Neither passed nor failed: target-error where a target failed, else inconclusive.
+
+    The reasons come from the first attempt with that status. Under `mean` there may be no such attempt: attempts that
+    score 100, 75 to 100 and 25 against a threshold of 70 pass, pass and fail, and their mean is 66 2/3 to 75. The case is
+    inconclusive then, because the missing answer decides it, and the reasons are those of the gate over the mean.
+    """
+    for status in (Status.TARGET_ERROR, Status.INCONCLUSIVE):
+        for attempt in attempts:
+            if attempt.status is status:
+                reasons = tuple(f"attempt {attempt.number}: {reason}" for reason in attempt.reasons)
+                return CaseResult(status=status, reasons=reasons, is_unstable=unstable, shown=attempt)
+    return CaseResult(status=Status.INCONCLUSIVE, is_unstable=unstable, shown=attempts[0])
