@@ -7,7 +7,7 @@ import unicodedata
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from honestone.report.draw import (
@@ -26,7 +26,14 @@ from honestone.report.draw import (
     wrap,
 )
 
-any_text = st.text(st.characters(), max_size=60)  # surrogates included
+# Letters, marks, joiners, selectors, fillers, unassigned and private characters: what changes the reading of its neighbours.
+_TRICKY = (
+    "aA1 \n\u3000\u0301\u0308\u20e3\u0903\ufe0e\ufe0f\U000e0100\U000e01ef\u200c\u200d\u3164\u034f\u180b\u2800\u115f"
+    "한⚠👨\U0001f3fb🇰\U0001274a\u0378\ue000\ud800\udc00\ufffd\x1b\r\t\u202e"
+)
+any_text = st.one_of(  # surrogates included
+    st.text(st.characters(), max_size=60), st.text(st.sampled_from(_TRICKY), max_size=14)
+)
 shown = any_text.map(line)
 scores = st.floats(0, 100).map(lambda number: round(number, 9))
 
@@ -39,6 +46,10 @@ def test_clean_text_holds_nothing_that_a_terminal_acts_on(text: str) -> None:
 
 
 @given(any_text)
+@example("\U0001274a\U000e0100")
+@example("한\u200d\u3164")
+@example("👨\u200d\ufe0f")
+@example("한" + 6 * "\u0301" + "\u200d한")
 def test_cleaning_twice_changes_nothing(text: str) -> None:
     """What is clean stays as it is, so text may pass through several renderers."""
     assert clean(clean(text)) == clean(text)
@@ -55,6 +66,7 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
         ("\u3164hidden", "\\u3164hidden"),
         ("back\b\b\b\bgone\rover", "back\\x08\\x08\\x08\\x08gone\\x0dover"),
         ("x\ufe01\ufe02", "x\\ufe01\\ufe02"),
+        ("\u0301a \u0903", "\\u0301a \\u0903"),
         ("tag\U000e0041", "tag\\U000e0041"),
         ("lone \ud800", "lone \ufffd"),
         ("a\r\nb\tc", "a\nb    c"),
@@ -128,6 +140,7 @@ def test_cutting_marks_what_is_missing_and_never_splits_a_letter() -> None:
 
 
 @given(shown, st.integers(12, 60))
+@example(line("\u0903\x1f\x1f"), 12)
 def test_wrapped_lines_fit_and_lose_no_word(text: str, columns: int) -> None:
     """Every line fits behind its bullet and the letters are all there in order."""
     lines = wrap(text, columns, first="  - ")

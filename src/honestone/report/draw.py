@@ -96,38 +96,52 @@ def clean(text: object) -> str:
         return given
     out: list[str] = []
     marks = 0
-    for index, char in enumerate(given):
+    before = ""
+    for char, after in zip(given, (*given[1:], ""), strict=True):
         kind = unicodedata.category(char)
         marks = marks + 1 if kind in ("Mn", "Me") else 0
+        written = ""
         if char == "\n":
-            out.append(char)
+            written = char
         elif kind == "Zs":
-            out.append(" " if char != "\u3000" else char)
+            written = " " if char != "\u3000" else char
         elif kind == "Cs":
-            out.append("\ufffd")
-        elif _is_harmless(char, kind, given, index) and marks <= _MOST_MARKS:
-            out.append(char)
+            written = "\ufffd"
+        elif marks <= _MOST_MARKS and _is_harmless(char, kind, before, after):
+            written = char
         elif marks <= _MOST_MARKS + 1:
-            out.append(_named(char))
+            written = _named(char)
+        out.append(written)
+        before = char if written == char else ""
     return "".join(out)
 
 
-def _is_harmless(char: str, kind: str, text: str, index: int) -> bool:
+def _is_harmless(char: str, kind: str, before: str, after: str) -> bool:
+    """Whether a character is shown as it is. `before` is empty where the character before it was not."""
+    # Joiners and selectors depend on their neighbours as these are written: next to a character that is replaced by its
+    # name they would join or select a letter of that name.
     if char in _JOINERS:
-        return _kind_at(text, index - 1) in _JOINABLE and _kind_at(text, index + 1) in _JOINABLE
+        return _kind(before) in _JOINABLE and _is_joined(after)
     if _is_selector(char):
-        before = text[index - 1] if index else ""
-        return bool(before) and not _is_selector(before) and _kind_at(text, index - 1) not in _NOT_SELECTABLE
+        return not _is_selector(before) and _kind(before) not in _NOT_SELECTABLE
+    if kind in _MARKS:  # Without a letter of its own it would change whatever is drawn before the text.
+        return before.strip() != "" and char not in _INVISIBLE
     return kind == "Co" or (kind[0] not in "CZ" and char not in _INVISIBLE)
 
 
+def _is_joined(after: str) -> bool:
+    """Whether the character after a joiner can be joined, and is shown as it is."""
+    return _kind(after) in _JOINABLE and not _is_selector(after) and after not in _INVISIBLE
+
+
+_MARKS: Final = frozenset({"Mn", "Mc", "Me"})
 # What a joiner may join: emoji, their modifiers and selectors, and letters of scripts without capitals.
 _JOINABLE: Final = frozenset({"So", "Sk", "Mn", "Mc", "Lo"})
 _NOT_SELECTABLE: Final = frozenset({"Ll", "Lu", "Lt", "Zs", "Cc", "Cf", "Mn", ""})
 
 
-def _kind_at(text: str, index: int) -> str:
-    return unicodedata.category(text[index]) if 0 <= index < len(text) else ""
+def _kind(char: str) -> str:
+    return unicodedata.category(char) if char else ""
 
 
 def _is_selector(char: str) -> bool:
