@@ -151,6 +151,8 @@ def _choose(
     readings = [_read_object(found.value, numbers) for found in ours]
     if any(reading != readings[0] for reading in readings):
         return "the reply holds different JSON objects with the token, so it is ambiguous"
+    if any(token in body[part.start : part.end] for part in scan.abandoned_after(ours[-1].end)):
+        return "the reply holds a damaged JSON object after the one with the token, so it is ambiguous"
     if cut and body.strip() != body[ours[0].start : ours[0].end]:
         return "the reply is cut off"
     return ours[0], readings[0]

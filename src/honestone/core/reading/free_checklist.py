@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from honestone.core.reading.free_text import as_yes_no, prepared
-from honestone.core.reading.json_text import Unusable, around_repairs, clean_text, doubled_keys, objects_in
+from honestone.core.reading.json_text import (
+    Skip,
+    Unusable,
+    around_repairs,
+    clean_text,
+    doubled_keys,
+    objects_in,
+    outside,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +45,10 @@ def read_checklist(text: str, items: Sequence[str]) -> ChecklistReading:
         return ChecklistReading(None, ("the reply is cut off before its JSON object ends",), dropped)
     written = [(found, tally) for found in scan.found if (tally := _best_tally(found.value, names)).answers]
     if not written:
-        return _from_lines(body, names, dropped)
+        return _from_lines(outside(body, scan), names, dropped)
     found, tally = written[-1]
+    if any(part.why is Skip.ABANDONED for part in scan.abandoned_after(found.end)):
+        return ChecklistReading(None, ("ambiguous: a damaged JSON object follows the checklist",), dropped)
     if any(other.answers != tally.answers for _, other in written):
         return ChecklistReading(None, ("ambiguous: the reply holds different checklists",), dropped)
     return _reading(tally, names, (*dropped, *around_repairs(body, found), *found.repairs))

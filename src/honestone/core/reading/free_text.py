@@ -19,6 +19,7 @@ from honestone.core.reading.json_text import (
     clean_text,
     doubled_keys,
     objects_in,
+    outside,
     without_thinking,
 )
 
@@ -118,7 +119,7 @@ def _read(
     scan = objects_in(body)
     written, more = _written_claims(body, scan, keys, understand, scale)
     # What is said beside an object counts too: it may take the object's verdict back.
-    said = list(spoken(_beside_objects(body, scan)))
+    said = list(spoken(outside(body, scan)))
     if written:
         said = [claim for claim in said if claim.rank >= STATED]
     answer, problem = _decide([*written, *said])
@@ -170,12 +171,25 @@ def _written_claims(
             claims += [_Claim(c.value, FINAL if is_final else c.rank, c.problem) for c in own]
             repairs += [*around_repairs(body, found), *found.repairs]
         before = found.end
+    last = scan.found[-1].end if scan.found else 0
+    for part in scan.abandoned_after(last):
+        if _names_verdict(body[part.start : part.end], keys):
+            is_final = _introduces_verdict(body[last : part.start])
+            claims.append(_Claim(None, FINAL if is_final else STATED, "an object with a verdict is damaged"))
     if scan.unfinished and scale:
         cut = _cut_score(scan, keys, understand, scale)
         is_final = _introduces_verdict(body[before : scan.unfinished.start])
         claims += [_Claim(c.value, FINAL if is_final else c.rank, c.problem) for c in cut]
         repairs += ["the object does not end; its score is complete"] if cut else []
     return claims, tuple(dict.fromkeys(repairs))
+
+
+_NAMED = re.compile(r"""["'“„]?([A-Za-z][\w \t-]{0,30})["'”“]?\s*:""")
+
+
+def _names_verdict(text: str, keys: frozenset[str]) -> bool:
+    """Whether what could not be read as an object names one of the verdict keys."""
+    return any(_key(match[1]) in keys for match in _NAMED.finditer(text))
 
 
 def _values(value: dict[str, Any], keys: frozenset[str], depth: int = 2) -> list[object]:
@@ -186,10 +200,16 @@ def _values(value: dict[str, Any], keys: frozenset[str], depth: int = 2) -> list
             own.append(_TWICE if key in doubled_keys(value) else given)
     if own or depth == 1:
         return own
-    inner = [given for given in value.values() if isinstance(given, dict)]
+    inner = [
+        given for key, given in value.items() if isinstance(given, dict) and not _TAKEN_BACK.search(_key(key))
+    ]
     return [found for given in inner for found in _values(given, keys, depth - 1)]
 
 
+# What a model calls the part of its reply that is not its answer.
+_TAKEN_BACK = re.compile(
+    r"\b(?:draft|initial|first|old|previous|tentative|discarded|abandoned|rejected|wrong|example|sample|scratch|thoughts?)\b"
+)
 _TWICE: Final = Unusable("stated twice in one object")
 
 
@@ -207,16 +227,6 @@ def _introduces_verdict(between: str) -> bool:
     """Whether the words right before an object call it the final one or the judge's own."""
     lines = [line for line in between[-300:].splitlines() if line.strip("`~ \tjsonJSON")]
     return bool(lines and _INTRODUCES.search(lines[-1]))
-
-
-def _beside_objects(body: str, scan: Scan) -> str:
-    pieces, at = [], 0
-    for found in scan.found:
-        pieces.append(body[at : found.start])
-        at = found.end
-    end = scan.unfinished.start if scan.unfinished else len(body)
-    pieces.append(body[at:end])
-    return "\n".join(pieces)
 
 
 # ------------------------------------------------------------------------------------------------------ plain words

@@ -1,5 +1,9 @@
 """JSON objects in what a model wrote: whole ones as they stand, damaged ones only where no value has to be guessed.
 
+An object counts only where it is at the top of the text. What is inside a comment, a quotation, or braces that cannot be
+read as an object is skipped with all objects in it: it may be a draft that the model took back. Where the end of a skipped
+part is uncertain, the later end is taken, and the rest of the text where there may be none. A wrong value is worse than none.
+
 Nothing here knows what an object means; `reply` and `free_text` choose among what is found. Hostile text is expected:
 the work is bounded by the length of the text, and nothing raises.
 """
@@ -10,6 +14,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from math import isfinite
 from typing import Any, Final
 
@@ -60,11 +65,36 @@ class UnfinishedObject:
     last: tuple[str, Any] | None = None
 
 
+class Skip(StrEnum):
+    """Why a part of a text is skipped."""
+
+    COMMENT = "comment"
+    QUOTED = "quoted"
+    ABANDONED = "abandoned"
+    """An object that was begun and cannot be read."""
+    BRACES = "braces"
+    """Braces that begin no object: a word on its line, or code that is not closed. Sentences in them may be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    start: int
+    end: int
+    why: Skip
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     found: tuple[FoundObject, ...] = ()
     unfinished: UnfinishedObject | None = None
     given_up: str | None = None
+    skipped: tuple[Skipped, ...] = ()
+
+    def abandoned_after(self, at: int) -> tuple[Skipped, ...]:
+        """What begins at or after a place and may be an attempt at another object."""
+        return tuple(
+            one for one in self.skipped if one.start >= at and one.why in (Skip.ABANDONED, Skip.BRACES)
+        )
 
 
 def doubled_keys(value: object) -> frozenset[str]:
@@ -73,44 +103,285 @@ def doubled_keys(value: object) -> frozenset[str]:
 
 def objects_in(text: str, *, lenient: bool = True) -> Scan:
     """Every top-level JSON object of a text, in order. With `lenient`, damaged ones too."""
-    found: list[FoundObject] = []
-    strict_failures = failures = 0
-    budget = 2 * len(text) + 50_000  # characters that may be read in vain
-    at = 0
-    while opening := _OPENING.search(text, at):
-        start = opening.start()
-        if opening[1] in '"}':
+    return _Scanner(text, lenient).scan()
+
+
+def outside(text: str, scan: Scan) -> str:
+    """The text without its objects, and without what was skipped and may not be read as a sentence either."""
+    gone = [(one.start, one.end, "\n") for one in scan.found]
+    gone += [
+        (one.start, one.end, " " if one.why is Skip.COMMENT else "\n")
+        for one in scan.skipped
+        if one.why is not Skip.BRACES
+    ]
+    if scan.unfinished:
+        gone.append((scan.unfinished.start, len(text), "\n"))
+    pieces, at = [], 0
+    for start, end, instead in sorted(gone):
+        pieces += [text[at:start], instead]
+        at = max(at, end)
+    return "".join((*pieces, text[at:]))
+
+
+class _Scanner:
+    """Goes through a text once, from the outside: what it skips it does not enter."""
+
+    def __init__(self, text: str, lenient: bool) -> None:
+        self.text = text
+        self.lenient = lenient
+        self.found: list[FoundObject] = []
+        self.skipped: list[Skipped] = []
+        self.unfinished: UnfinishedObject | None = None
+        self.at = 0
+        self.last = len(text.rstrip())
+        self.line = _Line()
+        self.passed = 0  # up to where `line` knows the text
+        self.code_end = 0
+        self.strict_failures = self.failures = 0
+        self.budget = 2 * len(text) + 50_000  # characters that may be read in vain
+
+    def scan(self) -> Scan:
+        while (match := _NEXT.search(self.text, self.at)) and self.unfinished is None:
+            if match["brace"]:
+                given_up = self._braces(match.start("brace"))
+                if given_up:
+                    return self._result(given_up)
+            elif match["code"]:
+                self._code(match)
+            elif match["triple"]:
+                self._triple(match.start())
+            else:
+                self._comment(match)
+        return self._result(None)
+
+    def _result(self, given_up: str | None) -> Scan:
+        return Scan(tuple(self.found), self.unfinished, given_up, tuple(self.skipped))
+
+    def _code(self, match: re.Match[str]) -> None:
+        start, end = match.span()
+        if start < self.code_end:  # The mark that closes the last piece opens none.
+            self.at = start + 1
+        elif _closing(self.text, start, end) is None:
+            self.at = end  # Braces that do not match inside `code` say nothing about the text around it.
+        else:
+            self.at, self.code_end = start + 1, end
+
+    def _triple(self, start: int) -> None:
+        """Past a text in three quotation marks, unless it is the whole reply."""
+        closing = self.text.find('"""', start + 3)
+        end = len(self.text) if closing < 0 else closing + 3
+        if not self.text[: min(start, 9)].strip() and end >= self.last and closing > 0:
+            self.at = self.passed = start + 3
+        else:
+            self._skip(start, end, Skip.QUOTED)
+
+    def _comment(self, match: re.Match[str]) -> None:
+        end = match.end() if match["line"] or match["hash"] else _comment_end(self.text, match.start())
+        if match["hash"] and "{" not in match[0]:
+            self.at = end  # A heading, and its words may be a verdict.
+        else:
+            self._skip(match.start(), end, Skip.COMMENT)
+
+    def _skip(self, start: int, end: int, why: Skip) -> None:
+        self.skipped.append(Skipped(start, end, why))
+        self._pass(start, end)
+
+    def _pass(self, start: int, end: int) -> None:
+        self.line.read(self.text[self.passed : start])
+        self.line.jump("\n" in self.text[start:end])
+        self.at = self.passed = end
+
+    def _braces(self, start: int) -> str | None:
+        """Reads or skips what an opening brace begins. Returns why the text cannot be read on, or None."""
+        opening, why = _OPENING.match(self.text, start), Skip.BRACES
+        if opening and opening[1] in '"}':
             try:
-                value, end = _decode(text, start)
-                found.append(FoundObject(value, start, end))
-                at = end
-                continue
+                value, end = _decode(self.text, start)
+                self._take(FoundObject(value, start, end))
+                return None
             except ValueError:
-                strict_failures += 1
+                self.strict_failures += 1
             except RecursionError:
-                return Scan(tuple(found), None, "it is nested too deeply to be read")
-        tolerant = _Tolerant(text)
-        try:
-            value, end = tolerant.read(start)
-            if lenient:
-                found.append(FoundObject(value, start, end, tuple(tolerant.repairs)))
-            at = end
-            continue
-        except _Broken as broken:
-            budget -= broken.at - start
-        except _Open:
-            if tolerant.has_begun:
-                return Scan(tuple(found), tolerant.unfinished(start))
-            budget -= len(text) - start
-        at = start + 1
-        failures += 1
-        if budget < 0 or strict_failures > MAX_STRICT_FAILURES or failures > MAX_FAILURES:
-            return Scan(tuple(found), None, "it holds too many broken pieces of JSON to be read")
-    return Scan(tuple(found))
+                return "it is nested too deeply to be read"
+        if opening:
+            tolerant = _Tolerant(self.text)
+            try:
+                value, end = tolerant.read(start)
+                self._take(FoundObject(value, start, end, tuple(tolerant.repairs)), is_valid=self.lenient)
+                return None
+            except _Broken as broken:
+                self.budget -= broken.at - start
+            except _Open:
+                if tolerant.has_begun:
+                    self.unfinished = tolerant.unfinished(start)
+                    return None
+                self.budget -= len(self.text) - start
+            why = Skip.ABANDONED if tolerant.has_begun else Skip.BRACES
+            self.failures += 1
+        self._skip_braces(start, why)
+        if self.budget < 0 or self.strict_failures > MAX_STRICT_FAILURES or self.failures > MAX_FAILURES:
+            return "it holds too many broken pieces of JSON to be read"
+        return None
+
+    def _take(self, found: FoundObject, is_valid: bool = True) -> None:
+        before = self.line.with_text(self.text[self.passed : found.start])
+        if before.quotes(self.text, found):
+            self._skip(found.start, found.end, Skip.QUOTED)
+        elif _is_member(self.text, self.passed, found):
+            self._skip(found.start, found.end, Skip.ABANDONED)
+        else:
+            if is_valid:
+                self.found.append(found)
+            self._pass(found.start, found.end)
+
+    def _skip_braces(self, start: int, why: Skip) -> None:
+        """Past braces that cannot be read as an object: to the end of the text where they may not be closed."""
+        end = _closing(self.text, start)
+        self.budget -= (len(self.text) if end is None else end) - start
+        double = _DOUBLE_BRACE.match(self.text, start)
+        if end is not None and double:
+            # One object in two braces, as templates write it, is not inside another.
+            inner = _closing(self.text, double.end(), end)
+            if inner is not None and not self.text[inner : end - 1].strip():
+                self.at = double.end()
+                return
+        stop = len(self.text) if end is None else end
+        if (end is not None and self.text.find("\n", start, end) >= 0) or _QUOTED_KEY.search(
+            self.text, start, stop
+        ):
+            why = Skip.ABANDONED
+        self._skip(start, stop, why)
+
+
+_QUOTED_KEY = re.compile(r"""["'”]\s*:""")
+_DOUBLE_BRACE = re.compile(r"\{\s*+(?=\{)")
+
+
+@dataclass(slots=True)
+class _Line:
+    """The line up to a place, without objects: which quotation marks are open there."""
+
+    text: str = ""
+    is_odd: bool = False
+    is_open: bool = False
+
+    def read(self, more: str) -> None:
+        start = more.rfind("\n") + 1
+        if start:
+            self.jump(True)
+        piece = more[start:]
+        self.is_odd ^= (piece.count('"') - piece.count('\\"')) % 2 == 1
+        for opening, closing in ("“”", "«»"):
+            if opening in piece or closing in piece:
+                self.is_open = piece.rfind(opening) > piece.rfind(closing)
+        self.text = (self.text + piece)[-400:]
+
+    def jump(self, is_new_line: bool) -> None:
+        if is_new_line:
+            self.text, self.is_odd, self.is_open = "", False, False
+
+    def with_text(self, more: str) -> _Line:
+        line = _Line(self.text, self.is_odd, self.is_open)
+        line.read(more)
+        return line
+
+    def quotes(self, text: str, found: FoundObject) -> bool:
+        """Whether an object that begins here is inside quotation marks, and so is somebody's words."""
+        is_single = _SINGLE_QUOTED.search(self.text) and _CLOSING_SINGLE.match(text, found.end)
+        if not (self.is_odd or self.is_open or is_single):
+            return False
+        # A model may put its whole reply into quotation marks.
+        return not (
+            len(text) < found.end - found.start + 100
+            and _is_only_quotes(text[: found.start], text[found.end :])
+        )
+
+
+def _is_only_quotes(before: str, after: str) -> bool:
+    before, after = before.strip(), after.strip()
+    return len(before) == len(after) == 1 and before in "\"'“‘«" and after in "\"'”’»"
+
+
+_LINE = r"[^\n\r\x85\u2028\u2029]*+"
+_NEXT = re.compile(
+    rf"""
+      (?P<brace>\{{)
+    | (?P<code>`[^`\n]++`)
+    | (?P<triple>\"\"\")
+    | (?P<block>(?<![\w./*`\\])/\*|(?<!`)<!--)
+    | (?P<line>(?<![\w:/`])//{_LINE})
+    | (?P<hash>(?:^[ \t]*+\#|(?<=\s)\#(?=[\s{{(\["'/])){_LINE})
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_BLOCK_ENDS: Final = {"/*": (re.compile(r"/\*|\*/"), 2), "<!": (re.compile(r"<!--|-->"), 4)}
+
+
+def _comment_end(text: str, start: int) -> int:
+    """The end of a block comment with all comments in it; the end of the text when one of them does not end."""
+    marks, width = _BLOCK_ENDS[text[start : start + 2]]
+    depth = 1
+    for mark in marks.finditer(text, start + width):
+        depth += 1 if mark[0] in ("/*", "<!--") else -1
+        if depth == 0:
+            return mark.end()
+    return len(text)
+
+
+_BRACES = re.compile(r"[{}]")
+_BRACES_OUTSIDE_STRINGS = re.compile(
+    rf"""
+      (?P<brace>[{{}}])
+    | "(?:[^"\\]|\\.)*+" | (?P<open>")
+    | (?<=[\s:,{{\[(])'(?:[^'\\\n]|\\.)*+'(?=\s*+[,:}}\])])
+    | /\*(?:(?!\*/).)*+\*/ | <!--(?:(?!-->).)*+-->
+    | (?<![\w:/])//{_LINE} | (?<=[\s{{\[,])\#{_LINE}
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def _closing(text: str, start: int, stop: int | None = None) -> int | None:
+    """The end of the braces that begin at or after `start`; None where they may not be closed.
+
+    The text is damaged, so it is read both ways: with braces in strings and comments counted, and without them.
+    """
+    stop = len(text) if stop is None else stop
+    ends = []
+    for pattern in (_BRACES, _BRACES_OUTSIDE_STRINGS):
+        depth, end = 0, None
+        for match in pattern.finditer(text, start, stop):
+            if match[0] in "{}":
+                depth += 1 if match[0] == "{" else -1
+            elif match.lastgroup == "open":
+                break
+            if depth <= 0 and match[0] == "}":
+                end = match.end()
+                break
+        if end is None and depth > 0:
+            return None
+        ends.append(stop if end is None else end)
+    return max(ends)
+
+
+_SINGLE_QUOTED = re.compile(r"(?:^|[\s(\[:])['‘](?=\S|$)[^'’\n]*$")
+_CLOSING_SINGLE = re.compile(r"[^\n'’]*['’](?!\w)")
+
+
+_KEY_BEFORE = re.compile(r"""["'”]\s*:\s*\Z""")
+_KEY_AFTER = re.compile(r"""\s*+,\s*+(?:"[^"\n]*+"|'[^'\n]*+'|“[^”\n]*+”|\w++)\s*+:""")
+
+
+def _is_member(text: str, since: int, found: FoundObject) -> bool:
+    """Whether an object is a value of another one whose opening brace is lost."""
+    return bool(
+        _KEY_BEFORE.search(text, max(since, found.start - 80), found.start)
+        or _KEY_AFTER.match(text, found.end)
+    )
 
 
 # An opening brace that can begin an object: a key in any of the ways we understand, a comment, or the end.
-_OPENING = re.compile(r"""\{(?=\s*+(["'“”„}\w/#]))""")
+_OPENING = re.compile(r"""\{(?=\s*+(["'“”„}\w/#<]))""")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -149,7 +420,12 @@ class _Open(Exception):
     """The text ended inside the object."""
 
 
-_SPACE = re.compile(r"(?:\s++|//[^\n]*+|#[^\n]*+)*+")
+# A line comment that ends in an unusual line break, and a comment in a comment, are read in different ways by different
+# readers, so they are no comments here.
+_SPACE = re.compile(
+    rf"(?:\s++|(?P<line>(?://|\#){_LINE}(?=\r?\n|\Z))|/\*(?:(?!/\*|\*/).)*+\*/|<!--(?:(?!<!--|-->).)*+-->)*+",
+    re.DOTALL,
+)
 _DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _SINGLE = re.compile(r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
 _TYPOGRAPHIC = re.compile(r"[“”„]([^“”„]*+)[“”]")
@@ -183,11 +459,16 @@ class _Tolerant:
         self.members: list[tuple[str, Any]] = []
         self.last: tuple[str, Any] | None = None
         self.has_begun = False
+        self.open_at: int | None = None  # where a string or comment begins that does not end
 
     def read(self, start: int) -> tuple[dict[str, Any], int]:
         return self._object(start, 1)
 
     def unfinished(self, start: int) -> UnfinishedObject:
+        """What is surely there. Nothing, where the end of the text may hide a second attempt."""
+        at = self.open_at
+        if at is not None and (self.text[at] in "/#<" or _OPENING.search(self.text, at)):
+            return UnfinishedObject(start, ())
         return UnfinishedObject(start, tuple(self.members), self.last)
 
     def _repair(self, what: str) -> None:
@@ -196,11 +477,22 @@ class _Tolerant:
     def _space(self, at: int) -> int:
         match = _SPACE.match(self.text, at)
         assert match is not None
-        if match.end() > at and not match[0].isspace():
+        end = match.end()
+        if end > at and not match[0].isspace():
             self._repair("comments")
-        if match.end() == len(self.text):
+            self.has_begun = True
+        if end == len(self.text):
+            if match.end("line") == end:
+                self.open_at = match.start("line")
             raise _Open
-        return match.end()
+        for opening, closing in (("/*", "*/"), ("<!--", "-->")):
+            if self.text.startswith(opening, end):
+                self.has_begun = True
+                if self.text.find(closing, end) >= 0:
+                    raise _Broken(end)
+                self.open_at = end
+                raise _Open
+        return end
 
     def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         if depth > MAX_DEPTH:
@@ -281,6 +573,7 @@ class _Tolerant:
         mark = self.text[at]
         match = (_DOUBLE if mark == '"' else _SINGLE if mark == "'" else _TYPOGRAPHIC).match(self.text, at)
         if match is None:
+            self.open_at = at
             raise _Open
         inside = match[1]
         if mark == '"':
