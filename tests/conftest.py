@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import HealthCheck, settings
 
 # A busy machine is no defect: what is slow is measured in bench/, and no test is timed.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+_UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}
+# One outcome on one commit: the examples follow from the test alone, and no earlier run adds any.
+settings.register_profile("fixed", **_UNTIMED, derandomize=True)
+# What `make test-deep` runs: other examples for each seed, and a line that reproduces what fails.
+settings.register_profile("deep", **_UNTIMED, max_examples=400, print_blob=True)
+settings.load_profile(os.environ.get("HONESTONE_TEST_PROFILE", "fixed"))
