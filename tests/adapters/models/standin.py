@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +17,8 @@ from typing import Any
 
 KEY = "sk-loopback-0123456789-secret"
 APIS = ("chat", "responses", "messages", "generateContent")
-LONGEST_SLEEP = 5.0
+PATIENCE = 120.0
+"""Seconds after which a call that waits ends all the same: a test that gets there has failed."""
 
 _FIELDS = {
     "chat": {
@@ -72,7 +72,6 @@ class Fault:
     message: str | None = None
     code: str | None = None
     body: bytes | None = None
-    seconds: float = 2.0
     times: int = 10**9
 
 
@@ -92,7 +91,9 @@ class Standin:
         self.seen: list[Seen] = []
         self.in_the_air = 0
         self.most_in_the_air = 0
-        self.delay = 0.0
+        self.meeting: threading.Barrier | None = None
+        self.on_hang: Callable[[], object] = bool
+        self.closed = threading.Event()
         self.lock = threading.Lock()
         self.root = ""
 
@@ -131,6 +132,7 @@ def running() -> Iterator[Standin]:
     try:
         yield standin
     finally:
+        standin.closed.set()
         server.shutdown()
         server.server_close()
         thread.join(5)
@@ -169,17 +171,19 @@ class _Handler(BaseHTTPRequestHandler):
             owner.most_in_the_air = max(owner.most_in_the_air, owner.in_the_air)
             owner.seen.append(Seen("POST", self.path, self._lower_headers(), body))
         try:
-            time.sleep(owner.delay)
-            api = self._api()
-            if api is None:
-                return self._json({"detail": "Not Found"}, 404)
-            fault = owner.take_fault()
-            if fault is not None:
-                return getattr(self, f"_fault_{fault.kind}")(api, fault)
-            self._answer(api, body)
+            if owner.meeting is not None:
+                owner.meeting.wait(PATIENCE)
         finally:
+            # Before the reply: the client may send its next call as soon as it has this one's.
             with owner.lock:
                 owner.in_the_air -= 1
+        api = self._api()
+        if api is None:
+            return self._json({"detail": "Not Found"}, 404)
+        fault = owner.take_fault()
+        if fault is not None:
+            return getattr(self, f"_fault_{fault.kind}")(api, fault)
+        return self._answer(api, body)
 
     # ---------------------------------------------------------------------------------------------- being an API
 
@@ -248,16 +252,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _fault_hang(self, api: str, fault: Fault) -> None:
-        time.sleep(min(fault.seconds, LONGEST_SLEEP))
+        self.owner.on_hang()
+        self.owner.closed.wait(PATIENCE)
         self.close_connection = True
 
     def _fault_drip(self, api: str, fault: Fault) -> None:
         """A byte now and then: never idle, never done."""
         self._head(200, {"Content-Type": "application/json", "Content-Length": "100000"})
-        end = time.monotonic() + min(fault.seconds, LONGEST_SLEEP)
-        while time.monotonic() < end:
+        for number in range(int(PATIENCE / 0.05)):
             self.wfile.write(b" ")
-            time.sleep(0.05)
+            if number == 3:
+                self.owner.on_hang()
+            if self.owner.closed.wait(0.05):
+                break
         self.close_connection = True
 
     def _fault_huge(self, api: str, fault: Fault) -> None:
