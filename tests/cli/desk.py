@@ -150,7 +150,7 @@ class Desk:
         cwd: Path | None = None,
         prefix: list[str] | None = None,
         before: Callable[[], None] | None = None,
-        timeout: float = 60,
+        timeout: float = 600,
     ) -> Result:
         """The installed command, to its end."""
         ended = subprocess.run(

@@ -93,7 +93,7 @@ def passed(report: Mapping[str, Any], side: str = "candidate_results") -> dict[s
     return {one["task_id"]: one["passed"] for one in report[side]}
 
 
-def python_m(desk: Desk, *args: str | Path, timeout: float = 60) -> Result:
+def python_m(desk: Desk, *args: str | Path, timeout: float = 600) -> Result:
     """`python -m honestone.evaluate`, to its end."""
     ended = subprocess.run(
         [sys.executable, "-m", "honestone.evaluate", *map(str, args)],

@@ -258,16 +258,18 @@ def test_a_judge_that_cannot_be_is_refused_before_anything_is_spent(desk: Desk) 
 
 def test_two_runs_on_one_skill_the_second_is_refused(desk: Desk) -> None:
     """Wherever it keeps its files; `apply`'s own gate is refused meanwhile too; the first goes on."""
-    bench = Evaluator(desk, "import time\n(root.parent / 'x').exists()\ntime.sleep(3)\n" + TEACH)
+    go = desk.logs / "go"
+    wait = f"import time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.02)\n"
+    bench = Bench(desk, wait + TEACH)
     first = desk.start(*bench.words)
-    for _ in range(200):
-        if bench.worker.calls:
-            break
+    until = time.monotonic() + 300
+    while not bench.worker.calls and time.monotonic() < until:
         time.sleep(0.05)
     words = [*bench.words]
     words[words.index("st")] = "other"
     second = desk.run(*words)
-    out, _ = first.communicate(timeout=60)
+    go.touch()
+    out, _ = first.communicate(timeout=300)
     assert second.is_refusal and "another process" in second.err and bench.worker.calls == 1
     assert first.returncode == 0 and json.loads(out)["decision"] == "keep"
 

@@ -210,7 +210,7 @@ def test_killed_in_the_middle_of_a_submission_it_goes_on(ready: Desk) -> None:
     append(step, "This is my farewell. And a pear.\n")
     ready.file("sleep", "")
     running = ready.start("step", "submit")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while judge.calls < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     assert judge.calls == 2

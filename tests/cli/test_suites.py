@@ -96,7 +96,7 @@ def test_what_a_target_leaves_running_is_ended(desk: Desk) -> None:
     began = time.monotonic()
     result, _ = run(desk, "--target", made.spec)
     assert result.code == 0
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 3000  # the child sleeps twice as long at least
     left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if _is_about(p, f"sleep\0{mark}")]
     assert left == []
 
@@ -151,7 +151,7 @@ def test_killed_at_any_case_and_gone_on_with(desk: Desk, after: int) -> None:
     made, judge = target(desk, body="time.sleep(.4); print(text)"), desk.judge()
     words = ("--target", made.spec, "--judge", judge.spec, "--concurrency", "1")
     process = desk.start("eval", "suite.yaml", "--json", *words)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while made.calls <= after and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
@@ -177,7 +177,7 @@ def test_an_output_on_record_is_judged_without_running_its_target_again(desk: De
     )
     words = ("--target", made.spec, "--judge", slow.spec)
     process = desk.start("eval", "suite.yaml", "--json", *words)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while slow.calls < 1 and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
@@ -192,11 +192,11 @@ def test_interrupting_says_how_to_go_on(desk: Desk) -> None:
     suite(desk, case("one"))
     made = target(desk, body="time.sleep(60)")
     process = desk.start("eval", "suite.yaml", "--target", made.spec)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while made.calls < 1 and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "honestone eval suite.yaml" in err
 
@@ -204,13 +204,15 @@ def test_interrupting_says_how_to_go_on(desk: Desk) -> None:
 def test_two_at_once_do_not_share_a_run(desk: Desk) -> None:
     """The second is refused while the first works."""
     suite(desk, case("one"))
-    made = target(desk, body="time.sleep(3); print(text)")
+    go = desk.logs / "go"
+    made = target(desk, body=f"while not os.path.exists({str(go)!r}): time.sleep(0.02)\nprint(text)")
     first = desk.start("eval", "suite.yaml", "--json", "--target", made.spec)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while made.calls < 1 and time.monotonic() < until:
         time.sleep(0.02)
     second, _ = run(desk, "--target", made.spec)
-    out, _ = first.communicate(timeout=60)
+    go.touch()
+    out, _ = first.communicate(timeout=300)
     assert second.is_refusal
     assert statuses(json.loads(out)) == {"one": "passed"}
 
@@ -398,12 +400,12 @@ def test_runs_under_two_contracts_are_not_compared(desk: Desk) -> None:
 
 
 def test_a_named_target_bears_no_more_at_a_time_than_its_settings_say(desk: Desk) -> None:
-    """`concurrency` under [targets.NAME] holds whatever --concurrency asks for."""
+    """`concurrency` under [targets.NAME] holds whatever --concurrency asks for. The server answers two calls together."""
     import http.server
     import threading
 
     busy, most = 0, 0
-    lock = threading.Lock()
+    lock, two = threading.Lock(), threading.Barrier(2)
 
     class Answers(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -411,7 +413,7 @@ def test_a_named_target_bears_no_more_at_a_time_than_its_settings_say(desk: Desk
             self.rfile.read(int(self.headers["content-length"]))
             with lock:
                 busy, most = busy + 1, max(most, busy + 1)
-            time.sleep(0.2)
+            two.wait(120)
             with lock:
                 busy -= 1
             body = b'{"output": "apple"}'

@@ -353,12 +353,16 @@ def test_a_judge_that_costs_nothing_counts_no_call_and_needs_no_grant() -> None:
 def test_one_judge_is_asked_at_most_so_many_times_at_once() -> None:
     """`concurrency` holds for each judge over many artifacts."""
     most = inside = 0
+    three = asyncio.Event()
 
     async def step(question: Question) -> Any:
         nonlocal most, inside
         inside += 1
         most = max(most, inside)
-        await asyncio.sleep(0.005)
+        if inside == 3:
+            three.set()
+        await asyncio.wait_for(three.wait(), 60)
+        await asyncio.sleep(0)
         inside -= 1
         return True
 

@@ -56,7 +56,7 @@ def run_in_terminal(tmp_path: Path, code: str, *, columns: int = 80, env: dict[s
     script.write_text("import sys, time\nfrom honestone.cli.progress import Progress\n" + code, encoding="utf-8")
     environ = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm", "PYTHONUTF8": "1"} | (env or {})
     return pexpect.spawn(
-        sys.executable, [str(script)], dimensions=(24, columns), encoding="utf-8", timeout=20, env=environ
+        sys.executable, [str(script)], dimensions=(24, columns), encoding="utf-8", timeout=300, env=environ
     )
 
 
@@ -128,11 +128,11 @@ def test_the_clock_moves_while_a_judge_thinks(tmp_path: Path) -> None:
         "async def main():\n"
         "    with Progress() as progress:\n"
         "        progress.progress(0, 1, 'asking codex')\n"
-        "        await asyncio.sleep(1.3)\n"
+        "        await asyncio.sleep(2.5)\n"
         "asyncio.run(main())\n",
     )
     child.expect(pexpect.EOF)
-    assert "0:01" in child.before and child.before.count("asking codex") > 3
+    assert re.search("0:0[12]", child.before) and child.before.count("asking codex") > 3
     assert [one for one in screen(child.before) if one] == []
 
 

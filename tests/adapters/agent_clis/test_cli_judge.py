@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import tempfile
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -248,14 +250,25 @@ def test_stopped_at_its_time_it_is_a_failure_whatever_it_says(name: str, tmp_pat
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 @pytest.mark.parametrize("hangs", [True, False])
-def test_what_it_started_is_ended_with_it(hangs: bool, tmp_path: Path, key: str) -> None:
+def test_what_it_started_is_ended_with_it(
+    hangs: bool, tmp_path: Path, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A helper in a session of its own leaves the group and would outlive it, after a time-out and after a good end."""
     child = tmp_path / "child.pid"
-    body = f"p = subprocess.Popen(['sleep', '300'], start_new_session=True)\npathlib.Path({str(child)!r}).write_text(str(p.pid))\n"
+    # The time is over once the helper is started: the clock of the program's limit looks for its file.
+    clock = SimpleNamespace(
+        monotonic=lambda: time.monotonic() + (10_000 if hangs and child.exists() else 0), sleep=time.sleep
+    )
+    monkeypatch.setattr("honestone.system.process.time", clock)
+    body = (
+        "p = subprocess.Popen(['sleep', '300'], start_new_session=True)\n"
+        f"new = pathlib.Path({str(child)!r} + '.new')\nnew.write_text(str(p.pid))\nnew.rename({str(child)!r})\n"
+        "sys.stderr.write('started')\nsys.stderr.flush()\n"
+    )
     fake = make_fake(
         tmp_path / "bin", "gemini", stdout=gemini_says("x"), body=body + ("time.sleep(60)" if hangs else "")
     )
-    model = judge(fake, "gemini", timeout=2.0 if hangs else 20.0)
+    model = judge(fake, "gemini", timeout=500)
     if hangs:
         refusal(model)
     else:
@@ -280,7 +293,7 @@ def test_cancelled_it_is_ended_and_cleaned_up(tmp_path: Path, key: str) -> None:
 
     async def scenario() -> None:
         call = asyncio.create_task(model.complete(Prompt(text="Task: x")))
-        for _ in range(400):
+        for _ in range(6000):
             if started.exists() and started.read_text():
                 break
             await asyncio.sleep(0.05)

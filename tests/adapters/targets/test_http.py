@@ -41,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         SEEN.append((json.loads(body), {name.lower(): value for name, value in self.headers.items()}))
         if self.path == "/hang":
-            time.sleep(3)
+            time.sleep(60)
         if self.path == "/drop":
             self.close_connection = True
             return

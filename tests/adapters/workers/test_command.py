@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -81,12 +82,14 @@ def test_what_it_started_ends_with_it(tmp_path: Path, place: Path) -> None:
     """A child left behind writes nothing after the proposal is over."""
     body = """
     if os.fork() == 0:
-        time.sleep(0.6)
+        while not os.path.exists("go"):
+            time.sleep(0.01)
         open("late", "w").write("x")
         os._exit(0)
     """
     assert propose(worker(tmp_path, body), place).ended == "exited"
-    asyncio.run(asyncio.sleep(0.9))
+    (place.parent / "go").touch()
+    time.sleep(0.5)
     assert not (place.parent / "late").exists()
 
 
