@@ -6,7 +6,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-# A busy machine is no defect: what is slow is measured in bench/, and no test is timed.
+# A busy machine is not a defect: what is slow is measured in bench/, and no test is timed.
 _UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "database": None}
 # One outcome on one commit: the examples follow from the test alone, and no earlier run adds any.
 settings.register_profile("fixed", **_UNTIMED, derandomize=True)

@@ -73,7 +73,7 @@ class Skip(StrEnum):
     ABANDONED = "abandoned"
     """An object that was begun and cannot be read."""
     BRACES = "braces"
-    """Braces that begin no object: a word on its line, or code that is not closed. Sentences in them may be read."""
+    """Braces that do not begin an object: a word on its line, or code that is not closed. Sentences in them may be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,7 +421,7 @@ class _Open(Exception):
 
 
 # A line comment that ends in an unusual line break, and a comment in a comment, are read in different ways by different
-# readers, so they are no comments here.
+# readers, so they do not count as comments.
 _SPACE = re.compile(
     rf"(?:\s++|(?P<line>(?://|\#){_LINE}(?=\r?\n|\Z))|/\*(?:(?!/\*|\*/).)*+\*/|<!--(?:(?!<!--|-->).)*+-->)*+",
     re.DOTALL,
