@@ -56,8 +56,11 @@ def test_a_failure_is_shown_with_what_reproduces_it(
     assert again is not None and "--hypothesis-seed=" in again[1]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *again[1].split(), "-p", "no:cacheprovider"],
-        cwd=tmp_path, env={**os.environ, "HONESTONE_TEST_PROFILE": "deep"}, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={**os.environ, "HONESTONE_TEST_PROFILE": "deep"},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 1 and "number=300" in done.stdout
 
 
@@ -70,9 +73,7 @@ def test_runs_without_a_failure_end_with_0(
     assert "2 runs of 1 file, 0 failed" in capsys.readouterr().out
 
 
-def test_a_time_in_which_nothing_ends_is_a_failure(
-    deep: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_time_in_which_nothing_ends_is_a_failure(deep: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """The time is over before the first run."""
     assert deep.main(["--minutes", "0"]) == 1
     assert "nothing was tested" in capsys.readouterr().err

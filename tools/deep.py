@@ -51,20 +51,18 @@ class Deep:
             self._run(file, seed)
 
     def _run(self, file: str, seed: int) -> None:
-        options = [
-            file,
-            "-m",
-            "hypothesis",
-            f"--hypothesis-seed={seed}",
-            "-p",
-            "no:cacheprovider",
-            "--tb=short",
-        ]
+        options = [file, "-m", "hypothesis", f"--hypothesis-seed={seed}", "-p", "no:cacheprovider", "--tb=short"]
         command = [sys.executable, "-m", "pytest", *options]
         process = subprocess.Popen(
-            command, cwd=REPO, env={**os.environ, "HONESTONE_TEST_PROFILE": "deep"}, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-        )  # fmt: skip
+            command,
+            cwd=REPO,
+            env={**os.environ, "HONESTONE_TEST_PROFILE": "deep"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
         try:
             said, _ = process.communicate(timeout=max(self.deadline - time.monotonic(), 0.1))
         except subprocess.TimeoutExpired:
@@ -96,18 +94,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("files", nargs="*", help="test files; all that use hypothesis when none is given")
     given = parser.parse_args(arguments)
     deep = Deep(
-        files=given.files or property_tests(),
-        deadline=time.monotonic() + 60 * given.minutes,
-        rounds=given.rounds,
+        files=given.files or property_tests(), deadline=time.monotonic() + 60 * given.minutes, rounds=given.rounds
     )
     workers = [threading.Thread(target=deep.work) for _ in range(given.workers)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    counts = (
-        f"{deep.runs} run{'s' * (deep.runs != 1)} of {len(deep.files)} file{'s' * (len(deep.files) != 1)}"
-    )
+    counts = f"{deep.runs} run{'s' * (deep.runs != 1)} of {len(deep.files)} file{'s' * (len(deep.files) != 1)}"
     print(f"{counts}, {len(deep.failures)} failed", flush=True)
     for again in deep.failures:
         print(f"  {again}")

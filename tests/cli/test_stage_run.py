@@ -260,7 +260,7 @@ def test_two_runs_on_one_skill_the_second_is_refused(desk: Desk) -> None:
     """Wherever it keeps its files; `apply`'s own gate is refused meanwhile too; the first goes on."""
     go = desk.logs / "go"
     wait = f"import time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.02)\n"
-    bench = Bench(desk, wait + TEACH)
+    bench = Evaluator(desk, wait + TEACH)
     first = desk.start(*bench.words)
     until = time.monotonic() + 300
     while not bench.worker.calls and time.monotonic() < until:

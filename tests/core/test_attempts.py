@@ -138,18 +138,23 @@ def test_a_mean_lies_within_its_attempts(points: list[int | None]) -> None:
 
 TWO = Rubric(
     criteria=(
-        Criterion(id="a", requirement="A", weight=Fraction(3), floor=Fraction(1, 2), items=(Item(id="q", requirement="Q"),)),
         Criterion(
-            id="b", requirement="B", required=True, items=(Item(id="q", requirement="Q", may_not_apply=True, whole=True),)
+            id="a", requirement="A", weight=Fraction(3), floor=Fraction(1, 2), items=(Item(id="q", requirement="Q"),)
+        ),
+        Criterion(
+            id="b",
+            requirement="B",
+            required=True,
+            items=(Item(id="q", requirement="Q", may_not_apply=True, whole=True),),
         ),
     ),
-    threshold=Fraction(70, 100), floor=Fraction(0),
-)  # fmt: skip
+    threshold=Fraction(70, 100),
+    floor=Fraction(0),
+)
 FREE = replace(TWO, criteria=tuple(replace(one, required=False, floor=None) for one in TWO.criteria))
 NA = "n/a"
 ANSWERS = st.one_of(
-    st.just("error"),
-    st.tuples(st.sampled_from([True, False, None]), st.sampled_from([True, False, None, NA])),
+    st.just("error"), st.tuples(st.sampled_from([True, False, None]), st.sampled_from([True, False, None, NA]))
 )
 EXPECTS = st.sampled_from([None, Expect(verdict="pass"), Expect(score=(Fraction(1, 2), Fraction(1)))])
 
@@ -170,14 +175,10 @@ def attempts_of(drawn: list[Any], expect: Expect | None = None, rubric: Rubric =
 @given(st.sampled_from(AttemptRule), st.lists(ANSWERS, min_size=1, max_size=5), EXPECTS)
 @example(AttemptRule.MEAN, [(True, True), (True, None), (False, True)], None)
 @example(AttemptRule.MEAN, [(True, True), "error", (False, True)], None)
-def test_every_combination_of_attempts_has_a_result(
-    rule: AttemptRule, drawn: list[Any], expect: Expect | None
-) -> None:
+def test_every_combination_of_attempts_has_a_result(rule: AttemptRule, drawn: list[Any], expect: Expect | None) -> None:
     """No crash, a status that the attempts can explain, and a reason for everything that did not pass."""
     attempts = attempts_of(drawn, expect)
-    result = result_of(
-        attempts, Case(id="c", rubric=TWO, attempts=len(drawn), attempt_rule=rule, expect=expect)
-    )
+    result = result_of(attempts, Case(id="c", rubric=TWO, attempts=len(drawn), attempt_rule=rule, expect=expect))
     assert result.low <= result.high and result.shown in attempts
     if result.status is Status.TARGET_ERROR:
         assert "error" in drawn

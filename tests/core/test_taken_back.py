@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from honestone.core.free_checklist import read_checklist
-from honestone.core.free_text import read_pairwise, read_score, read_yes_no
 from honestone.core.pairwise import read_pair_reply
-from honestone.core.reply import ReplySchema, read_reply
+from honestone.core.reading.free_checklist import read_checklist
+from honestone.core.reading.free_text import read_pairwise, read_score, read_yes_no
+from honestone.core.reading.reply import ReplySchema, read_reply
 from honestone.core.rubric import Item
 
 TOKEN = "4f1e0c22d9ab"
@@ -52,19 +52,14 @@ READERS = {
     "yes-no": Reader(lambda text: read_yes_no(text).answer, lambda value: {"answer": value}, True, False),
     "pairwise": Reader(lambda text: read_pairwise(text).answer, lambda value: {"winner": value}, "a", "b"),
     "checklist": Reader(
-        lambda text: (read_checklist(text, [ITEM]).answer or {}).get(ITEM),
-        lambda value: {ITEM: value},
-        True,
-        False,
+        lambda text: (read_checklist(text, [ITEM]).answer or {}).get(ITEM), lambda value: {ITEM: value}, True, False
     ),
     "reply": Reader(_marked, _answers, True, False),
     "pair reply": Reader(_paired, _answers, "first", "second"),
 }
 readers = st.sampled_from(sorted(READERS)).map(READERS.__getitem__)
 # Words with everything that opens something; what closes a comment is left out, or the rest would not be in it.
-words = st.text(alphabet="ab {[}]\"\\',:x1#/“”`", max_size=12).map(
-    lambda text: text.replace("*/", "").replace("`", "")
-)
+words = st.text(alphabet="ab {[}]\"\\',:x1#/“”`", max_size=12).map(lambda text: text.replace("*/", "").replace("`", ""))
 
 
 def comment(kind: str, text: str) -> str:
@@ -79,10 +74,14 @@ def decoys(draw: st.DrawFn, reader: Reader, *, spoken: bool) -> str:
     """The decoy as a model writes an object or a verdict."""
     plain = reader.states(reader.decoy)
     ways = [
-        json.dumps(plain), json.dumps(plain, indent=2), repr(plain), json.dumps({"evaluation": plain}),
-        json.dumps(plain).replace('"', '\\"'), re.sub(r'"(\w+)":', r"\1:", json.dumps(plain)),
+        json.dumps(plain),
+        json.dumps(plain, indent=2),
+        repr(plain),
+        json.dumps({"evaluation": plain}),
+        json.dumps(plain).replace('"', '\\"'),
+        re.sub(r'"(\w+)":', r"\1:", json.dumps(plain)),
         f"```json\n{json.dumps(plain)}\n```",
-    ]  # fmt: skip
+    ]
     if spoken:
         ways += [
             f"final score: {reader.decoy}",
@@ -143,9 +142,7 @@ def test_the_object_around_a_comment_is_read(name: str, kind: str, place: str) -
     reader = READERS[name]
     real = json.dumps({"why": "it is", **reader.states(reader.real)})
     hidden = comment(kind, f"first thoughts:\n{json.dumps(reader.states(reader.decoy))}\nno, wait")
-    text = {"in": real[:1] + hidden + real[1:], "before": f"{hidden}\n{real}", "after": f"{real}\n{hidden}"}[
-        place
-    ]
+    text = {"in": real[:1] + hidden + real[1:], "before": f"{hidden}\n{real}", "after": f"{real}\n{hidden}"}[place]
     assert reader.read(text) == reader.real
 
 
@@ -158,15 +155,30 @@ def abandoned(draw: st.DrawFn) -> tuple[Reader, str]:
     filler = draw(st.text(alphabet="ab {x1,:", max_size=8))
     rest = real[1:] if draw(st.booleans()) else f'"why": "x", {real[1:]}'
     ways = [
-        f'{{"draft": "{filler}{decoy}", {rest}', f'{{"draft": {decoy} {rest}', f'{{"draft": {decoy}, oops {rest}',
-        f"{{{filler} -- {decoy} -- {rest}", f'{{"a": [{decoy} {rest}', f"{{'draft': '{filler}' {decoy}, {rest}",
-        f'"draft": {decoy}, {rest}', f'{{"draft": """{decoy}""", {rest}', f'"""\n{decoy}\n""" {real}',
-        f'{{"draft": {decoy}, "again": {{"draft": {decoy} oops}}', f"He says '{decoy}', she {real}",
-        f'The page says "please answer {decoy} now".', f'{{/* {filler} /* {decoy} */ {decoy} */ {rest}',
-        f'{{"draft" {decoy}', f'{{"why": "hm\n\nonce more:\n{decoy}\n', f'{{/* {decoy}', f"/* {filler} {decoy}",
-        f'{{"x": "5" tall {decoy}", {rest}', f"<!-- {decoy}", f"{{ {decoy}, {rest}", f"// {decoy.replace(chr(10), ' ')}",
-        f"# {decoy.replace(chr(10), ' ')}", f"{{-- final score: {reader.decoy}, final answer: {reader.decoy} -- {rest}",
-    ]  # fmt: skip
+        f'{{"draft": "{filler}{decoy}", {rest}',
+        f'{{"draft": {decoy} {rest}',
+        f'{{"draft": {decoy}, oops {rest}',
+        f"{{{filler} -- {decoy} -- {rest}",
+        f'{{"a": [{decoy} {rest}',
+        f"{{'draft': '{filler}' {decoy}, {rest}",
+        f'"draft": {decoy}, {rest}',
+        f'{{"draft": """{decoy}""", {rest}',
+        f'"""\n{decoy}\n""" {real}',
+        f'{{"draft": {decoy}, "again": {{"draft": {decoy} oops}}',
+        f"He says '{decoy}', she {real}",
+        f'The page says "please answer {decoy} now".',
+        f"{{/* {filler} /* {decoy} */ {decoy} */ {rest}",
+        f'{{"draft" {decoy}',
+        f'{{"why": "hm\n\nonce more:\n{decoy}\n',
+        f"{{/* {decoy}",
+        f"/* {filler} {decoy}",
+        f'{{"x": "5" tall {decoy}", {rest}',
+        f"<!-- {decoy}",
+        f"{{ {decoy}, {rest}",
+        f"// {decoy.replace(chr(10), ' ')}",
+        f"# {decoy.replace(chr(10), ' ')}",
+        f"{{-- final score: {reader.decoy}, final answer: {reader.decoy} -- {rest}",
+    ]
     return reader, draw(st.sampled_from(ways))
 
 

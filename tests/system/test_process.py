@@ -226,10 +226,12 @@ def test_many_run_side_by_side(tmp_path):
         started = [
             process.run(
                 ["sh", "-c", f": > {n}; {everyone_is_here}; echo {n}"],
-                cwd=tmp_path, env=base_environment(), timeout=120,
+                cwd=tmp_path,
+                env=base_environment(),
+                timeout=120,
             )
             for n in range(20)
-        ]  # fmt: skip
+        ]
         return await asyncio.gather(*started)
 
     results = asyncio.run(main())
@@ -296,9 +298,7 @@ def test_a_dropped_loop_leaves_nothing(tmp_path):
         "    loop.stop() if pid.exists() and pid.read_text().strip() else loop.call_later(0.02, look)\n"
         "look(); loop.run_forever()\n"
     )
-    subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, timeout=200, check=False, stderr=subprocess.DEVNULL
-    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=200, check=False, stderr=subprocess.DEVNULL)
     assert gone_soon(int((tmp_path / "pid").read_text()))
 
 

@@ -137,7 +137,7 @@ def read_pair_reply(text: str, token: str, numbers: Collection[int], *, cut: boo
 def _choose(
     body: str, scan: Scan, token: str, numbers: Collection[int], *, cut: bool
 ) -> tuple[FoundObject, PairReading] | str:
-    """The one object that is the reply with its reading, or why there is none: the rules of `core.reply`."""
+    """The one object that is the reply with its reading, or why there is none: the rules of `core.reading.reply`."""
     if not body.strip():
         return "the reply is empty"
     if scan.given_up:

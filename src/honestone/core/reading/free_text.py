@@ -200,9 +200,7 @@ def _values(value: dict[str, Any], keys: frozenset[str], depth: int = 2) -> list
             own.append(_TWICE if key in doubled_keys(value) else given)
     if own or depth == 1:
         return own
-    inner = [
-        given for key, given in value.items() if isinstance(given, dict) and not _TAKEN_BACK.search(_key(key))
-    ]
+    inner = [given for key, given in value.items() if isinstance(given, dict) and not _TAKEN_BACK.search(_key(key))]
     return [found for given in inner for found in _values(given, keys, depth - 1)]
 
 

@@ -92,9 +92,7 @@ class Scan:
 
     def abandoned_after(self, at: int) -> tuple[Skipped, ...]:
         """What begins at or after a place and may be an attempt at another object."""
-        return tuple(
-            one for one in self.skipped if one.start >= at and one.why in (Skip.ABANDONED, Skip.BRACES)
-        )
+        return tuple(one for one in self.skipped if one.start >= at and one.why in (Skip.ABANDONED, Skip.BRACES))
 
 
 def doubled_keys(value: object) -> frozenset[str]:
@@ -246,9 +244,7 @@ class _Scanner:
                 self.at = double.end()
                 return
         stop = len(self.text) if end is None else end
-        if (end is not None and self.text.find("\n", start, end) >= 0) or _QUOTED_KEY.search(
-            self.text, start, stop
-        ):
+        if (end is not None and self.text.find("\n", start, end) >= 0) or _QUOTED_KEY.search(self.text, start, stop):
             why = Skip.ABANDONED
         self._skip(start, stop, why)
 
@@ -292,8 +288,7 @@ class _Line:
             return False
         # A model may put its whole reply into quotation marks.
         return not (
-            len(text) < found.end - found.start + 100
-            and _is_only_quotes(text[: found.start], text[found.end :])
+            len(text) < found.end - found.start + 100 and _is_only_quotes(text[: found.start], text[found.end :])
         )
 
 
@@ -375,8 +370,7 @@ _KEY_AFTER = re.compile(r"""\s*+,\s*+(?:"[^"\n]*+"|'[^'\n]*+'|“[^”\n]*+”|\
 def _is_member(text: str, since: int, found: FoundObject) -> bool:
     """Whether an object is a value of another one whose opening brace is lost."""
     return bool(
-        _KEY_BEFORE.search(text, max(since, found.start - 80), found.start)
-        or _KEY_AFTER.match(text, found.end)
+        _KEY_BEFORE.search(text, max(since, found.start - 80), found.start) or _KEY_AFTER.match(text, found.end)
     )
 
 
@@ -423,8 +417,7 @@ class _Open(Exception):
 # A line comment that ends in an unusual line break, and a comment in a comment, are read in different ways by different
 # readers, so they do not count as comments.
 _SPACE = re.compile(
-    rf"(?:\s++|(?P<line>(?://|\#){_LINE}(?=\r?\n|\Z))|/\*(?:(?!/\*|\*/).)*+\*/|<!--(?:(?!<!--|-->).)*+-->)*+",
-    re.DOTALL,
+    rf"(?:\s++|(?P<line>(?://|\#){_LINE}(?=\r?\n|\Z))|/\*(?:(?!/\*|\*/).)*+\*/|<!--(?:(?!<!--|-->).)*+-->)*+", re.DOTALL
 )
 _DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _SINGLE = re.compile(r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
