@@ -167,7 +167,6 @@ STILL_UPWARD = {
     ("app.stages.proposal_input", "cli.progress"),
     ("app.suites.baseline_files", "cli.printing"),
     ("app.suites.session", "cli.progress"),
-    ("app.suites.session", "cli.rubrics.lock"),
 }
 """What the move to `app/` has not turned round yet. It may only get shorter."""
 

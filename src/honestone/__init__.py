@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from honestone.api import Evaluated, assert_passes, evaluate, run_suite
+    from honestone.api import Evaluated, assert_passes, compare, evaluate, run_suite
     from honestone.core.artifact import Artifact, Version
     from honestone.core.ballot import Ballot, Mark
     from honestone.core.errors import CouldNotJudge, HonestoneError, RubricError, UsageError
@@ -28,6 +28,7 @@ _PLACES = {
     "evaluate": "api",
     "Evaluated": "api",
     "assert_passes": "api",
+    "compare": "api",
     "run_suite": "api",
     "Artifact": "core.artifact",
     "Version": "core.artifact",
@@ -71,6 +72,7 @@ __all__ = [
     "Verdict",
     "Version",
     "assert_passes",
+    "compare",
     "evaluate",
     "judge_gate",
     "parse_rubric",

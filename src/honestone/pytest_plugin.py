@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from honestone.core.errors import HonestoneError
     from honestone.ports import Judge
 
 
@@ -74,11 +75,25 @@ class Honestone:
 
         Raises AssertionError with the reasons when it does not, CouldNotBeJudged when that could not be found out.
         """
-        from honestone.api import assert_passes
+        from honestone.app.evaluate import EvaluateRequest, evaluate_one, require_pass
+        from honestone.app.judging_options import JudgingOptions
+        from honestone.app.quiet import Quiet
+        from honestone.app.stopping import outside_a_loop
+        from honestone.app.workspace import Workspace
         from honestone.core.errors import CouldNotJudge
 
+        request = EvaluateRequest(
+            artifacts=(output,),
+            rubric=self._find(rubric),
+            judging=JudgingOptions(judges=self._panel(judge)),
+            input=input,
+            reference=reference,
+            finds_judges=False,
+            keep=False,
+        )
+        workspace = Workspace.at(Path())
         try:
-            return assert_passes(output, self._find(rubric), judge=self._panel(judge), input=input, reference=reference)
+            return require_pass(outside_a_loop(lambda: evaluate_one(workspace, request, Quiet())))
         except CouldNotJudge as error:
             raise CouldNotBeJudged(error.message) from None
 
@@ -86,12 +101,12 @@ class Honestone:
         path = Path(rubric)
         return path if path.exists() else self._folder / path
 
-    def _panel(self, judge: str | Judge | Iterable[str | Judge] | None) -> list[str | Judge]:
+    def _panel(self, judge: str | Judge | Iterable[str | Judge] | None) -> tuple[str | Judge, ...]:
         if judge is None:
-            return list(self._judges)
+            return tuple(self._judges)
         if isinstance(judge, str) or not isinstance(judge, Iterable):
-            return [judge]
-        return list(judge)
+            return (judge,)
+        return tuple(judge)
 
 
 class SuiteFile(pytest.File):
@@ -163,6 +178,5 @@ class CaseFailed(AssertionError):
         super().__init__("\n".join(lines))
 
 
-def _said(error: Any) -> str:
-    found = getattr(error, "errors", None) or (error,)
-    return "\n".join(f"{one}" + (f" ({one.hint})" if one.hint else "") for one in found)
+def _said(error: HonestoneError) -> str:
+    return "\n".join(f"{one}" + (f" ({one.hint})" if one.hint else "") for one in error.errors or (error,))

@@ -556,7 +556,7 @@ def test_ctrl_c_while_judging_is_130_and_replies_are_kept(ready: Desk) -> None:
         time.sleep(0.05)
     result = stop_when(ready, process, slow.log, signal.SIGINT)
     assert result.code == 130, result.err
-    assert "the same command goes on" in result.err
+    assert "run the same command to resume" in result.err
     assert "honestone eval note.md --rubric rubric.yaml" in result.err
     assert "--fresh" not in result.err
     assert "Traceback" not in result.err

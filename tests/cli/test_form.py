@@ -422,7 +422,7 @@ def test_put_off_interrupted_or_killed_it_goes_on_at_the_same_item(asked: Desk, 
         assert not child.isalive()
     else:
         code, said = leave(child)
-        assert how == "kill" or (code == 130 and "the same command goes on" in said)
+        assert how == "kill" or (code == 130 and "run the same command to resume" in said)
     child = sit_down(asked, *evaluating(asked, "--json"))
     child.expect("2 of 3")
     if how != "q":

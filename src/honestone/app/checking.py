@@ -26,7 +26,7 @@ def make_checker(rubric: Rubric, rubric_path: Path, options: JudgingOptions, art
     return CheckRunner(
         rubric_path.parent.resolve(),
         sandbox=options.sandbox,
-        pass_env=options.pass_env,
+        pass_env=tuple(options.pass_env),
         artifacts=[path.resolve() for path in artifacts] if runs_code else (),
     )
 

@@ -3,21 +3,51 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
-from honestone.core.errors import SettingsError
+from honestone.core.errors import SettingsError, UsageError
 from honestone.core.scorecard import Rule
 
 if TYPE_CHECKING:
     from honestone.engine.meter import Meter
-    from honestone.formats.settings import Settings
-    from honestone.ports import Judge
+    from honestone.ports import Judge, Settings
 
 EFFORTS: Final = {"quick": (1, 1, 3), "standard": (3, 1, 5), "thorough": (3, 2, 8)}
 """Judges found when none is named, looks per judge, rounds."""
 A_DAY: Final = 24 * 60
 """In minutes: the time limit of a run that no one limited."""
+
+
+_CHOICES: Final[dict[str, tuple[str | None, ...]]] = {
+    "combine": (None, "mean", "median", "majority", "min"),
+    "effort": tuple(EFFORTS),
+    "evidence": ("warn", "require", "off"),
+    "ask": ("rubric", "criterion", "item"),
+    "pack": ("none", "head", "outline"),
+    "sandbox": ("auto", "bwrap", "none"),
+}
+_LEAST: Final = {"repeat": 1, "max_age": 0, "judge_timeout": 0, "max_calls": 0, "max_usd": 0, "max_minutes": 0}
+
+
+class JudgingKeywords(TypedDict, total=False):
+    """The options as keywords of the Python functions, which take judges and limits by name."""
+
+    threshold: float | None
+    floor: float | None
+    combine: str | None
+    effort: str
+    repeat: int | None
+    evidence: str
+    ask: Literal["rubric", "criterion", "item"]
+    pack: Literal["none", "head", "outline"]
+    max_age: float | None
+    judge_timeout: float | None
+    sandbox: str
+    pass_env: Sequence[str]
+    max_size: float | None
+    fresh: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +66,23 @@ class JudgingOptions:
     max_age: float | None = None
     judge_timeout: float | None = None
     sandbox: str = "auto"
-    pass_env: tuple[str, ...] = ()
+    pass_env: Sequence[str] = ()
     max_calls: int | None = None
     max_usd: float | None = None
     max_minutes: float | None = None
     max_size: float | None = None
     fresh: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for what no command line would accept."""
+        for name, allowed in _CHOICES.items():
+            if (found := getattr(self, name)) not in allowed:
+                known = ", ".join(str(one) for one in allowed if one is not None)
+                raise UsageError(f"`{name}` is {found!r}, but must be one of {known}")
+        for name, least in _LEAST.items():
+            number = getattr(self, name)
+            if number is not None and not least <= number < float("inf"):
+                raise UsageError(f"`{name}` is {number}, but must be at least {least}")
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> JudgingOptions:

@@ -30,7 +30,7 @@ def make_context(options: JudgingOptions, workspace: Workspace, **extra: Any) ->
         cwd=workspace.folder,
         settings=workspace.settings,
         judge_timeout=options.judge_timeout or JUDGE_TIMEOUT,
-        pass_env=options.pass_env,
+        pass_env=tuple(options.pass_env),
         pack=options.pack,
         person=workspace.ask_person,
         **extra,

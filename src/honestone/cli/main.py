@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -23,7 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "eval": ("honestone.cli.eval:eval_", "Score artifacts against a rubric, or run a suite."),
     "improve": ("honestone.cli.improve:improve", "Improve an artifact until it passes, or say why it does not."),
     "compare": ("honestone.cli.compare:compare", "Compare two runs of a suite, case by case."),
-    "trend": ("honestone.cli.compare:trend", "Many runs of a suite in a row."),
+    "trend": ("honestone.cli.compare:trend", "Show how a suite's results changed over its runs."),
     "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),
     "runs": ("honestone.cli.runs:runs", "List recorded runs."),
     "show": ("honestone.cli.runs:show", "Show a recorded run in any format."),
@@ -39,7 +40,7 @@ Exit codes
   1    did not pass
   2    usage, file or setting is wrong; nothing was spent
   3    could not be judged
-  130  interrupted; the same command goes on"""
+  130  interrupted; run the same command to resume"""
 
 
 class LazyGroup(click.Group):
@@ -110,6 +111,10 @@ def _run(args: Sequence[str] | None, command: click.Command, name: str) -> int:
     try:
         code = command.main(args=None if args is None else list(args), prog_name=name, standalone_mode=False)
         return code if isinstance(code, int) else 0
+    except Interrupted as stopped:
+        words = sys.argv[1:] if args is None else args
+        report(stopped, resume=shlex.join([*name.split(), *(word for word in words if word != "--fresh")]))
+        return stopped.exit_code
     except HonestoneError as error:
         report(error)
         return error.exit_code
@@ -139,12 +144,13 @@ def _stop_writing() -> int:
     return 141
 
 
-def report(error: HonestoneError) -> None:
-    """`error:` what, the place, `hint:` what to do. A file with several errors tells them all."""
+def report(error: HonestoneError, *, resume: str = "") -> None:
+    """`error:` what, the place, `hint:` what to do. Every error of a file is reported. `resume` is the line that resumes
+    what was interrupted; `--fresh` is left out of it, because it would start over."""
     if isinstance(error, Interrupted):
-        print(f"{_safe(error.message)}\n  {_safe(error.hint or '')}".rstrip(), file=sys.stderr)
+        print(f"{_safe(error.message)}\n  {_safe(error.hint or resume)}".rstrip(), file=sys.stderr)
         return
-    found = getattr(error, "errors", None) or (error,)
+    found = error.errors or (error,)
     for one in found:
         print(f"error: {_safe(one.message)}", file=sys.stderr)
         if one.place:
@@ -158,7 +164,7 @@ def report(error: HonestoneError) -> None:
 def _general_hint(error: HonestoneError) -> str:
     """What to do where the error itself does not say."""
     if isinstance(error, RubricError):
-        return "`honestone rubric check FILE` looks at it again; `honestone rubric show --schema` lists every key"
+        return "`honestone rubric check FILE` checks it again; `honestone rubric show --schema` lists every key"
     if isinstance(error, SettingsError):
         return "`honestone doctor` says what can be named; settings are in honestone.toml"
     return "`honestone --help`, and `--help` after any command, say what can be asked"
@@ -167,9 +173,8 @@ def _general_hint(error: HonestoneError) -> str:
 def report_usage(error: click.ClickException) -> None:
     message = error.format_message()
     print(f"error: {_safe(message[:1].lower() + message[1:].rstrip('.'))}", file=sys.stderr)
-    ctx = getattr(error, "ctx", None)
-    if ctx is not None:
-        print(f"hint: {ctx.command_path} --help", file=sys.stderr)
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        print(f"hint: {error.ctx.command_path} --help", file=sys.stderr)
 
 
 def _safe(text: str) -> str:

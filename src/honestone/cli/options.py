@@ -35,6 +35,9 @@ def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+accept_loss_option = click.option(
+    "--accept-loss", is_flag=True, help="Read another tool's file although something in it has no meaning here."
+)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress and no notes.")
 
 gate_options = _all(
@@ -52,7 +55,7 @@ combine_option = click.option(
 )
 
 judging_options = _all(
-    click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Who judges; repeat for a panel."),
+    click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
     gate_options,
     combine_option,
     click.option(
@@ -73,7 +76,7 @@ judging_options = _all(
         type=click.Choice(["warn", "require", "off"]),
         default="warn",
         show_default=True,
-        help="What a quote that does not stand in the text does to its answer.",
+        help="What to do when a judge's quote is not found in the text.",
     ),
     click.option(
         "--ask",
@@ -111,7 +114,7 @@ judging_options = _all(
     click.option(
         "--max-size", type=Amount(min=0, min_open=True), default=None, metavar="MB", help="Largest artifact. [10]"
     ),
-    click.option("--fresh", is_flag=True, help="Start over and ask every judge anew."),
+    click.option("--fresh", is_flag=True, help="Start over: ignore recorded replies."),
 )
 
 suite_options = _all(
@@ -147,8 +150,10 @@ suite_options = _all(
         help="Compare with a run, a saved report, another artifact, the artifact at a git ref, or a skill with `without`.",
     ),
     click.option("--fail-on", multiple=True, metavar="GATE", help="regression, missing or delta<0. [delta<0]"),
-    click.option("--require-improvement", is_flag=True, help="Pass only if the interval's lower end is above 0."),
-    click.option("--across-contracts", is_flag=True, help="Compare runs that were judged differently all the same."),
+    click.option(
+        "--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0."
+    ),
+    click.option("--across-contracts", is_flag=True, help="Compare runs even if they were judged differently."),
     click.option("--update-baseline", is_flag=True, help="Save this run's report as the baseline's file."),
     click.option("--output", type=PATH, default=None, help="Save the JSON report there too."),
 )

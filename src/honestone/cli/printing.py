@@ -6,11 +6,14 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from honestone.core.numbers import exact, show_points
 from honestone.core.verdict import EXIT_CODES, Outcome
 from honestone.report.draw import clean
+
+if TYPE_CHECKING:
+    from honestone.app.evaluate import Evaluated
 
 _DRAWN_LIMIT = 4096
 _DETAILS = 3
@@ -92,11 +95,18 @@ class Printer:
         self._shown = self._passed = 0
         self._drawn: dict[int, tuple[Any, Any]] = {}
 
-    def wants_details(self, outcome: str) -> bool:
+    def _wants_details(self, outcome: str) -> bool:
         """Whether the document of this one will be shown in full below the table."""
         return outcome != Outcome.PASS and len(self._kept) < _DETAILS
 
-    def row(self, outcome: str, low: Fraction, high: Fraction, path: str) -> None:
+    def show(self, found: Evaluated) -> None:
+        """A line of a long table needs no document, unless its details will be shown."""
+        if self.is_table and found.error is None and not self._wants_details(found.outcome):
+            self._row(found.outcome, found.scorecard.low, found.scorecard.high, found.path)
+        else:
+            self.add(found.document)
+
+    def _row(self, outcome: str, low: Fraction, high: Fraction, path: str) -> None:
         """One line of the table."""
         score = show_points(low) if low == high else f"{show_points(low)}-{show_points(high)}"
         name = path if path.isascii() and path.isprintable() else clean(path)
@@ -110,9 +120,9 @@ class Printer:
             self._count(outcome)
         elif self.is_table:
             low, high = (exact(number) / 100 for number in document["interval"])
-            if self.wants_details(outcome):
+            if self._wants_details(outcome):
                 self._kept.append(document)
-            self.row(outcome, low, high, document["artifact"]["path"])
+            self._row(outcome, low, high, document["artifact"]["path"])
         else:
             self._kept.append(document)
             self._count(outcome)

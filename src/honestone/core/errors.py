@@ -8,7 +8,7 @@
     │   ├── StoreError             2  the store cannot be read or written
     │   └── ContractMismatch       2  two things were judged under different contracts
     ├── CouldNotJudge              3  nothing could be judged at all, so there is no verdict
-    └── Interrupted              130  stopped by the person; the same command goes on
+    └── Interrupted              130  stopped by the person; the same command resumes
 
 A judge, worker or target that fails is not an error: it is data (an abstention, an outcome).
 Our own bugs are ordinary Python exceptions and are meant to crash.
@@ -16,13 +16,18 @@ Our own bugs are ordinary Python exceptions and are meant to crash.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 
 class HonestoneError(Exception):
-    """Something a person has to know. `place` is `file:line:column`, `hint` says what to do."""
+    """Something a person has to know. `place` is `file:line:column`, `hint` says what to do.
+
+    `errors` are those of a whole file, where one error stands for several.
+    """
 
     exit_code: ClassVar[int] = 2
+    errors: Sequence[HonestoneError] = ()
 
     def __init__(self, message: str, *, place: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -72,6 +77,6 @@ class CouldNotJudge(HonestoneError):
 
 
 class Interrupted(HonestoneError):
-    """Stopped by the person. The same command goes on where this one stopped."""
+    """Stopped by the person. The same command resumes where this one stopped."""
 
     exit_code = 130

@@ -6,7 +6,7 @@ One missed bar fails; one open bar makes the verdict inconclusive; a mean can hi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -75,6 +75,13 @@ class _Bar(NamedTuple):
             "floor": f"criterion '{self.name}' is {is_now}, its floor is {show_bar(self.bar)}",
             "threshold": f"the overall score is {is_now}, the threshold is {show_bar(self.bar)}",
         }[self.kind]
+
+
+def overall(outcomes: Collection[Outcome]) -> Outcome:
+    """Of several artifacts: fail if any failed, else inconclusive if any could not be judged, else pass."""
+    if Outcome.FAIL in outcomes:
+        return Outcome.FAIL
+    return Outcome.PASS if set(outcomes) == {Outcome.PASS} else Outcome.INCONCLUSIVE
 
 
 def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:

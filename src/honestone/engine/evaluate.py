@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,14 +60,15 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """One `eval` run over artifacts. `exclude` are real paths (rubric, suite) that are no part of a folder; `looked_at`
-    holds artifacts that have been read already, each until its turn comes."""
+    """One `eval` run over artifacts, whose paths start at `base`. `exclude` are real paths (rubric, suite) that do not belong
+    to a folder; `looked_at` holds artifacts already read, dropped once they are judged."""
 
     run: str
     evaluator: Evaluator
     store: Store
     contract: str
     observer: Observer
+    base: Path = Path()
     target: Target | None = None
     input: str | None = None
     reference: str | None = None
@@ -115,7 +115,7 @@ class Evaluation:
 
     def _load(self, path: Path) -> Loaded:
         found = self.looked_at.pop(path, None)
-        return found or load_artifact(path, exclude=self.exclude, max_bytes=self.max_bytes)
+        return found or load_artifact(self.base / path, exclude=self.exclude, max_bytes=self.max_bytes)
 
     async def _judge(self, path: Path) -> _Found:
         loaded = self._load(path)
@@ -160,8 +160,7 @@ class Evaluation:
         return shown_in_part(packing, question)
 
     def _judge_texts(self, texts: TextEvaluator, paths: Sequence[Path]) -> Iterator[Judgement]:
-        gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
-        loaded = ((printable(path), load_file(path, max_bytes=self.max_bytes)) for path in paths)
+        loaded = ((printable(path), load_file(self.base / path, max_bytes=self.max_bytes)) for path in paths)
         done = 0
         for chunk in texts.judge_all(loaded, self.store, self.contract, fresh=self.fresh):
             self.store.append(self.run, checked_event(chunk))

@@ -114,7 +114,7 @@ class SuiteSession:
         self._contract = self._make_contract()
         self._contracts = {case.id: self._case_contract(case) for case in self.cases}
         if options.locked:
-            from honestone.cli.rubrics.lock import check_lock
+            from honestone.app.rubrics.lock import check_lock
 
             check_lock(path, self.whole_contract)
 

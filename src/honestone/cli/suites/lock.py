@@ -1,4 +1,4 @@
-"""`honestone suite lock`: write what a suite asks and who judges it beside it; `--check` and `eval --locked` hold against it."""
+"""`honestone suite lock`: write the contract next to the suite, or check it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import click
 
 from honestone.app.suites.choice import Choice
 from honestone.cli import options as shared
-from honestone.cli.rubrics.lock import check_lock, tell_lock, write_lock
+from honestone.cli.rubrics.lock import print_lock
 
 
 @click.command("lock", short_help="Lock cases, rubrics, prompt, judges and bars.")
 @click.argument("path", type=shared.PATH, metavar="SUITE")
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 2 when something changed.")
-@click.option(
-    "--accept-loss", is_flag=True, help="Read another tool's file although something in it has no meaning here."
-)
-@click.option("--target", default=None, help="What will answer the cases; it is no part of the lock.")
+@shared.accept_loss_option
+@click.option("--target", default=None, help="What will answer the cases; not part of the lock.")
 @shared.judging_options
 @shared.json_option
 @shared.quiet_option
@@ -26,7 +24,8 @@ def lock(
     path: Path, only_check: bool, accept_loss: bool, target: str | None, as_json: bool, quiet: bool, **options: Any
 ) -> int:
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
-    from honestone.app.setup import JudgingOptions
+    from honestone.app.judging_options import JudgingOptions
+    from honestone.app.rubrics.lock import lock_file
     from honestone.app.suites.session import SuiteOptions, SuiteSession
     from honestone.cli.progress import Progress
 
@@ -34,10 +33,5 @@ def lock(
     asked = SuiteOptions(choice=Choice(), target=target or "mock", accept_loss=accept_loss)
     with Progress(quiet=quiet) as progress:
         contract = SuiteSession(path, judging, asked, progress).whole_contract
-    if only_check:
-        place = check_lock(path, contract)
-        tell_lock(place, contract, "holds", as_json=as_json)
-        return 0
-    place, said = write_lock(path, contract)
-    tell_lock(place, contract, said, as_json=as_json)
+    print_lock(lock_file(path, contract, only_check=only_check), as_json=as_json)
     return 0

@@ -1,0 +1,348 @@
+"""Artifacts scored against a rubric: everything is read and checked, then each is judged and handed on in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from honestone.adapters.registry import make_target
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.rubric_plan import RubricPlan
+from honestone.app.seats import make_context, make_panel, refuse_too_big
+from honestone.app.stopping import run_interruptibly
+from honestone.app.workspace import Workspace
+from honestone.core import events
+from honestone.core.artifact import Version
+from honestone.core.ballot import CHECK, Ballot
+from honestone.core.errors import CouldNotJudge
+from honestone.core.events import Event
+from honestone.core.rubric import Rubric, to_plain
+from honestone.core.scorecard import Scorecard
+from honestone.core.verdict import Outcome, Verdict, judge_gate, overall
+from honestone.engine.evaluate import Evaluation, Judgement
+from honestone.engine.judging import Evaluator
+from honestone.ports import Observer, Store
+from honestone.report.documents import Facts, Known, add_notes, scorecard_document, usage_document
+from honestone.report.json_document import JsonDocument
+from honestone.system.files import Loaded, printable
+
+if TYPE_CHECKING:
+    from honestone.core.contract import Contract
+    from honestone.engine.meter import Meter, Spend
+    from honestone.engine.panel import Seat
+
+_FEW = 500
+_KEPT_BYTES = 2_000_000
+"""Artifacts read to be checked are judged as they were read, as far as they may stay in memory; others are read again."""
+_TEXT = Path("text")
+"""The name of an artifact that is not a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateRequest:
+    """What to score, by what. An artifact that is a `str` is the text itself; there is one of those at most.
+
+    `gate_only`: ask no more judges once the verdict cannot change. `locked`: refuse another contract than the lock's.
+    `finds_judges`: look for judges where none is named. `keep`: record the run in the workspace's store.
+    """
+
+    artifacts: tuple[Path | str, ...]
+    rubric: Path | Rubric
+    judging: JudgingOptions = field(default_factory=JudgingOptions)
+    target: str = "identity"
+    input: str | None = None
+    reference: str | None = None
+    gate_only: bool = False
+    accept_loss: bool = False
+    locked: bool = False
+    finds_judges: bool = True
+    keep: bool = True
+
+
+class Evaluated:
+    """What was made of one artifact. `document` is what `honestone eval --json` prints (`honestone.scorecard/1`)."""
+
+    def __init__(self, judgement: Judgement, write: _Writer) -> None:
+        self._judgement = judgement
+        self._write = write
+
+    @property
+    def path(self) -> str:
+        return self._judgement.path
+
+    @property
+    def error(self) -> str | None:
+        """Why there was nothing to judge: what the target said when it failed."""
+        return self._judgement.error
+
+    @property
+    def ballots(self) -> tuple[Ballot, ...]:
+        return tuple(self._judgement.ballots)
+
+    @cached_property
+    def scorecard(self) -> Scorecard:
+        return self._write.plan.scorer.card(self._judgement.ballots)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        found = judge_gate(self.scorecard, self._write.plan.rubric)
+        if self.error is not None:
+            return Verdict(Outcome.INCONCLUSIVE, (self.error, *found.reasons))
+        return found
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict's, without working it out again where the document has it."""
+        document: JsonDocument | None = self.__dict__.get("document")
+        return self.verdict.outcome if document is None else Outcome(document["verdict"])
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome is Outcome.PASS
+
+    @cached_property
+    def document(self) -> JsonDocument:
+        return self._write.document(self._judgement)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationSummary:
+    """How a whole evaluation ended. `verdict`: fail if any failed, else inconclusive if any is, else pass."""
+
+    run: str | None
+    verdict: Outcome
+    spent: Spend
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writer:
+    """Makes documents. `known` is what they have in common."""
+
+    plan: RubricPlan
+    contract: str
+    run: str | None
+    known: Known = field(default_factory=Known)
+
+    def document(self, judgement: Judgement) -> JsonDocument:
+        usage = usage_document(judgement.spend.to_plain())
+        facts = Facts(
+            path=judgement.path,
+            digest=judgement.digest,
+            contract=self.contract,
+            run=self.run,
+            text=judgement.text,
+            usage={**usage, "this_process": usage},
+            notes=judgement.notes,
+            error=judgement.error,
+            rubric=self.plan.name,
+        )
+        document = scorecard_document(self.plan.scorer, judgement.ballots, facts, self.known)
+        if judgement.output is not None:
+            document["output"] = judgement.output
+        if judgement.packed:
+            document["packed"] = dict(judgement.packed)
+        return add_notes(document, judgement.ballots)
+
+
+def evaluate(
+    workspace: Workspace, request: EvaluateRequest, observer: Observer, show: Callable[[Evaluated], None]
+) -> EvaluationSummary:
+    """Judges every artifact and hands each to `show` in the order given, on record by then.
+
+    Raises UsageError and its kinds before anything is spent, CouldNotJudge when a judge is needed and none is there,
+    Interrupted when it is stopped. A judge or target that fails is data: abstentions, an inconclusive verdict.
+    """
+    return _Work(workspace, request, observer).run(show)
+
+
+def evaluate_one(workspace: Workspace, request: EvaluateRequest, observer: Observer) -> Evaluated:
+    """The same for a single artifact."""
+    found: list[Evaluated] = []
+    evaluate(workspace, request, observer, found.append)
+    return found[0]
+
+
+def require_pass(found: Evaluated) -> JsonDocument:
+    """The document of what passed. Raises AssertionError with the reasons when it did not, CouldNotJudge when that
+    could not be found out."""
+    if found.verdict.outcome is Outcome.FAIL:
+        raise AssertionError("\n".join(["the output does not pass:", *_reasons(found)]))
+    if not found.passed:
+        raise CouldNotJudge("\n".join(["the output could not be judged:", *_reasons(found)]))
+    return found.document
+
+
+def _reasons(found: Evaluated) -> list[str]:
+    judges = [f"{ballot.judge}: {ballot.reason}" for ballot in found.ballots if ballot.reason and ballot.judge != CHECK]
+    return [f"  {reason}" for reason in (*found.verdict.reasons, *judges)]
+
+
+class _Work:
+    """One evaluation. What is wrong with the request is found when it is made."""
+
+    def __init__(self, workspace: Workspace, request: EvaluateRequest, observer: Observer) -> None:
+        self._workspace = workspace
+        self._request = request
+        self._observer = observer
+        judging = request.judging
+        files = [artifact for artifact in request.artifacts if isinstance(artifact, Path)]
+        self._plan = RubricPlan.read(
+            workspace, request.rubric, judging, files, accept_loss=request.accept_loss, note=observer.note
+        )
+        if self._plan.rubric.asks_judges and not judging.judges and not request.finds_judges:
+            raise CouldNotJudge(
+                "this rubric asks judges, but none was named", hint='judges=["cmd:COMMAND"], for example'
+            )
+        self._target = make_target(request.target, make_context(judging, workspace))
+        self._sizes: list[tuple[Path, int]] = []
+        self._looked_at: dict[Path, Loaded] = {}
+        self._paths = [self._named(artifact) for artifact in request.artifacts]
+        self._has_folders = self._require_all()
+        is_alone = len(self._paths) == 1 and self._target is None
+        self._plan.preflight(self._load(self._paths[0]).version if is_alone else None)
+        self._seats: Sequence[Seat] = self._plan.seats()
+        if self._target is None:
+            refuse_too_big(
+                self._seats,
+                self._plan.rubric,
+                judging,
+                self._sizes,
+                lambda path: self._load(path).version,
+                input=request.input,
+                reference=request.reference,
+            )
+        self._contract: Contract = self._plan.contract(self._seats)
+        if request.locked and self._plan.path is not None:
+            from honestone.app.rubrics.lock import check_lock
+
+            check_lock(self._plan.path, self._contract)
+        # Each call may be repeated once; a run may need a few more.
+        self._meter: Meter = judging.meter(workspace.settings, calls=4 * len(self._paths) * len(self._seats) + 10)
+        if self._seats:
+            observer.note(self._preflight())
+
+    def _named(self, artifact: Path | str) -> Path:
+        if isinstance(artifact, Path):
+            return artifact
+        self._looked_at[_TEXT] = Loaded(Version.of_text(artifact, "text.txt"))
+        return _TEXT
+
+    def _require_all(self) -> bool:
+        """Bad input is refused before anything is spent. Thousands of files that only code looks at are looked at
+        once, when their turn comes. Returns whether any is not a file."""
+        at_once = len(self._paths) < _FEW or self._plan.rubric.asks_judges
+        kept = 0
+        others = bool(self._looked_at)
+        for path in self._paths:
+            if at_once:
+                loaded = self._load(path)
+                version = loaded.version
+                self._sizes.append((path, version.size))
+                found = version.is_folder
+                kept += version.size
+                if kept <= _KEPT_BYTES:
+                    self._looked_at[path] = loaded
+            else:
+                found = os.path.isdir(self._workspace.path(path))
+            others = others or found
+        return others
+
+    def _load(self, path: Path) -> Loaded:
+        return self._looked_at.get(path) or self._plan.load(path)
+
+    def _preflight(self) -> str:
+        judges = ", ".join(seat.id for seat in self._seats)
+        count = len(self._paths)
+        what = f"{count} artifacts" if count > 1 else "1 artifact"
+        calls = count * len(self._seats)
+        return (
+            f"{what} x {len(self._seats)} judge{'s' if len(self._seats) > 1 else ''} ({judges}): "
+            f"{calls} call{'s' if calls > 1 else ''}, at most {self._meter.calls} with retries; recorded replies cost nothing"
+        )
+
+    def run(self, show: Callable[[Evaluated], None]) -> EvaluationSummary:
+        plan = self._plan
+        with self._open_store() as store:
+            panel = make_panel(self._seats, store, self._meter, plan.options)
+            gate_only = plan.scorer if self._request.gate_only else None
+            evaluator = Evaluator(plan.rubric, plan.checker, panel, gate_only=gate_only)
+            names = [printable(path) for path in self._paths[:3]]
+            run = store.start_run(
+                kind="eval",
+                subject=", ".join(names) + (", ..." if len(self._paths) > 3 else ""),
+                identity="",
+                contract=self._contract.id,
+                first=self._started(),
+            )
+            return run_interruptibly(lambda: self._judge_all(store, run, evaluator, show), panel.close)
+
+    @contextmanager
+    def _open_store(self) -> Iterator[Store]:
+        if self._request.keep:
+            with self._workspace.open_store() as store:
+                yield store
+            return
+        from honestone.adapters.stores.memory import MemoryStore
+
+        memory = MemoryStore()
+        try:
+            yield memory
+        finally:
+            memory.close()
+
+    def _started(self) -> Event:
+        return {
+            "type": events.STARTED,
+            "kind": "eval",
+            "rubric": to_plain(self._plan.rubric),
+            "rubric_path": self._plan.name,
+            "contract": dict(self._contract.document),
+            "contract_id": self._contract.id,
+            "rule": str(self._plan.options.rule),
+            "panel": [seat.id for seat in self._seats],
+            "limits": {"calls": self._meter.calls, "minutes": self._meter.minutes, "usd": self._meter.usd},
+        }
+
+    async def _judge_all(
+        self, store: Store, run: str, evaluator: Evaluator, show: Callable[[Evaluated], None]
+    ) -> EvaluationSummary:
+        limits: Mapping[str, object] = self._workspace.settings.limits
+        concurrency = limits.get("concurrency", 64 if self._seats else 8)
+        evaluation = Evaluation(
+            run=run,
+            evaluator=evaluator,
+            store=store,
+            contract=self._contract.id,
+            observer=self._observer,
+            looked_at=self._looked_at,
+            base=self._workspace.named,
+            target=self._target,
+            input=self._request.input,
+            reference=self._request.reference,
+            exclude=self._plan.exclude,
+            max_bytes=self._plan.max_bytes,
+            concurrency=int(str(concurrency)),
+            fresh=self._plan.options.fresh,
+            has_folders=self._has_folders,
+        )
+        recorded = run if self._request.keep else None
+        writer = _Writer(plan=self._plan, contract=self._contract.id, run=recorded)
+        outcomes: set[Outcome] = set()
+        async for judgement in evaluation.judge_all(self._paths):
+            found = Evaluated(judgement, writer)
+            show(found)
+            outcomes.add(found.outcome)
+        verdict = overall(outcomes)
+        finished = {
+            "type": events.FINISHED,
+            "result": str(verdict),
+            "reason": "",
+            "seconds": round(self._meter.seconds, 3),
+        }
+        store.finish_run(run, str(verdict), finished)
+        return EvaluationSummary(run=recorded, verdict=verdict, spent=self._meter.spent)
