@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.models.schemas import for_anthropic, for_openai
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.cli.printing import dump_line
+from honestone.cli.printing import dump, dump_line
 from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.contract import digest_json
 from honestone.core.errors import FileError
@@ -28,7 +28,8 @@ from honestone.engine.evaluate import Evaluation, Judgement
 from honestone.engine.judging import Evaluator
 from honestone.ports import Judge, Request
 from honestone.prompts.filling import reply_schema
-from honestone.report.documents import Facts, Known, add_notes, scorecard_document
+from honestone.report.documents.scorecard import UsageDoc
+from honestone.report.scorecard import Facts, SharedParts, scorecard_document
 from honestone.system.files import load_artifact
 from honestone.testing import ScriptedJudge
 
@@ -231,10 +232,10 @@ def several(draw: st.DrawFn) -> tuple[Rubric, list[tuple[Ballot, ...]]]:
 def test_a_document_is_the_same_whatever_was_drawn_before(case: tuple[Rubric, list[tuple[Ballot, ...]]]) -> None:
     """Numbers, words, notes and counts of each artifact, as if it were the only one; also the second time."""
     of, said = case
-    scorer, known = Scorer(of), Known()
-    facts = Facts(path="p", digest="d", contract="c", run="r", usage={}, text=TEXT)
+    scorer, known = Scorer(of), SharedParts()
+    facts = Facts(path="p", digest="d", contract="c", run="r", usage=UsageDoc(), text=TEXT)
     for ballots in (*said, *said):
-        plain = add_notes(scorecard_document(Scorer(of), ballots, facts), ballots)
-        quick = add_notes(scorecard_document(scorer, ballots, facts, known), ballots)
-        assert json.dumps(quick) == json.dumps(plain)
-        assert json.loads(dump_line(quick)) == plain
+        plain = scorecard_document(Scorer(of), ballots, facts)
+        quick = scorecard_document(scorer, ballots, facts, known)
+        assert dump_line(quick) == dump_line(plain)
+        assert json.loads(dump(quick)) == json.loads(dump_line(plain))

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from honestone.report.suite_html import suite_html
-
 HERE = Path(__file__).parent
 
 
@@ -28,6 +26,7 @@ def _load(name: str, path: Path) -> ModuleType:
 
 
 samples = _load("suite_samples", HERE.parent / "report" / "suite_samples.py")
+suite_html = _load("rendered", HERE.parent / "report" / "rendered.py").suite_html
 chromium = _load("honestone_test_chromium", HERE / "chromium.py")
 
 pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it")

@@ -207,7 +207,7 @@ def hostile() -> Doc:
                 tags=[HOSTILE],
                 split=HOSTILE,
                 contract=HOSTILE,
-                attempts=[attempt, attempt | {"attempt": HOSTILE, "output": "other"}],
+                attempts=[attempt, attempt | {"attempt": 2, "output": "other"}],
                 unstable=True,
             )
         )
@@ -222,7 +222,7 @@ def hostile() -> Doc:
         judges=[judge(HOSTILE, "SKIPPED", HOSTILE)],
         notes=[HOSTILE],
         flags=[HOSTILE],
-        baseline={"given": HOSTILE, "kind": HOSTILE},
+        baseline={"name": HOSTILE, "run": HOSTILE},
         baseline_pass_rate=0.5,
         comparison=comparison(
             baseline=HOSTILE,
@@ -276,7 +276,7 @@ def with_baseline() -> Doc:
     cases = [case("down", "failed", 0.0), case("up"), case("same", score=90.0), case("fresh")]
     return report(
         cases,
-        baseline={"given": "01JBASE", "kind": "run"},
+        baseline={"name": "01JBASE", "run": "01JBASE"},
         baseline_pass_rate=0.75,
         delta=0.0,
         interval=[-0.6, 0.6],
@@ -289,28 +289,12 @@ def with_baseline() -> Doc:
 def trend() -> Doc:
     counts = {"passed": 3, "failed": 1, "inconclusive": 0, "target-error": 0, "skipped": 0}
     runs = [
-        {
-            "run": "01JA",
-            "pass_rate": 0.5,
-            "mean_score": 61.75,
-            "started": "2025-01-02T03:04:05Z",
-            "title": "Words",
-            "counts": counts,
-        },
-        {
-            "run": "01JB",
-            "pass_rate": 0.75,
-            "mean_score": 70.0,
-            "started": "2025-01-03T03:04:05Z",
-            "title": "Words",
-            "counts": counts,
-        },
+        {"run": "01JA", "pass_rate": 0.5, "mean_score": 61.75, "suite": "Words", "counts": counts},
+        {"run": "01JB", "pass_rate": 0.75, "mean_score": 70.0, "suite": "Words", "counts": counts},
         {
             "run": "01JC",
             "pass_rate": None,
             "mean_score": None,
-            "started": None,
-            "title": None,
             "counts": counts | {"inconclusive": 1},
             "pass_rate_interval": [0.5, 0.75],
         },

@@ -16,14 +16,9 @@ from honestone.core.ballot import CHECK, Ballot, Mark, State, ballot_to_plain
 from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, to_plain
 from honestone.core.scorecard import Scorer
-from honestone.report.documents import (
-    Facts,
-    add_notes,
-    improvement_document,
-    judged_document,
-    scorecard_document,
-    usage_document,
-)
+from honestone.report.documents import plain
+from honestone.report.improvement import improvement_document
+from honestone.report.scorecard import Facts, judged_document, scorecard_document, usage_document
 
 SCALE = Anchors(levels=((Fraction(0), "hostile"), (Fraction(10), "kind")))
 STEPS = Criterion(
@@ -110,7 +105,7 @@ def code(met: bool | None = True) -> Ballot:
 
 
 def document(*ballots: Ballot, rubric: Rubric = RUBRIC, **more: Any) -> dict[str, Any]:
-    return add_notes(scorecard_document(Scorer(rubric), ballots, facts(**more)), ballots)
+    return plain(scorecard_document(Scorer(rubric), ballots, facts(**more)))
 
 
 def criterion(doc: Mapping[str, Any], id: str) -> dict[str, Any]:
@@ -238,7 +233,7 @@ def test_without_the_text_nothing_is_said_about_quotes() -> None:
 def test_a_failed_target_is_inconclusive_and_never_a_low_score() -> None:
     """The error is the first reason."""
     event = {"path": "a.md", "digest": "d", "ballots": [], "spend": {}, "error": "the target failed: exit code 1"}
-    doc = judged_document(Scorer(RUBRIC), {"contract_id": "c"}, event, run="r", text=None)
+    doc = plain(judged_document(Scorer(RUBRIC), {"contract_id": "c"}, event, run="r", text=None))
     assert (doc["verdict"], doc["score"], doc["interval"], doc["reasons"][0]) == (
         "inconclusive",
         None,
@@ -266,10 +261,10 @@ def test_any_ballots_make_a_document(votes: Sequence[Mapping[str, Any]], met: bo
         assert 0 <= low <= high <= 100
         assert part["score"] == low if low == high else part["score"] is None
     assert doc["verdict"] != "pass" or doc["interval"][0] >= 80
-    plain = json.loads(
+    event = json.loads(
         json.dumps({"path": "a.md", "digest": "sha256:1", "ballots": [ballot_to_plain(b) for b in ballots]})
     )
-    again = judged_document(Scorer(RUBRIC), {"contract_id": "sha256:c"}, plain, run="01J", text=None)
+    again = plain(judged_document(Scorer(RUBRIC), {"contract_id": "sha256:c"}, event, run="01J", text=None))
     assert {k: v for k, v in again.items() if k != "usage"} == {k: v for k, v in doc.items() if k != "usage"}
 
 
@@ -278,7 +273,7 @@ def test_any_ballots_make_a_document(votes: Sequence[Mapping[str, Any]], met: bo
 
 def test_usage_has_every_field_and_an_unknown_price_is_null() -> None:
     """Programs need not ask whether a key is there."""
-    assert usage_document({"judge_calls": 2}) == {
+    assert plain(usage_document({"judge_calls": 2})) == {
         "judge_calls": 2,
         "cached_calls": 0,
         "worker_calls": 0,
@@ -286,7 +281,7 @@ def test_usage_has_every_field_and_an_unknown_price_is_null() -> None:
         "output_tokens": 0,
         "usd": None,
     }
-    assert usage_document({}, {"usd": 0.5})["this_process"]["usd"] == 0.5
+    assert plain(usage_document({}, {"usd": 0.5}))["this_process"]["usd"] == 0.5
 
 
 # ---------------------------------------------------------------------------------------------------------- loops
@@ -328,8 +323,10 @@ def improvement(*more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **ext
         original="v0",
     )
     fold(state, log[1:])
-    doc = improvement_document(
-        state, log, run="01J", usage=usage_document({}), text_of=lambda digest: TEXT, report=None, **extra
+    doc = plain(
+        improvement_document(
+            state, log, run="01J", usage=usage_document({}), text_of=lambda digest: TEXT, report=None, **extra
+        )
     )
     assert json.loads(json.dumps(doc, allow_nan=False)) == doc
     return doc

@@ -9,8 +9,9 @@ import pytest
 import samples
 from hypothesis import given
 from hypothesis import strategies as st
+from rendered import improvement_junit, scorecards_junit
 
-from honestone.report.junit import improvement_junit, scorecards_junit, xml_text
+from honestone.report.junit import xml_text
 
 KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 

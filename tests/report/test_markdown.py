@@ -8,8 +8,9 @@ import pytest
 import samples
 from hypothesis import given
 from hypothesis import strategies as st
+from rendered import improvement_markdown, scorecard_markdown
 
-from honestone.report.markdown import fenced, improvement_markdown, md, scorecard_markdown, scorecards_markdown
+from honestone.report.markdown import fenced, md
 
 CODE = re.compile(r"(?<!\\)`[^`\n]*`")
 
@@ -109,14 +110,6 @@ def test_what_is_not_known_is_an_interval() -> None:
     assert "## Not answered" in text and "**LOW CONFIDENCE**" in text
 
 
-def test_several_artifacts_start_with_a_table() -> None:
-    """One row an artifact, then each scorecard."""
-    text = scorecards_markdown([samples.passed(), samples.failed()])
-    assert text.startswith("# 1 of 2 passed\n")
-    assert len(tables(text)[0]) == 4
-    assert "## DID NOT PASS: report.md" in text
-
-
 RUBRIC = {  # as `core.rubric.to_plain` gives it
     "title": "Bug <b>report</b>",
     "threshold": "4/5",
@@ -169,7 +162,7 @@ RUBRIC = {  # as `core.rubric.to_plain` gives it
 
 def test_the_loop_report_holds_everything_a_reader_needs_later() -> None:
     """Result, history, rounds with reasons, availability per round, certification, rubric, diffs, limits."""
-    diffs = [{"round": 1, "diff": "--- a/report.md\n+++ b/report.md\n@@ -1 +1 @@\n-old\n+new ```\n"}]
+    diffs = [(1, "--- a/report.md\n+++ b/report.md\n@@ -1 +1 @@\n-old\n+new ```\n")]
     text = improvement_markdown(samples.unconfirmed(), rubric=RUBRIC, diffs=diffs)
     for part in (
         "# UNCONFIRMED: report.md",

@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from rendered import comparison_markdown, comparison_text, trend_markdown, trend_text
 from suite_samples import HOSTILE, comparison, side, trend
 
-from honestone.report.comparison_text import (
-    MOST_CHANGED,
-    comparison_markdown,
-    comparison_text,
-    p_words,
-    trend_markdown,
-    trend_text,
-)
-from honestone.report.suite_words import duration_words, percent, signed
+from honestone.report.comparison_text import MOST_CHANGED
+from honestone.report.documents.suite import p_words
+from honestone.report.draw import change_words, duration_words, percent
 
 
 def test_the_text_names_every_case_that_matters() -> None:
@@ -70,13 +65,13 @@ def test_a_trend_has_its_runs_in_order_with_the_change_from_one_to_the_next() ->
     )
     lines = {run: next(one for one in text.splitlines() if run in one) for run in ("01JA", "01JB", "01JC")}
     assert "50.0%" in lines["01JA"] and "+25.0" in lines["01JB"] and "n/a" in lines["01JC"]
-    assert "| 01JC |  |  | between 50.0% and 75.0% |  | n/a |" in trend_markdown(trend())
+    assert "| 01JC |  | between 50.0% and 75.0% |  | n/a |" in trend_markdown(trend())
 
 
 def test_numbers_are_cut_and_never_rounded_up() -> None:
     """Two of three is 66.6%, and a p is never 0."""
     assert percent(2 / 3) == "66.6%" and percent(0.9999) == "99.9%" and percent(None) == "n/a"
-    assert signed(-0.04) == "0.0" and signed(12.39) == "+12.3" and signed(-12.39) == "−12.3"
+    assert change_words(-0.04) == "0.0" and change_words(12.39) == "+12.3" and change_words(-12.39) == "−12.3"
     assert p_words(0) == "below 0.0001" and p_words(0.0312) == "0.0312" and p_words(1) == "1"
 
 

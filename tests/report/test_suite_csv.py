@@ -8,9 +8,10 @@ import io
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rendered import suite_csv
 from suite_samples import JUDGES, case, criterion, every_status, hostile, item, judge, report
 
-from honestone.report.suite_csv import COLUMNS, suite_csv
+from honestone.report.rows import COLUMNS
 
 
 def rows(doc: dict) -> list[dict[str, str]]:  # type: ignore[type-arg]

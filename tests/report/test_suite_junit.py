@@ -6,9 +6,8 @@ import xml.etree.ElementTree as ET
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rendered import suite_junit
 from suite_samples import case, every_status, hostile, report
-
-from honestone.report.suite_junit import suite_junit
 
 
 def parsed(doc: dict) -> ET.Element:  # type: ignore[type-arg]

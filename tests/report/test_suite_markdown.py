@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from rendered import suite_markdown
 from suite_samples import case, comparison, every_status, hostile, report, with_baseline
 
-from honestone.report.suite_markdown import MOST, suite_markdown
+from honestone.report.markdown import MOST
 
 
 def tables(text: str) -> list[list[str]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
+from rendered import suite_jsonl
 from suite_samples import case, criterion, every_status, hostile, item, report
-
-from honestone.report.suite_rows import suite_jsonl
 
 
 def rows(doc: dict) -> dict[str, dict]:  # type: ignore[type-arg]

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 import samples
+from rendered import improvement_text, round_text, scorecard_text, scorecards_text
 
 from honestone.report.draw import Style, width
-from honestone.report.improvement_text import improvement_text, round_text
-from honestone.report.text import scorecard_text, scorecards_text
 
 CARDS = [samples.passed, samples.failed, samples.inconclusive, samples.tree, samples.korean, samples.hostile]
 LOOPS: list[Callable[[], dict[str, Any]]] = [lambda: samples.improvement("PASSED"), samples.unconfirmed, samples.broken]

@@ -10,6 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from honestone.adapters.registry import make_target
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.rubric_plan import RubricPlan
@@ -27,8 +30,10 @@ from honestone.core.verdict import Outcome, Verdict, judge_gate, overall
 from honestone.engine.evaluate import Evaluation, Judgement
 from honestone.engine.judging import Evaluator
 from honestone.ports import Observer, Store
-from honestone.report.documents import Facts, Known, add_notes, scorecard_document, usage_document
+from honestone.report.documents import plain
+from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.json_document import JsonDocument
+from honestone.report.scorecard import Facts, SharedParts, scorecard_document, usage_document
 from honestone.system.files import Loaded, printable
 
 if TYPE_CHECKING:
@@ -98,16 +103,20 @@ class Evaluated:
     @property
     def outcome(self) -> Outcome:
         """The verdict's, without working it out again where the document has it."""
-        document: JsonDocument | None = self.__dict__.get("document")
-        return self.verdict.outcome if document is None else Outcome(document["verdict"])
+        report: ScorecardDoc | None = self.__dict__.get("report")
+        return self.verdict.outcome if report is None else Outcome(report.verdict)
 
     @property
     def passed(self) -> bool:
         return self.outcome is Outcome.PASS
 
     @cached_property
+    def report(self) -> ScorecardDoc:
+        return self._write.report(self._judgement)
+
+    @cached_property
     def document(self) -> JsonDocument:
-        return self._write.document(self._judgement)
+        return plain(self.report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,14 +130,14 @@ class EvaluationSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Writer:
-    """Makes documents. `known` is what they have in common."""
+    """Makes documents. `shared` is what they have in common."""
 
     plan: RubricPlan
     contract: str
     run: str | None
-    known: Known = field(default_factory=Known)
+    shared: SharedParts = field(default_factory=SharedParts)
 
-    def document(self, judgement: Judgement) -> JsonDocument:
+    def report(self, judgement: Judgement) -> ScorecardDoc:
         usage = usage_document(judgement.spend.to_plain())
         facts = Facts(
             path=judgement.path,
@@ -136,17 +145,14 @@ class _Writer:
             contract=self.contract,
             run=self.run,
             text=judgement.text,
-            usage={**usage, "this_process": usage},
+            usage=replace(usage, this_process=usage),
             notes=judgement.notes,
             error=judgement.error,
             rubric=self.plan.name,
+            output=UNSET if judgement.output is None else judgement.output,
+            packed=judgement.packed,
         )
-        document = scorecard_document(self.plan.scorer, judgement.ballots, facts, self.known)
-        if judgement.output is not None:
-            document["output"] = judgement.output
-        if judgement.packed:
-            document["packed"] = dict(judgement.packed)
-        return add_notes(document, judgement.ballots)
+        return scorecard_document(self.plan.scorer, judgement.ballots, facts, self.shared)
 
 
 def evaluate(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, Mark, answer_problem, ballot_from_plain, ballot_to_plain
@@ -19,6 +19,10 @@ from honestone.core.scorecard import Rule, Scorer
 from honestone.engine.meter import Spend, total_spend
 from honestone.engine.versions import load_version
 from honestone.ports import Store
+
+if TYPE_CHECKING:
+    from honestone.report.documents.improvement import ImprovementDoc
+    from honestone.report.documents.scorecard import ScorecardDoc
 
 
 def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None = None) -> Scorer:
@@ -54,9 +58,9 @@ def text_of(store: Store, digest: str) -> str | None:
 
 def judged_documents(
     store: Store, run: str, *, rubric: Rubric | None = None, rule: str | None = None, contract: str | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[ScorecardDoc]:
     """The scorecards of an `eval` run, one at a time, under its own rubric and rule or another."""
-    from honestone.report.documents import judged_document
+    from honestone.report.scorecard import judged_document
 
     log = store.iter_events(run)
     started = next(log)
@@ -100,19 +104,20 @@ def improvement_report(
     resumed: bool = False,
     here: Spend | None = None,
     save: bool = False,
-) -> tuple[dict[str, Any], str]:
-    """A loop's document and its Markdown report; `save` writes the report beside the store."""
-    from honestone.report.documents import improvement_document, usage_document
+) -> tuple[ImprovementDoc, str]:
+    """A loop's document and its Markdown report; `save` writes the report into the store's folder."""
+    from honestone.report.improvement import improvement_document, suite_improvement_document
     from honestone.report.markdown import improvement_markdown
+    from honestone.report.scorecard import usage_document
 
     log = log if log is not None else store.events(run)
     state = state if state is not None else state_of(log)
     path = store.root / "reports" / f"{run}.md"
     usage = usage_document(total_spend(log).to_plain(), (here or Spend()).to_plain())
     known = save or path.exists()
-    draw: Callable[..., dict[str, Any]] = improvement_document
+    draw: Callable[..., ImprovementDoc] = improvement_document
     if "certifying" in log[0]:
-        from honestone.report.suite_improvement import suite_improvement_document as draw
+        draw = suite_improvement_document
     document = draw(
         state,
         log,
@@ -134,11 +139,11 @@ def write_report(path: Path, text: str) -> None:
     write_atomically(path, text.encode("utf-8", "backslashreplace"))
 
 
-def round_diffs(store: Store, state: LoopState) -> list[dict[str, Any]]:
-    """What each round changed, as unified diffs."""
+def round_diffs(store: Store, state: LoopState) -> list[tuple[int, str]]:
+    """(round, unified diff) of what each round changed."""
     out = []
     for entry in state.rounds:
         if entry.version is not None:
             diff = unified_diff(load_version(store, entry.base), load_version(store, entry.version))
-            out.append({"round": entry.number, "diff": diff})
+            out.append((entry.number, diff))
     return out

@@ -6,8 +6,8 @@ import click
 
 from honestone.app import compare as use_case
 from honestone.cli import options as shared
-from honestone.cli.printing import exit_code_of, write
-from honestone.cli.suites.printing import COMPARISON_FORMATS, render_comparison
+from honestone.cli.printing import exit_code_of, render, write
+from honestone.cli.suites.printing import COMPARISON_FORMATS
 from honestone.cli.workspace import here
 
 _FORMAT = click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)
@@ -47,7 +47,7 @@ def compare(
         require_improvement=require_improvement,
     )
     document = use_case.compare_runs(here(), request)
-    write(render_comparison(document, "json" if as_json else form))
+    write(render(document, "json" if as_json else form))
     return exit_code_of(document["verdict"])
 
 
@@ -58,5 +58,5 @@ def compare(
 def trend(runs: tuple[str, ...], form: str, as_json: bool) -> int:
     """Show runs in the order given: pass rate, mean score, and the cases that turned."""
     document = use_case.trend(here(), runs)
-    write(render_comparison(document, "json" if as_json else form))
+    write(render(document, "json" if as_json else form))
     return 0

@@ -543,7 +543,7 @@ class Narrator:
     def event(self, event: Mapping[str, Any]) -> None:
         self.log.append(dict(event))
         if event["type"] in (events.ACCEPTED, events.REJECTED):
-            from honestone.report.documents import round_document
+            from honestone.report.improvement import round_document
             from honestone.report.improvement_text import round_text
 
             proposal = next(e for e in reversed(self.log) if e["type"] == events.PROPOSED)

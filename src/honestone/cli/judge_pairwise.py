@@ -31,6 +31,7 @@ from honestone.core.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from honestone.engine.pairwise import PairJudged
+    from honestone.report.documents.pairwise import PairwiseDoc
 
 
 @click.command("pairwise", short_help="Compare two artifacts by one rubric.")
@@ -151,9 +152,9 @@ class _Pairwise:
         # A comparison has one question a criterion, so items and criteria are the same.
         return 1 if self._judging.ask == "rubric" else len(asked_criteria(self._rubric))
 
-    def _document(self, judged: PairJudged) -> dict[str, Any]:
-        from honestone.report.documents import usage_document
+    def _document(self, judged: PairJudged) -> PairwiseDoc:
         from honestone.report.pairwise import PairFacts, pairwise_document
+        from honestone.report.scorecard import usage_document
 
         facts = PairFacts(
             title=self._rubric.title,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,11 @@ from honestone.core.verdict import EXIT_CODES, Outcome
 from honestone.report.draw import clean
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
     from honestone.app.evaluate import Evaluated
+    from honestone.report.documents.improvement import ImprovementDoc
+    from honestone.report.documents.scorecard import ScorecardDoc
 
 _DRAWN_LIMIT = 4096
 _DETAILS = 3
@@ -23,54 +27,59 @@ MANY = 30
 FORMATS = ("text", "markdown", "json", "junit")
 
 
-def dump(document: Any) -> str:
+def dump(document: object) -> str:
     """JSON for people and programs: keys in our order, UTF-8 as it is, never NaN."""
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=_values)
 
 
-def dump_line(document: Any) -> str:
+def dump_line(document: object) -> str:
     """The same on one line, as quick as can be: one of many."""
     import msgspec
 
     try:
         return msgspec.json.encode(document).decode()
     except UnicodeEncodeError:  # a lone surrogate, which JSON can only escape
-        return json.dumps(document, allow_nan=False, default=lambda raw: json.loads(bytes(raw)))
+        return json.dumps(document, allow_nan=False, default=_values)
 
 
-def render_scorecards(documents: Sequence[dict[str, Any]], form: str) -> str:
+def _values(part: object) -> object:
+    """A document, or a part that is JSON already, as JSON values."""
+    import msgspec
+
+    def raw(encoded: Any) -> object:
+        return json.loads(bytes(encoded))
+
+    return raw(part) if isinstance(part, msgspec.Raw) else msgspec.to_builtins(part, enc_hook=raw)
+
+
+def render_scorecards(documents: Sequence[ScorecardDoc], form: str) -> str:
     if form == "json":
-        return dump(documents[0] if len(documents) == 1 else list(documents)) + "\n"
+        return dump(documents[0] if len(documents) == 1 else documents) + "\n"
     if form == "junit":
         from honestone.report.junit import scorecards_junit
 
         return scorecards_junit(documents)
-    if form == "markdown":
-        from honestone.report.markdown import scorecard_markdown
+    if form == "text":
+        from honestone.cli.progress import style_for
+        from honestone.report.text import scorecards_text
 
-        return "\n".join(scorecard_markdown(document) for document in documents)
-    from honestone.cli.progress import style_for
-    from honestone.report.text import scorecards_text
-
-    return scorecards_text(documents, style_for(sys.stdout))
+        return scorecards_text(documents, style_for(sys.stdout))
+    return "\n".join(render(document, form) for document in documents)
 
 
-def render_improvement(document: dict[str, Any], form: str, *, report: str | None = None) -> str:
+def render_improvement(document: ImprovementDoc, form: str, *, report: str | None = None) -> str:
     """`report` is the saved Markdown of the run, when it is at hand."""
+    return report if form == "markdown" and report is not None else render(document, form)
+
+
+def render(document: Mapping[str, Any] | Struct, form: str) -> str:
+    """Any document in any format that it has."""
     if form == "json":
         return dump(document) + "\n"
-    if form == "junit":
-        from honestone.report.junit import improvement_junit
-
-        return improvement_junit(document)
-    if form == "markdown":
-        from honestone.report.markdown import improvement_markdown
-
-        return report if report is not None else improvement_markdown(document)
     from honestone.cli.progress import style_for
-    from honestone.report.improvement_text import improvement_text
+    from honestone.report.formats import draw
 
-    return improvement_text(document, style_for(sys.stdout))
+    return draw(document, form, style_for(sys.stdout))
 
 
 def write(text: str) -> None:
@@ -91,7 +100,7 @@ class Printer:
         self._is_list = form == "json" and many
         self.is_table = form == "text" and many
         self._form = form
-        self._kept: list[dict[str, Any]] = []
+        self._kept: list[ScorecardDoc] = []
         self._shown = self._passed = 0
         self._drawn: dict[int, tuple[Any, Any]] = {}
 
@@ -104,7 +113,7 @@ class Printer:
         if self.is_table and found.error is None and not self._wants_details(found.outcome):
             self._row(found.outcome, found.scorecard.low, found.scorecard.high, found.path)
         else:
-            self.add(found.document)
+            self.add(found.report)
 
     def _row(self, outcome: str, low: Fraction, high: Fraction, path: str) -> None:
         """One line of the table."""
@@ -113,16 +122,16 @@ class Printer:
         write(f"{outcome:<13}{score:>11}  {name}\n")
         self._count(outcome)
 
-    def add(self, document: dict[str, Any]) -> None:
-        outcome = document["verdict"]
+    def add(self, document: ScorecardDoc) -> None:
+        outcome = document.verdict
         if self._is_list:
             write(("[" if self._shown == 0 else ",\n") + self._dump_line(document))
             self._count(outcome)
         elif self.is_table:
-            low, high = (exact(number) / 100 for number in document["interval"])
+            low, high = (exact(number) / 100 for number in document.interval or (0, 100))
             if self._wants_details(outcome):
                 self._kept.append(document)
-            self._row(outcome, low, high, document["artifact"]["path"])
+            self._row(outcome, low, high, document.artifact.path)
         else:
             self._kept.append(document)
             self._count(outcome)
@@ -131,21 +140,21 @@ class Printer:
         self._shown += 1
         self._passed += outcome == Outcome.PASS
 
-    def _dump_line(self, document: dict[str, Any]) -> str:
+    def _dump_line(self, document: ScorecardDoc) -> str:
         """Criteria that several documents share (the same object, where code answers) are encoded once."""
         import msgspec
 
-        if document["judges"]:
+        if document.judges:
             return dump_line(document)
         shared = []
-        for criterion in document["criteria"]:
+        for criterion in document.criteria:
             known = self._drawn.get(id(criterion))
             if known is None:
                 known = (criterion, msgspec.Raw(dump_line(criterion).encode()))
                 if len(self._drawn) < _DRAWN_LIMIT:
                     self._drawn[id(criterion)] = known
             shared.append(known[1])
-        return dump_line({**document, "criteria": shared})
+        return dump_line(msgspec.structs.replace(document, criteria=shared))
 
     def end(self) -> None:
         if self._is_list:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,9 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import Rubric, from_plain, to_plain
 from honestone.ports import Store
 from honestone.system.files import printable
+
+if TYPE_CHECKING:
+    from honestone.report.documents.scorecard import ScorecardDoc
 
 
 @click.command("rescore", short_help="Score a run again from its record.")
@@ -41,6 +44,10 @@ def rescore(
 
     An item that was reworded is a new item: nobody has answered it, so it stays open.
     """
+    from msgspec.structs import replace
+
+    from honestone.report.documents.scorecard import RescoredDoc
+
     with open_store_for(settings_here(), readonly=True) as store:
         info = store.find_run(run)
         if info.kind == "suite":
@@ -54,16 +61,20 @@ def rescore(
         rubric = from_plain(started["rubric"]) if rubric_path is None else load_rubric(rubric_path)
         rubric = with_bars(rubric, threshold=threshold, floor=floor)
         contract = _new_contract(started, rubric, combine)
-        documents = list(_rescored(store, info, started, rubric, combine, contract))
-    for document in documents:
-        document["rescored_from"] = {"run": info.id, "contract": info.contract}
-        if rubric_path is not None:
-            document["rubric"] = printable(rubric_path)
-        document["usage"] = {**document["usage"], "judge_calls": 0}
+        was = RescoredDoc(run=info.id, contract=info.contract)
+        documents = [
+            replace(
+                document,
+                rescored_from=was,
+                rubric=document.rubric if rubric_path is None else printable(rubric_path),
+                usage=None if document.usage is None else replace(document.usage, judge_calls=0),
+            )
+            for document in _rescored(store, info, started, rubric, combine, contract)
+        ]
     print(f"rescored run {info.id}, no call made", file=sys.stderr)
     print(f"  contract then  {info.contract}\n  contract now   {contract}", file=sys.stderr)
     write(render_scorecards(documents, "json" if as_json else form))
-    return exit_code_of(overall_outcome(document["verdict"] for document in documents))
+    return exit_code_of(overall_outcome(document.verdict for document in documents))
 
 
 def _rescore_suite(
@@ -113,9 +124,9 @@ def _new_contract(started: dict[str, Any], rubric: Rubric, combine: str | None) 
 
 def _rescored(
     store: Store, info: Any, started: dict[str, Any], rubric: Rubric, combine: str | None, contract: str
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[ScorecardDoc]:
     from honestone.app.history import judged_documents, scorer_of, state_of, still_valid, text_of
-    from honestone.report.documents import Facts, add_notes, scorecard_document, usage_document
+    from honestone.report.scorecard import Facts, scorecard_document, usage_document
 
     if info.kind == "eval":
         yield from judged_documents(store, info.id, rubric=rubric, rule=combine, contract=contract)
@@ -134,4 +145,4 @@ def _rescored(
         text=text_of(store, best),
         rubric=started.get("rubric_path"),
     )
-    yield add_notes(scorecard_document(scorer_of(started, rubric=rubric, rule=combine), ballots, facts), ballots)
+    yield scorecard_document(scorer_of(started, rubric=rubric, rule=combine), ballots, facts)

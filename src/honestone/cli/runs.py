@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from honestone.cli.printing import FORMATS, Printer, dump, render_improvement, w
 from honestone.cli.suites.printing import SUITE_FORMATS
 from honestone.core.errors import UsageError
 from honestone.ports import Store
+
+if TYPE_CHECKING:
+    from honestone.report.documents.scorecard import ScorecardDoc
 
 
 @click.command("runs", short_help="List recorded runs.")
@@ -75,7 +78,7 @@ def _show_suite(store: Store, run: str, form: str) -> None:
     print_suite(suite_document(store.events(run), run=run), form)
 
 
-def judged(store: Store, run: str) -> Iterator[dict[str, Any]]:
+def judged(store: Store, run: str) -> Iterator[ScorecardDoc]:
     from honestone.app.history import judged_documents
 
     return judged_documents(store, run)
@@ -87,7 +90,7 @@ def refuse_other_formats(form: str, what: str) -> None:
         raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(FORMATS)}")
 
 
-def _show_eval(documents: Iterator[dict[str, Any]], form: str) -> None:
+def _show_eval(documents: Iterator[ScorecardDoc], form: str) -> None:
     refuse_other_formats(form, "an artifact's scorecard")
     first, second = next(documents, None), next(documents, None)
     if first is None:
@@ -107,11 +110,11 @@ def _show_improvement(store: Store, run: str, form: str, version: str | None) ->
         return 0
     if form == "diff":
         state = state_of(store.events(run))
-        for diff in round_diffs(store, state):
-            entry = state.rounds[diff["round"] - 1]
+        for number, diff in round_diffs(store, state):
+            entry = state.rounds[number - 1]
             decision = "accepted" if entry.accepted else "rejected"
             best = ", the version delivered" if entry.accepted and entry.version == state.best else ""
-            write(f"# round {entry.number}: {', '.join(entry.focus)}, {decision}{best}\n{diff['diff']}")
+            write(f"# round {entry.number}: {', '.join(entry.focus)}, {decision}{best}\n{diff}")
         return 0
     refuse_other_formats(form, "an improvement")
     document, report = improvement_report(store, run)

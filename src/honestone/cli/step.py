@@ -36,6 +36,7 @@ from honestone.core.loop.decide import decide
 from honestone.core.loop.state import LoopState
 from honestone.core.question import Question
 from honestone.ports import Judge, Reading, Reply, Request, Store
+from honestone.report.documents import plain
 from honestone.system.files import write_atomically
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ def _go_on(run: str | None, submission: Submission) -> int:
     with open_store_for(settings_here()) as store:
         folder = _folder_of(store, run)
         if store.find_run(folder.name).finished is not None:
-            return _print_done(improvement_report(store, folder.name)[0])
+            return _print_done(plain(improvement_report(store, folder.name)[0]))
     return _run(Session.load(folder.resolve()), submission)
 
 

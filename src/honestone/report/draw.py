@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias
@@ -300,7 +300,7 @@ def bar_number(value: Number | None) -> str:
     return "" if value is None else show_bar(exact(value) / 100)
 
 
-def score_or_interval(score: Number | None, interval: list[Number] | None) -> str:
+def score_or_interval(score: Number | None, interval: Sequence[Number] | None) -> str:
     """A score, or what is known of it: `50.0-100.0`."""
     if score is not None or not interval:
         return points(score)
@@ -320,6 +320,45 @@ def change(before: Number | None, after: Number | None, minus: str = "−") -> s
 def count(number: Number, one: str, many: str | None = None) -> str:
     """`1 call`, `1,234 calls`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def percent(rate: Number | None) -> str:
+    """A rate 0-1 as a percentage, cut: 2 of 3 is 66.6%."""
+    return "n/a" if rate is None else f"{show_points(exact(rate))}%"
+
+
+def rate_words(rate: Number | None, interval: Sequence[Number] | None) -> str:
+    """`75.0%`, or what is known of it: `between 50.0% and 75.0%`."""
+    if rate is None and interval:
+        low, high = interval
+        return percent(low) if low == high else f"between {percent(low)} and {percent(high)}"
+    return percent(rate)
+
+
+def change_words(by: Fraction | Number | None, minus: str = "−") -> str:
+    """A difference of points with its sign, cut: +25.0, −3.1, 0.0."""
+    if by is None:
+        return "n/a"
+    told = show_points(abs(exact(by)) / 100)
+    return told if told == "0.0" else (minus if by < 0 else "+") + told
+
+
+def duration_words(milliseconds: Number | None) -> str:
+    """`12 ms`, `3.4 s`, `2 min 5 s`, `1 h 2 min`; empty where it was not measured."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < 1000:
+        return f"{int(milliseconds)} ms"
+    seconds = int(milliseconds) // 1000
+    if seconds < 60:
+        return f"{int(milliseconds) // 100 / 10:.1f} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60} s"
+    return f"{seconds // 3600:,} h {seconds % 3600 // 60} min"
+
+
+def money(usd: float) -> str:
+    return f"${usd:,.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
 
 
 # ------------------------------------------------------------------------------------------------------------ bars

@@ -1,124 +1,170 @@
-"""Reports as JUnit XML, for the test tab of a CI: one suite an artifact, one case an item, and one for the gate."""
+"""Reports as JUnit XML, for the test tab of a CI.
+
+Of artifacts: one suite an artifact, one testcase an item, and one for the gate. Of a suite's run: one testcase a case.
+`failure` is what failed or is not met, `error` what could not be judged, `skipped` what does not apply or was not run.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
-from honestone.report.draw import clean, line
-from honestone.report.words import (
-    Doc,
-    applies,
-    artifact_path,
-    evidence_words,
-    is_problem,
-    is_unanswered,
-    order_of,
-    requirement,
-    result_words,
-    scale_words,
-    score_line,
-    suggestions,
+from msgspec.structs import replace
+
+from honestone.report.documents.improvement import ImprovementDoc
+from honestone.report.documents.scorecard import (
+    CriterionDoc,
+    ItemDoc,
+    ScorecardDoc,
+    items_of,
+    span_words,
     verdict_words,
-    votes_by_answer,
 )
+from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.draw import clean, line
 
-Outcome = Literal["passed", "failure", "error", "skipped"]
+_Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
-_GATE_OUTCOMES: Final[dict[str, Outcome]] = {
+_GATE_OUTCOMES: Final[dict[str, _Outcome]] = {
     "pass": "passed",
     "fail": "failure",
     "inconclusive": "error",
     "skipped": "skipped",
 }
-_RESULT_OUTCOMES: Final[dict[str, Outcome]] = {
+_RESULT_OUTCOMES: Final[dict[str, _Outcome]] = {
     "PASSED": "passed",
     "UNCONFIRMED": "error",
     "COULD_NOT_JUDGE": "error",
     "INTERRUPTED": "error",
 }
+_STATUS_OUTCOMES: Final[dict[str, _Outcome]] = {
+    "passed": "passed",
+    "failed": "failure",
+    "inconclusive": "error",
+    "target-error": "error",
+    "skipped": "skipped",
+}
+LONGEST_OUTPUT: Final = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class _Test:
     """One testcase: `message` says in a line why it did not pass, `details` the rest."""
 
     classname: str
     name: str
-    outcome: Outcome
+    outcome: _Outcome
     message: str = ""
     details: str = ""
     seconds: float = 0.0
 
 
-def scorecards_junit(docs: Sequence[Doc]) -> str:
+def scorecards_junit(docs: Sequence[ScorecardDoc]) -> str:
     """Scorecards as XML: `failure` for unmet, `error` for what could not be judged, `skipped` for not applicable."""
-    return suites_xml([(artifact_path(doc), _scorecard_cases(doc)) for doc in docs])
+    return _suites_xml([(doc.artifact.name, _scorecard_tests(doc)) for doc in docs])
 
 
-def improvement_junit(doc: Doc) -> str:
+def improvement_junit(doc: ImprovementDoc) -> str:
     """A loop as XML: its final scorecard, and a case `result` that fails when a limit ended it."""
-    path = artifact_path(doc)
-    final = doc.get("final") or doc.get("baseline")
-    cases = _scorecard_cases({**final, "artifact": doc.get("artifact")}) if final else []
-    result = Case(
+    path = doc.artifact.name
+    tests = _scorecard_tests(replace(doc.last_card, artifact=doc.artifact)) if doc.last_card else []
+    result = _Test(
         classname=path,
         name="result",
-        outcome=_RESULT_OUTCOMES.get(doc["result"], "failure"),
-        message=result_words(doc) + (f": {line(doc['reason'])}" if doc.get("reason") else ""),
+        outcome=_RESULT_OUTCOMES.get(doc.result, "failure"),
+        message=doc.result_words + (f": {line(doc.reason)}" if doc.reason else ""),
     )
-    return suites_xml([(path, [*cases, result])])
+    return _suites_xml([(path, [*tests, result])])
 
 
-def _scorecard_cases(doc: Doc) -> list[Case]:
-    path = artifact_path(doc)
-    cases: list[Case] = []
+def suite_junit(doc: SuiteReportDoc) -> str:
+    """One run of a suite (`honestone.report/1`)."""
+    return _suites_xml([(doc.name, [_case_test(case, doc.name) for case in doc.cases])])
+
+
+def _scorecard_tests(doc: ScorecardDoc) -> list[_Test]:
+    path = doc.artifact.name
+    tests: list[_Test] = []
     taken: set[tuple[str, str]] = set()
-    for criterion, item in order_of(doc.get("criteria") or ()):
-        classname, name = f"{path}/{line(criterion['id'])}", requirement(item)
+    for criterion, item in items_of(doc.criteria):
+        classname, name = f"{path}/{line(criterion.id)}", item.asked
         if (classname, name) in taken:
-            name = f"{name} ({line(item['id'])})"
+            name = f"{name} ({line(item.id)})"
         taken.add((classname, name))
-        cases.append(_item_case(classname, name, criterion, item))
-    reasons = [line(one) for one in doc.get("reasons") or ()]
-    outcome = _GATE_OUTCOMES.get(doc["verdict"], "error")
-    message = f"{verdict_words(doc)}: {'; '.join(reasons) or score_line(doc)}"
-    return [*cases, Case(classname=path, name="gate", outcome=outcome, message=message, details="\n".join(reasons))]
+        tests.append(_item_test(classname, name, criterion, item))
+    reasons = [line(one) for one in doc.reasons]
+    outcome = _GATE_OUTCOMES.get(doc.verdict, "error")
+    message = f"{verdict_words(doc.verdict)}: {'; '.join(reasons) or doc.score_words}"
+    return [*tests, _Test(classname=path, name="gate", outcome=outcome, message=message, details="\n".join(reasons))]
 
 
-def _item_case(classname: str, name: str, criterion: Doc, item: Doc) -> Case:
-    outcome: Outcome = "passed"
+def _item_test(classname: str, name: str, criterion: CriterionDoc, item: ItemDoc) -> _Test:
+    outcome: _Outcome = "passed"
     message = ""
-    votes = "; ".join(f"{answer}: {', '.join(judges)}" for answer, judges in votes_by_answer(item))
-    if not applies(item) or not applies(criterion):
+    if not item.applies or not criterion.applies:
         outcome, message = "skipped", "does not apply"
-    elif is_problem(item):
-        outcome = "failure"
-        message = ("penalty incurred" if criterion.get("is_penalty") else "not met") + (f" ({votes})" if votes else "")
-    elif is_unanswered(item):
-        outcome, message = "error", line(item.get("note") or "nobody answered")
-    details = "\n".join(_details(item, votes)) if outcome in ("failure", "error") else ""
-    return Case(classname=classname, name=name, outcome=outcome, message=message, details=details)
+    elif item.is_problem:
+        votes = f" ({item.vote_words})" if item.votes else ""
+        outcome, message = "failure", ("penalty incurred" if criterion.is_penalty else "not met") + votes
+    elif item.is_unanswered:
+        outcome, message = "error", line(item.note or "no answer")
+    details = "\n".join(_item_details(item)) if outcome in ("failure", "error") else ""
+    return _Test(classname=classname, name=name, outcome=outcome, message=message, details=details)
 
 
-def _details(item: Doc, votes: str) -> Iterable[str]:
-    if votes:
-        yield votes + (f" (on {scale_words(item)})" if scale_words(item) else "")
-    if item.get("note"):
-        yield line(item["note"])
-    for quote in item.get("evidence") or ():
-        where = ", ".join(one for one in (line(quote.get("judge") or ""), evidence_words(quote)) if one)
-        yield f'"{line(quote.get("quote") or "")}"' + (f" ({where})" if where else "")
-    for judge, text in suggestions(item):
-        yield f"suggestion: {text}" + (f" ({judge})" if judge else "")
+def _item_details(item: ItemDoc) -> Iterable[str]:
+    if item.votes:
+        yield item.vote_words + (f" (on {item.scale_words})" if item.scale else "")
+    yield from _said(item, "artifact")
+
+
+def _said(item: ItemDoc, of: str) -> Iterable[str]:
+    """The note, quotes and suggestions of an item. `of`: where the quotes come from."""
+    if item.note:
+        yield line(item.note)
+    for quote in item.evidence:
+        where = quote.source_words(of)
+        yield f'"{line(quote.quote, 400)}"' + (f" ({where})" if where else "")
+    for one in item.advice:
+        yield f"suggestion: {line(one.text)}" + (f" ({line(one.judge)})" if one.judge else "")
+
+
+def _case_test(case: CaseDoc, suite: str) -> _Test:
+    outcome = _STATUS_OUTCOMES[case.status]
+    why = case.why[0] if case.why else f"score {span_words(case.score, case.interval)}"
+    return _Test(
+        classname=suite,
+        name=case.name,
+        outcome=outcome,
+        message="" if outcome == "passed" else why if outcome == "skipped" else f"{case.status}: {why}",
+        details="\n".join(_case_details(case)) if outcome in ("failure", "error") else "",
+        seconds=max(float(case.duration_ms or 0), 0.0) / 1000,
+    )
+
+
+def _case_details(case: CaseDoc) -> Iterable[str]:
+    """Reasons, items that are not met or not answered, attempts, and the beginning of the output."""
+    yield from case.why
+    for criterion, item in case.findings:
+        said = "not answered" if item.is_unanswered else "penalty" if criterion.is_penalty else "not met"
+        yield f"- {said}: {line(criterion.id)}: {item.asked}" + (f" ({item.vote_words})" if item.votes else "")
+        for told in _said(item, "output"):
+            yield f"    {told}"
+    for attempt in case.attempts_words:
+        yield f"attempt {attempt}"
+    output = text_of(case.output)
+    if output.strip():
+        cut = len(output) > LONGEST_OUTPUT
+        yield f"output{f' (the first {LONGEST_OUTPUT:,} of {len(output):,} characters)' if cut else ''}:"
+        yield clean(output[:LONGEST_OUTPUT])
 
 
 # ---------------------------------------------------------------------------------------------------------------- XML
 
 
-def suites_xml(suites: Sequence[tuple[str, Sequence[Case]]]) -> str:
+def _suites_xml(suites: Sequence[tuple[str, Sequence[_Test]]]) -> str:
     """The document, with counts that add up."""
     every = [case for _, cases in suites for case in cases]
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {_counts('honestone', every)}>"]
@@ -129,7 +175,7 @@ def suites_xml(suites: Sequence[tuple[str, Sequence[Case]]]) -> str:
     return "\n".join([*lines, "</testsuites>"]) + "\n"
 
 
-def _counts(name: str, cases: Sequence[Case]) -> str:
+def _counts(name: str, cases: Sequence[_Test]) -> str:
     found = {kind: sum(case.outcome == kind for case in cases) for kind in ("failure", "error", "skipped")}
     seconds = sum(case.seconds for case in cases)
     return (
@@ -138,7 +184,7 @@ def _counts(name: str, cases: Sequence[Case]) -> str:
     )
 
 
-def _case_xml(case: Case) -> str:
+def _case_xml(case: _Test) -> str:
     start = (
         f'    <testcase classname="{xml_text(case.classname)}" name="{xml_text(case.name)}" time="{case.seconds:.3f}"'
     )

@@ -1,44 +1,60 @@
 """Reports as Markdown, for pull requests, wikis and the file that every loop leaves behind.
 
-Outside text is shown as the characters it has: it makes no link, image, heading, mention, HTML or table cell.
+Outside text is shown as the characters it has: it makes no link, image, heading, mention, HTML or table cell. The
+templates are in `pages/`; their environment makes every value harmless, so a template cannot forget it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from html import escape
+from pathlib import Path
 from typing import Any, Final
 
-from honestone.core.numbers import exact, show_bar
-from honestone.report.draw import bar_number, change, clean, line, points, score_or_interval
-from honestone.report.words import (
-    Doc,
-    applies,
-    artifact_path,
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from honestone.core.numbers import show_bar
+from honestone.core.rubric import Item, from_plain
+from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
+from honestone.report.documents.scorecard import (
+    GROUPS,
+    CriterionDoc,
+    JudgeDoc,
+    ScorecardDoc,
     depths,
-    diff_words,
-    evidence_share,
-    evidence_words,
     flags_to_show,
-    is_improvable,
-    is_problem,
-    is_unanswered,
-    order_of,
-    outcome_words,
-    requirement,
-    result_words,
-    scale_words,
+    grouped_findings,
     states_words,
-    suggestions,
-    usage_parts,
     verdict_words,
-    votes_by_answer,
-    warnings,
+)
+from honestone.report.documents.suite import (
+    CaseDoc,
+    ComparisonDoc,
+    SuiteReportDoc,
+    TrendDoc,
+    TrendRunDoc,
+    counts_words,
+    text_of,
+)
+from honestone.report.draw import (
+    Number,
+    bar_number,
+    change,
+    change_words,
+    clean,
+    duration_words,
+    line,
+    points,
+    rate_words,
+    score_or_interval,
 )
 
 LONGEST: Final = 2000  # characters of one quote or suggestion; the record holds all of it
 LONGEST_DIFF: Final = 200_000
+MOST_CHANGED: Final = 40  # cases of a comparison; the JSON has all
 
 
 # --------------------------------------------------------------------------------------------------------- escaping
@@ -70,366 +86,253 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{body}\n{fence}"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """A table of cells that are already safe; the columns numbered in `right` hold numbers."""
-    rule = ["---:" if column in right else "---" for column in range(len(head))]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in ([*head], rule, *rows))
+_FENCE: Final = re.compile(r"(^(`{3,})[^\n]*\n.*?^\2$)", re.M | re.S)
 
 
-def page(parts: Iterable[str]) -> str:
-    return "\n\n".join(part for part in parts if part) + "\n"
+def neat(text: str) -> str:
+    """One blank line between blocks, none at the ends; what is in a fence stays as it is."""
+    pieces = _FENCE.split(text)  # text, whole fence, its backticks, text, ...
+    pieces[::3] = [re.sub(r"\n{3,}", "\n\n", piece) for piece in pieces[::3]]
+    del pieces[2::3]
+    return "".join(pieces).strip("\n") + "\n"
 
 
-# --------------------------------------------------------------------------------------------------------- scorecard
+# ------------------------------------------------------------------------------------------------------- environment
 
 
-def scorecard_markdown(doc: Doc) -> str:
-    """One artifact's scorecard (`honestone.scorecard/1`)."""
-    return page([f"# {verdict_words(doc)}: {md(artifact_path(doc))}", *_scorecard_parts(doc, level=2)])
+def _harmless(value: object) -> Markup:
+    return value if isinstance(value, Markup) else Markup(md(value))
 
 
-def scorecards_markdown(docs: Sequence[Doc]) -> str:
-    """Several artifacts: a table, then each scorecard."""
-    if len(docs) == 1:
-        return scorecard_markdown(docs[0])
-    passed = sum(doc["verdict"] == "pass" for doc in docs)
-    rows = [
-        [
-            md(artifact_path(doc)),
-            verdict_words(doc),
-            _overall(doc),
-            "; ".join(md(one) for one in doc.get("reasons") or ()),
-        ]
-        for doc in docs
-    ]
-    parts = [f"# {passed} of {len(docs)} passed", table(["artifact", "verdict", "score", "why"], rows, right=[2])]
-    for doc in docs:
-        parts += [f"## {verdict_words(doc)}: {md(artifact_path(doc))}", *_scorecard_parts(doc, level=3)]
-    return page(parts)
+def _own(words: Callable[..., str]) -> Callable[..., Markup]:
+    """Words and numbers of ours, which hold nothing to escape."""
+    return lambda *values: Markup(words(*values))
 
 
-def _scorecard_parts(doc: Doc, *, level: int) -> list[str]:
-    heading = "#" * level
-    return [
-        f"Rubric: {md(doc['title'])}" if doc.get("title") else "",
-        f"**Overall: {_overall(doc)}** of 100, needs {bar_number(doc.get('threshold'))}",
-        bullets([*(md(reason) for reason in doc.get("reasons") or ()), *_remarks(doc)]),
-        f"{heading} Criteria",
-        criteria_table(doc),
-        *findings(doc, heading),
-        f"{heading} Judges" if doc.get("judges") else "",
-        _judges(doc.get("judges") or ()),
-        _record(doc),
-    ]
-
-
-def _overall(doc: Doc) -> str:
-    return score_or_interval(doc.get("score"), doc.get("interval"))
-
-
-def bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {one}" for one in lines)
-
-
-def _remarks(doc: Doc) -> list[str]:
-    lines = [f"**{name}**: {why}" for name, why in warnings(doc)]
-    lines += [md(flag) for flag in (*flags_to_show(doc), *(doc.get("notes") or ()))]
-    share = evidence_share(doc)
-    return [*lines, *([f"evidence: {share}"] if share else [])]
-
-
-def criteria_table(doc: Doc) -> str:
-    """A row per criterion: score, what it needs, its weight and each judge's score; a tree by arrows."""
-    criteria = doc.get("criteria") or []
-    judges = list(dict.fromkeys(judge for one in criteria for judge in one.get("by_judge") or {}))
-    depth = depths(criteria)
-    rows = []
-    for one in criteria:
-        by_judge = one.get("by_judge") or {}
-        rows.append(
-            [
-                "↳ " * depth[one["id"]] + md(one["id"]),
-                _criterion_score(one),
-                bar_number(one.get("floor")) if one.get("floor") else "",
-                bar_number(one.get("weight")),
-                *(points(by_judge[judge]) if judge in by_judge else "" for judge in judges),
-                ", ".join(_criterion_notes(one)),
-            ]
-        )
-    head = ["criterion", "score", "needs", "weight", *(md(judge) for judge in judges), "note"]
-    return table(head, rows, right=range(1, len(head) - 1))
-
-
-def _criterion_score(one: Doc) -> str:
-    return score_or_interval(one.get("score"), one.get("interval")) if applies(one) else "n/a"
-
-
-def _criterion_notes(one: Doc) -> list[str]:
-    notes = [] if applies(one) else ["does not apply"]
-    notes += ["**below floor**"] if one.get("below_floor") else []
-    notes += ["required"] if one.get("required") else []
-    if one.get("is_penalty"):
-        notes.append("penalty incurred" if one.get("score") else "penalty, not incurred")
-    spread = one.get("spread")
-    return [*notes, f"judges {points(spread)} apart"] if spread else notes
-
-
-def findings(doc: Doc, heading: str) -> list[str]:
-    """Items not met, not answered, and met but not in full; each with votes, evidence and suggestions."""
-    pairs = list(order_of(doc.get("criteria") or ()))
-    groups = [
-        ("Not met", [pair for pair in pairs if is_problem(pair[1])]),
-        ("Not answered", [pair for pair in pairs if is_unanswered(pair[1])]),
-        ("Met, but not in full", [pair for pair in pairs if is_improvable(*pair)]),
-    ]
-    parts = []
-    for title, found in groups:
-        if found:
-            parts += [f"{heading} {title}", "\n".join(_finding(criterion, item) for criterion, item in found)]
-    return parts
-
-
-def _finding(criterion: Doc, item: Doc) -> str:
-    said = "penalty incurred: " if criterion.get("is_penalty") and is_problem(item) else ""
-    lines = [f"- **{md(criterion['id'])}**: {said}{md(requirement(item))}"]
-    votes = "; ".join(
-        f"{md(answer)}: {', '.join(md(one) for one in judges)}" for answer, judges in votes_by_answer(item)
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    found = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
     )
-    if votes:
-        lines.append(f"  - {votes}" + (f" (on {scale_words(item)})" if scale_words(item) else ""))
-    if item.get("note"):
-        lines.append(f"  - {md(item['note'])}")
-    for quote in item.get("evidence") or ():
-        where = ", ".join(one for one in (md(quote.get("judge") or ""), evidence_words(quote)) if one)
-        lines.append(f"  - “{md(quote.get('quote') or '')}”" + (f" ({where})" if where else ""))
-    for judge, text in suggestions(item):
-        lines.append(f"  - suggestion: {md(text)}" + (f" ({md(judge)})" if judge else ""))
-    return "\n".join(lines)
+    found.globals.update(icons=_ICONS, most=MOST_CHANGED)
+    found.filters.update(depths=depths, findings=_findings, history=_history, judge_names=_judge_names)
+    found.filters.update(item_facts=_item_facts, to_show=flags_to_show)
+    ours: dict[str, Callable[..., str]] = {
+        "arrows": lambda depth: "↳ " * depth,
+        "bar": bar_number,
+        "case_score": lambda case: case.score_words if case.has_score else "",
+        "certified": {True: "Certified", False: "Not certified", None: "Not asked for"}.__getitem__,
+        "change": change_words,
+        "duration": duration_words,
+        "heading": lambda level: "#" * level,
+        "html": lambda text, limit: escape(line(text, limit)),
+        "indent_by": lambda depth: "  " * depth,
+        "moved": _moved,
+        "notes": _notes,
+        "number": "{:,}".format,
+        "own": str,
+        "points": points,
+        "rate": _rate,
+        "score": _score,
+        "score_by": _score_by,
+        "share": show_bar,
+        "span": _span,
+        "upto": md,
+        "verdict": verdict_words,
+    }
+    found.filters.update({name: _own(words) for name, words in ours.items()})
+    return found
 
 
-def _judges(judges: Sequence[Doc]) -> str:
-    if not judges:
-        return ""
-    rows = []
-    for one in judges:
-        told = [md(one["reason"])] if one.get("reason") else []
-        told += [md(problem) for problem in one.get("problems") or ()]
-        rows.append([md(one["id"]), md(one["state"]), "; ".join(told)])
-    return table(["judge", "state", "why"], rows)
+def _span(thing: ScorecardDoc | CriterionDoc) -> str:
+    applies = isinstance(thing, ScorecardDoc) or thing.applies
+    return score_or_interval(thing.score, thing.interval) if applies else "n/a"
 
 
-def _record(doc: Doc) -> str:
-    """What it cost, and the ids by which it can be found and compared."""
-    artifact = doc.get("artifact") or {}
-    facts = [
-        ("spent", ", ".join(usage_parts(doc.get("usage"))) or None),
-        ("run", doc.get("run")),
-        ("contract", doc.get("contract")),
-        ("artifact", artifact.get("digest")),
-    ]
-    return bullets(f"{name}: {md(value)}" for name, value in facts if value)
-
-
-# -------------------------------------------------------------------------------------------------------- improvement
-
-
-def improvement_markdown(
-    doc: Doc, *, rubric: Mapping[str, Any] | None = None, diffs: Sequence[Mapping[str, Any]] | None = None
-) -> str:
-    """The report of a loop: result, rubric, history, final scores, who was there in each round, certification, diffs.
-
-    `rubric` is `core.rubric.to_plain`; `diffs` are `{"round": 2, "diff": text}`.
-    """
-    final = doc.get("final") or doc.get("baseline") or {}
-    return page(
-        [
-            f"# {result_words(doc)}: {md(artifact_path(doc))}",
-            md(doc["reason"]) if doc.get("reason") else "",
-            _summary(doc, final),
-            *_history(doc),
-            *_rounds(doc),
-            "## Final scores",
-            criteria_table(final) if final else "Nothing was scored.",
-            bullets(_remarks({**final, "flags": doc.get("flags") or final.get("flags")})),
-            *(findings(final, "##") if final else []),
-            *_availability(doc),
-            *_certification(doc),
-            *_rubric_parts(rubric),
-            *_diff_parts(diffs or ()),
-            "## Record",
-            _improvement_record(doc),
-        ]
-    )
-
-
-def _summary(doc: Doc, final: Doc) -> str:
-    before = doc.get("baseline") or {}
-    lines = [
-        f"score: {_overall(before)} → {_overall(final)}, needs {bar_number(doc.get('threshold'))}" if before else "",
-        f"rubric: {md(doc['title'])}" if doc.get("title") else "",
-        f"floor: {bar_number(doc['floor'])}" if doc.get("floor") else "",
-        f"best version: {_version_name(doc.get('best_round') or 0)}",
-        f"policy: {md(doc['policy'])}" if doc.get("policy") else "",
-        "resumed from an earlier, unfinished run" if doc.get("resumed") else "",
-    ]
-    return bullets(one for one in lines if one)
-
-
-def _version_name(number: int) -> str:
-    return f"round {number}" if number else "the original"
-
-
-def _history(doc: Doc) -> list[str]:
-    """Every criterion's score after every round that was scored; rejected rounds in brackets."""
-    before = doc.get("baseline") or {}
-    if not before:
-        return []
-    ids = [one["id"] for one in before.get("criteria") or ()]
-    rows = [["baseline", _overall(before), *(_criterion_score(one) for one in before.get("criteria") or ())]]
-    for one in doc.get("rounds") or ():
-        known = {criterion["id"]: criterion for criterion in one.get("criteria") or ()}
-        scores = [_after(known[name]) if name in known else "" for name in ids]
-        whole = score_or_interval(one.get("score_after"), one.get("interval_after"))
-        cells = [whole if one.get("interval_after") or one.get("score_after") is not None else "", *scores]
-        kept = one.get("decision") == "accepted"
-        rows.append([f"round {md(one['round'])}", *(cell if kept or not cell else f"({cell})" for cell in cells)])
-    head = ["version", "overall", *(md(name) for name in ids)]
-    note = "Scores in brackets belong to versions that were not kept."
-    return ["## Score history", table(head, rows, right=range(1, len(head))), note if len(rows) > 1 else ""]
-
-
-def _after(criterion: Doc) -> str:
-    return points(criterion["after"]) if criterion.get("after") is not None else "?"
-
-
-def _rounds(doc: Doc) -> list[str]:
-    rounds = doc.get("rounds") or []
-    if not rounds:
-        return []
-    rows = []
-    for one in rounds:
-        scores = f"{_or_unknown(one.get('score_before'))} → {_or_unknown(one.get('score_after'))}"
-        by = change(one.get("score_before"), one.get("score_after"))
-        rows.append(
-            [
-                md(one["round"]),
-                ", ".join(md(name) for name in one.get("focus") or ()),
-                md(outcome_words(one)),
-                f"{md(one.get('decision') or '')}" + (f": {md(one['reason'])}" if one.get("reason") else ""),
-                scores + (f" ({by})" if by else "") if one.get("score_after") is not None else "",
-                diff_words(one.get("diff")),
-                ", ".join(md(name) for name in one.get("floor_violations") or ()),
-                "; ".join(md(flag) for flag in one.get("flags") or ()),
-            ]
-        )
-    head = ["round", "focus", "outcome", "decision", "score", "lines", "below floor", "flags"]
-    return ["## Rounds", table(head, rows, right=[0])]
-
-
-def _or_unknown(score: Any) -> str:
+def _score(score: Number | None) -> str:
     return "?" if score is None else points(score)
 
 
-def _availability(doc: Doc) -> list[str]:
+def _score_by(one: CriterionDoc, judge: str) -> str:
+    return points(one.by_judge[judge]) if judge in one.by_judge else ""
+
+
+def _rate(one: SuiteReportDoc | TrendRunDoc) -> str:
+    return rate_words(one.pass_rate, one.pass_rate_interval)
+
+
+def _notes(one: CriterionDoc) -> str:
+    return ", ".join(one.state_notes(spread=True)).replace("below floor", "**below floor**")
+
+
+def _moved(one: RoundDoc) -> str:
+    if one.score_after is None:
+        return ""
+    by = change(one.score_before, one.score_after)
+    return f"{_score(one.score_before)} → {_score(one.score_after)}" + (f" ({by})" if by else "")
+
+
+def _judge_names(criteria: Sequence[CriterionDoc]) -> list[str]:
+    return list(dict.fromkeys(judge for one in criteria for judge in one.by_judge))
+
+
+def _findings(criteria: Sequence[CriterionDoc]) -> list[tuple[str, list[Any]]]:
+    return [(title, found) for (title, _), found in zip(GROUPS, grouped_findings(criteria), strict=True)]
+
+
+def _item_facts(item: Item) -> str:
+    facts = [f"check {item.check.name}: {item.check.value}"] if item.check else []
+    return "; ".join([*facts, "may not apply"] if item.may_not_apply else facts)
+
+
+def _draw(name: str, **values: object) -> str:
+    return neat(_environment().get_template(name).render(**values))
+
+
+# ------------------------------------------------------------------------------------------------------------ reports
+
+
+def scorecard_markdown(doc: ScorecardDoc) -> str:
+    """One artifact's scorecard (`honestone.scorecard/1`)."""
+    return _draw("scorecard.md.j2", doc=doc)
+
+
+def improvement_markdown(
+    doc: ImprovementDoc, *, rubric: Mapping[str, Any] | None = None, diffs: Sequence[tuple[int, str]] = ()
+) -> str:
+    """The report of a loop. `rubric` is `core.rubric.to_plain`; `diffs` are (round, unified diff)."""
+    return _draw(
+        "improvement.md.j2",
+        doc=doc,
+        looks=_looks(doc),
+        rubric=from_plain(rubric) if rubric else None,
+        diffs=[(number, _shown_diff(diff)) for number, diff in diffs],
+    )
+
+
+def _shown_diff(text: str) -> Markup:
+    shown = text if len(text) <= LONGEST_DIFF else text[:LONGEST_DIFF] + "\n(the rest is left out here)"
+    return Markup(fenced(shown, "diff") if shown.strip() else "No difference in text.")
+
+
+def _history(doc: ImprovementDoc) -> list[tuple[str, list[Markup]]]:
+    """Every criterion's score after every round that was scored; rejected rounds in brackets."""
+    if doc.baseline is None:
+        return []
+    rows = [("baseline", [_span(doc.baseline), *map(_span, doc.baseline.criteria)])]
+    for one in doc.rounds:
+        after = {move.id: _score(move.after) for move in one.criteria}
+        scored = one.interval_after or one.score_after is not None
+        cells = [score_or_interval(one.score_after, one.interval_after) if scored else ""]
+        cells += [after.get(criterion.id, "") for criterion in doc.baseline.criteria]
+        kept = one.is_accepted
+        rows.append((f"round {one.round}", [cell if kept or not cell else f"({cell})" for cell in cells]))
+    return [(name, [Markup(cell) for cell in cells]) for name, cells in rows]
+
+
+def _looks(doc: ImprovementDoc) -> dict[str, object]:
     """Which judges were there, from the baseline to the last round, and the reasons of those that were not."""
-    looks = [("baseline", (doc.get("baseline") or {}).get("judges") or [])]
-    looks += [(f"round {one['round']}", one.get("judges") or []) for one in doc.get("rounds") or ()]
-    ids = list(dict.fromkeys(judge["id"] for _, judges in looks for judge in judges))
-    if not ids:
-        return []
-    rows = []
-    for name, judges in looks:
-        states = {judge["id"]: judge["state"] for judge in judges}
-        rows.append([md(name), *(md(states.get(judge, "not asked")) for judge in ids), md(states_words(judges))])
-    return ["## Judges", table(["version", *(md(judge) for judge in ids), "why"], rows)]
+    looks: list[tuple[str, list[JudgeDoc]]] = [("baseline", doc.baseline.judges if doc.baseline else [])]
+    looks += [(f"round {one.round}", one.judges) for one in doc.rounds]
+    rows = [(name, {one.id: one.state for one in judges}, states_words(judges)) for name, judges in looks]
+    return {"judges": list(dict.fromkeys(one.id for _, judges in looks for one in judges)), "rows": rows}
 
 
-def _certification(doc: Doc) -> list[str]:
-    held_out = doc.get("certification") or {}
-    if not held_out.get("needed") and not held_out.get("judges"):
-        return []
-    rows = [
-        [md(one["id"]), md(one.get("verdict") or ""), _or_unknown(one.get("score")), md(one.get("reason") or "")]
-        for one in held_out.get("judges") or ()
-    ]
-    said = {True: "Certified", False: "Not certified", None: "Not asked for"}[held_out.get("ok")]
-    if held_out.get("split"):
-        from honestone.report.suite_improvement import certification_words
-
-        return ["## Certification", f"{said} by the test split: {md(certification_words(held_out))}"]
-    return [
-        "## Certification",
-        said + (f": {md(held_out['reason'])}" if held_out.get("reason") else "."),
-        table(["held-out judge", "verdict", "score", "why"], rows, right=[2]) if rows else "",
-    ]
+def comparison_markdown(doc: ComparisonDoc) -> str:
+    """Two runs of a suite, compared (`honestone.comparison/1`)."""
+    return neat(_macro("comparison.md.j2", "whole")(doc))
 
 
-def _improvement_record(doc: Doc) -> str:
-    artifact = doc.get("artifact") or {}
-    limits = ", ".join(f"{name} {value}" for name, value in (doc.get("limits") or {}).items() if value is not None)
-    facts = [
-        ("spent", ", ".join(usage_parts(doc.get("usage"), whole_run=True))),
-        ("limits", limits),
-        ("run", doc.get("run")),
-        ("contract", (doc.get("final") or doc.get("baseline") or {}).get("contract")),
-        ("original", artifact.get("original")),
-        ("delivered", artifact.get("digest")),
-    ]
-    return bullets(f"{name}: {md(value)}" for name, value in facts if value)
+def trend_markdown(doc: TrendDoc) -> str:
+    """Runs in the order given (`honestone.trend/1`), as a table."""
+    return neat(_macro("comparison.md.j2", "trend")(doc))
 
 
-# ------------------------------------------------------------------------------------------------------------- rubric
+def _macro(template: str, name: str) -> Callable[..., str]:
+    found: Callable[..., str] = vars(_environment().get_template(template).module)[name]
+    return found
 
 
-def _rubric_parts(rubric: Mapping[str, Any] | None) -> list[str]:
-    if not rubric:
-        return []
-    bars = f"Threshold {_share(rubric['threshold'])}, floor {_share(rubric['floor'])}."
-    return ["## Rubric", f"{md(rubric['title'])}. {bars}" if rubric.get("title") else bars, rubric_markdown(rubric)]
+# ------------------------------------------------------------------------------------------------------ runs of suites
+
+MOST: Final = 65_536
+"""What a comment on GitHub may hold."""
+
+_ROWS_SHARE: Final = 0.6  # of what is left after the summary; the rest is for details
+_ICONS: Final = {"passed": "✅", "failed": "❌", "inconclusive": "❔", "target-error": "⚠️", "skipped": "⏭️"}
+_TABLE: Final = "## Cases\n\n| case | status | score | time | why |\n| --- | --- | ---: | ---: | --- |\n"
+_DETAILS: Final = "## What they miss\n\n"
 
 
-def rubric_markdown(rubric: Mapping[str, Any]) -> str:
-    """The criteria of a rubric (`core.rubric.to_plain`) as a nested list: weight, floor, items, anchors, checks."""
-    return "\n".join(one for criterion in rubric["criteria"] for one in _criterion_lines(criterion, 0))
+def suite_markdown(doc: SuiteReportDoc, *, most: int = MOST) -> str:
+    """One run of a suite (`honestone.report/1`) in at most `most` characters: a comment or a CI summary has a limit.
+
+    What does not fit is left out, and the page says so: passed cases first, then details.
+    """
+    top, bottom = (neat(_macro("suite.md.j2", name)(doc)) for name in ("top", "bottom"))
+    room = most - len(top) - len(bottom) - 600
+    rows, without_row = _rows(doc.cases, int(room * _ROWS_SHARE))
+    table = _TABLE + "\n".join(rows) if rows else ""
+    details, without_details = _details(doc.cases, room - len(table))
+    cut = _cut_words(without_row, without_details, doc)
+    details_part = _DETAILS + "\n\n".join(details) if details else ""
+    text = "\n\n".join(part.strip("\n") for part in (top, table, details_part, cut, bottom) if part) + "\n"
+    return text if len(text) <= most else _last_resort(doc, most)
 
 
-def _criterion_lines(criterion: Mapping[str, Any], depth: int) -> Iterable[str]:
-    facts = [f"weight {show_bar(Fraction(criterion['weight']) / 100)}"]
-    facts += [f"floor {_share(criterion['floor'])}"] if "floor" in criterion else []
-    facts += ["required"] if criterion.get("required") else []
-    yield f"{'  ' * depth}- **{md(criterion['id'])}** ({', '.join(facts)}): {md(criterion['requirement'])}"
-    for item in criterion.get("items") or ():
-        yield from _rubric_item_lines(item, depth + 1)
-    for child in criterion.get("criteria") or ():
-        yield from _criterion_lines(child, depth + 1)
+def _rows(cases: Sequence[CaseDoc], room: int) -> tuple[list[str], list[CaseDoc]]:
+    """A row a case in the order of the file. When they do not all fit, the open ones come before the rest."""
+    draw = _macro("suite.md.j2", "row")
+    drawn = [draw(case) for case in cases]
+    shown: set[int] = set()
+    for index in sorted(range(len(cases)), key=lambda index: (not cases[index].is_open, index)):
+        room -= len(drawn[index]) + 1
+        if room < 0:
+            break
+        shown.add(index)
+    return [drawn[index] for index in sorted(shown)], [cases[n] for n in range(len(cases)) if n not in shown]
 
 
-def _rubric_item_lines(item: Mapping[str, Any], depth: int) -> Iterable[str]:
-    indent = "  " * depth
-    facts = []
-    if item.get("check"):
-        facts.append(f"check {item['check']['kind']}: {item['check'].get('value')}")
-    facts += ["may not apply"] if item.get("may_not_apply") else []
-    told = f" ({md('; '.join(facts))})" if facts else ""
-    if not item.get("whole") or facts:
-        yield f"{indent}- {md(item['requirement'])}{told}"
-    for value, level in item.get("anchors") or ():
-        yield f"{indent}- {_level(value)} = {md(level)}"
+def _details(cases: Sequence[CaseDoc], room: int) -> tuple[list[str], int]:
+    """What the open cases miss, each folded, and how many are left out."""
+    draw = _macro("suite.md.j2", "detail")
+    parts: list[str] = []
+    room -= len(_DETAILS)
+    hidden = 0
+    for case in cases:
+        if case.is_open and not hidden:
+            told = neat(draw(case, text_of(case.output))).rstrip("\n")
+            room -= len(told) + 2
+            parts += [told] if room >= 0 else []
+        hidden += case.is_open and room < 0
+    return parts, hidden
 
 
-def _share(value: str) -> str:
-    """A bar as the plain rubric holds it: a fraction of 1."""
-    return show_bar(Fraction(value))
+def _cut_words(without_row: Sequence[CaseDoc], without_details: int, doc: SuiteReportDoc) -> str:
+    """What is not on the page, and where it is."""
+    told = []
+    if without_row:
+        kinds = ", ".join(part for part in _kinds(without_row) if not part.startswith("0 "))
+        told.append(f"{len(without_row):,} cases have no row ({kinds})")
+    if without_details:
+        told.append(f"the details of {without_details:,} cases are left out")
+    where = f"`honestone show {md(doc.run)} --format html` has them" if doc.run else "the JSON has them"
+    return f"_Cut to fit: {'; '.join(told)}; {where}._" if told else ""
 
 
-def _level(value: Any) -> str:
-    return show_bar((Fraction(value) if isinstance(value, str) else exact(value)) / 100)
+def _kinds(cases: Sequence[CaseDoc]) -> list[str]:
+    statuses = [case.status for case in cases]
+    return counts_words({status: sum(one == status for one in statuses) for status in _ICONS})
 
 
-def _diff_parts(diffs: Sequence[Mapping[str, Any]]) -> list[str]:
-    parts = ["## Changes"] if diffs else []
-    for one in diffs:
-        text = one["diff"]
-        shown = text if len(text) <= LONGEST_DIFF else text[:LONGEST_DIFF] + "\n(the rest is left out here)"
-        parts += [f"### Round {md(one['round'])}", fenced(shown, "diff") if shown.strip() else "No difference in text."]
-    return parts
+def _last_resort(doc: SuiteReportDoc, most: int) -> str:
+    """Names or reasons alone are too long: the verdict and the counts."""
+    head = f"# {verdict_words(doc.verdict)}: {md(doc.name, 60)}"
+    rest = "_The rest is too long for this page; the JSON has it._"
+    return f"{head}\n\n{', '.join(doc.counts_words)}\n\n{rest}\n"[:most]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from honestone.core.authoring.rubric_drafting import MAX_ROUNDS, Draft, formula, method, pass_condition
 from honestone.core.numbers import show_bar, to_points
 from honestone.core.rubric import Criterion, as_written
+from honestone.report.documents.drafts import DraftCriterionDoc, DraftItemDoc, RubricDraftDoc
 from honestone.report.draw import Style, cut, line, pad, width, wrap
 
-SCHEMA: Final = "honestone.rubric-draft/1"
 _WIDEST_NAME: Final = 24
-_STACKED_BELOW: Final = 64  # columns; on narrower pages the items stand under the name
+_STACKED_BELOW: Final = 64  # columns; on narrower pages the items are under the name
 
 
 def draft_table(draft: Draft, style: Style, columns: int) -> list[str]:
@@ -87,32 +87,31 @@ def contract_lines(draft: Draft, style: Style, columns: int) -> list[str]:
     ]
 
 
-def draft_document(draft: Draft) -> dict[str, Any]:
-    """The same as JSON values."""
-    return {
-        "schema": SCHEMA,
-        "target": draft.about,
-        "threshold": to_points(draft.threshold),
-        "floor": to_points(draft.floor),
-        "max_rounds": MAX_ROUNDS,
-        "method": method(draft.criteria),
-        "criteria": [_criterion_document(criterion, draft) for criterion in draft.criteria],
-        "pass_condition": pass_condition(draft.threshold, draft.floor),
-    }
+def draft_document(draft: Draft) -> RubricDraftDoc:
+    """The same as a document."""
+    return RubricDraftDoc(
+        target=draft.about,
+        threshold=to_points(draft.threshold),
+        floor=to_points(draft.floor),
+        max_rounds=MAX_ROUNDS,
+        method=method(draft.criteria),
+        criteria=[_criterion_document(criterion, draft) for criterion in draft.criteria],
+        pass_condition=pass_condition(draft.threshold, draft.floor),
+    )
 
 
-def _criterion_document(criterion: Criterion, draft: Draft) -> dict[str, Any]:
+def _criterion_document(criterion: Criterion, draft: Draft) -> DraftCriterionDoc:
     anchors = next((item.anchors for item in criterion.items if item.anchors is not None), None)
-    return {
-        "id": criterion.id,
-        "requirement": criterion.requirement,
-        "weight": as_written(criterion.weight),
-        "items": [
-            {"id": item.id, "requirement": item.requirement, "check": item.check.name if item.check else None}
+    return DraftCriterionDoc(
+        id=criterion.id,
+        requirement=criterion.requirement,
+        weight=as_written(criterion.weight),
+        items=[
+            DraftItemDoc(id=item.id, requirement=item.requirement, check=item.check.name if item.check else None)
             for item in criterion.items
             if item.anchors is None
         ],
-        "anchors": {str(as_written(value)): text for value, text in anchors.levels} if anchors else None,
-        "formula": formula(criterion),
-        "from": draft.origins.get(criterion.id),
-    }
+        anchors={str(as_written(value)): text for value, text in anchors.levels} if anchors else None,
+        formula=formula(criterion),
+        origin=draft.origins.get(criterion.id),
+    )

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from msgspec import to_builtins
+
 from honestone.core import events
 from honestone.core.ballot import ballot_from_plain
 from honestone.core.contract import digest_json
@@ -31,7 +33,9 @@ from honestone.core.suite.case import AttemptRule, Case, case_from_plain
 from honestone.core.suite.comparison import Comparison, Pair, Side
 from honestone.core.suite.result import Rates, judge_suite, rates_of
 from honestone.core.verdict import Verdict
-from honestone.report.documents import Facts, add_notes, judge_states, scorecard_document, spend_in, usage_document
+from honestone.report.documents.scorecard import UsageDoc
+from honestone.report.improvement import spend_in
+from honestone.report.scorecard import Facts, judge_states, scorecard_document, usage_document
 
 REPORT = "honestone.report/1"
 COMPARISON = "honestone.comparison/1"
@@ -169,7 +173,7 @@ def suite_document(
     ]
     spent = spend_in(log)
     target_calls = spent.get("target_calls", 0)
-    usage = {**usage_document(spent), "target_calls": target_calls}
+    usage = {**to_builtins(usage_document(spent)), "target_calls": target_calls}
     unstable = [case.id for case in found.cases if found.results[case.id].is_unstable]
     document: dict[str, Any] = {
         "schema": REPORT,
@@ -211,7 +215,7 @@ def suite_verdict(log: Sequence[Event]) -> str:
 def _panel_states(ballots: Sequence[Any]) -> list[dict[str, Any]]:
     """Each judge once: its worst state over all cases, with the first reason and how often it was so."""
     seen: dict[str, dict[str, Any]] = {}
-    for entry in judge_states(ballots):
+    for entry in map(to_builtins, judge_states(ballots)):
         known = seen.get(entry["id"])
         if known is None or (known["state"] == "AVAILABLE" and entry["state"] != "AVAILABLE"):
             seen[entry["id"]] = {"id": entry["id"], "state": entry["state"], "reason": entry["reason"]}
@@ -245,10 +249,10 @@ def case_document(found: SuiteLog, case: Case) -> dict[str, Any]:
         digest="",
         contract=plain["contract"],
         run=None,
-        usage={},
+        usage=UsageDoc(),
         text=output,
     )
-    body = add_notes(scorecard_document(found.scorers[case.id], ballots, facts), ballots)
+    body = to_builtins(scorecard_document(found.scorers[case.id], ballots, facts))
     for name in ("schema", "title", "rubric", "artifact", "run", "usage", "has_fixes", "self_evaluated"):
         body.pop(name, None)
     if len(attempts) > 1 and case.attempt_rule is AttemptRule.MEAN and any(a.card for a in attempts):

@@ -1,698 +1,597 @@
 """A suite run as one HTML page that needs nothing else: no network, no other file, and no JavaScript to read it.
 
-Every case is in the page as plain elements, folded away; the script only opens, sorts and filters. A policy in the
-page lets run nothing but that script. The parts that hold no data are in `html/`.
+Every case is in the page as plain elements, folded; the script only opens, sorts and filters. A policy in the page lets
+run nothing but that script. This module prepares what the templates in `pages/` print; they escape every value.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+from urllib.parse import quote as quoted
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from honestone.core.ballot import CHECK
 from honestone.core.numbers import exact
 from honestone.core.reading.evidence import find_quote
-from honestone.report import html_plots as plots
-from honestone.report.comparison_text import MEANINGS, NAMED, changed_cases, figures
-from honestone.report.draw import bar_number, line, points, score_or_interval
-from honestone.report.html_text import Marks, anchor_of, esc, esc_line, longest_text, who
-from honestone.report.suite_words import (
-    STATUSES,
-    case_duration,
-    case_name,
-    cases_of,
-    counts_of,
-    counts_words,
-    duration_words,
-    flags_of,
-    judged_count,
-    judges_of,
-    least_rate,
-    mean_words,
-    needs_words,
-    rate_words,
-    reasons_of,
-    signed,
-    source_words,
-    spend_parts,
-    status_of,
-    suite_name,
-    text_of,
-    total_duration,
-    unstable_cases,
-)
-from honestone.report.words import (
-    Doc,
-    applies,
+from honestone.report.documents.scorecard import (
+    CriterionDoc,
+    ItemDoc,
+    JudgeDoc,
+    QuoteDoc,
     depths,
     flags_to_show,
-    is_improvable,
-    is_problem,
-    is_unanswered,
-    is_whole,
+    items_of,
     mark_number,
-    requirement,
-    scale_words,
-    suggestions,
     verdict_words,
-    warnings,
 )
+from honestone.report.documents.suite import AttemptDoc, CaseDoc, ComparedCaseDoc, SuiteReportDoc, TraceDoc, text_of
+from honestone.report.draw import (
+    Number,
+    bar_number,
+    change_words,
+    clean,
+    count,
+    duration_words,
+    line,
+    points,
+    score_or_interval,
+)
+from honestone.report.quote_marks import Marks, Piece, color, longest_text
 
 OPEN_UP_TO: Final = 3000  # characters: a longer text is folded
 MOST_PAIRS: Final = 24
 _GLYPHS: Final = {"passed": "✓", "failed": "✗", "inconclusive": "?", "target-error": "!", "skipped": "–"}
 _VERDICT_LOOKS: Final = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive", "skipped": "skipped"}
+_OPEN_FIRST: Final = ("failed", "target-error", "inconclusive", "skipped", "passed")
 
 
-def suite_html(doc: Doc) -> str:
+def suite_html(doc: SuiteReportDoc) -> str:
     """One run of a suite (`honestone.report/1`) as a whole page."""
-    view = _view(doc)
-    style, script = _part("style.css"), _part("page.js")
-    return _filled(
-        _part("page.html"),
-        {
-            "style": style,
-            "script": script,
-            "style_hash": _hash(style),
-            "script_hash": _hash(script),
-            "title": esc_line(f"{suite_name(doc)}: {verdict_words(doc).lower()}", 300),
-            "head": _head(doc),
-            "summary": _summary(doc),
-            "figures": _scores(doc),
-            "comparison": _comparison(doc, view),
-            "toolbar": _toolbar(doc, view),
-            "table": _table(doc, view),
-            "judges": _judges(doc, view),
-            "record": _record(doc),
-        },
-    )
+    parts = {name: Markup(_part(file)) for name, file in (("style", "style.css"), ("script", "page.js"))}
+    return _environment().get_template("suite.html.j2").render(doc=doc, page=_Page(doc), **parts)
+
+
+_PAGES: Final = Path(__file__).parent / "pages"
 
 
 @lru_cache(maxsize=4)
 def _part(name: str) -> str:
-    return (Path(__file__).parent / "html" / name).read_text("utf-8").replace("\r\n", "\n")
+    return (_PAGES / name).read_text("utf-8").replace("\r\n", "\n")
 
 
-def _hash(text: str) -> str:
-    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    """Templates that escape every value, and make visible what a reader could not see."""
+    found = Environment(
+        loader=FileSystemLoader(_PAGES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    found.globals["glyphs"] = _GLYPHS
+    found.filters.update(
+        anchor=anchor_of,
+        at=_at,
+        change=change_words,
+        color=color,
+        digest=_digest,
+        duration=duration_words,
+        line=line,
+        number="{:,}".format,
+        points=points,
+    )
+    return found
 
 
-def _filled(template: str, parts: Mapping[str, str]) -> str:
-    """In one pass, so that braces in a part stay what they are."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+def _visible(value: object) -> object:
+    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _digest(text: str) -> Markup:
+    return Markup(f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'")
+
+
+def _at(percent: Number | Fraction) -> str:
+    """A place as a percentage, never outside."""
+    return f"{float(max(0, min(percent, 100))):.2f}%"
+
+
+def anchor_of(case_id: str) -> str:
+    """The name by which a page links to a case, the same in `id` and `href`: `case-fine`, `case-two%20words`."""
+    return "case-" + quoted(case_id, safe="", errors="backslashreplace")
+
+
+# ------------------------------------------------------------------------------------------------------------- figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _View:
-    """What all cases share: the numbers of the judges, how long a text may be, and the changes from a baseline."""
+class _Bar:
+    """A bar for `low` of 100, what may still come up to `high`, a line at `mark`; `says` is all of it in words."""
 
-    numbers: Mapping[str, int]
-    longest: int
-    changes: Mapping[str, Doc]
-    ids: frozenset[str]
-
-    def name(self, number: int) -> str:
-        return next(name for name, given in self.numbers.items() if given == number)
-
-
-def _view(doc: Doc) -> _View:
-    names = [one["id"] for one in judges_of(doc)]
-    for case in cases_of(doc):
-        for criterion in case.get("criteria") or ():
-            for item in criterion.get("items") or ():
-                names += [judge for judge in item.get("votes") or {} if judge != CHECK]
-    changes = {case["id"]: case for case in (doc.get("comparison") or {}).get("cases") or ()}
-    return _View(
-        numbers={name: number for number, name in enumerate(dict.fromkeys(names), 1)},
-        longest=longest_text(_sizes(doc)),
-        changes=changes,
-        ids=frozenset(case["id"] for case in cases_of(doc)),
-    )
+    low: Number
+    high: Number
+    mark: Number | None
+    look: str
+    says: str
+    height: int = 12
 
 
-def _sizes(doc: Doc) -> Iterable[int]:
-    for case in cases_of(doc):
-        for key in ("input", "reference", "output", "diff", "trace"):
-            yield len(text_of(case.get(key)))
-        attempts = case.get("attempts") or ()
-        for one in attempts if len(attempts) > 1 else ():
-            for key in ("output", "diff", "trace"):
-                yield len(text_of(one.get(key)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Difference:
+    """A difference in words, and the places of its interval's ends and its own on a scale with 0 at 50."""
+
+    name: str
+    told: str
+    places: tuple[Number | Fraction, ...] = ()
 
 
-# ------------------------------------------------------------------------------------------------------------ the top
+class _Histogram:
+    """How many cases scored how much, in steps of 10, stacked by status."""
+
+    def __init__(self, scores: Sequence[tuple[Number, str]]) -> None:
+        self._bins = [Counter[str]() for _ in range(10)]
+        for score, status in scores:
+            known = status if status in ("passed", "failed") else "inconclusive"
+            self._bins[max(0, min(int(score // 10), 9))][known] += 1
+        self.kinds = [kind for kind in ("passed", "failed", "inconclusive") if any(one[kind] for one in self._bins)]
+        self.caption = count(len(scores), "case with a score", "cases with a score")
+        self.blocks: list[dict[str, str]] = []
+        self.totals: list[dict[str, str | int]] = []
+        highest = max(one.total() for one in self._bins)
+        for index, one in enumerate(self._bins):
+            top = Fraction(136)
+            for kind in self.kinds:
+                tall = Fraction(one[kind] * 112, highest)
+                top -= tall
+                place = {"kind": kind, "left": str(index * 10 + 0.8), "top": f"{float(top):.2f}"}
+                self.blocks += [{**place, "tall": f"{float(tall):.2f}"}] if one[kind] else []
+            if one:
+                self.totals.append({"middle": index * 10 + 5, "top": f"{float(top) - 4:.1f}", "count": one.total()})
+
+    @property
+    def says(self) -> str:
+        told = []
+        for index, one in enumerate(self._bins):
+            kinds = [f"{one[kind]:,} {kind}" for kind in self.kinds if one[kind]]
+            told += [f"{index * 10} to {index * 10 + 10}: {', '.join(kinds)}"] if kinds else []
+        return "Cases by score. " + "; ".join(told)
 
 
-def _badge(status: str, words: str | None = None) -> str:
-    return (
-        f'<span class="badge {status}"><i aria-hidden="true">{_GLYPHS[status]}</i> {esc_line(words or status)}</span>'
-    )
+# ------------------------------------------------------------------------------------------------------------ the page
 
 
-def _head(doc: Doc) -> str:
-    look = _VERDICT_LOOKS.get(doc["verdict"], "inconclusive")
-    return f"<h1>{esc_line(suite_name(doc))}</h1>\n{_badge(look, verdict_words(doc))}\n{_facts(source_words(doc))}"
+class _Page:
+    """What a page shows besides its document: figures, the numbers of the judges, how long a text may be."""
+
+    def __init__(self, doc: SuiteReportDoc) -> None:
+        self._doc = doc
+        states = doc.judge_states
+        names = [one.id for one in states]
+        for case in doc.cases:
+            names += [judge for _, item in items_of(case.criteria) for judge in item.votes if judge != CHECK]
+        self.numbers: Mapping[str, int] = {name: number for number, name in enumerate(dict.fromkeys(names), 1)}
+        self._names = list(self.numbers)
+        self.judges: list[tuple[int, JudgeDoc]] = [(self.numbers[one.id], one) for one in states]
+        self.longest = longest_text(_sizes(doc))
+        self.ids = frozenset(case.id for case in doc.cases)
+        self._changes = {case.id: case for case in doc.compared.cases} if doc.compared else {}
+        self.has_changes = bool(self._changes)
+        self.verdict = verdict_words(doc.verdict)
+        self.title = f"{doc.name}: {self.verdict.lower()}"
+        self.look = _VERDICT_LOOKS.get(doc.verdict, "inconclusive")
+        digest = doc.artifact.digest if doc.artifact else ""
+        self.record = _told(("run", doc.run or ""), ("contract", doc.contract), ("artifact", digest))
+        self.tags = sorted({line(tag) for case in doc.cases for tag in case.tags})
+        self.splits = sorted({line(case.split) for case in doc.cases if case.split})
+
+    def name_of(self, number: int) -> str:
+        return self._names[number - 1]
+
+    @property
+    def remarks(self) -> list[str]:
+        doc = self._doc
+        unstable = ", ".join(doc.unstable_names)
+        said = [*flags_to_show(doc.shared_flags), *doc.notes]
+        return [*said, f"unstable, the attempts disagree: {unstable}"] if unstable else said
+
+    @property
+    def tiles(self) -> list[tuple[str, str, str]]:
+        """(name, figure, what it is of) of everything but the pass rate."""
+        doc = self._doc
+        tiles = [
+            ("Mean score", doc.mean_words or "n/a", "of 100, skipped cases left out"),
+            ("Cases", f"{len(doc.cases):,}", ", ".join(doc.counts_words)),
+        ]
+        whole, target = duration_words(doc.duration_ms), duration_words(doc.target_time)
+        among = "in the target, all cases together"
+        if whole:
+            tiles.append(("Time", whole, f"{target} {among}" if target else ""))
+        elif target:
+            tiles.append(("Time", target, among))
+        spent = doc.spent_words
+        return [*tiles, ("Spent", spent[-1], ", ".join(spent[:-1]))] if spent else tiles
+
+    @property
+    def rate_note(self) -> str:
+        passed, judged = self._doc.passed_count
+        return ", ".join(part for part in (f"{passed:,} of {judged:,} passed", self._doc.needs_words) if part)
+
+    @property
+    def rate_bar(self) -> _Bar | None:
+        doc = self._doc
+        ends = doc.pass_rate_interval or ([doc.pass_rate] * 2 if doc.pass_rate is not None else None)
+        if ends is None:
+            return None
+        low, high = (float(exact(end) * 100) for end in ends)
+        mark = None if doc.least_rate is None else float(exact(doc.least_rate) * 100)
+        says = f"pass rate {doc.rate_words}, {self.rate_note}"
+        return _Bar(low=low, high=high, mark=mark, look=self.look, says=says)
+
+    @property
+    def histogram(self) -> _Histogram | None:
+        """How the scores are spread; of one or two cases the table says it."""
+        scores = [(case.score, case.status) for case in self._doc.cases if case.score is not None]
+        return _Histogram(scores) if len(scores) > 2 else None
+
+    @property
+    def differences(self) -> list[_Difference]:
+        found = self._doc.compared
+        if found is None:
+            return []
+        told = dict(found.figures(self._doc.rates))
+        ends = {
+            "pass rate": (found.delta, found.interval, 100),
+            "mean score": (found.score_delta, found.score_interval, 1),
+        }
+        return [_difference(name, told[name], *ends.get(name, (None, None, 1))) for name in told]
+
+    @property
+    def _pairs(self) -> list[ComparedCaseDoc]:
+        return [case for case in self._doc.compared.changed if case.delta is not None] if self._doc.compared else []
+
+    @property
+    def pairs(self) -> list[ComparedCaseDoc]:
+        """The cases that changed, the largest loss first; of many those that changed most."""
+        most = sorted(self._pairs, key=lambda case: -abs(case.delta or 0))[:MOST_PAIRS]
+        shown = {case.id for case in most}
+        return [case for case in self._pairs if case.id in shown]
+
+    @property
+    def hidden_pairs(self) -> int:
+        return max(len(self._pairs) - MOST_PAIRS, 0)
+
+    @property
+    def orders(self) -> list[tuple[str, str]]:
+        by_change = [("change up", "change, largest loss first")] if self.has_changes else []
+        first = [("order up", "file order"), ("status up", "status, failed first"), ("score up", "score, lowest first")]
+        return [*first, *by_change, ("time down", "time, longest first"), ("case up", "name")]
+
+    @property
+    def columns(self) -> list[tuple[str, str, str]]:
+        """(key to sort by, class, heading)."""
+        change = [("change", "c-change c-num", "Change")] if self.has_changes else []
+        first = [("case", "c-case", "Case"), ("status", "c-status", "Status"), ("score", "c-score c-num", "Score")]
+        return [*first, *change, ("time", "c-time c-num", "Time"), ("", "c-why", "Why")]
+
+    def cases(self) -> Iterator[_CaseView]:
+        for index, case in enumerate(self._doc.cases, 1):
+            yield _CaseView(case, index, self, self._changes.get(case.id))
 
 
-def _facts(facts: Sequence[tuple[str, str]]) -> str:
-    rows = "".join(f"<dt>{name}</dt><dd>{esc_line(told)}</dd>" for name, told in facts if told)
-    return f'<dl class="facts">{rows}</dl>' if rows else ""
+def _sizes(doc: SuiteReportDoc) -> Iterator[int]:
+    for case in doc.cases:
+        for value in (case.input, case.reference, case.output, case.diff):
+            yield len(text_of(value))
+        yield _trace_size(case.trace)
+        for one in case.attempts if len(case.attempts) > 1 else ():
+            yield len(text_of(one.output))
+            yield len(one.diff or "")
+            yield _trace_size(one.trace)
 
 
-def _summary(doc: Doc) -> str:
-    reasons = "".join(f"<li>{esc_line(one)}</li>" for one in doc.get("reasons") or ())
-    unstable = unstable_cases(doc)
-    remarks = [f"{name}: {why}" for name, why in warnings(doc)]
-    remarks += [*flags_to_show({**doc, "flags": flags_of(doc)}), *map(line, doc.get("notes") or ())]
-    remarks += [f"unstable, the attempts disagree: {', '.join(unstable)}"] if unstable else []
-    spent = spend_parts(doc.get("usage"))
-    tiles = [
-        _rate_tile(doc),
-        _tile("Mean score", mean_words(doc) or "n/a", "of 100, skipped cases left out"),
-        _tile("Cases", f"{len(cases_of(doc)):,}", ", ".join(counts_words(counts_of(doc)))),
-        _time_tile(doc),
-        _tile("Spent", spent[-1], ", ".join(spent[:-1])) if spent else "",
-    ]
-    parts = [
-        f'<ul class="reasons">{reasons}</ul>' if reasons else "",
-        f'<dl class="tiles">{"".join(tiles)}</dl>',
-        f'<ul class="warnings">{"".join(f"<li>{esc_line(one)}</li>" for one in remarks)}</ul>' if remarks else "",
-    ]
-    return "\n".join(part for part in parts if part)
+def _trace_size(trace: TraceDoc | None) -> int:
+    calls = trace.tool_calls or () if trace else ()
+    return sum(len(text_of(part)) for call in calls for part in (call.arguments, call.result))
 
 
-def _tile(name: str, told: str, more: str) -> str:
-    return f'<div class="tile"><dt>{name}</dt><dd class="big">{esc_line(told)}</dd><dd class="soft">{esc_line(more)}</dd></div>'
+def _difference(name: str, told: str, by: Number | None, interval: Sequence[Number] | None, times: int) -> _Difference:
+    """On a scale that shows all of it, 5 points at least."""
+    if by is None:
+        return _Difference(name=name, told=told)
+    low, high = interval or (by, by)
+    ends = [exact(one) * times for one in (low, by, high)]
+    reach = max(Fraction(5), *(abs(one) for one in ends)) * Fraction(105, 100)
+    return _Difference(name=name, told=told, places=tuple(50 + one * 50 / reach for one in ends))
 
 
-def _time_tile(doc: Doc) -> str:
-    """How long the run took; where nobody measured that, the target by itself."""
-    whole, target = duration_words(doc.get("duration_ms")), duration_words(total_duration(doc))
-    among = "in the target, all cases together"
-    if whole:
-        return _tile("Time", whole, f"{target} {among}" if target else "")
-    return _tile("Time", target, among) if target else ""
+def _told(*facts: tuple[str, str]) -> list[tuple[str, str]]:
+    return [fact for fact in facts if fact[1]]
 
 
-def _rate_tile(doc: Doc) -> str:
-    rate, interval = doc.get("pass_rate"), doc.get("pass_rate_interval")
-    passed, judged = judged_count(doc)
-    told = rate_words(rate, interval)
-    more = ", ".join(part for part in (f"{passed:,} of {judged:,} passed", needs_words(doc)) if part)
-    drawn = ""
-    if rate is not None or interval:
-        low, high = (float(exact(end) * 100) for end in (interval or (rate or 0, rate or 0)))
-        least = least_rate(doc)
-        mark = None if least is None else float(exact(least) * 100)
-        look = _VERDICT_LOOKS.get(doc["verdict"], "inconclusive")
-        drawn = plots.share_bar(low, high, mark=mark, look=look, says=f"pass rate {told}, {more}")
-    return (
-        f'<div class="tile rate"><dt>Pass rate</dt><dd class="big">{esc_line(told)}</dd>'
-        f'<dd class="soft">{esc_line(more)}{drawn}</dd></div>'
-    )
+# -------------------------------------------------------------------------------------------------------------- a case
 
 
-def _scores(doc: Doc) -> str:
-    """How the scores are spread; of one or two cases the table says it."""
-    scores = [(case["score"], status_of(case)) for case in cases_of(doc) if case.get("score") is not None]
-    if len(scores) < 3:
-        return ""
-    kinds = [kind for kind in plots.KINDS if any(status == kind for _, status in scores)]
-    legend = "".join(f'<li><span class="key {kind}"></span>{kind}</li>' for kind in kinds)
-    drawn = plots.histogram(scores)
-    return (
-        '<section class="figures" aria-label="Scores"><figure><h2>Scores</h2>'
-        f'{drawn}<figcaption><ul class="legend">{legend}<li>{plots.scored_words(len(scores))}</li></ul></figcaption>'
-        "</figure></section>"
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """A text under its name, cut to the page's limit; `pieces`: with its marks."""
+
+    name: str
+    shown: str
+    length: int
+    pieces: Sequence[Piece] = ()
+    is_diff: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.length
+
+    @property
+    def is_open(self) -> bool:
+        return self.length <= OPEN_UP_TO
+
+    @property
+    def size(self) -> str:
+        return f"{self.length:,} characters"
+
+    @property
+    def cut(self) -> int:
+        return self.length - len(self.shown)
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """(class, words) of every line of a diff."""
+        kinds = (("+++", "file"), ("---", "file"), ("diff ", "file"), ("@@", "hunk"), ("+", "add"), ("-", "del"))
+        rows = self.shown.split("\n")
+        return [(next((kind for start, kind in kinds if row.startswith(start)), ""), row) for row in rows]
 
 
-# ---------------------------------------------------------------------------------------------------------- comparison
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    name: str
+    shown: list[str]
 
 
-def _comparison(doc: Doc, view: _View) -> str:
-    comparison = doc.get("comparison")
-    if not comparison:
-        return ""
-    rates = {"baseline_pass_rate": doc.get("baseline_pass_rate"), "pass_rate": doc.get("pass_rate")}
-    pairs = _pairs(comparison, view)
-    return (
-        '<section aria-label="Against the baseline"><h2>Against the baseline</h2>'
-        f'<div class="differences">{_differences({**comparison, **rates})}</div>'
-        f"{_named(comparison, view)}{pairs}</section>"
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trace:
+    """What a target says of its own run; `is_cut` where the page has no room for all calls."""
+
+    name: str
+    told: str
+    facts: list[tuple[str, str]]
+    calls: list[_Call]
+    is_cut: bool
+    extra: _Text | None
 
 
-def _differences(comparison: Doc) -> str:
-    told = dict(figures(comparison))
-    rows = []
-    for name, value, interval, times in (
-        ("pass rate", comparison.get("delta"), comparison.get("interval"), 100),
-        ("mean score", comparison.get("score_delta"), comparison.get("score_interval"), 1),
-    ):
-        drawn = "<span></span>"
-        if value is not None:
-            by, ends = value * times, [end * times for end in interval or (value, value)]
-            reach = plots.reach_of([by, *ends])
-            drawn = plots.difference(by, ends, reach, f"{name}: {told[name]}")
-        rows.append(f'<span>{name}</span>{drawn}<span class="by">{esc_line(told[name])}</span>')
-    rows.append(f'<span>by case</span><span></span><span class="by">{esc_line(told["by case"])}</span>')
-    return "".join(rows)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AttemptView:
+    attempt: AttemptDoc
+    why: str
+    texts: list[_Text]
+    trace: _Trace | None
 
 
-def _named(comparison: Doc, view: _View) -> str:
-    rows = []
-    for field, name, _, _ in NAMED:
-        ids = comparison.get(field) or ()
-        if ids:
-            links = ", ".join(_link(one, view) for one in ids)
-            rows.append(f'<li><b>{name}</b>{links} <span class="soft">({MEANINGS[field]})</span></li>')
-    return f'<ul class="named">{"".join(rows)}</ul>' if rows else ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _QuoteView:
+    """A quote: the number of its judge, the place in the output that it links to, else what is known of it."""
+
+    judge: int | None
+    words: str
+    place: str | None = None
+    remark: str = ""
+    look: str = "soft"
 
 
-def _link(id: str, view: _View) -> str:
-    if id not in view.ids:
-        return esc_line(id)
-    return f'<a href="#{anchor_of(id)}">{esc_line(id)}</a>'
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ItemView:
+    item: ItemDoc
+    asked: str
+    glyph: str
+    look: str
+    state: str
+    votes: list[tuple[int | None, str, str]]
+    quotes: list[_QuoteView]
+
+    @property
+    def has_said(self) -> bool:
+        return bool(self.quotes or self.item.advice or self.item.note)
 
 
-def _pairs(comparison: Doc, view: _View) -> str:
-    """The cases that changed, the largest loss first; of many those that changed most."""
-    changed = [case for case in changed_cases(comparison) if case.get("delta") is not None]
-    if not changed:
-        return ""
-    most = sorted(changed, key=lambda case: -abs(case["delta"]))[:MOST_PAIRS]
-    kept = {case["id"] for case in most}
-    rows = []
-    for case in changed:
-        if case["id"] in kept:
-            before, after = ((case.get(side) or {}).get("score") for side in ("baseline", "candidate"))
-            says = f"{case['id']}: from {points(before)} to {points(after)}"
-            rows.append(
-                f'<span class="name">{_link(case["id"], view)}</span>{plots.pair(before, after, says)}'
-                f'<span class="by">{signed(case["delta"])}</span>'
-            )
-    more = len(changed) - len(kept)
-    rest = f"<li>{more:,} more changed less</li>" if more else ""
-    return (
-        f'<h3>Cases that changed, scores 0 to 100</h3><div class="pairs">{"".join(rows)}</div>'
-        '<ul class="legend"><li><span class="key ring"></span>baseline</li><li><span class="key dot"></span>this run</li>'
-        f"<li>a dashed line fell</li>{rest}</ul>"
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CriterionView:
+    criterion: CriterionDoc
+    is_child: bool
+    score: str
+    notes: str
+    items: list[_ItemView]
 
 
-# --------------------------------------------------------------------------------------------------------------- cases
+class _CaseView:
+    """A case as the page shows it: its row, and everything behind it."""
+
+    def __init__(self, case: CaseDoc, index: int, page: _Page, change: ComparedCaseDoc | None) -> None:
+        self.case, self.index, self.change, self._page = case, index, change, page
+        self.anchor = anchor_of(case.id)
+        self.reason = "; ".join(case.why[:2])
+        self._output = text_of(case.output)
+        self._marks = Marks(self._output[: page.longest], f"q{index}")
+        depth = depths(case.criteria)
+        self.answers = [self._criterion(one, depth[one.id]) for one in case.criteria]
+        self._pieces = self._marks.pieces(page.name_of)
+        self.troubled = [one for one in case.judges if one.is_absent or one.troubles]
+
+    @property
+    def data(self) -> list[tuple[str, str]]:
+        """What the script sorts and filters by."""
+        case = self.case
+        return [
+            ("order", str(self.index)),
+            ("is", case.status),
+            ("case", case.name),
+            ("status", str(_OPEN_FIRST.index(case.status))),
+            ("score", _number(case.score)),
+            ("change", _number(self.change.delta if self.change else None)),
+            ("time", _number(case.time)),
+            ("tags", json.dumps([line(tag) for tag in case.tags])),
+            ("split", json.dumps([line(case.split)] if case.split else [])),
+        ]
+
+    @property
+    def bar(self) -> _Bar | None:
+        case = self.case
+        ends = case.interval or ([case.score] * 2 if case.score is not None else None)
+        if not case.has_score or ends is None:
+            return None
+        says = f"score {case.score_words} of 100"
+        return _Bar(low=ends[0], high=ends[1], mark=case.threshold, look=case.status, says=says, height=6)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        case = self.case
+        return _told(
+            ("split", case.split or ""),
+            ("threshold", bar_number(case.threshold)),
+            ("floor", bar_number(case.floor) if case.floor else ""),
+            ("contract", line(case.contract, 24)),
+            ("flags", "; ".join(flags_to_show(case.flags))),
+        )
+
+    @property
+    def texts(self) -> list[_Text]:
+        case = self.case
+        found = [self._text("Input", case.input), self._text("Reference", case.reference)]
+        if case.output is not None:
+            found.append(self._text("Output", self._output, pieces=self._pieces))
+        found += [self._text("Error", case.error), self._text("Diff", case.diff, is_diff=True)]
+        return [one for one in found if one.length or one.name == "Output"]
+
+    def _text(self, name: str, value: object, *, pieces: Sequence[Piece] = (), is_diff: bool = False) -> _Text:
+        text = text_of(value)
+        return _Text(name=name, shown=text[: self._page.longest], length=len(text), pieces=pieces, is_diff=is_diff)
+
+    @property
+    def trace(self) -> _Trace | None:
+        return self._trace("Trace", self.case.trace)
+
+    def _trace(self, name: str, trace: TraceDoc | None) -> _Trace | None:
+        if trace is None:
+            return None
+        calls, is_cut = self._calls(trace)
+        total = None if trace.tool_calls is None else len(trace.tool_calls)
+        loaded = "" if trace.skill_loaded is None else "yes" if trace.skill_loaded else "no"
+        return _Trace(
+            name=name,
+            told="tool calls are not known" if total is None else f"{total:,} tool calls",
+            facts=_told(
+                ("tokens in", "" if trace.input_tokens is None else f"{trace.input_tokens:,}"),
+                ("tokens out", "" if trace.output_tokens is None else f"{trace.output_tokens:,}"),
+                ("cost", "" if trace.usd is None else f"${trace.usd:,.4f}"),
+                ("duration", duration_words(trace.duration_ms)),
+                ("skill loaded", loaded),
+            ),
+            calls=calls,
+            is_cut=is_cut,
+            extra=self._text("More", trace.extra) if trace.extra else None,
+        )
+
+    def _calls(self, trace: TraceDoc) -> tuple[list[_Call], bool]:
+        """The calls that the page has room for, and whether there are more."""
+        calls: list[_Call] = []
+        room = self._page.longest
+        for call in trace.tool_calls or ():
+            if room <= 0:
+                return calls, True
+            shown = []
+            for text in (text_of(value) for value in (call.arguments, call.result) if value not in ("", {}, [])):
+                if text:
+                    shown.append(text if len(text) <= room else f"{text[: max(room, 0)]}…")
+                    room -= len(text)
+            calls.append(_Call(name=call.name, shown=shown))
+            room -= 1
+        return calls, False
+
+    @property
+    def attempts(self) -> list[_AttemptView]:
+        """All attempts where there are several, with the outputs that are not the one shown."""
+        return [self._attempt(one) for one in self.case.attempts] if len(self.case.attempts) > 1 else []
+
+    def _attempt(self, one: AttemptDoc) -> _AttemptView:
+        output = text_of(one.output)
+        is_shown = output == self._output
+        why = "; ".join(map(line, one.reasons[:2])) or ("the output above" if output and is_shown else "")
+        if is_shown:
+            return _AttemptView(attempt=one, why=why, texts=[], trace=None)
+        texts = [
+            self._text(f"Output of attempt {one.attempt}", output),
+            self._text(f"Diff of attempt {one.attempt}", one.diff, is_diff=True),
+        ]
+        trace = self._trace(f"Trace of attempt {one.attempt}", one.trace)
+        return _AttemptView(attempt=one, why=why, texts=[text for text in texts if text.length], trace=trace)
+
+    def _criterion(self, one: CriterionDoc, depth: int) -> _CriterionView:
+        notes = [f"weight {bar_number(one.weight)}"] if one.weight is not None else []
+        notes += [f"floor {bar_number(one.floor)}"] if one.floor else []
+        notes += [note for note in one.state_notes(spread=True) if not note.startswith("penalty")]
+        return _CriterionView(
+            criterion=one,
+            is_child=depth > 0,
+            score=score_or_interval(one.score, one.interval) if one.applies else "n/a",
+            notes=", ".join(notes),
+            items=[self._item(one, item) for item in one.items],
+        )
+
+    def _item(self, criterion: CriterionDoc, item: ItemDoc) -> _ItemView:
+        glyph, look, state = _state_of(criterion, item)
+        numbers = self._page.numbers
+        return _ItemView(
+            item=item,
+            asked="" if criterion.is_whole(item) else item.asked,
+            glyph=glyph,
+            look=look,
+            state=state,
+            votes=[(numbers.get(judge), judge, mark_number(answer)) for judge, answer in item.votes.items()],
+            quotes=[self._quote(one) for one in item.evidence],
+        )
+
+    def _quote(self, one: QuoteDoc) -> _QuoteView:
+        """A judge's quote, linked to its place in the output; or that the output does not hold it."""
+        number = self._page.numbers.get(one.judge)
+        place = self._marks.add(one.quote, number) if number else None
+        remark, look = "", "soft"
+        if number and place is None:
+            is_cut = len(self._output) > len(self._marks.text)
+            if one.found or (is_cut and find_quote(one.quote, self._output)):
+                remark = "in what is not marked here"
+            elif one.found is False:
+                remark, look = "not in the output", "absent"
+        return _QuoteView(judge=number, words=one.quote, place=place, remark=remark, look=look)
 
 
-def _toolbar(doc: Doc, view: _View) -> str:
-    """Only of use with the script, which shows it."""
-    counts = {status: sum(status_of(case) == status for case in cases_of(doc)) for status in STATUSES}
-    buttons = "".join(
-        f'<button type="button" data-status="{status}" aria-pressed="false"><span aria-hidden="true">{_GLYPHS[status]}</span> '
-        f"{status} {number:,}</button>"
-        for status, number in counts.items()
-        if number
-    )
-    tags = sorted({line(tag) for case in cases_of(doc) for tag in case.get("tags") or ()})
-    splits = sorted({line(case["split"]) for case in cases_of(doc) if case.get("split")})
-    orders = [("order up", "file order"), ("status up", "status, failed first"), ("score up", "score, lowest first")]
-    orders += [("change up", "change, largest loss first")] if view.changes else []
-    orders += [("time down", "time, longest first"), ("case up", "name")]
-    return (
-        '<div id="toolbar" class="toolbar" role="search" aria-label="Filter the cases" hidden>'
-        f'<div class="group" role="group" aria-label="Status">{buttons}</div>'
-        '<input id="search" type="search" placeholder="Search in all cases" aria-label="Search in all cases" autocomplete="off">'
-        f"{_select('tags', 'Tag', 'every tag', tags)}{_select('split', 'Split', 'every split', splits)}"
-        '<select id="sorter" class="only-narrow" aria-label="Order" autocomplete="off">'
-        + "".join(f'<option value="{value}">{told}</option>' for value, told in orders)
-        + '</select><span id="shown" class="shown" role="status"></span></div>'
-    )
-
-
-def _select(name: str, label: str, every: str, values: Sequence[str]) -> str:
-    if not values:
-        return ""
-    options = "".join(f'<option value="{esc_line(one)}">{esc_line(one)}</option>' for one in values)
-    return f'<select data-filter="{name}" aria-label="{label}" autocomplete="off"><option value="">{every}</option>{options}</select>'
-
-
-def _table(doc: Doc, view: _View) -> str:
-    """Two rows a case in a body of their own, so that they are sorted together. Roles: on a phone it is no grid."""
-    columns = [("case", "Case"), ("status", "Status"), ("score", "Score")]
-    columns += [("change", "Change")] if view.changes else []
-    columns += [("time", "Time"), ("", "Why")]
-    head = "".join(_head_cell(key, name) for key, name in columns)
-    bodies = "\n".join(_case(case, index, len(columns), view) for index, case in enumerate(cases_of(doc), 1))
-    return (
-        '<table class="cases" role="table" aria-label="Cases">'
-        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>\n{bodies}\n</table>'
-    )
-
-
-def _head_cell(key: str, name: str) -> str:
-    look = f"c-{key or 'why'}{' c-num' if key in _NUMBERS else ''}"
-    sortable = f' data-key="{key}"' if key else ""
-    return f'<th role="columnheader" scope="col" class="{look}"{sortable}>{name}</th>'
-
-
-_NUMBERS: Final = ("score", "change", "time")
-
-
-def _case(case: Doc, index: int, columns: int, view: _View) -> str:
-    status = status_of(case)
-    anchor = anchor_of(case["id"])
-    change = view.changes.get(case["id"])
-    data = {
-        "order": str(index),
-        "is": status,
-        "case": case_name(case),
-        "status": str(("failed", "target-error", "inconclusive", "skipped", "passed").index(status)),
-        "score": _number(case.get("score")),
-        "change": _number((change or {}).get("delta")),
-        "time": _number(case_duration(case)),
-        "tags": json.dumps([line(tag) for tag in case.get("tags") or ()]),
-        "split": json.dumps([line(case["split"])] if case.get("split") else []),
-    }
-    attributes = "".join(f' data-{key}="{esc_line(value)}"' for key, value in data.items())
-    reasons = "; ".join(reasons_of(case)[:2])
-    cells = [
-        ("c-case", f'<a class="open" href="#{esc(anchor)}">{esc_line(case_name(case))}</a>{_tags(case)}'),
-        ("c-status", _badge(status)),
-        ("c-score c-num", _score_cell(case, status)),
-        *([("c-change c-num", _change_cell(change))] if view.changes else []),
-        ("c-time c-num", duration_words(case_duration(case))),
-        ("c-why", f'<span class="clamp">{esc_line(reasons, 600)}</span>' if reasons else ""),
-    ]
-    row = "".join(f'<td role="cell" class="{look}">{told}</td>' for look, told in cells)
-    return (
-        f'<tbody role="rowgroup" id="{esc(anchor)}"{attributes}><tr role="row" class="row">{row}</tr>'
-        f'<tr role="row" class="detail" id="opened-{index}"><td role="cell" colspan="{columns}"><details class="whole">'
-        f"<summary>input, output and answers of {esc_line(case_name(case), 120)}</summary>{_opened(case, index, view)}"
-        "</details></td></tr></tbody>"
-    )
-
-
-def _number(value: Any) -> str:
+def _number(value: Number | None) -> str:
     return "" if value is None else f"{float(value):.6g}"
 
 
-def _tags(case: Doc) -> str:
-    """What a case is beside its name: its description, split, tags, and whether its attempts disagree."""
-    told = f'<div class="soft">{esc_line(case["description"], 200)}</div>' if case.get("description") else ""
-    tags = [f'<span class="tag">{esc_line(one, 60)}</span>' for one in case.get("tags") or ()]
-    tags += ['<span class="tag flips">unstable</span>'] if case.get("unstable") else []
-    return told + (f"<div>{''.join(tags)}</div>" if tags else "")
-
-
-def _score_cell(case: Doc, status: str) -> str:
-    interval = case.get("interval")
-    if case.get("score") is None and (not interval or status in ("target-error", "skipped")):
-        return '<span class="soft">n/a</span>'
-    told = score_or_interval(case.get("score"), interval)
-    low, high = interval or (case["score"], case["score"])
-    drawn = plots.share_bar(low, high, mark=case.get("threshold"), look=status, says=f"score {told} of 100", height=6)
-    return f'{told}<div class="bar">{drawn}</div>'
-
-
-def _change_cell(change: Doc | None) -> str:
-    if change is None:
-        return '<span class="soft">new</span>'
-    before = status_of(change.get("baseline") or {})
-    was = f'<div class="soft">was {before}</div>' if before != status_of(change.get("candidate") or {}) else ""
-    return f"{signed(change.get('delta'))}{was}"
-
-
-# --------------------------------------------------------------------------------------------------------- one, opened
-
-
-def _opened(case: Doc, index: int, view: _View) -> str:
-    output = text_of(case.get("output"))
-    marks = Marks(output[: view.longest], f"q{index}")
-    answers = _answers(case, marks, output, view)
-    texts = [
-        _text("Input", text_of(case.get("input")), view),
-        _text("Reference", text_of(case.get("reference")), view),
-        _text("Output", output, view, shown=marks.html(view.name)) if case.get("output") is not None else "",
-        _text("Error", text_of(case.get("error")), view),
-        _diff(text_of(case.get("diff")), view),
-        _trace(case.get("trace"), view),
-        _attempts(case, output, view),
-    ]
-    reasons = "".join(f"<li>{esc_line(one)}</li>" for one in reasons_of(case))
-    return (
-        f'<div class="case">{f"<ul class=reasons>{reasons}</ul>" if reasons else ""}<div class="columns">'
-        f"<div>{''.join(texts)}{_facts(_case_facts(case))}</div><div>{answers}{_case_judges(case)}</div></div></div>"
-    )
-
-
-def _case_facts(case: Doc) -> list[tuple[str, str]]:
-    return [
-        ("split", line(case.get("split") or "")),
-        ("threshold", bar_number(case.get("threshold"))),
-        ("floor", bar_number(case.get("floor")) if case.get("floor") else ""),
-        ("contract", line(case.get("contract") or "", 24)),
-        ("flags", "; ".join(flags_to_show(case))),
-    ]
-
-
-def _text(name: str, text: str, view: _View, *, shown: str | None = None, look: str = "") -> str:
-    """A text under its name, folded when long. `shown`: the same as HTML, its length the page's limit at most."""
-    if not text:
-        return f'<p class="text"><b>{name}</b> <span class="soft">empty</span></p>' if shown is not None else ""
-    cut = len(text) - view.longest
-    told = f"{len(text):,} characters"
-    is_open = " open" if len(text) <= OPEN_UP_TO else ""
-    rest = (
-        f'<p class="cut">Cut here: {cut:,} more characters are in the record, not in this page.</p>' if cut > 0 else ""
-    )
-    body = shown if shown is not None else esc(text[: view.longest])
-    # A line break directly behind <pre> is not part of its text.
-    return (
-        f'<details class="text"{is_open}><summary>{name} <span class="soft num">{told}</span></summary>'
-        f"<pre{f' class={look}' if look else ''}>\n{body}</pre>{rest}</details>"
-    )
-
-
-def _diff(text: str, view: _View, name: str = "Diff") -> str:
-    if not text.strip():
-        return ""
-    lines = [_diff_line(one) for one in text[: view.longest].split("\n")]
-    return _text(name, text, view, shown="".join(lines), look="diff")
-
-
-def _diff_line(text: str) -> str:
-    kinds = (("+++", "file"), ("---", "file"), ("diff ", "file"), ("@@", "hunk"), ("+", "add"), ("-", "del"))
-    look = next((kind for start, kind in kinds if text.startswith(start)), "")
-    return f"<span{f' class={look}' if look else ''}>{esc(text) or ' '}</span>"
-
-
-def _trace(trace: Any, view: _View, name: str = "Trace") -> str:
-    """What the target told of its own run: the calls of its tools, tokens, money."""
-    if not trace:
-        return ""
-    if not isinstance(trace, Mapping):
-        return _text(name, text_of(trace), view)
-    facts = [
-        ("tokens in", _count(trace.get("input_tokens"))),
-        ("tokens out", _count(trace.get("output_tokens"))),
-        ("cost", f"${trace['usd']:,.4f}" if isinstance(trace.get("usd"), int | float) else ""),
-        ("duration", duration_words(trace.get("duration_ms"))),
-        ("skill loaded", "" if trace.get("skill_loaded") is None else "yes" if trace["skill_loaded"] else "no"),
-    ]
-    calls = trace.get("tool_calls")
-    told = "tool calls not told" if calls is None else f"{len(calls):,} tool calls"
-    room = view.longest
-    rows = []
-    for call in calls or ():
-        if room <= 0:
-            rows.append("<li>the rest is in the record, not in this page</li>")
-            break
-        drawn, size = _call(call, room)
-        room -= size
-        rows.append(f"<li>{drawn}</li>")
-    listed = f'<ol class="calls">{"".join(rows)}</ol>' if rows else ""
-    extra = _text("Told beside it", text_of(trace["extra"]), view) if trace.get("extra") else ""
-    return (
-        f'<details class="text"><summary>{name} <span class="soft">{told}</span></summary>'
-        f"{_facts(facts)}{listed}{extra}</details>"
-    )
-
-
-def _count(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int | float) else ""
-
-
-def _call(call: Any, room: int) -> tuple[str, int]:
-    """A call as `name(arguments) -> result`, and how much of the room it took."""
-    if not isinstance(call, Mapping):
-        text = text_of(call)[:room]
-        return esc(text), len(text) + 1
-    parts = [f"<code>{esc_line(call.get('name') or '', 200)}</code>"]
-    size = 1
-    for value in (call.get("arguments"), call.get("result")):
-        if value not in (None, "", {}, []):
-            text = text_of(value)
-            shown = text[: max(room - size, 0)]
-            size += len(shown)
-            parts.append(f"<pre>\n{esc(shown)}{'…' if len(shown) < len(text) else ''}</pre>")
-    return "".join(parts), size
-
-
-def _attempts(case: Doc, output: str, view: _View) -> str:
-    """All attempts in a table; below it the outputs that are not the one shown."""
-    attempts = case.get("attempts") or ()
-    if len(attempts) < 2:
-        return ""
-    rows, texts = [], []
-    for one in attempts:
-        number = esc_line(one.get("attempt", ""))
-        own = text_of(one.get("output"))
-        why = "; ".join(reasons_of(one)[:2])
-        cells = [number, _badge(status_of(one)), points(one.get("score")), duration_words(one.get("duration_ms"))]
-        cells.append(esc_line(why, 400) or ("the output above" if own and own == output else ""))
-        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-        if own != output:
-            texts.append(_text(f"Output of attempt {number}", own, view))
-            texts.append(_diff(text_of(one.get("diff")), view, f"Diff of attempt {number}"))
-            texts.append(_trace(one.get("trace"), view, f"Trace of attempt {number}"))
-    head = "".join(f"<th scope=col>{name}</th>" for name in ("attempt", "status", "score", "time", "why"))
-    return (
-        f'<details class="text" open><summary>Attempts <span class="soft">{len(attempts):,}</span></summary>'
-        f'<div class="scroll"><table class="attempts"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-        f"{''.join(texts)}</details>"
-    )
-
-
-# ------------------------------------------------------------------------------------------------------------- answers
-
-
-def _answers(case: Doc, marks: Marks, output: str, view: _View) -> str:
-    criteria = case.get("criteria") or ()
-    if not criteria:
-        return '<p class="text soft">Nothing was judged.</p>'
-    depth = depths(criteria)
-    return '<h3 class="text">Answers</h3>' + "".join(
-        _criterion(one, depth[one["id"]], marks, output, view) for one in criteria
-    )
-
-
-def _criterion(one: Doc, depth: int, marks: Marks, output: str, view: _View) -> str:
-    score = score_or_interval(one.get("score"), one.get("interval")) if applies(one) else "n/a"
-    notes = [f"weight {bar_number(one.get('weight'))}"] if one.get("weight") is not None else []
-    notes += [f"floor {bar_number(one['floor'])}"] if one.get("floor") else []
-    notes += ["required"] if one.get("required") else []
-    notes += ["below its floor"] if one.get("below_floor") else []
-    notes += [f"judges {points(one['spread'])} apart"] if one.get("spread") else []
-    notes += [] if applies(one) else ["does not apply"]
-    items = "".join(_item(one, item, marks, output, view) for item in one.get("items") or ())
-    asked = one.get("requirement")
-    told = f'<p class="soft">{esc_line(asked)}</p>' if asked and line(asked) != line(one["id"]) else ""
-    return (
-        f'<section class="criterion{" child" if depth else ""}"><header><h4>{esc_line(one["id"])}</h4>'
-        f'<span class="needs"><b>{score}</b> · {esc_line(", ".join(notes))}</span></header>{told}'
-        + (f'<ul class="items">{items}</ul>' if items else "")
-        + "</section>"
-    )
-
-
-def _item(criterion: Doc, item: Doc, marks: Marks, output: str, view: _View) -> str:
-    glyph, look, state = _state_of(criterion, item)
-    asked = "" if is_whole(criterion, item) else f"{esc_line(requirement(item))} "
-    scale = f' <span class="soft">on {scale_words(item)}</span>' if scale_words(item) else ""
-    votes = "".join(_vote(judge, answer, view) for judge, answer in (item.get("votes") or {}).items())
-    said = [_quote(quote, marks, output, view) for quote in item.get("evidence") or ()]
-    said += [
-        f'<li class="advice">{esc(text)}{f" <span class=soft>({esc_line(judge)})</span>" if judge else ""}</li>'
-        for judge, text in suggestions(item)
-    ]
-    said += [f'<li class="soft">{esc_line(item["note"])}</li>'] if item.get("note") else []
-    return (
-        f'<li><span class="glyph {look}" aria-hidden="true">{glyph}</span><div>'
-        f'{asked}<span class="{look}">{state}</span>{scale}<div class="votes">{votes}</div>'
-        + (f'<ul class="said">{"".join(said)}</ul>' if said else "")
-        + "</div></li>"
-    )
-
-
-def _state_of(criterion: Doc, item: Doc) -> tuple[str, str, str]:
-    if not applies(item):
+def _state_of(criterion: CriterionDoc, item: ItemDoc) -> tuple[str, str, str]:
+    if not item.applies:
         return "–", "skipped", "does not apply"
-    if is_unanswered(item):
+    if item.is_unanswered:
         return "?", "inconclusive", "not answered"
-    if is_problem(item):
-        return "✗", "failed", "penalty incurred" if criterion.get("is_penalty") else "not met"
-    if is_improvable(criterion, item):
+    if item.is_problem:
+        return "✗", "failed", "penalty incurred" if criterion.is_penalty else "not met"
+    if criterion.is_improvable(item):
         return "~", "inconclusive", "met, but not in full"
-    return "✓", "passed", "no penalty" if criterion.get("is_penalty") else "met"
-
-
-def _vote(judge: str, answer: Any, view: _View) -> str:
-    number = view.numbers.get(judge)
-    told = line(answer) if isinstance(answer, str) else mark_number(answer)
-    return f"<span>{who(number) if number else ''}{esc_line(judge)}: <b>{esc_line(told)}</b></span>"
-
-
-def _quote(quote: Any, marks: Marks, output: str, view: _View) -> str:
-    """A judge's quote, linked to where it stands in the output; or that it does not stand there."""
-    words, judge = (quote, "") if isinstance(quote, str) else (quote.get("quote") or "", quote.get("judge") or "")
-    number = view.numbers.get(judge)
-    label = who(number) if number else ""
-    told = f"<q>{esc_line(words, 2000)}</q>"
-    if not number:
-        return f"<li>{told}</li>"
-    place = marks.add(words, number)
-    if place:
-        return f'<li>{label}{told} <a href="#{place}">in the output</a></li>'
-    if quote.get("found") or (len(output) > len(marks.text) and find_quote(words, output)):
-        return f'<li>{label}{told} <span class="soft">in what is not marked here</span></li>'
-    if quote.get("found") is False:
-        return f'<li>{label}{told} <span class="absent">not in the output</span></li>'
-    return f"<li>{label}{told}</li>"
-
-
-def _case_judges(case: Doc) -> str:
-    """Judges that gave no whole answer to this case, with the reason."""
-    rows = [
-        f"<li>{esc_line(one['id'])}: {esc_line(one.get('state') or '')}"
-        + (f" ({esc_line(one['reason'], 400)})" if one.get("reason") else "")
-        + "".join(f"<br>{esc_line(problem, 300)}" for problem in (one.get("problems") or ())[:5])
-        + "</li>"
-        for one in case.get("judges") or ()
-        if one.get("state") != "AVAILABLE" or one.get("problems")
-    ]
-    return f'<h3>Judges with trouble</h3><ul class="said">{"".join(rows)}</ul>' if rows else ""
-
-
-# ---------------------------------------------------------------------------------------------------------------- rest
-
-
-def _judges(doc: Doc, view: _View) -> str:
-    judges = judges_of(doc)
-    if not judges:
-        return ""
-    rows = "".join(
-        f"<tr><td>{who(view.numbers[one['id']])} {esc_line(one['id'])}</td><td>{esc_line(one.get('state') or '')}</td>"
-        f"<td>{esc_line(one.get('reason') or '', 400)}</td></tr>"
-        for one in judges
-    )
-    return (
-        '<section aria-label="Judges"><h2>Judges</h2><div class="scroll"><table class="judges"><thead><tr><th scope=col>judge</th>'
-        f"<th scope=col>state</th><th scope=col>why</th></tr></thead><tbody>{rows}</tbody></table></div></section>"
-    )
-
-
-def _record(doc: Doc) -> str:
-    return _facts(
-        [
-            ("run", line(doc.get("run") or "")),
-            ("contract", line(doc.get("contract") or "")),
-            ("artifact", line((doc.get("artifact") or {}).get("digest") or "")),
-        ]
-    )
+    return "✓", "passed", "no penalty" if criterion.is_penalty else "met"

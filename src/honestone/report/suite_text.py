@@ -7,34 +7,10 @@ from typing import Final
 
 from honestone.core.numbers import exact
 from honestone.report.comparison_text import comparison_lines
-from honestone.report.draw import Style, bar, cut, cut_middle, line, pad, points, score_or_interval, width, wrap
-from honestone.report.suite_words import (
-    case_duration,
-    case_name,
-    cases_of,
-    counts_of,
-    counts_words,
-    duration_words,
-    flags_of,
-    is_open,
-    judged_count,
-    judges_of,
-    least_rate,
-    mean_words,
-    needs_words,
-    quoting_output,
-    rate_words,
-    reasons_of,
-    source_words,
-    spend_parts,
-    status_mark,
-    status_of,
-    suite_name,
-    time_parts,
-    unstable_cases,
-)
-from honestone.report.text import findings, join_sections, judge_table, next_line, remarks
-from honestone.report.words import Doc, run_id, verdict_words
+from honestone.report.documents.scorecard import verdict_words
+from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc
+from honestone.report.draw import Style, bar, cut, cut_middle, duration_words, line, pad, width, wrap
+from honestone.report.text import bullet_lines, findings, join_sections, judge_table, next_line, remarks
 
 PLAIN: Final = Style()
 MOST_DETAILS: Final = 20  # cases whose items are shown; the others have their line
@@ -44,142 +20,121 @@ STATUS_COLUMNS: Final = 12  # the longest status
 _VERDICT_MARKS: Final = {"pass": ("yes", "green"), "fail": ("no", "red"), "skipped": ("absent", "dim")}
 
 
-def suite_text(doc: Doc, style: Style = PLAIN) -> str:
+def suite_text(doc: SuiteReportDoc, style: Style = PLAIN) -> str:
     """One run of a suite (`honestone.report/1`)."""
     sections = [
-        _header(doc),
+        [doc.name, *(f"  {pad(name, 8)}  {told}" for name, told in doc.source_words)],
         _case_lines(doc, style),
-        judge_table(judges_of(doc), style),
-        remarks({**doc, "flags": flags_of(doc)}, style),
+        judge_table(doc.judge_states, style),
+        remarks(doc.shared_flags, doc.notes, style),
         _comparison(doc, style),
         _summary(doc, style),
     ]
     return style.finish(join_sections(sections))
 
 
-def _header(doc: Doc) -> list[str]:
-    return [f"{suite_name(doc)}", *(f"  {pad(name, 8)}  {told}" for name, told in source_words(doc))]
-
-
 # --------------------------------------------------------------------------------------------------------------- cases
 
 
-def _case_lines(doc: Doc, style: Style) -> list[str]:
+def _case_lines(doc: SuiteReportDoc, style: Style) -> list[str]:
     """Name, status, score, time and first reason under each other; below the open ones what they miss."""
-    cases = cases_of(doc)
+    cases = doc.cases
     if not cases:
         return ["no case"]
-    name = min(max(width(case_name(case)) for case in cases), max(12, style.columns * 4 // 10))
-    score = max(width(_score(case)) for case in cases)
-    time = max(width(duration_words(case_duration(case))) for case in cases)
+    name = min(max(width(case.name) for case in cases), max(12, style.columns * 4 // 10))
+    score = max(width(case.score_words) for case in cases)
+    time = max(width(duration_words(case.time)) for case in cases)
     lines: list[str] = []
     shown = 0
     for case in cases:
         told, is_whole = _case_line(case, style, name, score, time)
         lines.append(told)
-        if is_open(case) and shown < MOST_DETAILS:
+        if case.is_open and shown < MOST_DETAILS:
             shown += 1
             lines += _details(case, style, reasons_from=1 if is_whole else 0)
-    hidden = sum(map(is_open, cases)) - shown
+    hidden = sum(case.is_open for case in cases) - shown
     if hidden:
         lines.append(f"what {hidden:,} more cases miss is left out here; --format html and --json have it all")
     return lines
 
 
-def _case_line(case: Doc, style: Style, name: int, score: int, time: int) -> tuple[str, bool]:
+def _case_line(case: CaseDoc, style: Style, name: int, score: int, time: int) -> tuple[str, bool]:
     """The line, and whether its first reason fitted."""
-    status = status_of(case)
-    glyph, look = status_mark(status)
+    glyph, look = STATUSES[case.status]
     more = style.glyph("more")
-    told = f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(case_name(case), name, more), name)}"
-    told += f"  {style.paint(pad(status, STATUS_COLUMNS), look)}  {pad(_score(case), score, right=True)}"
+    told = f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(case.name, name, more), name)}"
+    told += f"  {style.paint(pad(case.status, STATUS_COLUMNS), look)}  {pad(case.score_words, score, right=True)}"
     taken = 2 + name + 2 + STATUS_COLUMNS + 2 + score
     if time and taken + 2 + time <= style.columns:
-        told += f"  {style.paint(pad(duration_words(case_duration(case)), time, right=True), 'dim')}"
+        told += f"  {style.paint(pad(duration_words(case.time), time, right=True), 'dim')}"
         taken += 2 + time
-    reasons = [*(["unstable: its attempts disagree"] if case.get("unstable") else []), *reasons_of(case)]
+    reasons = [*(["unstable: its attempts disagree"] if case.unstable else []), *case.why]
     room = style.columns - taken - 2
     if not reasons or room < 16:
         return told, not reasons
-    return told + "  " + style.paint(cut(reasons[0], room, more), "dim"), (
-        not case.get("unstable") and width(reasons[0]) <= room
-    )
+    fits = not case.unstable and width(reasons[0]) <= room
+    return told + "  " + style.paint(cut(reasons[0], room, more), "dim"), fits
 
 
-def _score(case: Doc) -> str:
-    if case.get("score") is None and (not case.get("interval") or status_of(case) in ("target-error", "skipped")):
-        return points(None)
-    return score_or_interval(case.get("score"), case.get("interval"))
-
-
-def _details(case: Doc, style: Style, *, reasons_from: int) -> list[str]:
+def _details(case: CaseDoc, style: Style, *, reasons_from: int) -> list[str]:
     lines: list[str] = []
-    reasons = reasons_of(case)[reasons_from:]
+    reasons = case.why[reasons_from:]
     for reason in reasons[:MOST_REASONS]:
         lines += wrap(reason, style.columns, first=f"    {style.glyph('dot')} ", most=4, more=style.glyph("more"))
     if len(reasons) > MOST_REASONS:
         lines.append(f"    and {len(reasons) - MOST_REASONS:,} more reasons")
     inner = replace(style, width=style.columns - 4)
-    for section in findings(quoting_output(case), inner):
+    for section in findings(case.criteria, inner, of="output"):
         lines += ["    " + one for one in section]
-    attempts = case.get("attempts") or ()
-    if len(attempts) > 1:
-        told = "; ".join(
-            f"{line(one.get('attempt', ''))}: {status_of(one)} {points(one.get('score'))}" for one in attempts
-        )
-        lines += wrap(told, style.columns, first="    attempts  ")
+    if case.attempts_words:
+        lines += wrap("; ".join(case.attempts_words), style.columns, first="    attempts  ")
     return lines
 
 
 # ------------------------------------------------------------------------------------------------------------- summary
 
 
-def _comparison(doc: Doc, style: Style) -> list[str]:
-    comparison = doc.get("comparison")
-    if not comparison:
+def _comparison(doc: SuiteReportDoc, style: Style) -> list[str]:
+    if doc.compared is None:
         return []
-    rates = {"baseline_pass_rate": doc.get("baseline_pass_rate"), "pass_rate": doc.get("pass_rate")}
-    return [style.paint("Against the baseline", "bold"), *comparison_lines({**comparison, **rates}, style)]
+    lines = comparison_lines(doc.compared, style, doc.rates)
+    return [style.paint("Against the baseline", "bold"), *lines]
 
 
-def _summary(doc: Doc, style: Style) -> list[str]:
-    glyph, look = _VERDICT_MARKS.get(doc["verdict"], ("unknown", "yellow"))
-    lines = [style.paint(f"{style.glyph(glyph)} {verdict_words(doc)}", look, "bold")]
-    for reason in doc.get("reasons") or ():
-        lines += wrap(line(reason), style.columns, first=f"  {style.glyph('dot')} ")
+def _summary(doc: SuiteReportDoc, style: Style) -> list[str]:
+    glyph, look = _VERDICT_MARKS.get(doc.verdict, ("unknown", "yellow"))
+    lines = [style.paint(f"{style.glyph(glyph)} {verdict_words(doc.verdict)}", look, "bold")]
+    lines += bullet_lines(map(line, doc.reasons), style)
     for name, told in _figures(doc, style, look):
         first, *more = wrap(told, style.columns - 14) if "\x1b" not in told else [told]
         lines += [f"  {pad(name, 10)}  {first}", *(" " * 14 + one for one in more)]
-    run = run_id(doc)
-    return lines + (next_line("  again", f"      honestone show {run}", style) if run else [])
+    return lines + (next_line("  again", f"      honestone show {line(doc.run)}", style) if doc.run else [])
 
 
-def _figures(doc: Doc, style: Style, look: str) -> list[tuple[str, str]]:
+def _figures(doc: SuiteReportDoc, style: Style, look: str) -> list[tuple[str, str]]:
     between = style.glyph("between")
-    unstable = unstable_cases(doc)
     figures = [
         ("pass rate", _rate_line(doc, style, look)),
-        ("cases", between.join(counts_words(counts_of(doc)))),
-        ("mean score", mean_words(doc)),
-        ("unstable", ", ".join(unstable)),
-        ("time", between.join(time_parts(doc))),
-        ("spent", between.join(spend_parts(doc.get("usage")))),
+        ("cases", between.join(doc.counts_words)),
+        ("mean score", doc.mean_words),
+        ("unstable", ", ".join(doc.unstable_names)),
+        ("time", between.join(doc.time_words)),
+        ("spent", between.join(doc.spent_words)),
     ]
     return [(name, told) for name, told in figures if told]
 
 
-def _rate_line(doc: Doc, style: Style, look: str) -> str:
-    passed, judged = judged_count(doc)
-    rate, interval = doc.get("pass_rate"), doc.get("pass_rate_interval")
-    if rate is None and not interval:
+def _rate_line(doc: SuiteReportDoc, style: Style, look: str) -> str:
+    passed, judged = doc.passed_count
+    rate = doc.pass_rate
+    if rate is None and not doc.pass_rate_interval:
         return "n/a: no case was judged"
-    low, high = (exact(end) * 100 for end in (interval or (rate or 0, rate or 0)))
+    low, high = (float(exact(end) * 100) for end in doc.pass_rate_interval or (rate or 0, rate or 0))
     told = style.glyph("between").join(
-        part for part in (rate_words(rate, interval), f"{passed:,} of {judged:,} passed", needs_words(doc)) if part
+        part for part in (doc.rate_words, f"{passed:,} of {judged:,} passed", doc.needs_words) if part
     )
     cells = min(24, style.columns - 14 - 2 - width(told))
     if cells < 8:
         return told
-    least = least_rate(doc)
-    mark = None if least is None else float(exact(least) * 100)
-    return f"{bar(style, cells, float(low), float(high), mark=mark, look=look)}  {told}"
+    mark = None if doc.least_rate is None else float(exact(doc.least_rate) * 100)
+    return f"{bar(style, cells, low, high, mark=mark, look=look)}  {told}"

@@ -441,10 +441,12 @@ def _refuse_unsound(draft: Draft) -> None:
 
 
 def _print_result(draft: Draft, written: Path | None, notes: Sequence[str], *, as_json: bool) -> None:
+    from msgspec.structs import replace
+
     from honestone.report.rubric_draft import contract_lines, draft_document
 
     if as_json:
-        document = {**draft_document(draft), "notes": list(notes), "written": str(written) if written else None}
+        document = replace(draft_document(draft), notes=list(notes), written=str(written) if written else None)
         write(dump(document) + "\n")
         return
     from honestone.cli.progress import style_for

@@ -1,0 +1,67 @@
+"""The documents that `--json` prints, one struct each: JSON, JSON Schema and the tables of the reference come from them.
+
+In the docstring of a struct a line such as "`score`, `interval`: meaning" explains those fields; the reference page and
+the schemas show it. A field that may be `UNSET` is left out of the JSON where it has no value.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+_KINDS: Final = {
+    "scorecard": ("scorecard", "ScorecardDoc"),
+    "improvement": ("improvement", "ImprovementDoc"),
+    "report": ("suite", "SuiteReportDoc"),
+    "comparison": ("suite", "ComparisonDoc"),
+    "trend": ("suite", "TrendDoc"),
+    "pairwise": ("pairwise", "PairwiseDoc"),
+    "rubric-draft": ("drafts", "RubricDraftDoc"),
+}
+KINDS: Final = tuple(_KINDS)
+
+
+def document_class(kind: str) -> type[msgspec.Struct]:
+    """The struct of `honestone.KIND/1`. Raises KeyError for an unknown kind."""
+    module, name = _KINDS[kind]
+    found: type[msgspec.Struct] = vars(importlib.import_module(f"{__name__}.{module}"))[name]
+    return found
+
+
+def json_schema(kind: str) -> dict[str, object]:
+    """The JSON Schema (2020-12) of `honestone.KIND/1`, every field explained where its struct explains it."""
+    root = document_class(kind)
+    (schema,), parts = msgspec.json.schema_components(
+        [root], schema_hook=lambda _: {"description": "any JSON value"}, ref_template="#/$defs/{name}"
+    )
+    for name, part in parts.items():
+        meanings = dict(field_meanings(str(part.pop("description", ""))))
+        for field, one in part.get("properties", {}).items():
+            if field in meanings:
+                part["properties"][field] = {"description": meanings[field], **one}
+        part["title"] = name
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": parts}
+
+
+def field_rows(docstring: str) -> Iterator[tuple[list[str], str]]:
+    """(fields, meaning) of every line of a struct's docstring that explains fields."""
+    for row in docstring.splitlines():
+        found = re.fullmatch(r"\s*(`\w+`(?:, `\w+`)*): (.+)", row)
+        if found:
+            yield re.findall(r"`(\w+)`", found[1]), found[2]
+
+
+def field_meanings(docstring: str) -> Iterator[tuple[str, str]]:
+    for fields, meaning in field_rows(docstring):
+        for field in fields:
+            yield field, meaning
+
+
+def plain(document: msgspec.Struct) -> dict[str, Any]:
+    """A document as JSON values, for who asked for a dict."""
+    found: dict[str, Any] = msgspec.to_builtins(document)
+    return found

@@ -1,0 +1,240 @@
+"""`honestone.improvement/1`: one run of the loop, on a rubric or over the tasks of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+from honestone.report.documents.scorecard import ArtifactDoc, JudgeDoc, ScorecardDoc, UsageDoc
+from honestone.report.draw import change, line
+
+IMPROVEMENT: Final = "honestone.improvement/1"
+
+BREAKERS: Final = {
+    "PLATEAU": "no progress",
+    "ROUND_LIMIT": "round limit",
+    "BUDGET": "budget",
+    "METRIC_DEAD": "the score cannot move",
+    "NO_CHANGE": "the worker changed nothing",
+    "WORKER_FAILED": "the worker failed",
+}
+"""The results that end a loop short of its goal, and what tripped."""
+
+
+class MoveDoc(Struct, frozen=True, kw_only=True):
+    """How one criterion moved in a round."""
+
+    id: str
+    before: float | None = None
+    after: float | None = None
+    by_judge: dict[str, float | None] = {}
+
+
+class DiffDoc(Struct, frozen=True, kw_only=True):
+    """Lines added and removed, in how many files."""
+
+    added: int = 0
+    removed: int = 0
+    files: int = 0
+
+    @property
+    def words(self) -> str:
+        """`+12 -3`, and in how many files when there are several."""
+        where = f" in {self.files:,} files" if self.files > 1 else ""
+        return f"+{self.added:,} -{self.removed:,}{where}"
+
+
+class RoundDoc(Struct, frozen=True, kw_only=True):
+    """One round of a loop.
+
+    `round`, `focus`: its number from 1; the criteria that it was about
+    `outcome`, `outcome_detail`: what the worker's bytes say
+    `decision`, `reason`: `accepted` or `rejected`, and why
+    `score_before`, `score_after`, `interval_after`: the overall score; `null` when a mark is missing
+    `criteria`, `judges`, `flags`, `floor_violations`: how each criterion moved, judge states, flags, criteria below a floor
+    `diff`, `version`: lines added and removed; the digest of the new bytes
+    `candidate`, `candidates`: over a suite, which of the candidates was taken, and what came of each
+    """
+
+    round: int
+    focus: list[str] = []
+    outcome: str = ""
+    outcome_detail: str | None = None
+    decision: str | None = None
+    reason: str | None = None
+    score_before: float | None = None
+    score_after: float | None = None
+    interval_after: list[float] | None = None
+    criteria: list[MoveDoc] = []
+    judges: list[JudgeDoc] = []
+    diff: DiffDoc | None = None
+    version: str | None = None
+    floor_violations: list[str] = []
+    flags: list[str] = []
+    candidate: object = UNSET
+    candidates: object = UNSET
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.decision == "accepted"
+
+    @property
+    def outcome_words(self) -> str:
+        """What the worker's proposal was, from its bytes."""
+        outcome, detail = line(self.outcome), line(self.outcome_detail or "", 200)
+        return f"{outcome}: {detail}" if detail else outcome
+
+    @property
+    def diff_words(self) -> str:
+        return self.diff.words if self.diff else ""
+
+
+class WitnessDoc(Struct, frozen=True, kw_only=True):
+    """What one held-out judge said of the version that is delivered."""
+
+    id: str
+    verdict: str | None = None
+    score: float | None = None
+    state: str = ""
+    reason: str | None = None
+
+
+class TestRunsDoc(Struct, frozen=True, kw_only=True):
+    """The suite runs over the test split: of the result, and of the original."""
+
+    result: str | None = None
+    baseline: str | None = None
+
+
+class CertificationDoc(Struct, frozen=True, kw_only=True):
+    """What those say that did not steer the loop: held-out judges, or over a suite the tasks of the test split.
+
+    `needed`, `ok`: whether somebody had to confirm the result, and whether all did; `null` where nothing was asked
+    `split`, `tasks`, `runs`: of a suite: the split, how many tasks it has, the runs to `show`
+    `pass_rate`, `baseline_pass_rate`, `delta`, `interval`: of the result and of the original on that split, 0-1
+    `failed`, `undecided`: the ids of those tasks
+    `judges`: what each held-out judge said
+    `consulted`, `consultations`: how often they were asked, and how often they may be
+    `reason`: why it is not confirmed, or was not asked
+    """
+
+    needed: bool = False
+    ok: bool | None = None
+    split: str | UnsetType = UNSET
+    pass_rate: float | UnsetType | None = UNSET
+    baseline_pass_rate: float | UnsetType | None = UNSET
+    delta: float | UnsetType | None = UNSET
+    interval: list[float] | UnsetType | None = UNSET
+    tasks: int | UnsetType = UNSET
+    failed: list[str] | UnsetType = UNSET
+    undecided: list[str] | UnsetType = UNSET
+    runs: TestRunsDoc | UnsetType = UNSET
+    judges: list[WitnessDoc] = []
+    consulted: int | UnsetType = UNSET
+    consultations: int | UnsetType = UNSET
+    reason: str | None = None
+
+    @property
+    def tested(self) -> TestRunsDoc:
+        return self.runs or TestRunsDoc()
+
+    @property
+    def split_words(self) -> str:
+        """`2 of 2 passed, the original 0 of 2 (+100.0 points, 95% from +50.0 to +100.0)`, or why test was not run."""
+        if not self.tasks:
+            return f"not run: {line(self.reason or '')}"
+        told = f"{self._passed(self.pass_rate)} passed"
+        if self.tested.result != self.tested.baseline:
+            told += f", the original {self._passed(self.baseline_pass_rate)}"
+            if self.interval and self.delta is not UNSET and self.delta is not None:
+                low, high = (change(0, end * 100, "-") for end in self.interval)
+                told += f" ({change(0, self.delta * 100, '-')} points, 95% from {low} to {high})"
+        for name, ids in (("failed", self.failed), ("undecided", self.undecided)):
+            if ids:
+                told += f"; {name}: {', '.join(map(line, ids))}"
+        return told
+
+    def _passed(self, rate: float | UnsetType | None) -> str:
+        of = self.tasks or 0
+        return f"? of {of}" if rate is None or rate is UNSET else f"{round(rate * of)} of {of}"
+
+
+class LoopSuiteDoc(Struct, frozen=True, kw_only=True):
+    """The suite whose tasks a loop was run over, and the format it was read as."""
+
+    path: str = ""
+    dialect: str | None = None
+
+
+class ImprovementDoc(Struct, frozen=True, kw_only=True):
+    """One run of the loop.
+
+    `schema`, `title`, `artifact`: the shape; the rubric's title; `path`, `digest` of the best version, `original`
+    `result`: `PASSED`, `UNCONFIRMED`, `PLATEAU`, `ROUND_LIMIT`, `BUDGET`, `METRIC_DEAD`, `NO_CHANGE`, `WORKER_FAILED`, `COULD_NOT_JUDGE` or `INTERRUPTED`
+    `reason`: why it ended so
+    `best_round`: the round whose version is the best; 0 is the baseline
+    `threshold`, `floor`, `policy`, `worker`, `limits`: what the run was given
+    `rounds`: what was tried, and what came of it
+    `baseline`, `final`: scorecards of the original and of the best version
+    `certification`: the held-out judges, what each said, and `ok`
+    `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that was saved
+    `resumed`, `usage`: whether an earlier process began the run; what all of it cost
+    `packed`: which parts of an artifact that is too large a judge was shown
+    `suite`, `target`, `splits`, `candidates`: over a suite: what was run, and how the tasks are divided
+    `mock`, `flags`: over a suite: whether no agent ran; every flag of its runs once
+    """
+
+    schema: str = IMPROVEMENT
+    title: str = ""
+    artifact: ArtifactDoc = ArtifactDoc()
+    result: str
+    reason: str | None = None
+    best_round: int = 0
+    threshold: int | float = 0
+    floor: int | float = 0
+    policy: str = ""
+    worker: str | None = None
+    limits: dict[str, object] = {}
+    rounds: list[RoundDoc] = []
+    baseline: ScorecardDoc | None = None
+    final: ScorecardDoc | None = None
+    certification: CertificationDoc = CertificationDoc()
+    contract: str = ""
+    run: str | None = None
+    report: str | None = None
+    resumed: bool = False
+    usage: UsageDoc | None = None
+    packed: dict[str, object] | UnsetType = UNSET
+    suite: LoopSuiteDoc | UnsetType = UNSET
+    target: str | UnsetType = UNSET
+    splits: object = UNSET
+    candidates: object = UNSET
+    mock: bool | UnsetType = UNSET
+    flags: list[str] | UnsetType = UNSET
+
+    @property
+    def last_card(self) -> ScorecardDoc | None:
+        """The scorecard of the best version, or of the original where nothing else was scored."""
+        return self.final or self.baseline
+
+    @property
+    def last_flags(self) -> list[str]:
+        return self.flags or (self.last_card.flags if self.last_card else [])
+
+    @property
+    def result_words(self) -> str:
+        """PASSED, UNCONFIRMED, CIRCUIT BREAKER (which), ..."""
+        result = line(self.result)
+        if result in BREAKERS:
+            return f"CIRCUIT BREAKER ({BREAKERS[result]})"
+        return "COULD NOT BE JUDGED" if result == "COULD_NOT_JUDGE" else result
+
+    @property
+    def limit_words(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.limits.items() if value is not None)
+
+
+def moves_by_id(one_round: RoundDoc) -> Mapping[str, MoveDoc]:
+    return {move.id: move for move in one_round.criteria}

@@ -1,0 +1,407 @@
+"""`honestone.scorecard/1`: one artifact or output, judged. Scores are points (0-100), never rounded.
+
+What the parts are called in words is here too, so that text, Markdown, HTML and JUnit have one wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+from honestone.report.draw import Number, count, line, money, points
+
+SCORECARD: Final = "honestone.scorecard/1"
+
+VERDICTS: Final = {
+    "pass": "PASSED",
+    "fail": "DID NOT PASS",
+    "inconclusive": "COULD NOT BE JUDGED",
+    "skipped": "SKIPPED",
+}
+LOW_CONFIDENCE: Final = "fewer than two judges marked everything, so nothing cross-checks the score"
+SELF_EVALUATED: Final = "the marks come from the worker's own model"
+APART: Final = 20
+"""Judges further apart than this on one criterion are flagged (DESIGN §8)."""
+
+
+class ArtifactDoc(Struct, frozen=True, kw_only=True):
+    """What was judged: its path as it was named, and the digest of its bytes.
+
+    `original`: of an improvement, the digest of the version before it
+    """
+
+    path: str = ""
+    digest: str = ""
+    original: str | UnsetType = UNSET
+
+    @property
+    def name(self) -> str:
+        return line(self.path or "artifact")
+
+
+class QuoteDoc(Struct, frozen=True, kw_only=True):
+    """A quote that a judge gave as evidence.
+
+    `found`: whether the text holds it; `null` where it was not looked up
+    """
+
+    judge: str = ""
+    quote: str = ""
+    found: bool | None = None
+
+    def place_words(self, of: str = "artifact") -> str:
+        """Where the quote is: in the artifact (or output), not in it, or not looked up."""
+        return "" if self.found is None else f"in the {of}" if self.found else f"NOT in the {of}"
+
+    def source_words(self, of: str = "artifact") -> str:
+        """`codex, in the artifact`: who quoted it, and whether it is there."""
+        return ", ".join(part for part in (line(self.judge), self.place_words(of)) if part)
+
+
+class SuggestionDoc(Struct, frozen=True, kw_only=True):
+    judge: str = ""
+    text: str = ""
+
+
+class ItemDoc(Struct, frozen=True, kw_only=True):
+    """One question of a criterion.
+
+    `kind`, `scale`: `check`, `yes-no` or `anchors`, and the ends of its scale
+    `met`, `unmet`, `votes`: the combined vote from 0 to 1; whether half or more say no; each voter's answer
+    `applies`: whether it counts, that is, whether somebody said that it applies
+    `evidence`: quotes with their judge, and whether each was found in the text
+    `suggestion`, `suggestions`: the first suggestion; all, with their judge
+    `note`: why it has no answer
+    """
+
+    id: str
+    requirement: str = ""
+    kind: str = "yes-no"
+    scale: list[int | float] | None = None
+    met: float | None = None
+    unmet: bool | None = None
+    applies: bool = True
+    votes: dict[str, str | int | float] = {}
+    evidence: list[QuoteDoc] = []
+    suggestion: str | None = None
+    suggestions: list[SuggestionDoc] = []
+    note: str | None = None
+
+    @property
+    def asked(self) -> str:
+        """What is asked, or the id where the document does not say."""
+        return line(self.requirement or self.id)
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether half or more say no; of a penalty, that half or more say yes."""
+        return self.applies and bool(self.unmet)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """No vote at all, which is neither met nor unmet."""
+        return self.applies and self.unmet is None
+
+    @property
+    def scale_words(self) -> str:
+        return f"{mark_number(self.scale[0])} to {mark_number(self.scale[1])}" if self.scale else ""
+
+    @property
+    def votes_by_answer(self) -> list[tuple[str, list[str]]]:
+        """`[("no", ["codex", "gemini"]), ("yes", ["claude"])]`; marks on a scale in the order of the judges."""
+        groups: dict[str, list[str]] = {}
+        for judge, answer in self.votes.items():
+            groups.setdefault(mark_number(answer), []).append(line(judge))
+        order = {"no": 0, "yes": 1, "n/a": 3}
+        return sorted(groups.items(), key=lambda group: order.get(group[0], 2))
+
+    @property
+    def vote_words(self) -> str:
+        """`no: codex, gemini; yes: claude`."""
+        return "; ".join(f"{answer}: {', '.join(judges)}" for answer, judges in self.votes_by_answer)
+
+    @property
+    def advice(self) -> list[SuggestionDoc]:
+        """Every suggestion with its judge; the judge is empty where the document does not say."""
+        many = [one for one in self.suggestions if one.text]
+        return many or ([SuggestionDoc(text=self.suggestion)] if self.suggestion else [])
+
+
+class CriterionDoc(Struct, frozen=True, kw_only=True):
+    """A node of the rubric's tree.
+
+    `parent`: the id of the group it is in, or `null`
+    `score`, `interval`: its score, `null` when a mark is missing; what is known, lowest and highest
+    `below_floor`: certainly below: whatever the missing marks are
+    `spread`, `by_judge`: highest minus lowest, and each judge whose answers to this criterion are complete
+    `applies`, `is_penalty`: out of the mean or not; negative weight
+    `voters`: the fewest judges on any item, `null` for checks
+    """
+
+    id: str
+    parent: str | None = None
+    requirement: str = ""
+    score: float | None = None
+    interval: list[float] | None = None
+    weight: int | float | None = None
+    floor: int | float | None = None
+    required: bool = False
+    below_floor: bool = False
+    spread: float | None = None
+    by_judge: dict[str, float | None] = {}
+    applies: bool = True
+    voters: int | None = None
+    is_penalty: bool = False
+    items: list[ItemDoc] = []
+
+    @property
+    def asked(self) -> str:
+        """What is asked, where that says more than the id."""
+        told = line(self.requirement)
+        return "" if told == line(self.id) else told
+
+    @property
+    def needs(self) -> int | float | None:
+        return self.floor or None
+
+    def is_whole(self, item: ItemDoc) -> bool:
+        """Whether the item is the criterion itself, so that a heading would say the same twice."""
+        return len(self.items) == 1 and item.id == self.id
+
+    def is_improvable(self, item: ItemDoc) -> bool:
+        """Good enough, but not fully: some judge disagrees, or the mark is below the top of its scale."""
+        if not item.applies or item.is_problem or item.is_unanswered or item.met is None:
+            return False
+        return item.met > 0 if self.is_penalty else item.met < 1
+
+    def state_notes(self, *, spread: bool = False) -> list[str]:
+        """What a table says of the criterion next to its score."""
+        if not self.applies:
+            return ["does not apply"]
+        notes = ["below floor"] if self.below_floor else []
+        notes += ["required"] if self.required else []
+        if self.is_penalty:
+            notes.append("penalty incurred" if self.score else "penalty, not incurred")
+        return [*notes, f"judges {points(self.spread)} apart"] if spread and self.spread else notes
+
+
+class JudgeDoc(Struct, frozen=True, kw_only=True):
+    """Who took part; checks are not a judge.
+
+    `state`, `reason`: AVAILABLE, SKIPPED or DEGRADED, and why
+    `problems`, `repairs`: what was wrong in its replies, and what was repaired; absent where there is nothing
+    """
+
+    id: str
+    state: str = ""
+    reason: str | None = None
+    problems: list[str] | UnsetType = UNSET
+    repairs: list[str] | UnsetType = UNSET
+
+    @property
+    def is_absent(self) -> bool:
+        return self.state != "AVAILABLE"
+
+    @property
+    def troubles(self) -> list[str]:
+        return self.problems or []
+
+
+class UsageDoc(Struct, frozen=True, kw_only=True):
+    """Calls, tokens and money.
+
+    `judge_calls`, `worker_calls`, `target_calls`: calls that were paid for
+    `cached_calls`: replies that were on record
+    `usd`: `null` where the price is not known
+    `this_process`: what this command spent
+    """
+
+    judge_calls: int = 0
+    cached_calls: int = 0
+    worker_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = None
+    target_calls: int | UnsetType = UNSET
+    this_process: UsageDoc | UnsetType = UNSET
+
+    def words(self, *, whole_run: bool = False) -> list[str]:
+        """`["2 judge calls", "1 recorded reply", "1,234 tokens in, 56 out", "cost unknown"]`."""
+        parts = [count(self.judge_calls, "judge call")]
+        if whole_run and self.target_calls:
+            parts.insert(0, count(self.target_calls, "target call"))
+        if self.cached_calls:
+            parts.append(count(self.cached_calls, "recorded reply", "recorded replies"))
+        if self.worker_calls or whole_run:
+            parts.append(count(self.worker_calls, "worker call"))
+        has_tokens = bool(self.input_tokens or self.output_tokens)
+        if has_tokens:
+            parts.append(f"{count(self.input_tokens, 'token')} in, {self.output_tokens:,} out")
+        if self.judge_calls or has_tokens or self.usd is not None:
+            parts.append("cost unknown" if self.usd is None else money(self.usd))
+        elif not self.worker_calls:
+            parts.append("nothing spent")
+        return parts
+
+
+class EvidenceShareDoc(Struct, frozen=True, kw_only=True):
+    """How many quotes were given, and how many of them the text holds."""
+
+    found: int = 0
+    quoted: int = 0
+
+    @property
+    def words(self) -> str:
+        return f"{self.found:,} of {count(self.quoted, 'quote')} found word for word in the artifact"
+
+
+class RescoredDoc(Struct, frozen=True, kw_only=True):
+    """The recorded run that `rescore` scored again, and the contract it was judged under."""
+
+    run: str
+    contract: str
+
+
+class ScorecardDoc(Struct, frozen=True, kw_only=True):
+    """One artifact or output, judged.
+
+    `schema`, `title`, `rubric`: the shape; the rubric's title and path
+    `has_fixes`: whether the rubric has `fix:` commands, so that `improve` needs no `--worker`
+    `artifact`: `path` as it was named, `digest` of what was judged
+    `verdict`: `pass`, `fail`, `inconclusive`, or `skipped`
+    `reasons`: every bar that is missed; else every bar that is open
+    `score`, `interval`: the overall score, `null` when a needed mark is missing; what is known, lowest and highest
+    `threshold`, `floor`: the rubric's bars, or those of the command line
+    `low_confidence`: whether some item had fewer than two voters among judges; `false` where code answers all
+    `self_evaluated`: whether some marks come from the worker's own model (`improve --self`)
+    `criteria`: every node of the tree, parents before children
+    `judges`: who took part, and the state of each
+    `flags`: disagreement over 20 points, and other warnings
+    `sandbox`: where checks ran code: `bwrap`, `none`, or null when none did
+    `evidence_found`: quotes found and given, or `null`
+    `contract`, `run`: the contract id; the run to `show`
+    `usage`: calls, recorded replies, tokens and money of the whole run
+    `notes`: for example, files that were left out; absent where there is none
+    `output`: what a target produced; absent for a file
+    `packed`: which parts of an artifact that is too large a judge was shown
+    `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
+    """
+
+    schema: str = SCORECARD
+    title: str = ""
+    rubric: str | None = None
+    has_fixes: bool = False
+    artifact: ArtifactDoc = ArtifactDoc()
+    verdict: str
+    reasons: list[str] = []
+    score: float | None = None
+    interval: list[float] | None = None
+    threshold: int | float = 0
+    floor: int | float = 0
+    low_confidence: bool = False
+    self_evaluated: bool = False
+    criteria: list[CriterionDoc] = []
+    judges: list[JudgeDoc] = []
+    flags: list[str] = []
+    sandbox: str | None = None
+    evidence_found: EvidenceShareDoc | None = None
+    contract: str = ""
+    run: str | None = None
+    usage: UsageDoc | None = None
+    notes: list[str] | UnsetType = UNSET
+    output: str | UnsetType | None = UNSET
+    packed: dict[str, object] | UnsetType = UNSET
+    rescored_from: RescoredDoc | UnsetType = UNSET
+
+    @property
+    def warnings(self) -> list[tuple[str, str]]:
+        """(name, meaning) of what a reader must know before the score."""
+        found = [("SELF-EVALUATED", SELF_EVALUATED)] if self.self_evaluated else []
+        return found + ([("LOW CONFIDENCE", LOW_CONFIDENCE)] if self.low_confidence else [])
+
+    @property
+    def score_words(self) -> str:
+        return span_words(self.score, self.interval)
+
+
+# ------------------------------------------------------------------------------------------------------------ in words
+
+
+def verdict_words(verdict: str) -> str:
+    return VERDICTS.get(verdict, line(verdict).upper())
+
+
+def span_words(score: Number | None, interval: Sequence[Number] | None) -> str:
+    """A score in words: `61.7`, or `between 50.0 and 100.0`."""
+    if score is None and interval:
+        return f"between {points(interval[0])} and {points(interval[1])}"
+    return points(score)
+
+
+def mark_number(answer: str | Number) -> str:
+    """An answer or a mark on its own scale, as it was given."""
+    return str(int(answer)) if isinstance(answer, float) and answer.is_integer() else line(answer)
+
+
+def states_words(judges: Iterable[JudgeDoc]) -> str:
+    """The judges that were not there, with why; empty when all were."""
+    return "; ".join(
+        f"{line(one.id)} {line(one.state)}" + (f": {line(one.reason, 120)}" if one.reason else "")
+        for one in judges
+        if one.is_absent
+    )
+
+
+def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
+    """Each judge once, in its worst state: one artifact that it failed on must not hide behind the others."""
+    worst: dict[str, JudgeDoc] = {}
+    for judge in judges:
+        known = worst.get(judge.id)
+        if known is None or (judge.is_absent and not known.is_absent):
+            worst[judge.id] = judge
+    return list(worst.values())
+
+
+_DISAGREEMENT: Final = "disagreement: "
+_SAID_ELSEWHERE: Final = ("low confidence", "low_confidence", "self-evaluated", "self_evaluated")
+
+
+def flags_to_show(flags: Iterable[str]) -> list[str]:
+    """The flags that no other line of a report says; all disagreements as one, with what it may mean."""
+    told = [flag for flag in map(line, flags) if flag.lower() not in _SAID_ELSEWHERE]
+    split = [flag.removeprefix(_DISAGREEMENT) for flag in told if flag.startswith(_DISAGREEMENT)]
+    others = [flag for flag in told if not flag.startswith(_DISAGREEMENT)]
+    if split:
+        others.insert(0, f"judges disagree on {', '.join(split)}: they may read the wording differently")
+    return others
+
+
+def depths(criteria: Iterable[CriterionDoc]) -> Mapping[str, int]:
+    """How deep each criterion is in its tree; parents come before children."""
+    found: dict[str, int] = {}
+    for one in criteria:
+        found[one.id] = found[one.parent] + 1 if one.parent in found else 0
+    return found
+
+
+def items_of(criteria: Iterable[CriterionDoc]) -> Iterator[tuple[CriterionDoc, ItemDoc]]:
+    """Every item with its criterion, in the order of the rubric."""
+    for criterion in criteria:
+        for item in criterion.items:
+            yield criterion, item
+
+
+GROUPS: Final = (("Not met", "no"), ("Not answered", "unknown"), ("Met, but not in full", "split"))
+"""What a report lists of the items: the heading and the glyph."""
+
+
+def grouped_findings(criteria: Sequence[CriterionDoc]) -> list[list[tuple[CriterionDoc, ItemDoc]]]:
+    """The items of each of GROUPS, with their criterion."""
+    pairs = list(items_of(criteria))
+    return [
+        [pair for pair in pairs if pair[1].is_problem],
+        [pair for pair in pairs if pair[1].is_unanswered],
+        [pair for pair in pairs if pair[0].is_improvable(pair[1])],
+    ]

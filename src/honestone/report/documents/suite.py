@@ -1,0 +1,567 @@
+"""`honestone.report/1`, `honestone.comparison/1` and `honestone.trend/1`: runs of suites.
+
+Scores are points (0-100), rates and their differences 0-1; never rounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Final, Literal, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+
+from honestone.core.numbers import exact, show_bar
+from honestone.report.documents.scorecard import (
+    ArtifactDoc,
+    CriterionDoc,
+    EvidenceShareDoc,
+    ItemDoc,
+    JudgeDoc,
+    RescoredDoc,
+    UsageDoc,
+    items_of,
+    span_words,
+    worst_states,
+)
+from honestone.report.draw import (
+    Number,
+    change_words,
+    count,
+    duration_words,
+    line,
+    percent,
+    rate_words,
+    score_or_interval,
+)
+
+REPORT: Final = "honestone.report/1"
+COMPARISON: Final = "honestone.comparison/1"
+TREND: Final = "honestone.trend/1"
+
+StatusName: TypeAlias = Literal["passed", "failed", "inconclusive", "target-error", "skipped"]
+
+STATUSES: Final[Mapping[str, tuple[str, str]]] = {  # in the order of a summary: glyph of `draw.GLYPHS`, colour
+    "passed": ("yes", "green"),
+    "failed": ("no", "red"),
+    "inconclusive": ("unknown", "yellow"),
+    "target-error": ("warn", "yellow"),
+    "skipped": ("absent", "dim"),
+}
+
+
+class TraceCallDoc(Struct, frozen=True, kw_only=True):
+    """One call of a tool."""
+
+    name: str = ""
+    arguments: object = None
+    result: object = None
+
+
+class TraceDoc(Struct, frozen=True, kw_only=True):
+    """What a target says of its own run.
+
+    `tool_calls`: `null` where it does not say
+    `skill_loaded`: whether the agent read the skill
+    `extra`: what else it says
+    """
+
+    tool_calls: list[TraceCallDoc] | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usd: float | None = None
+    duration_ms: int | float | None = None
+    skill_loaded: bool | None = None
+    extra: dict[str, object] = {}
+
+
+class AttemptDoc(Struct, frozen=True, kw_only=True):
+    """One attempt at a case.
+
+    `attempt`: from 1
+    `duration_ms`: in the target
+    """
+
+    attempt: int
+    status: StatusName
+    verdict: str = ""
+    score: float | None = None
+    interval: list[float] | None = None
+    duration_ms: int | float = 0
+    reasons: list[str] = []
+    output: object = None
+    diff: str | None = None
+    trace: TraceDoc | None = None
+
+
+class CaseDoc(Struct, frozen=True, kw_only=True):
+    """One case of a suite: the scorecard of the attempt that counts for it, its own result, and every attempt.
+
+    `description`, `status`: for people; one of the five of `counts`
+    `score`, `interval`: what the attempts come to by `attempt_rule`; without a score 0 to 100
+    `attempts`, `shown_attempt`: every attempt; the one that `criteria`, `output`, `diff`, `error` and `trace` are of
+    `input`, `reference`: what the target got; what judges also saw
+    `output`, `error`: what came out; why nothing did
+    `diff`, `trace`: what the target changed in the workspace; what it says of its run (tokens, tool calls)
+    `tags`, `split`: as written, or the hash's split
+    `unstable`, `duration_ms`: attempts disagree; time in the target, all attempts
+    `contract`: of the case: rubric, input, reference, workspace, attempts
+    """
+
+    id: str
+    description: str | None = None
+    status: StatusName
+    verdict: str = ""
+    reasons: list[str] = []
+    score: float | None
+    interval: list[float] | None = None
+    threshold: int | float | None = None
+    floor: int | float | None = None
+    low_confidence: bool = False
+    criteria: list[CriterionDoc] = []
+    judges: list[JudgeDoc] = []
+    flags: list[str] = []
+    sandbox: str | None = None
+    evidence_found: EvidenceShareDoc | None = None
+    contract: str
+    duration_ms: int | float | None = None
+    unstable: bool
+    shown_attempt: int | None = None
+    attempt_rule: str = ""
+    attempts: list[AttemptDoc] = []
+    input: object = None
+    reference: object = None
+    output: object = None
+    error: str | None = None
+    diff: str | None = None
+    trace: TraceDoc | None = None
+    tags: list[str] = []
+    split: str | None = None
+
+    @property
+    def name(self) -> str:
+        return line(self.id) or "(no name)"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a reader has to look: everything but passed and skipped."""
+        return self.status not in ("passed", "skipped")
+
+    @property
+    def why(self) -> list[str]:
+        """Every reason; a target's own words when there is none."""
+        return [line(one) for one in self.reasons] or ([line(self.error)] if self.error else [])
+
+    @property
+    def time(self) -> Number | None:
+        """Milliseconds in the target; None when it was not run."""
+        return None if self.status == "skipped" else self.duration_ms
+
+    @property
+    def has_score(self) -> bool:
+        """Whether there is something to show: a score, or what is known of one."""
+        return self.score is not None or bool(self.interval and self.status not in ("target-error", "skipped"))
+
+    @property
+    def score_words(self) -> str:
+        return score_or_interval(self.score, self.interval) if self.has_score else "n/a"
+
+    @property
+    def attempts_words(self) -> list[str]:
+        """`["1 passed 100.0", "2 failed 0.0"]` where there is more than one."""
+        told = [f"{one.attempt}: {one.status} {score_or_interval(one.score, None)}" for one in self.attempts]
+        return told if len(told) > 1 else []
+
+    @property
+    def findings(self) -> list[tuple[CriterionDoc, ItemDoc]]:
+        """The items that are not met or not answered, each with its criterion."""
+        return [pair for pair in items_of(self.criteria) if pair[1].is_problem or pair[1].is_unanswered]
+
+    def judge_score(self, judge: str) -> Fraction | None:
+        """One judge's overall score in points: the weighted mean over the top-level criteria, as the gate has it.
+
+        Criteria that code answers alone count as they are. None when the judge left something open.
+        """
+        total = positive = Fraction(0)
+        took_part = False
+        for criterion in self.criteria:
+            if criterion.parent is not None or not criterion.applies:
+                continue
+            took_part |= judge in criterion.by_judge
+            score = criterion.by_judge.get(judge)
+            if score is None and criterion.voters is None:
+                score = criterion.score
+            if score is None:
+                return None
+            weight = exact(1 if criterion.weight is None else criterion.weight)
+            total += weight * exact(score)
+            positive += max(weight, Fraction(0))
+        return max(Fraction(0), min(total / positive, Fraction(100))) if took_part and positive else None
+
+
+class SuiteNameDoc(Struct, frozen=True, kw_only=True):
+    """The suite: its path, its title, and the format it was read as."""
+
+    path: str
+    title: str
+    dialect: str | None = None
+
+
+class SideDoc(Struct, frozen=True, kw_only=True):
+    """A case on one side of a comparison."""
+
+    status: StatusName
+    verdict: str = ""
+    score: float | None = None
+
+
+class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
+    """A case that ran on both sides.
+
+    `delta`: in points, `null` when a score is not known
+    `unstable`: the attempts disagree on a side
+    """
+
+    id: str
+    baseline: SideDoc
+    candidate: SideDoc
+    delta: float | None = None
+    unstable: bool = False
+
+    @property
+    def has_turned(self) -> bool:
+        return self.baseline.status != self.candidate.status
+
+
+class ComparisonDoc(Struct, frozen=True, kw_only=True):
+    """Two runs, case by case.
+
+    `baseline`, `candidate`: the run ids
+    `verdict`, `reasons`: by the gates of `--fail-on`
+    `delta`, `interval`: the pass rate's difference, candidate minus baseline, 0-1, with its 95% interval
+    `score_delta`, `score_interval`: the mean score's, in points
+    `p`: the exact two-sided sign test over wins and losses
+    `wins`, `losses`, `ties`: cases by score
+    `regressions`, `improvements`: ids: passed there and failed here, and the other way round
+    `missing`, `new`: ids that are judged on one side only
+    `undecided`, `unstable`: ids that were not judged on a side; ids whose attempts disagree on a side
+    `notes`: with `--across-contracts`: what is not the same
+    `cases`: both sides with `status`, `verdict`, `score`
+    """
+
+    schema: str = COMPARISON
+    baseline: str | None = None
+    candidate: str | None = None
+    verdict: str
+    reasons: list[str] = []
+    delta: float | None = None
+    interval: list[float] | None = None
+    score_delta: float | None = None
+    score_interval: list[float] | None = None
+    p: float | None = None
+    wins: int = 0
+    losses: int = 0
+    ties: int = 0
+    regressions: list[str] = []
+    improvements: list[str] = []
+    missing: list[str] = []
+    new: list[str] = []
+    undecided: list[str] = []
+    unstable: list[str] = []
+    notes: list[str] = []
+    cases: list[ComparedCaseDoc] = []
+
+    @property
+    def named(self) -> list[tuple[str, str, list[str]]]:
+        """(what they are, what that means, ids) of every list of ids that is not empty."""
+        lists = (self.regressions, self.improvements, self.missing, self.new, self.undecided, self.unstable)
+        return [(name, MEANINGS[name], ids) for name, ids in zip(MEANINGS, lists, strict=True) if ids]
+
+    @property
+    def changed(self) -> list[ComparedCaseDoc]:
+        """Cases whose status or score differs, the largest loss first."""
+        return sorted(
+            (case for case in self.cases if case.has_turned or case.delta),
+            key=lambda case: (case.delta is None, case.delta or 0),
+        )
+
+    def figures(
+        self, rates: tuple[Number | None, Number | None] = (None, None), minus: str = "−"
+    ) -> list[tuple[str, str]]:
+        """The differences in words: pass rate (from the first of `rates` to the second), mean score, wins and losses."""
+        rate = _difference(self.delta, self.interval, 100, minus)
+        if self.delta is not None and None not in rates:
+            rate = f"{percent(rates[0])} to {percent(rates[1])}: {rate}"
+        score = _difference(self.score_delta, self.score_interval, 1, minus)
+        sign = f"{count(self.wins, 'win')}, {count(self.losses, 'loss', 'losses')}, {count(self.ties, 'tie')}"
+        if self.p is not None:
+            sign += f" (sign test: p = {p_words(self.p)})"
+        return [("pass rate", rate), ("mean score", score), ("by case", sign)]
+
+
+MEANINGS: Final = {
+    "regressions": "passed there, failed here",
+    "improvements": "failed there, passed here",
+    "missing": "judged there, not here",
+    "new": "only here",
+    "undecided": "could not be judged on one side",
+    "unstable": "flips between equal attempts, so it says nothing",
+}
+
+
+def _difference(by: Number | None, interval: Sequence[Number] | None, times: int, minus: str) -> str:
+    if by is None:
+        return "not known: some cases could not be judged"
+    told = change_words(exact(by) * times, minus)
+    if not interval:
+        return f"{told} points"
+    low, high = (change_words(exact(end) * times, minus) for end in interval)
+    return f"{told} points (95% interval {low} to {high})"
+
+
+def p_words(p: Number) -> str:
+    """Never 0: an exact test cannot say so."""
+    if p < 0.0001:
+        return "below 0.0001"
+    return "1" if p == 1 else f"{p:.4f}".rstrip("0")
+
+
+class BaselineDoc(Struct, frozen=True, kw_only=True):
+    """What a skill was compared with: `without`, or as it was given; its run, and what that side cost this time."""
+
+    name: str = ""
+    run: str | None = None
+    usage: dict[str, object] = {}
+
+
+class SuiteReportDoc(Struct, frozen=True, kw_only=True):
+    """One run of a suite.
+
+    `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`, `promptfoo`, `agentv-4`, ...)
+    `artifact`, `target`: what was evaluated, `null` where the target alone answers; what made the outputs, as it was named
+    `verdict`, `reasons`: of the run; with a baseline the comparison's, and both where `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open tasks could tip it
+    `pass_rate`, `pass_rate_interval`: 0-1, over cases that were not skipped; `null` when one of them is undecided, and what is known
+    `min_pass_rate`: the share that has to pass; `null` where a baseline decides alone
+    `mean_score`, `mean_score_interval`: 0-100, over the same cases
+    `counts`: how many cases are `passed`, `failed`, `inconclusive`, `target-error`, `skipped`
+    `unstable`: ids of cases whose attempts disagree
+    `judges`, `notes`: each judge's worst state; what the reader of the file took as its rule
+    `flags`: `flaky: ID (2 of 5)`, `mock`, `the agent never loaded the skill: ...`
+    `contract`: of what all cases share: judges, prompt, rule, bars of the command line
+    `usage`: as in a scorecard; `target_calls` are runs of the target
+    `duration_ms`: of the run
+    `execution_pass_rate`, `baseline_pass_rate`, `delta`: 0-1, with a baseline, and of a skill; each `null` while a task of it is open
+    `interval`, `regressions`: with a baseline, as in its comparison
+    `baseline`, `baseline_cached`: of a skill: what it was compared with; whether its results are from before
+    `mock`, `structure`: of a skill: whether no agent ran and no judge judged; remarks on its files (`rule`, `line` of SKILL.md, `message`, `suggestion`): advice, never in the score
+    `candidate_results`, `baseline_results`: of a skill, one for each task: `task_id`, `passed` (`null`: it could not be run or judged, and `error` says why), `score` 0-1, `details`, `duration_ms`, `attempts`, and how many `passes`
+    `comparison`: with a baseline: `honestone.comparison/1`
+    `cases`: in the file's order: a scorecard's keys, and its own
+    `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
+    """
+
+    schema: str = REPORT
+    title: str | UnsetType = UNSET
+    suite: SuiteNameDoc
+    artifact: ArtifactDoc | None
+    target: str | None
+    verdict: str
+    reasons: list[str]
+    pass_rate: float | None
+    pass_rate_interval: list[float] | None
+    min_pass_rate: float | None = None
+    mean_score: float | None
+    mean_score_interval: list[float] | None = None
+    counts: dict[str, int]
+    unstable: list[str] = []
+    judges: list[JudgeDoc] = []
+    flags: list[str] = []
+    notes: list[str] = []
+    contract: str
+    run: str | None
+    usage: UsageDoc | None = None
+    duration_ms: int | float | None = None
+    execution_pass_rate: float | UnsetType | None = UNSET
+    baseline_pass_rate: float | UnsetType | None = UNSET
+    delta: float | UnsetType | None = UNSET
+    interval: list[float] | UnsetType | None = UNSET
+    regressions: list[str] | UnsetType = UNSET
+    baseline: BaselineDoc | UnsetType | None = UNSET
+    baseline_cached: bool | UnsetType = UNSET
+    mock: bool | UnsetType = UNSET
+    structure: list[dict[str, object]] | UnsetType = UNSET
+    candidate_results: list[dict[str, object]] | UnsetType = UNSET
+    baseline_results: list[dict[str, object]] | UnsetType = UNSET
+    comparison: ComparisonDoc | UnsetType | None = UNSET
+    cases: list[CaseDoc]
+    rescored_from: RescoredDoc | UnsetType = UNSET
+
+    @property
+    def name(self) -> str:
+        """The suite's title, else its path."""
+        return line(self.suite.title or self.suite.path or "suite")
+
+    @property
+    def compared(self) -> ComparisonDoc | None:
+        return self.comparison or None
+
+    @property
+    def rates(self) -> tuple[Number | None, Number | None]:
+        """The pass rates of the baseline and of this run."""
+        return None if isinstance(self.baseline_pass_rate, UnsetType) else self.baseline_pass_rate, self.pass_rate
+
+    @property
+    def source_words(self) -> list[tuple[str, str]]:
+        """What was run: suite, artifact, target, baseline; only what is known."""
+        path, dialect = line(self.suite.path), self.suite.dialect
+        facts = [
+            ("suite", f"{path} ({line(dialect)})" if dialect and dialect not in _OURS and path else path),
+            ("artifact", line(self.artifact.path) if self.artifact else ""),
+            ("target", line(self.target or "")),
+            ("baseline", line(self.baseline.name or self.baseline.run or "") if self.baseline else ""),
+        ]
+        return [(name, told) for name, told in facts if told]
+
+    @property
+    def status_counts(self) -> dict[str, int]:
+        return {status: self.counts.get(status, 0) for status in STATUSES}
+
+    @property
+    def counts_words(self) -> list[str]:
+        return counts_words(self.status_counts)
+
+    @property
+    def passed_count(self) -> tuple[int, int]:
+        """(passed, not skipped)."""
+        counts = self.status_counts
+        return counts["passed"], sum(counts.values()) - counts["skipped"]
+
+    @property
+    def least_rate(self) -> Number | None:
+        """The bar of the pass rate. With a baseline the comparison decides, and a bar of 1 is only the default."""
+        return None if self.min_pass_rate == 1 and self.compared else self.min_pass_rate
+
+    @property
+    def needs_words(self) -> str:
+        return "" if self.least_rate is None else f"needs {show_bar(exact(self.least_rate))}%"
+
+    @property
+    def rate_words(self) -> str:
+        return rate_words(self.pass_rate, self.pass_rate_interval)
+
+    @property
+    def mean_words(self) -> str:
+        """The mean score, or what is known of it; empty when nothing is."""
+        known = self.mean_score is not None or self.mean_score_interval
+        return span_words(self.mean_score, self.mean_score_interval) if known else ""
+
+    @property
+    def target_time(self) -> Number | None:
+        """Milliseconds in the target, all cases one after another; None when none was measured."""
+        known = [case.time for case in self.cases if case.time is not None]
+        return sum(known) if known else None
+
+    @property
+    def time_words(self) -> list[str]:
+        """How long the run took, and the target by itself."""
+        parts = [duration_words(self.duration_ms)]
+        if self.target_time is not None:
+            parts.append(f"{duration_words(self.target_time)} in the target, all cases together")
+        return [part for part in parts if part]
+
+    @property
+    def spent_words(self) -> list[str]:
+        """As for one artifact, with the calls of the target in front. What those cost is not nothing, but not known."""
+        if self.usage is None:
+            return []
+        if not self.usage.target_calls:
+            return self.usage.words()
+        return [
+            count(self.usage.target_calls, "target call"),
+            *(part for part in self.usage.words() if part != "nothing spent"),
+        ]
+
+    @property
+    def shared_flags(self) -> list[str]:
+        """The flags of the run, and those that every judged case has."""
+        judged = [set(case.flags) for case in self.cases if case.criteria]
+        common = set.intersection(*judged) if judged else set()
+        return list(dict.fromkeys([*self.flags, *sorted(common)]))
+
+    @property
+    def unstable_names(self) -> list[str]:
+        """Cases whose attempts disagree."""
+        return [case.name for case in self.cases if case.unstable]
+
+    @property
+    def judge_states(self) -> list[JudgeDoc]:
+        """Each judge once, in its worst state over the run and its cases."""
+        return worst_states([*self.judges, *(judge for case in self.cases for judge in case.judges)])
+
+
+_OURS: Final = ("honestone", "native")
+
+
+class TrendRunDoc(Struct, frozen=True, kw_only=True):
+    """One run of a trend: keys of its report; `regressions` and `improvements` are against the run before."""
+
+    run: str | None
+    suite: str = ""
+    artifact: ArtifactDoc | None = None
+    target: str | None = None
+    verdict: str = ""
+    pass_rate: float | None = None
+    pass_rate_interval: list[float] | None = None
+    mean_score: float | None = None
+    counts: dict[str, int] = {}
+    regressions: list[str] = []
+    improvements: list[str] = []
+
+    @property
+    def counts_words(self) -> list[str]:
+        return counts_words({status: self.counts.get(status, 0) for status in STATUSES}) if self.counts else []
+
+    def change_from(self, before: TrendRunDoc | None, minus: str = "−") -> str:
+        """The difference of the pass rates in points; empty when one is not known."""
+        if before is None or before.pass_rate is None or self.pass_rate is None:
+            return ""
+        return change_words((exact(self.pass_rate) - exact(before.pass_rate)) * 100, minus)
+
+
+class TrendDoc(Struct, frozen=True, kw_only=True):
+    """Runs in the order given."""
+
+    schema: str = TREND
+    runs: list[TrendRunDoc] = []
+    notes: list[str] = []
+
+    @property
+    def steps(self) -> Iterator[tuple[TrendRunDoc | None, TrendRunDoc]]:
+        """Every run with the one before it."""
+        return zip([None, *self.runs], self.runs, strict=False)
+
+
+# ------------------------------------------------------------------------------------------------------------ in words
+
+
+def counts_words(counts: Mapping[str, int]) -> list[str]:
+    """`["2 passed", "1 failed"]`; the first always, the others where there are some."""
+    return [f"{counts[status]:,} {status}" for status in STATUSES if counts[status] or status == "passed"]
+
+
+def text_of(value: object) -> str:
+    """An input, output or reference as text: messages as `role: content` blocks, other values as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(text, str) for _, text in map(_message, value)):
+        messages = [_message(one) for one in value]
+        return str(messages[0][1]) if len(value) == 1 else "\n\n".join(f"{role}: {text}" for role, text in messages)
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+def _message(value: object) -> tuple[object, object]:
+    """(role, content), the content None where this is not a message."""
+    return (value.get("role", "user"), value.get("content")) if isinstance(value, Mapping) else ("", None)

@@ -1,0 +1,271 @@
+"""Runs of the loop as documents (`honestone.improvement/1`), made from events.
+
+Over a suite, `baseline`, `final` and the rounds hold scorecards whose criteria are the splits `val` (the score) and
+`train`, and whose items are the tasks; `certification` is about the test split, with rates from 0 to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, convert
+from msgspec.structs import replace
+
+from honestone.core import events
+from honestone.core.ballot import CHECK, Ballot, State
+from honestone.core.events import Event
+from honestone.core.loop.actions import Result
+from honestone.core.loop.focus import below_floor
+from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.state import LoopState, Round
+from honestone.core.numbers import to_points
+from honestone.core.rubric import as_written
+from honestone.core.scorecard import Line, Scorecard
+from honestone.report.documents.improvement import (
+    CertificationDoc,
+    DiffDoc,
+    ImprovementDoc,
+    LoopSuiteDoc,
+    MoveDoc,
+    RoundDoc,
+    TestRunsDoc,
+    WitnessDoc,
+)
+from honestone.report.documents.scorecard import ArtifactDoc, JudgeDoc, ScorecardDoc, UsageDoc, worst_states
+from honestone.report.scorecard import Facts, judge_states, points_of, scorecard_document, span_of, usage_document
+
+if TYPE_CHECKING:
+    from honestone.core.loop.suite_loop import SuiteLoopState
+
+
+def improvement_document(
+    state: LoopState,
+    log: Sequence[Event],
+    *,
+    run: str,
+    usage: UsageDoc,
+    text_of: Callable[[str], str | None],
+    report: str | None,
+    resumed: bool = False,
+) -> ImprovementDoc:
+    """A run of the loop, finished or not (then its result is INTERRUPTED)."""
+    started = log[0]
+    stop = state.finished
+
+    def card_of(version: str) -> ScorecardDoc:
+        facts = Facts(
+            path=started["artifact"]["path"],
+            digest=version,
+            contract=started["contract_id"],
+            run=run,
+            usage=usage_document(_spend_on(log, version)),
+            text=text_of(version),
+            rubric=started.get("rubric_path"),
+        )
+        return scorecard_document(state.scorer, _panel(state, version), facts)
+
+    return ImprovementDoc(
+        title=state.rubric.title,
+        artifact=ArtifactDoc(path=started["artifact"]["path"], digest=state.best, original=state.original),
+        result=str(stop.result if stop else Result.INTERRUPTED),
+        reason=stop.reason if stop else "stopped before the end; the same command goes on",
+        best_round=next((r.number for r in state.rounds if r.version == state.best and r.accepted), 0),
+        threshold=as_written(state.rubric.threshold * 100),
+        floor=as_written(state.rubric.floor * 100),
+        policy=started["policy"],
+        worker=started["worker"],
+        limits=started["limits"],
+        rounds=[round_document(state, *one) for one in zip(state.rounds, _proposals(log), strict=True)],
+        baseline=card_of(state.original),
+        final=card_of(state.best),
+        certification=_certification(state),
+        contract=started["contract_id"],
+        run=run,
+        report=report,
+        resumed=resumed,
+        usage=usage,
+        packed=started.get("packed", UNSET),
+    )
+
+
+def _panel(state: LoopState, version: str | None) -> list[Ballot]:
+    return list(state.ballots.get((version or "", "panel"), {}).values())
+
+
+def _proposals(log: Iterable[Event]) -> list[Event]:
+    return [event for event in log if event["type"] == events.PROPOSED]
+
+
+def spend_in(log: Iterable[Event]) -> dict[str, Any]:
+    """What these events say was spent, name by name."""
+    total: dict[str, Any] = {}
+    for event in log:
+        for name, value in event.get("spend", {}).items():
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def _spend_on(log: Iterable[Event], version: str) -> dict[str, Any]:
+    return spend_in(_looks(log, version))
+
+
+def round_document(state: LoopState, entry: Round, event: Event) -> RoundDoc:
+    """One round: what was tried on what, what came of it, and the scores before and after."""
+    before = state.card(entry.base)
+    ballots = _panel(state, entry.version) if entry.outcome is ProposalOutcome.CHANGED else []
+    after = state.card(entry.version) if entry.version is not None and ballots else None
+    return RoundDoc(
+        round=entry.number,
+        focus=list(entry.focus),
+        outcome=str(entry.outcome),
+        outcome_detail=entry.detail,
+        decision="accepted" if entry.accepted else "rejected" if entry.accepted is False else None,
+        reason=entry.reason,
+        score_before=points_of(before.score),
+        score_after=points_of(after.score) if after else None,
+        interval_after=span_of(after.low, after.high) if after else None,
+        criteria=_moves(before, after) if after else [],
+        judges=judge_states(ballots),
+        diff=convert(event.get("diff"), DiffDoc | None),
+        version=entry.version,
+        floor_violations=sorted(below_floor(after)) if after else [],
+        flags=list(after.flags) if after else [],
+    )
+
+
+def _moves(before: Scorecard, after: Scorecard) -> list[MoveDoc]:
+    return [
+        MoveDoc(
+            id=new.criterion.id,
+            before=points_of(old.score),
+            after=points_of(new.score),
+            by_judge={judge: to_points(score) for judge, score in new.by_judge.items()},
+        )
+        for old, new in zip(before.lines, after.lines, strict=True)
+    ]
+
+
+def _certification(state: LoopState) -> CertificationDoc:
+    """What the held-out judges said of the version that is delivered."""
+    if not state.needs_witness:
+        return CertificationDoc(reason="code alone decides, so no witness is needed")
+    verdicts = state.certifications(state.best)
+    unasked = False if state.holdouts and state.consulted else None
+    return CertificationDoc(
+        needed=True,
+        ok=state.is_certified(state.best) if verdicts else unasked,
+        judges=[_witness(state, judge) for judge in state.holdouts],
+        consulted=len(state.consulted),
+        consultations=state.consultations,
+        reason=None if state.holdouts else "no held-out judge was named (--holdout)",
+    )
+
+
+def _witness(state: LoopState, judge: str) -> WitnessDoc:
+    ballot = state.ballots.get((state.best, "holdout"), {}).get(judge)
+    verdict = state.certifications(state.best).get(judge)
+    checks = state.ballots.get((state.best, "panel"), {}).get(CHECK)
+    card = state.scorer.card([ballot, checks] if checks else [ballot]) if ballot else None
+    return WitnessDoc(
+        id=judge,
+        verdict=str(verdict.outcome) if verdict else None,
+        score=points_of(card.score) if card else None,
+        state=str(ballot.state) if ballot else str(State.SKIPPED),
+        reason=(ballot.reason or "; ".join(verdict.reasons) or None) if ballot and verdict else "not asked",
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- over a suite
+
+
+def suite_improvement_document(state: SuiteLoopState, log: Sequence[Event], **facts: Any) -> ImprovementDoc:
+    """`facts` are those of `improvement_document`."""
+    started = log[0]
+    document = improvement_document(state, log, **facts)
+    return replace(
+        document,
+        baseline=_of_suite(document.baseline, log, state.original),
+        final=_of_suite(document.final, log, state.best),
+        rounds=[
+            replace(
+                entry,
+                judges=_judges(log, entry.version),
+                candidate=event.get("candidate", UNSET),
+                candidates=event.get("candidates", UNSET),
+            )
+            for entry, event in zip(document.rounds, _proposals(log), strict=True)
+        ],
+        certification=certification(state, log),
+        suite=convert(started["suite"], LoopSuiteDoc),
+        target=started["target"],
+        splits=started["splits"],
+        candidates=started["candidates"],
+        mock=started["mock"],
+        flags=_flags(event for event in log if event["type"] == events.BALLOT),
+    )
+
+
+def _of_suite(card: ScorecardDoc | None, log: Sequence[Event], version: str) -> ScorecardDoc | None:
+    if card is None:
+        return None
+    return replace(card, judges=_judges(log, version), flags=[*card.flags, *_flags(_looks(log, version))])
+
+
+def certification(state: SuiteLoopState, log: Sequence[Event]) -> CertificationDoc:
+    """What the test split says of the delivered version, and of the original. `ok` is None where it was not run."""
+    from honestone.core.loop.suite_loop import TEST, paired_interval
+
+    cards = (state.certification_card(version) for version in (state.best, state.original))
+    now, then = (card.line(TEST) if card is not None else None for card in cards)
+    rate, before = (None if one is None else one.score for one in (now, then))
+    interval = paired_interval(then, now) if now is not None and then is not None else None
+    return CertificationDoc(
+        needed=True,
+        ok=None if now is None else state.is_certified(state.best),
+        split=TEST,
+        pass_rate=_share(rate),
+        baseline_pass_rate=_share(before),
+        delta=None if rate is None or before is None else float(rate - before),
+        interval=None if interval is None else [float(end) for end in interval],
+        tasks=0 if now is None else len(now.items),
+        failed=_ids(now, met=0),
+        undecided=_ids(now, met=None),
+        runs=TestRunsDoc(result=_test_run(log, state.best), baseline=_test_run(log, state.original)),
+        reason=_why_not(state, now),
+    )
+
+
+def _why_not(state: SuiteLoopState, now: Line | None) -> str | None:
+    if now is None:
+        passes = state.verdict(state.best).passed
+        return "a limit came first" if passes else "test is run when val passes, and it does not"
+    verdicts = state.certifications(state.best).values()
+    return "; ".join(reason for one in verdicts for reason in one.reasons) or None
+
+
+def _share(rate: Fraction | None) -> float | None:
+    return None if rate is None else float(rate)
+
+
+def _ids(one: Line | None, *, met: int | None) -> list[str]:
+    return [item.item.id for item in one.items if item.met == met] if one is not None else []
+
+
+def _looks(log: Iterable[Event], version: str | None) -> list[Event]:
+    return [event for event in log if event["type"] == events.BALLOT and event["version"] == version]
+
+
+def _test_run(log: Iterable[Event], version: str) -> str | None:
+    return next((event["of_run"] for event in _looks(log, version) if event["role"] == "holdout"), None)
+
+
+def _judges(log: Iterable[Event], version: str | None) -> list[JudgeDoc]:
+    """Who judged the tasks of a version: each once, in its worst state."""
+    seen = [judge for event in _looks(log, version) for judge in event.get("judges", ())]
+    return worst_states(convert(seen, list[JudgeDoc]))
+
+
+def _flags(looks: Iterable[Event]) -> list[str]:
+    return list(dict.fromkeys(flag for event in looks for flag in event.get("flags", ())))

@@ -1,0 +1,98 @@
+"""The quotes of the judges marked in a text, and how much text a page may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from honestone.core.reading.evidence import find_quote
+
+LONGEST: Final = 200_000  # characters of one text
+ALL_TEXTS: Final = 48_000_000  # characters of all of them: more is not a page that a browser can use
+MOST_MARKS: Final = 400  # in one text
+
+
+def longest_text(sizes: Iterable[int]) -> int:
+    """How long one text may be, so that all of them together fit: short ones whole, long ones cut to one length."""
+    ordered = sorted(min(size, LONGEST) for size in sizes)
+    room = ALL_TEXTS
+    for index, size in enumerate(ordered):
+        left = len(ordered) - index
+        if size * left > room:
+            return max(room // left, 1)
+        room -= size
+    return LONGEST
+
+
+@dataclass(slots=True)
+class _Span:
+    """A part of a text that judges quote, by their numbers; `id` is where a link to it goes."""
+
+    start: int
+    end: int
+    id: str
+    judges: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A piece of a marked text: `look` is empty where no judge quotes it; the spans of `ids` begin here.
+
+    `ended`: judges whose quote ends here.
+    """
+
+    text: str
+    look: str = ""
+    title: str = ""
+    ids: tuple[str, ...] = ()
+    ended: tuple[int, ...] = ()
+
+
+class Marks:
+    """The quotes found in one text. The same words quoted twice are one span."""
+
+    def __init__(self, text: str, prefix: str) -> None:
+        self.text = text
+        self._prefix = prefix
+        self._spans: dict[tuple[int, int], _Span] = {}
+
+    def add(self, words: str, judge: int) -> str | None:
+        """The id of the place that holds the words, exactly or but for white space and signs; None when there is none."""
+        found = find_quote(words, self.text)
+        if found is None:
+            return None
+        place = (found.start, found.end)
+        if place not in self._spans:
+            if len(self._spans) >= MOST_MARKS:
+                return None
+            self._spans[place] = _Span(*place, f"{self._prefix}-{len(self._spans) + 1}")
+        self._spans[place].judges.add(judge)
+        return self._spans[place].id
+
+    def pieces(self, name_of: Callable[[int], str]) -> list[Piece]:
+        """The text from its beginning to its end, cut wherever a span begins or ends."""
+        spans = sorted(self._spans.values(), key=lambda span: (span.start, -span.end))
+        cuts = sorted({0, len(self.text), *(end for span in spans for end in (span.start, span.end))})
+        return [
+            self._piece(start, end, [span for span in spans if span.start <= start and end <= span.end], name_of)
+            for start, end in pairwise(cuts)
+        ]
+
+    def _piece(self, start: int, end: int, over: list[_Span], name_of: Callable[[int], str]) -> Piece:
+        if not over:
+            return Piece(text=self.text[start:end])
+        judges = sorted(set().union(*(span.judges for span in over)))
+        return Piece(
+            text=self.text[start:end],
+            look=f"j{color(judges[0])}" if len(judges) == 1 else "many",
+            title="quoted by " + ", ".join(map(name_of, judges)),
+            ids=tuple(span.id for span in over if span.start == start),
+            ended=tuple(sorted(set().union(*(span.judges for span in over if span.end == end)))),
+        )
+
+
+def color(judge: int) -> int:
+    """One of six; the number of the judge tells them apart where the colours repeat or cannot be seen."""
+    return (judge - 1) % 6 + 1

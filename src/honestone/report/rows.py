@@ -1,0 +1,126 @@
+"""A suite run as rows. CSV: one a case and judge. JSON lines: AgentV's index row, one a case, with scores 0-1."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Final
+
+from honestone.core.numbers import exact
+from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, items_of
+from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.draw import Number, clean
+
+# ----------------------------------------------------------------------------------------------------------------- CSV
+
+COLUMNS: Final = ("case", "status", "verdict", "score", "judge", "judge_state", "judge_score", "reasons")
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def suite_csv(doc: SuiteReportDoc) -> str:
+    """Scores are 0-100, not rounded; empty where there is none. A case that no judge was asked about has one row."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for case in doc.cases:
+        writer.writerows(_rows(case))
+    return out.getvalue()
+
+
+def _rows(case: CaseDoc) -> Iterable[list[str]]:
+    start = [_cell(case.id), case.status, _cell(case.verdict), _number(case.score)]
+    reasons = _cell("; ".join(case.why))
+    if not case.judges:
+        yield [*start, "", "", "", reasons]
+    for judge in case.judges:
+        yield [*start, _cell(judge.id), _cell(judge.state), _number(case.judge_score(judge.id)), reasons]
+
+
+def _cell(text: str) -> str:
+    """Text that a spreadsheet shows and does not compute: what could be a formula gets an apostrophe in front."""
+    safe = clean(text)
+    return f"'{safe}" if safe.lstrip(" ").startswith(_FORMULA) else safe
+
+
+def _number(value: Fraction | Number | None) -> str:
+    """Not rounded, whole ones without a point, empty when there is none."""
+    if value is None:
+        return ""
+    found = float(value)
+    return str(int(found)) if found.is_integer() else repr(found)
+
+
+# ---------------------------------------------------------------------------------------------------------- JSON lines
+
+_EXECUTION: Final = {
+    "passed": "ok",
+    "failed": "quality_failure",
+    "inconclusive": "execution_error",
+    "target-error": "execution_error",
+    "skipped": "skipped",
+}
+
+
+def suite_jsonl(doc: SuiteReportDoc) -> str:
+    """Escaped to ASCII, so that one line is one row for every reader. A score that is not known is null."""
+    return "".join(
+        json.dumps(_row(doc, case), ensure_ascii=True, allow_nan=False, default=str) + "\n" for case in doc.cases
+    )
+
+
+def _row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
+    row: dict[str, object] = {
+        "test_id": case.id,
+        "suite": doc.suite.title or doc.suite.path,
+        "target": doc.target,
+        "score": _share(case.score),
+        "execution_status": _EXECUTION[case.status],
+        "scores": [_score(one) for one in case.criteria if one.parent is None and one.applies],
+        "assertions": [_assertion(*pair) for pair in items_of(case.criteria) if pair[1].applies],
+        "input": case.input,
+        "output": None if case.output is None else text_of(case.output),
+        "error": _error(case),
+        "duration_ms": case.duration_ms,
+        "run": doc.run,
+        "status": case.status,
+        "reasons": case.reasons,
+    }
+    if case.trace is not None:
+        row["token_usage"] = {"input": case.trace.input_tokens, "output": case.trace.output_tokens}
+        row["cost_usd"] = case.trace.usd
+    return row
+
+
+def _score(criterion: CriterionDoc) -> dict[str, object]:
+    return {
+        "name": criterion.id,
+        "type": "code" if criterion.voters is None else "rubrics",
+        "score": _share(criterion.score),
+        "weight": criterion.weight,
+        "required": criterion.required,
+        "by_judge": {judge: _share(score) for judge, score in criterion.by_judge.items()},
+    }
+
+
+def _assertion(criterion: CriterionDoc, item: ItemDoc) -> dict[str, object]:
+    """`passed` is null where there is no answer: that is neither."""
+    return {
+        "text": item.requirement or item.id,
+        "passed": None if item.is_unanswered else not item.is_problem,
+        "criterion": criterion.id,
+        "evidence": "\n".join(quote.quote for quote in item.evidence) or None,
+    }
+
+
+def _error(case: CaseDoc) -> str | None:
+    if _EXECUTION[case.status] != "execution_error":
+        return None
+    return case.error or "; ".join(case.why) or case.status
+
+
+def _share(score: Number | None) -> float | None:
+    return None if score is None else float(exact(score) / 100)

@@ -1,0 +1,368 @@
+"""Scorecards (`honestone.scorecard/1`) made from ballots. JSON numbers are points (0-100), not rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from honestone.core.ballot import CHECK, Answer, Ballot, Mark, ballot_from_plain
+from honestone.core.events import Event
+from honestone.core.numbers import to_points
+from honestone.core.reading.evidence import find_quote, is_quote
+from honestone.core.rubric import Key, as_written
+from honestone.core.scorecard import ItemLine, Line, Scorer
+from honestone.core.verdict import Outcome, Verdict, judge_gate
+from honestone.report.documents.scorecard import (
+    ArtifactDoc,
+    CriterionDoc,
+    EvidenceShareDoc,
+    ItemDoc,
+    JudgeDoc,
+    QuoteDoc,
+    ScorecardDoc,
+    SuggestionDoc,
+    UsageDoc,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a scorecard document says besides the scores. Quotes are looked up in `text`, where it is at hand."""
+
+    path: str
+    digest: str
+    contract: str
+    run: str | None
+    usage: UsageDoc
+    text: str | None = None
+    notes: Sequence[str] = ()
+    error: str | None = None
+    rubric: str | None = None
+    output: str | UnsetType | None = UNSET
+    packed: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """All of a scorecard that follows from the answers alone. `votes` are an item's key and who answered it."""
+
+    verdict: Verdict
+    score: float | None
+    interval: list[float]
+    low_confidence: bool
+    flags: tuple[str, ...]
+    criteria: tuple[CriterionDoc, ...]
+    votes: tuple[tuple[tuple[Key, tuple[str, ...]], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """What one scorer's documents have in common; many artifacts share few. For one scorer.
+
+    `lines`: criteria that code answers, by the identity of their lines (which it keeps alive). `criteria`, `cards`:
+    those of judges, by the answers, for then only words differ.
+    """
+
+    lines: dict[int, tuple[Line, CriterionDoc]] = field(default_factory=dict)
+    criteria: dict[tuple[object, ...], CriterionDoc] = field(default_factory=dict)
+    cards: dict[tuple[object, ...], _Scored] = field(default_factory=dict)
+
+
+_MOST_LINES, _MOST_CRITERIA, _MOST_CARDS = 4096, 1024, 256
+
+
+def scorecard_document(
+    scorer: Scorer, ballots: Sequence[Ballot], facts: Facts, shared: SharedParts | None = None
+) -> ScorecardDoc:
+    """One scorecard with its verdict. Over many artifacts, `shared` saves drawing equal criteria again."""
+    rubric = scorer.rubric
+    quotes = _Quotes(facts.text)
+    scored, criteria = _scored(scorer, ballots, quotes, shared)
+    verdict = scored.verdict
+    if facts.error is not None:
+        verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
+    flags = [*scored.flags]
+    if any(ballot.judge.startswith("mock") for ballot in ballots):
+        flags.append("mock run: no judge looked at this")
+    return ScorecardDoc(
+        title=rubric.title,
+        rubric=facts.rubric,
+        has_fixes=scorer.has_fixes,
+        artifact=ArtifactDoc(path=facts.path, digest=facts.digest),
+        verdict=str(verdict.outcome),
+        reasons=list(verdict.reasons),
+        score=scored.score,
+        interval=[*scored.interval],
+        threshold=_as_points(rubric.threshold),
+        floor=_as_points(rubric.floor),
+        low_confidence=scored.low_confidence,
+        self_evaluated=any(ballot.judge.startswith("self:") and ballot.marks for ballot in ballots),
+        criteria=_with_notes(criteria, ballots),
+        judges=judge_states(ballots),
+        flags=flags,
+        sandbox=_sandbox(ballots),
+        evidence_found=quotes.share,
+        contract=facts.contract,
+        run=facts.run,
+        usage=facts.usage,
+        notes=list(facts.notes) or UNSET,
+        output=facts.output,
+        packed=dict(facts.packed) if facts.packed else UNSET,
+    )
+
+
+def _sandbox(ballots: Iterable[Ballot]) -> str | None:
+    """Where checks ran code: "bwrap", "none", or None when no check did."""
+    said = next((ballot.reason for ballot in ballots if ballot.judge == CHECK and ballot.reason), None)
+    return said.removeprefix("sandbox: ") if said else None
+
+
+def judge_states(ballots: Iterable[Ballot]) -> list[JudgeDoc]:
+    """Who took part; checks are not a judge."""
+    return [
+        JudgeDoc(
+            id=ballot.judge,
+            state=str(ballot.state),
+            reason=ballot.reason,
+            problems=list(ballot.problems) or UNSET,
+            repairs=list(ballot.repairs) or UNSET,
+        )
+        for ballot in ballots
+        if ballot.judge != CHECK
+    ]
+
+
+class _Quotes:
+    """Looks quotes up once each and counts what was found."""
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+        self._known: dict[str, bool] = {}
+        self._quoted = self._found = 0
+
+    def found(self, quote: str) -> bool | None:
+        if self._text is None or not is_quote(quote):
+            return None
+        if quote not in self._known:
+            self._known[quote] = find_quote(quote, self._text) is not None
+        self._quoted += 1
+        self._found += self._known[quote]
+        return self._known[quote]
+
+    @property
+    def share(self) -> EvidenceShareDoc | None:
+        return EvidenceShareDoc(found=self._found, quoted=self._quoted) if self._quoted else None
+
+
+def _scored(
+    scorer: Scorer, ballots: Sequence[Ballot], quotes: _Quotes, shared: SharedParts | None
+) -> tuple[_Scored, list[CriterionDoc]]:
+    """What the answers come to, and the criteria with the words of these ballots."""
+    of_judges = shared is not None and any(ballot.judge != CHECK for ballot in ballots)
+    key = _answers(ballots) if of_judges else ()
+    if shared is not None and (same := shared.cards.get(key)) is not None:
+        marks = {ballot.judge: ballot.marks for ballot in ballots}
+        criteria = []
+        for drawn, votes in zip(same.criteria, same.votes, strict=True):
+            said = [tuple([(judge, marks[judge][item]) for judge in judges]) for item, judges in votes]
+            criteria.append(_reworded(drawn, said, quotes))
+        return same, criteria
+    card = scorer.card(ballots)
+    criteria = [_criterion(line, quotes, shared) for line in card.lines]
+    scored = _Scored(
+        verdict=judge_gate(card, scorer.rubric),
+        score=points_of(card.score),
+        interval=span_of(card.low, card.high),
+        low_confidence=scorer.asks_judges and card.low_confidence,
+        flags=card.flags,
+        criteria=tuple(criteria),
+        votes=tuple(
+            tuple(((line.criterion.id, i.item.id), tuple(judge for judge, _ in i.votes)) for i in line.items)
+            for line in card.lines
+        )
+        if of_judges
+        else (),
+    )
+    if shared is not None and of_judges and len(shared.cards) < _MOST_CARDS:
+        shared.cards[key] = scored
+    return scored, criteria
+
+
+def _answers(ballots: Sequence[Ballot]) -> tuple[object, ...]:
+    """All that the numbers come from. True equals 1 and 1 equals 1.0, but they are not shown alike."""
+    out: list[object] = []
+    for ballot in ballots:
+        out.append(ballot.judge)
+        for key, mark in ballot.marks.items():
+            out += key, mark.answer, mark.answer.__class__
+    return tuple(out)
+
+
+def _criterion(line: Line, quotes: _Quotes, shared: SharedParts | None) -> CriterionDoc:
+    if shared is None or (line.criterion.children and not line.only_checks):
+        return _draw_criterion(line, quotes)
+    if line.only_checks:
+        same = shared.lines.get(id(line))
+        if same is not None:
+            return same[1]
+        drawn = _draw_criterion(line, quotes)
+        if len(shared.lines) < _MOST_LINES:
+            shared.lines[id(line)] = (line, drawn)
+        return drawn
+    key = _answers_of(line)
+    found = shared.criteria.get(key)
+    if found is not None:
+        return _reworded(found, [item.votes for item in line.items], quotes)
+    drawn = _draw_criterion(line, quotes)
+    if len(shared.criteria) < _MOST_CRITERIA:
+        shared.criteria[key] = drawn
+    return drawn
+
+
+def _answers_of(line: Line) -> tuple[object, ...]:
+    votes = [(judge, mark.answer, mark.answer.__class__) for item in line.items for judge, mark in item.votes]
+    return (line.criterion.id, *map(len, [item.votes for item in line.items]), *votes)
+
+
+def _reworded(drawn: CriterionDoc, votes: Sequence[_Votes], quotes: _Quotes) -> CriterionDoc:
+    """A criterion drawn for other marks with the same answers."""
+    items = []
+    for item, said in zip(drawn.items, votes, strict=True):
+        evidence, suggestions = _words(said, quotes)
+        first = suggestions[0].text if suggestions else None
+        items.append(replace(item, evidence=evidence, suggestion=first, suggestions=suggestions))
+    return replace(drawn, items=items)
+
+
+def _draw_criterion(line: Line, quotes: _Quotes) -> CriterionDoc:
+    criterion = line.criterion
+    return CriterionDoc(
+        id=criterion.id,
+        parent=line.parent,
+        requirement=criterion.requirement,
+        score=points_of(line.score),
+        interval=span_of(line.low, line.high),
+        weight=as_written(criterion.weight),
+        floor=as_written(line.floor * 100),
+        required=criterion.required,
+        below_floor=line.is_below_floor,
+        spread=to_points(line.spread),
+        by_judge={judge: to_points(score) for judge, score in line.by_judge.items()},
+        applies=line.applies,
+        voters=line.voters,
+        is_penalty=criterion.is_penalty,
+        items=[_item(item, quotes) for item in line.items],
+    )
+
+
+def _item(line: ItemLine, quotes: _Quotes) -> ItemDoc:
+    item = line.item
+    scale = item.anchors
+    evidence, suggestions = _words(line.votes, quotes)
+    return ItemDoc(
+        id=item.id,
+        requirement=item.requirement,
+        kind="check" if item.check else "anchors" if scale else "yes-no",
+        scale=[as_written(scale.lowest), as_written(scale.highest)] if scale else None,
+        met=None if line.met is None else float(line.met),
+        unmet=line.unmet,
+        applies=line.applies,
+        votes={judge: _vote(mark.answer) for judge, mark in line.votes},
+        evidence=evidence,
+        suggestion=suggestions[0].text if suggestions else None,
+        suggestions=suggestions,
+    )
+
+
+_Votes: TypeAlias = tuple[tuple[str, Mark], ...]
+
+
+def _words(votes: _Votes, quotes: _Quotes) -> tuple[list[QuoteDoc], list[SuggestionDoc]]:
+    """What was said of an item besides the answers: quotes and suggestions."""
+    evidence: list[QuoteDoc] = []
+    suggestions: list[SuggestionDoc] = []
+    for judge, mark in votes:
+        for quote in mark.evidence:
+            found = None if judge == CHECK else quotes.found(quote)
+            evidence.append(QuoteDoc(judge=judge, quote=quote, found=found))
+        if mark.suggestion and mark.suggestion.strip():
+            suggestions.append(SuggestionDoc(judge=judge, text=mark.suggestion))
+    return evidence, suggestions
+
+
+def _with_notes(criteria: list[CriterionDoc], ballots: Sequence[Ballot]) -> list[CriterionDoc]:
+    """At each item without an answer, why it has none."""
+    why: dict[Key, list[str]] = {}
+    for ballot in ballots:
+        for key, reason in ballot.abstained.items():
+            why.setdefault(key, []).append(f"{ballot.judge}: {reason}")
+    if not why:
+        return criteria
+    return [
+        replace(
+            one,
+            items=[
+                replace(item, note="; ".join(why[one.id, item.id])) if (one.id, item.id) in why else item
+                for item in one.items
+            ],
+        )
+        for one in criteria
+    ]
+
+
+def _vote(answer: Answer) -> str | int | float:
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    return answer
+
+
+def _as_points(bar: Fraction) -> int | float:
+    """A bar as it was written: 70, not 70.0."""
+    points = to_points(bar)
+    return int(points) if points.is_integer() else points
+
+
+def points_of(score: Fraction | None) -> float | None:
+    """A score 0-1 in points, None when it is not known."""
+    return None if score is None else to_points(score)
+
+
+def span_of(low: Fraction, high: Fraction) -> list[float]:
+    return [to_points(low), to_points(high)]
+
+
+def usage_document(total: Mapping[str, Any], here: Mapping[str, Any] | None = None) -> UsageDoc:
+    """Calls, tokens and money of a run; `this_process` is what this command spent."""
+    return UsageDoc(
+        judge_calls=total.get("judge_calls", 0),
+        cached_calls=total.get("cached_calls", 0),
+        worker_calls=total.get("worker_calls", 0),
+        input_tokens=total.get("input_tokens", 0),
+        output_tokens=total.get("output_tokens", 0),
+        usd=total.get("usd"),
+        target_calls=total.get("target_calls") or UNSET,
+        this_process=UNSET if here is None else usage_document(here),
+    )
+
+
+def judged_document(scorer: Scorer, started: Event, judged: Event, *, run: str, text: str | None) -> ScorecardDoc:
+    """The scorecard of one `judged` event of an `eval` run."""
+    facts = Facts(
+        path=judged["path"],
+        digest=judged["digest"],
+        contract=started["contract_id"],
+        run=run,
+        usage=usage_document(judged.get("spend", {}), judged.get("spend", {})),
+        text=text,
+        notes=judged.get("notes", ()),
+        error=judged.get("error"),
+        rubric=started.get("rubric_path"),
+        output=judged.get("output", UNSET),
+        packed=judged.get("packed"),
+    )
+    return scorecard_document(scorer, [ballot_from_plain(plain) for plain in judged["ballots"]], facts)
