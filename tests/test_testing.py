@@ -337,21 +337,6 @@ def test_a_worker_that_breaks_a_promise_is_found(step: Any, said: str) -> None:
         check_worker(ScriptedWorker(step))
 
 
-class Shared(MemoryStore):
-    """Hands out its own objects."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.logs: dict[str, list[dict[str, Any]]] = {}
-
-    def events(self, run: str) -> list[dict[str, Any]]:
-        known = self.logs.get(run)
-        found = super().events(run)
-        if known is None or len(known) != len(found):
-            self.logs[run] = found
-        return self.logs[run]
-
-
 class FirstReply(MemoryStore):
     """Keeps the first reply and drops the later ones."""
 
@@ -376,16 +361,10 @@ class Lossy(MemoryStore):
 
 @pytest.mark.parametrize(
     ("store", "said"),
-    [
-        (Shared, "own objects"),
-        (FirstReply, "newest"),
-        (NeverFinished, "unfinished"),
-        (Lossy, "every event"),
-        (MemoryStore, "opened again"),
-    ],
+    [(FirstReply, "newest"), (NeverFinished, "unfinished"), (Lossy, "every event"), (MemoryStore, "opened again")],
 )
 def test_a_store_that_breaks_a_promise_is_found(store: Any, said: str) -> None:
-    """Shared objects, old replies, lost events; and one that does not survive must say so."""
+    """Old replies, lost events; and one that does not survive must say so."""
     opened: list[Any] = []
 
     def make() -> Any:

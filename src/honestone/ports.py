@@ -9,27 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from honestone.core.artifact import Version
 from honestone.core.ballot import Answer, Mark, Reading
 from honestone.core.checks import TextCheck
+from honestone.core.events import Event
 from honestone.core.images import Image
 from honestone.core.question import Question
 from honestone.core.rubric import Check, Key
 from honestone.core.skill.skill_file import Skill
+from honestone.core.spend import Usage
 from honestone.core.suite.case import Case, Message, as_prompt
 from honestone.core.suite.trace import Trace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What one call cost, as far as the other side told. None is unknown, never 0."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cached_tokens: int | None = None
-    usd: float | None = None
 
 
 class CallFailed(Exception):
@@ -320,6 +312,10 @@ class RunInfo:
     result: str | None
 
 
+Recordable: TypeAlias = Event | Mapping[str, Any]
+"""An event; its JSON object only until all who write have events."""
+
+
 class Store(Protocol):
     """Where runs are kept. Append-only; what a call wrote survives a kill of the process; safe for several processes.
 
@@ -340,23 +336,23 @@ class Store(Protocol):
         """Give up a claim; nothing happens without one."""
         ...
 
-    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
+    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable) -> str:
         """A new run with its first event; returns its id (sortable by time)."""
         ...
 
-    def append(self, run: str, event: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
+    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> None:
         """One event, with the content it speaks of, in one transaction."""
         ...
 
-    def append_many(self, run: str, events: Iterable[Mapping[str, Any]]) -> None: ...
+    def append_many(self, run: str, events: Iterable[Recordable]) -> None: ...
 
-    def finish_run(self, run: str, result: str, event: Mapping[str, Any]) -> None: ...
+    def finish_run(self, run: str, result: str, event: Recordable) -> None: ...
 
-    def events(self, run: str) -> list[dict[str, Any]]:
+    def events(self, run: str) -> list[Event]:
         """All of a run, in order; none for a run that is not there."""
         ...
 
-    def iter_events(self, run: str) -> Iterator[dict[str, Any]]:
+    def iter_events(self, run: str) -> Iterator[Event]:
         """The same, one at a time, so that a run over many artifacts is read in flat memory."""
         ...
 
@@ -420,7 +416,7 @@ class Observer(Protocol):
 
     def progress(self, done: int, total: int, doing: str) -> None: ...
 
-    def event(self, event: Mapping[str, Any]) -> None: ...
+    def event(self, event: Event) -> None: ...
 
 
 __all__ = [

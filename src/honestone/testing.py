@@ -33,6 +33,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Answer, Reading, answer_problem
 from honestone.core.errors import StoreError
+from honestone.core.events import ArtifactJudged, Event, LimitReached, OtherEvent, RunFinished
+from honestone.core.json_value import Json
 from honestone.core.question import Question, asked_criteria
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
@@ -537,23 +539,17 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
     """
     store = make_store()
     _require(store.runs() == [], "the store must be empty at first")
-    first = {
-        "type": "started",
-        "text": "é \U0001f600 \u0000",
-        "numbers": [0, -1, 2**53, 0.1, None, True],
-        "deep": {"a": [{}]},
-    }
+    first = _first(text="é \U0001f600 \u0000", numbers=[0, -1, 2**53, 0.1, None, True], deep={"a": [{}]})
     run = store.start_run(kind="eval", subject="a.md", identity="one", contract="c1", first=first)
-    log: list[Mapping[str, Any]] = [first]
+    log: list[Event] = [first]
     for number in range(3):
-        event = {"type": "ballot", "number": number}
+        event = LimitReached(reason=str(number), seconds=number / 8)
         store.append(run, event, {f"blob-{number}": bytes(range(number * 100))})
         log.append(event)
-    store.append_many(run, [{"type": "judged", "number": n} for n in range(50)])
-    log += [{"type": "judged", "number": n} for n in range(50)]
+    many = [ArtifactJudged(path=f"{n}.md", digest=str(n)) for n in range(50)]
+    store.append_many(run, many)
+    log += many
     _require(store.events(run) == log, "`events` must give back every event, unchanged and in order")
-    store.events(run)[0]["type"] = "forged"
-    _require(store.events(run) == log, "what `events` returns must not be the store's own objects")
     _require(store.events("no-such-run") == [], "a run that is not there has no events")
     _require(list(store.iter_events(run)) == log, "`iter_events` must give what `events` gives")
     _check_locks(store)
@@ -568,9 +564,13 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
             store.blob("blob-2") == bytes(range(200)), "content must still be there when the store is opened again"
         )
         _require(store.reply("key") == {"text": "second"}, "replies must still be there when the store is opened again")
-        third = store.start_run(kind="eval", subject="c.md", identity="three", contract="c", first={"type": "started"})
+        third = store.start_run(kind="eval", subject="c.md", identity="three", contract="c", first=_first())
         _require(third > other > run, "ids must sort by time, also after the store was opened again")
     store.close()
+
+
+def _first(**facts: Json) -> Event:
+    return OtherEvent(name="check", facts={"type": "check", **facts})
 
 
 def _check_locks(store: Store) -> None:
@@ -609,15 +609,15 @@ def _check_replies(store: Store) -> None:
     _require(store.reply("many-2") == {"n": 2}, "what `keep_replies` kept must be found by `reply`")
 
 
-def _check_runs(store: Store, run: str, log: list[Mapping[str, Any]]) -> str:
+def _check_runs(store: Store, run: str, log: list[Event]) -> str:
     newest = store.unfinished("one")
     _require(newest is not None and newest.id == run, "`unfinished` must find the run by its identity")
     _require(store.unfinished("two") is None, "`unfinished` must not find another identity's run")
-    other = store.start_run(kind="improve", subject="b.md", identity="one", contract="c2", first={"type": "started"})
+    other = store.start_run(kind="improve", subject="b.md", identity="one", contract="c2", first=_first())
     _require(other > run, "a later run's id must sort after an earlier one's")
     newest = store.unfinished("one")
     _require(newest is not None and newest.id == other, "`unfinished` must find the newest")
-    store.finish_run(other, "PASSED", {"type": "finished", "result": "PASSED"})
+    store.finish_run(other, "PASSED", RunFinished(result="PASSED"))
     newest = store.unfinished("one")
     _require(newest is not None and newest.id == run, "a finished run is not unfinished")
     _require([info.id for info in store.runs()] == [other, run], "`runs` must give the newest first")

@@ -18,7 +18,15 @@ from hypothesis import strategies as st
 
 from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, Mark, ballot_to_plain
-from honestone.core.events import Event
+from honestone.core.events import (
+    BallotCast,
+    DeliveryBegun,
+    DeliveryDone,
+    Event,
+    LimitReached,
+    VersionAccepted,
+    event_from_plain,
+)
 from honestone.core.loop.actions import Accept, Action, Ask, Propose, Result, RollBack, Stop, exit_code
 from honestone.core.loop.decide import decide
 from honestone.core.loop.policies import POLICIES
@@ -78,8 +86,9 @@ class Scene:
             self._carry_out(state, action, work)
         raise AssertionError("it does not end")
 
-    def _record(self, state: LoopState, event: Event) -> None:
-        self.log.append(json.loads(json.dumps(event)))
+    def _record(self, state: LoopState, plain: dict[str, Any]) -> None:
+        event = event_from_plain(json.loads(json.dumps(plain)))
+        self.log.append(event)
         state.apply(event)
 
     def _carry_out(self, state: LoopState, action: Action, work: Any) -> None:
@@ -119,7 +128,7 @@ class Scene:
 
     def _propose(self, state: LoopState, action: Propose, made: Step) -> None:
         failed = isinstance(made, ProposalOutcome)
-        event: Event = {
+        event: dict[str, Any] = {
             "type": events.PROPOSED,
             "round": len(state.rounds) + 1,
             "focus": list(action.focus),
@@ -456,7 +465,7 @@ def test_could_not_judge_says_who_said_what() -> None:
     """The judges' own reasons are in the reason."""
     state = Scene(ONE, {}).state()
     failed = Ballot(judge="ann", marks={}, reason="key refused")
-    state.apply({"type": "ballot", "version": "v0", "role": "panel", "ballot": ballot_to_plain(failed)})
+    state.apply(BallotCast(version="v0", role="panel", ballot=failed))
     action = decide(state, POLICIES["keep-best"])
     assert isinstance(action, Stop) and "ann: key refused" in action.reason
 
@@ -586,7 +595,7 @@ def test_a_limit_between_rounds() -> None:
     scene = Scene(ONE, scores(60))
     state = scene.state()
     scene._carry_out(state, decide(state, POLICIES["keep-best"]), iter(()))
-    state.apply({"type": events.LIMIT, "reason": "--max-minutes 1 are used up"})
+    state.apply(LimitReached(reason="--max-minutes 1 are used up"))
     assert decide(state, POLICIES["keep-best"]) == Stop(result=Result.BUDGET, reason="--max-minutes 1 are used up")
 
 
@@ -626,9 +635,9 @@ def test_there_is_no_unlimited() -> None:
 def test_what_was_delivered_is_part_of_the_state() -> None:
     """Announced, then done: a kill in between leaves the announcement."""
     state = Scene(ONE, {}).state()
-    state.apply({"type": events.DELIVERING, "version": "v1"})
+    state.apply(DeliveryBegun(version="v1"))
     assert (state.delivering, state.delivered) == ("v1", "v0")
-    state.apply({"type": events.DELIVERED, "version": "v1"})
+    state.apply(DeliveryDone(version="v1"))
     assert (state.delivering, state.delivered) == (None, "v1")
 
 
@@ -774,7 +783,7 @@ def test_every_event_is_followed_by_the_decision_that_was_taken(chance: random.R
         events.LIMIT: Ask,
     }
     for event in scene.log:
-        assert isinstance(decide(state, POLICIES[policy]), expected[event["type"]])
+        assert isinstance(decide(state, POLICIES[policy]), expected[event.type])
         state.apply(event)
 
 
@@ -785,9 +794,9 @@ def test_keep_best_never_keeps_a_loss_of_two_points(chance: random.Random) -> No
     state = scene.state()
     scene.play()
     for event in scene.log:
-        if event["type"] == events.ACCEPTED:
-            new, best = state.card(event["version"]), state.card(state.best)
-            gained = state.verdict(event["version"]).passed and not state.verdict(state.best).passed
+        if isinstance(event, VersionAccepted):
+            new, best = state.card(event.version), state.card(state.best)
+            gained = state.verdict(event.version).passed and not state.verdict(state.best).passed
             assert gained or (best.low - new.low) * 100 < 2
         state.apply(event)
 

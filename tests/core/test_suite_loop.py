@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core import events
-from honestone.core.ballot import State, ballot_to_plain
+from honestone.core.ballot import State
 from honestone.core.errors import UsageError
+from honestone.core.events import BallotCast, EditProposed, VersionAccepted, VersionRejected
 from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.decide import decide
+from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import LoopLimits
 from honestone.core.loop.suite_loop import (
     TEST,
@@ -83,27 +84,20 @@ class Told:
         for split, signs in seen.items():
             ballot = ballot_of(split, results(marks(signs, ids[split])))
             role = "holdout" if split == TEST else "panel"
-            self.state.apply(
-                {"type": events.BALLOT, "version": version, "role": role, "ballot": ballot_to_plain(ballot)}
-            )
+            self.state.apply(BallotCast(version=version, role=role, ballot=ballot))
 
     def proposed(self, version: str) -> None:
-        self.state.apply(
-            {
-                "type": events.PROPOSED,
-                "round": len(self.state.rounds) + 1,
-                "focus": [TRAIN],
-                "outcome": "changed",
-                "version": version,
-            }
-        )
+        number = len(self.state.rounds) + 1
+        self.state.apply(EditProposed(round=number, focus=(TRAIN,), outcome=ProposalOutcome.CHANGED, version=version))
 
     def resolve(self) -> Accept | RollBack:
         action = decide(self.state, RULE)
         assert isinstance(action, Accept | RollBack), action
-        kind = events.ACCEPTED if isinstance(action, Accept) else events.REJECTED
-        version = self.state.rounds[-1].version
-        self.state.apply({"type": kind, "round": len(self.state.rounds), "version": version, "reason": action.reason})
+        number = len(self.state.rounds)
+        if isinstance(action, Accept):
+            self.state.apply(VersionAccepted(round=number, version=action.version, reason=action.reason))
+        else:
+            self.state.apply(VersionRejected(round=number, reason=action.reason))
         return action
 
     def tried(self, version: str, **seen: str) -> Accept | RollBack:

@@ -18,6 +18,7 @@ import pytest
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.core import events
 from honestone.core.artifact import Version
+from honestone.core.events import Event, event_to_plain
 from honestone.engine.versions import load_version
 from honestone.system.files import load_artifact
 
@@ -130,11 +131,11 @@ def snapshot(folder: Path) -> dict[str, tuple[bytes, bool]]:
     }
 
 
-def plain_log(log: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def plain_log(log: list[Event]) -> list[dict[str, Any]]:
     """Without times. A reply from the record counts as the call that it once was."""
     out = []
-    for event in log:
-        event = {name: value for name, value in event.items() if name != "seconds"}
+    for one in log:
+        event: dict[str, Any] = {name: value for name, value in event_to_plain(one).items() if name != "seconds"}
         spend = dict(event.get("spend", {}))
         if spend:
             spend["judge_calls"] = spend.pop("judge_calls", 0) + spend.pop("cached_calls", 0)

@@ -129,6 +129,12 @@ class Loop:
         version = load_artifact(path, exclude=self.place.exclude).version
         self.first: dict[str, Any] = {
             "type": events.STARTED,
+            "kind": "improve",
+            "contract": {},
+            "contract_id": "c",
+            "policy": "keep-best",
+            "worker": "scripted",
+            "suite": {"path": "suite.yaml"},
             "artifact": {"path": path.name, "digest": version.digest},
             **started_facts(SPLITS, title="Words", least=Fraction(1), candidates=candidates),
         }

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, Mark, State, ballot_to_plain
+from honestone.core.events import event_from_plain
 from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, to_plain
 from honestone.core.scorecard import Scorer
@@ -293,6 +294,7 @@ def log_of(*more: dict[str, Any]) -> list[dict[str, Any]]:
         "kind": "improve",
         "artifact": {"path": "a.md", "digest": "v0"},
         "rubric": to_plain(RUBRIC),
+        "contract": {},
         "contract_id": "c",
         "rule": "mean",
         "policy": "keep-best",
@@ -314,7 +316,7 @@ def proposed(number: int, outcome: str = "changed", version: str | None = None) 
 
 
 def improvement(*more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **extra: Any) -> dict[str, Any]:
-    log = json.loads(json.dumps(log_of(*more)))
+    log = [event_from_plain(plain) for plain in json.loads(json.dumps(log_of(*more)))]
     state = LoopState(
         scorer=Scorer(RUBRIC),
         panel=(CHECK, "x"),

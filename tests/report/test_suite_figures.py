@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from honestone.core import events
 from honestone.core.ballot import Ballot, Mark, State, ballot_to_plain
+from honestone.core.events import Event, event_from_plain
 from honestone.core.rubric import Criterion, Item, Rubric, to_plain
 from honestone.core.suite.case import AttemptRule, Case, Message, case_to_plain
 from honestone.report.suite_documents import suite_document
@@ -71,7 +72,7 @@ def expected(rule: str, attempts: list[Any]) -> tuple[str, Fraction, Fraction]:
     return status, low, high
 
 
-def log_of(cases: list[Any]) -> list[dict[str, Any]]:
+def log_of(cases: list[Any]) -> list[Event]:
     """The events of a run in which each attempt went as it was drawn."""
     first: dict[str, Any] = {
         "type": events.STARTED,
@@ -79,6 +80,7 @@ def log_of(cases: list[Any]) -> list[dict[str, Any]]:
         "suite": {"path": "s", "title": "", "dialect": "honestone"},
         "target": "t",
         "artifact": None,
+        "contract": {},
         "contract_id": "c",
         "rule": "mean",
         "min_pass_rate": "1",
@@ -98,7 +100,7 @@ def log_of(cases: list[Any]) -> list[dict[str, Any]]:
         first["cases"].append({**case_to_plain(case), "rubric": "r", "contract": "k"})
         for at, attempt in enumerate(attempts, 1):
             log += events_of(case.id, at, attempt)
-    return log
+    return [event_from_plain(plain) for plain in log]
 
 
 def events_of(case: str, at: int, attempt: Any) -> list[dict[str, Any]]:

@@ -19,12 +19,11 @@ from honestone.app.rubric_plan import RubricPlan
 from honestone.app.seats import make_context, make_panel, refuse_too_big
 from honestone.app.stopping import run_interruptibly
 from honestone.app.workspace import Workspace
-from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.ballot import CHECK, Ballot
 from honestone.core.errors import CouldNotJudge
-from honestone.core.events import Event
-from honestone.core.rubric import Rubric, to_plain
+from honestone.core.events import EvaluationStarted, RunFinished
+from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorecard
 from honestone.core.verdict import Outcome, Verdict, judge_gate, overall
 from honestone.engine.evaluate import Evaluation, Judgement
@@ -301,18 +300,16 @@ class _Work:
         finally:
             memory.close()
 
-    def _started(self) -> Event:
-        return {
-            "type": events.STARTED,
-            "kind": "eval",
-            "rubric": to_plain(self._plan.rubric),
-            "rubric_path": self._plan.name,
-            "contract": dict(self._contract.document),
-            "contract_id": self._contract.id,
-            "rule": str(self._plan.options.rule),
-            "panel": [seat.id for seat in self._seats],
-            "limits": {"calls": self._meter.calls, "minutes": self._meter.minutes, "usd": self._meter.usd},
-        }
+    def _started(self) -> EvaluationStarted:
+        return EvaluationStarted(
+            rubric=self._plan.rubric,
+            rubric_path=self._plan.name,
+            contract=self._contract.document,
+            contract_id=self._contract.id,
+            rule=self._plan.options.rule,
+            panel=tuple(seat.id for seat in self._seats),
+            limits={"calls": self._meter.calls, "minutes": self._meter.minutes, "usd": self._meter.usd},
+        )
 
     async def _judge_all(
         self, store: Store, run: str, evaluator: Evaluator, show: Callable[[Evaluated], None]
@@ -344,11 +341,6 @@ class _Work:
             show(found)
             outcomes.add(found.outcome)
         verdict = overall(outcomes)
-        finished = {
-            "type": events.FINISHED,
-            "result": str(verdict),
-            "reason": "",
-            "seconds": round(self._meter.seconds, 3),
-        }
+        finished = RunFinished(result=str(verdict), seconds=round(self._meter.seconds, 3))
         store.finish_run(run, str(verdict), finished)
         return EvaluationSummary(run=recorded, verdict=verdict, spent=self._meter.spent)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from honestone.core import events
-from honestone.core.ballot import CHECK, Ballot, Mark, answer_problem, ballot_from_plain, ballot_to_plain
+from honestone.core.ballot import CHECK, Ballot, Mark, answer_problem
 from honestone.core.errors import StoreError
-from honestone.core.events import Event
+from honestone.core.events import EvaluationStarted, Event, LoopStarted, SuiteImprovementStarted, event_to_plain
 from honestone.core.loop.proposal import unified_diff
 from honestone.core.loop.state import LoopLimits, LoopState, fold
-from honestone.core.rubric import Item, Key, Rubric, from_plain
+from honestone.core.rubric import Item, Key, Rubric
 from honestone.core.scorecard import Rule, Scorer
 from honestone.engine.meter import Spend, total_spend
 from honestone.engine.versions import load_version
@@ -26,16 +26,17 @@ if TYPE_CHECKING:
 
 
 def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None = None) -> Scorer:
-    return Scorer(rubric or from_plain(started["rubric"]), Rule(rule or started["rule"]))
+    assert isinstance(started, EvaluationStarted | LoopStarted)
+    return Scorer(rubric or started.rubric, Rule(rule or started.rule))
 
 
 def state_of(log: list[Event], *, scorer: Scorer | None = None) -> LoopState:
     """The loop's state from its events alone."""
     started = log[0]
-    if "certifying" in started:
+    if isinstance(started, SuiteImprovementStarted):
         from honestone.core.loop.suite_loop import state_from
 
-        return fold(state_from(started, LoopLimits(**started["limits"])), log[1:])
+        return fold(state_from(event_to_plain(started), LoopLimits(**started["limits"])), log[1:])
     scorer = scorer or scorer_of(started)
     panel = ((CHECK,) if scorer.rubric.has_checks else ()) + tuple(started["panel"])
     state = LoopState(
@@ -64,17 +65,17 @@ def judged_documents(
 
     log = store.iter_events(run)
     started = next(log)
-    was = from_plain(started["rubric"])
+    assert isinstance(started, EvaluationStarted)
+    was = started.rubric
     scorer = scorer_of(started, rubric=rubric or was, rule=rule)
     if contract is not None:
-        started = {**started, "contract_id": contract}
+        started = replace(started, contract_id=contract)
     for entry in log:
         for event in events.judged_in(entry):
             has_quotes = rubric is not None or scorer.rubric.asks_judges
             if rubric is not None:
-                cast = [still_valid(ballot_from_plain(plain), was, rubric) for plain in event["ballots"]]
-                event = {**event, "ballots": [ballot_to_plain(ballot) for ballot in cast]}
-            text = event.get("output") or (text_of(store, event["digest"]) if has_quotes else None)
+                event = replace(event, ballots=tuple(still_valid(ballot, was, rubric) for ballot in event.ballots))
+            text = event.output or (text_of(store, event.digest) if has_quotes else None)
             yield judged_document(scorer, started, event, run=run, text=text)
 
 

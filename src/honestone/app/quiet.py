@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from honestone.core.events import Event
 
 
 class Quiet:
@@ -12,4 +12,4 @@ class Quiet:
 
     def progress(self, done: int, total: int, doing: str) -> None: ...
 
-    def event(self, event: Mapping[str, object]) -> None: ...
+    def event(self, event: Event) -> None: ...

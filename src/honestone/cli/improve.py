@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.ballot import CHECK
 from honestone.core.contract import differences, digest_json
 from honestone.core.errors import ContractMismatch, CouldNotJudge, UsageError
-from honestone.core.events import Event
+from honestone.core.events import Event, event_from_plain
 from honestone.core.loop.actions import Result, exit_code
 from honestone.core.loop.focus import fixes_for
 from honestone.core.loop.policies import POLICIES
@@ -384,7 +384,7 @@ class Job:
             self._progress.note(note)
         judged_by = self._judged_by()
         self._progress.note(self._preflight())
-        first: Event = {
+        plain = {
             "type": events.STARTED,
             "kind": "improve",
             "artifact": {"path": self._place.named, "digest": version.digest, "is_folder": version.is_folder},
@@ -395,6 +395,7 @@ class Job:
             "limits": self._limits.to_plain(),
             **judged_by,
         }
+        first = event_from_plain(plain)
         store.keep_blobs(version_blobs(version))
         run = store.start_run(
             kind="improve", subject=self._subject, identity=self._identity, contract=self._contract.id, first=first
@@ -540,8 +541,8 @@ class Narrator:
     def progress(self, done: int, total: int, doing: str) -> None:
         self._progress.progress(done, total, doing)
 
-    def event(self, event: Mapping[str, Any]) -> None:
-        self.log.append(dict(event))
+    def event(self, event: Event) -> None:
+        self.log.append(event)
         if event["type"] in (events.ACCEPTED, events.REJECTED):
             from honestone.report.improvement import round_document
             from honestone.report.improvement_text import round_text

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Final, TextIO
 
+from honestone.core.events import Event
 from honestone.report.draw import Style, bar, clean, cut, line, width
 
 TICK: Final = 0.12  # seconds between two frames
@@ -124,7 +125,7 @@ class Progress:
         self._draw()
         self._keep_moving()
 
-    def event(self, event: Mapping[str, Any]) -> None:
+    def event(self, event: Event) -> None:
         """Events are for the record; what a person should know of them arrives as notes."""
 
     # ------------------------------------------------------------------------------------------------------ output

@@ -14,6 +14,7 @@ from honestone.cli import options as shared
 from honestone.cli.printing import FORMATS, exit_code_of, overall_outcome, render_scorecards, write
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
+from honestone.core.events import Event
 from honestone.core.rubric import Rubric, from_plain, to_plain
 from honestone.ports import Store
 from honestone.system.files import printable
@@ -118,12 +119,12 @@ def _rescore_suite(
     return exit_code_of(document["verdict"])
 
 
-def _new_contract(started: dict[str, Any], rubric: Rubric, combine: str | None) -> str:
+def _new_contract(started: Event, rubric: Rubric, combine: str | None) -> str:
     return digest_json({**started["contract"], "rubric": to_plain(rubric), "rule": combine or started["rule"]})
 
 
 def _rescored(
-    store: Store, info: Any, started: dict[str, Any], rubric: Rubric, combine: str | None, contract: str
+    store: Store, info: Any, started: Event, rubric: Rubric, combine: str | None, contract: str
 ) -> Iterator[ScorecardDoc]:
     from honestone.app.history import judged_documents, scorer_of, state_of, still_valid, text_of
     from honestone.report.scorecard import Facts, scorecard_document, usage_document

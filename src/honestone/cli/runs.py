@@ -13,6 +13,7 @@ from honestone.cli import options as shared
 from honestone.cli.printing import FORMATS, Printer, dump, render_improvement, write
 from honestone.cli.suites.printing import SUITE_FORMATS
 from honestone.core.errors import UsageError
+from honestone.core.events import SuiteStarted
 from honestone.ports import Store
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def _side_of(store: Store, info: Any) -> str | None:
     """Which side of something larger a suite's run is: the baseline of a comparison, a split within an `improve`."""
     if info.kind != "suite":
         return None
-    first: dict[str, Any] = next(store.iter_events(info.id), {})
-    return first.get("side") or None
+    first = next(store.iter_events(info.id), None)
+    return (first.side if isinstance(first, SuiteStarted) else None) or None
 
 
 @click.command("show", short_help="Show a recorded run.")

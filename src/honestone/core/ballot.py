@@ -113,8 +113,6 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Any]:
 
 def ballot_from_plain(plain: Mapping[str, Any]) -> Ballot:
     marks: dict[Key, Mark] = {}
-    if "checked" in plain:
-        return _checked_from_plain(plain["checked"])
     for criterion, items in plain["marks"].items():
         for item, value in items.items():
             if isinstance(value, list):
@@ -133,11 +131,12 @@ def ballot_from_plain(plain: Mapping[str, Any]) -> Ballot:
     )
 
 
-def _checked_from_plain(checked: Mapping[str, Mapping[str, Any]]) -> Ballot:
+def checked_ballot(said: object) -> Ballot:
     """What text checks said, as `engine.bulk` records it: {criterion: {item: [met, note]}}."""
     marks: dict[Key, Mark] = {}
     abstained: dict[Key, str] = {}
-    for criterion, items in checked.items():
+    assert isinstance(said, Mapping)
+    for criterion, items in said.items():
         for item, (met, note) in items.items():
             if met is None:
                 abstained[criterion, item] = note or "the check could not run"

@@ -1,36 +1,31 @@
 """Events: what happened in a run, in order. A run is its events; everything else is derived from them.
 
-Each is one JSON object with a `type`. They hold facts and ballots, never scorecards, so that `rescore`, `show` and
-resuming are one path: fold the events, combine the ballots.
-
-    started     kind, artifact, rubric, contract, panel, holdouts, worker, policy, limits, version: the first
-    judged      path, digest, ballots, spend, output, error: one artifact of an `eval` run
-    checked     artifacts [path, digest, what checks said]: many that text checks alone judged
-    produced    case, attempt, output, error, duration_ms, spend, trace, diff, files: what a target made of one case
-    attempted   case, attempt, ballots, spend: that output, judged
-    passed-by   case, reason: a case of a suite that was not run
-    compared    comparison, baseline, ...: a suite run beside its baseline
-    ballot      version, role (panel | holdout), ballot, calls, cached, seconds: one judge's answers
-    candidate   round, candidate, outcome, detail, version, diff: one of several proposals of a round
-    ranked      version, score: what a panel made of a candidate's edit before it was run
-    proposed    round, focus, outcome, detail, version, diff, calls: what the worker did, read from bytes
-    accepted    round, version, reason
-    rejected    round, reason
-    delivering  version: the person's file is about to be replaced
-    delivered   version: it has been
-    limit       which, reason: a budget is used up
-    finished    result, reason: the last
-
-Every event may carry `seconds`, the time worked on the run so far.
+They hold facts and ballots, never scorecards, so that `rescore`, `show` and resuming are one path: fold the events,
+combine the ballots. On disk each is one JSON object with its `type` and its fields (without those that have their
+default); the first of a run, `started`, has a `kind` as well. `event_to_plain` and `event_from_plain` are the codec.
+`seconds` is the time worked on the run so far, by all processes.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
-Event: TypeAlias = dict[str, Any]
+from honestone.core.ballot import Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
+from honestone.core.json_value import Json, JsonObject
+from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.rubric import Rubric, from_plain, to_plain
+from honestone.core.scorecard import Rule
+from honestone.core.spend import Spend, spend_from_plain
+from honestone.core.suite.case import Case, case_from_plain, case_to_plain
+from honestone.core.suite.trace import Trace
+
 Role: TypeAlias = Literal["panel", "holdout"]
+Limit: TypeAlias = int | float | None
 
+# For those who still read events as mappings.
 STARTED: Final = "started"
 JUDGED: Final = "judged"
 CHECKED: Final = "checked"
@@ -50,13 +45,558 @@ LIMIT: Final = "limit"
 FINISHED: Final = "finished"
 
 
-def judged_in(event: Event) -> list[Event]:
-    """The `judged` events that an event stands for: itself, or one for every artifact of a `checked` one."""
-    if event["type"] == JUDGED:
-        return [event]
-    if event["type"] != CHECKED:
-        return []
-    return [
-        {"type": JUDGED, "path": path, "digest": digest, "ballots": [{"checked": said}], "spend": {}}
-        for path, digest, said in event["artifacts"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened in a run."""
+
+    type: ClassVar[str] = ""
+    kind: ClassVar[str | None] = None
+
+    seconds: float | None = None
+
+    # Reading an event as the mapping that is on disk: only until every reader asks for fields.
+
+    def __getitem__(self, name: str) -> Any:
+        if name in ("type", "kind") and getattr(self, name):
+            return getattr(self, name)
+        value = getattr(self, name)
+        return None if value is None else _FORMS.get(name, _AS_IT_IS).write(value)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self.keys() else default
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys()
+
+    def keys(self) -> list[str]:
+        return list(event_to_plain(self))
+
+
+# ---------------------------------------------------------------------------------------------------------- the first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started(Event):
+    """The first event of a run. `contract` is the document that `contract_id` is the digest of; `rule` combines votes;
+    `panel` are the judges; `limits` are calls, minutes and usd, for loops rounds and patience too."""
+
+    type = "started"
+
+    contract: JsonObject
+    contract_id: str
+    rule: Rule = Rule.MEAN
+    panel: tuple[str, ...] = ()
+    limits: Mapping[str, Limit] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationStarted(Started):
+    """A run of `eval` over artifacts."""
+
+    kind = "eval"
+
+    rubric: Rubric
+    rubric_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedArtifact:
+    """What a run is about, by path and digest. A folder says so."""
+
+    path: str
+    digest: str
+    is_folder: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopStarted(Started):
+    """A run of a loop: what is improved, by whom, and by which policy versions are kept."""
+
+    kind = "improve"
+
+    artifact: StartedArtifact
+    policy: str
+    worker: str
+    rubric: Rubric
+    holdouts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImprovementStarted(LoopStarted):
+    """A loop in which judges look at versions. `packed`: what a judge was shown of an original too big for it."""
+
+    rubric_path: str | None = None
+    packed: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedSuite:
+    """The suite of a run. `dialect` is the format it was read in."""
+
+    path: str
+    title: str = ""
+    dialect: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteImprovementStarted(LoopStarted):
+    """A loop in which the splits of a suite score versions: `rubric` steers, `certifying` certifies.
+
+    `splits` are the ids of their cases, `candidates` the proposals of a round. `mock`: a part of it only pretends.
+    """
+
+    suite: StartedSuite
+    certifying: Rubric
+    splits: Mapping[str, Sequence[str]]
+    candidates: int = 1
+    require_improvement: bool = False
+    target: str | None = None
+    mock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCase:
+    """A case as it was when the run began, made only when it is needed: `runs` reads many, and needs none."""
+
+    plain: JsonObject
+
+    @classmethod
+    def of(cls, case: Case, *, rubric: str, contract: str) -> RecordedCase:
+        return cls({**case_to_plain(case), "rubric": rubric, "contract": contract})
+
+    @property
+    def id(self) -> str:
+        return str(self.plain["id"])
+
+    @property
+    def rubric(self) -> str:
+        """Its rubric's key in `SuiteStarted.rubrics`."""
+        return str(self.plain["rubric"])
+
+    @property
+    def contract(self) -> str:
+        return str(self.plain["contract"])
+
+    def case(self, rubric: Rubric) -> Case:
+        return case_from_plain(self.plain, rubric)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteStarted(Started):
+    """A run over the cases of a suite. `side` is `baseline` or another name for what an artifact is compared with.
+
+    `artifact` is None where the target alone answers. `min_given`: the least pass rate was asked for, not assumed.
+    """
+
+    kind = "suite"
+
+    suite: StartedSuite
+    rubrics: Mapping[str, Rubric]
+    cases: tuple[RecordedCase, ...]
+    target: str | None = None
+    artifact: StartedArtifact | None = None
+    side: str = ""
+    min_pass_rate: Fraction = Fraction(1)
+    min_given: bool = False
+    notes: tuple[str, ...] = ()
+    mock: bool = False
+    isolated: bool = False
+
+
+# ---------------------------------------------------------------------------------------------------------- artifacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactJudged(Event):
+    """One artifact of an `eval` run. `output` is what a target made of it; `error` says why nothing was judged;
+    `packed` what a judge, by its id, was shown of a text too big for it."""
+
+    type = "judged"
+
+    path: str
+    digest: str
+    ballots: tuple[Ballot, ...] = ()
+    spend: Spend = field(default_factory=Spend)
+    output: str | None = None
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+    packed: JsonObject = field(default_factory=dict)
+
+
+class CheckedArtifact(NamedTuple):
+    """`said` is what the checks said: {criterion: {item: [met, note]}}. Who writes may bring it as encoded JSON."""
+
+    path: str
+    digest: str
+    said: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactsChecked(Event):
+    """Many artifacts of an `eval` run that text checks alone judged."""
+
+    type = "checked"
+
+    artifacts: Sequence[CheckedArtifact]
+
+    def judged(self) -> Iterator[ArtifactJudged]:
+        for path, digest, said in self.artifacts:
+            yield ArtifactJudged(path=path, digest=digest, ballots=(checked_ballot(said),))
+
+
+def judged_in(event: Event) -> Iterator[ArtifactJudged]:
+    """The artifacts whose judging an event records: none, one, or many."""
+    if isinstance(event, ArtifactJudged):
+        yield event
+    elif isinstance(event, ArtifactsChecked):
+        yield from event.judged()
+
+
+# ---------------------------------------------------------------------------------------------------------- suites
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputProduced(Event):
+    """What a target made of one case. `diff` is the change of its workspace, `files` the digest of the workspace
+    afterwards, where checks look at it."""
+
+    type = "produced"
+
+    case: str
+    attempt: int
+    output: str
+    duration_ms: int = 0
+    spend: Spend = field(default_factory=Spend)
+    error: str | None = None
+    trace: Trace | None = None
+    diff: str | None = None
+    files: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptJudged(Event):
+    """That output, judged."""
+
+    type = "attempted"
+
+    case: str
+    attempt: int
+    ballots: tuple[Ballot, ...] = ()
+    spend: Spend = field(default_factory=Spend)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CasePassedBy(Event):
+    """A case that was not run."""
+
+    type = "passed-by"
+
+    case: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SidesCompared(Event):
+    """How a suite run compares with its baseline: `fields` of its report."""
+
+    type = "compared"
+
+    fields: JsonObject
+
+
+# ---------------------------------------------------------------------------------------------------------- loops
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BallotCast(Event):
+    """One judge's answers about a version. In a loop over a suite the judge is a split, and `of_run` its run; `judges`
+    (id, state, reason) and `flags` are those of that run."""
+
+    type = "ballot"
+
+    version: str
+    role: Role
+    ballot: Ballot
+    spend: Spend = field(default_factory=Spend)
+    of_run: str | None = None
+    judges: Sequence[JsonObject] = ()
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateTried(Event):
+    """One of several proposals of a round, read from bytes. `version` is there only where it changed something for good."""
+
+    type = "candidate"
+
+    round: int
+    candidate: int
+    outcome: ProposalOutcome
+    detail: str | None = None
+    message: str | None = None
+    spend: Spend = field(default_factory=Spend)
+    version: str | None = None
+    diff: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateRanked(Event):
+    """How good a panel finds an edit (0-1) before it is run; None: the panel could not say."""
+
+    type = "ranked"
+
+    version: str
+    score: Fraction | None = None
+    spend: Spend = field(default_factory=Spend)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditProposed(Event):
+    """What a round's worker did, read from bytes. `base` is the version it started from, where that is not the one kept
+    last; `candidate` is the chosen one of `candidates`, whose spend is theirs."""
+
+    type = "proposed"
+
+    round: int
+    focus: tuple[str, ...]
+    outcome: ProposalOutcome
+    detail: str | None = None
+    message: str | None = None
+    spend: Spend = field(default_factory=Spend)
+    base: str | None = None
+    version: str | None = None
+    diff: Mapping[str, int] | None = None
+    candidate: int | None = None
+    candidates: Sequence[JsonObject] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionAccepted(Event):
+    """The version of a round is kept."""
+
+    type = "accepted"
+
+    round: int
+    version: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionRejected(Event):
+    """The version of a round is given up."""
+
+    type = "rejected"
+
+    round: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryBegun(Event):
+    """The person's file is about to hold this version."""
+
+    type = "delivering"
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryDone(Event):
+    """The person's file holds this version."""
+
+    type = "delivered"
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached(Event):
+    """A limit is used up; `reason` names its option. `of_run`: it ended that run of a split, which had used `spend`."""
+
+    type = "limit"
+
+    reason: str
+    of_run: str | None = None
+    spend: Spend = field(default_factory=Spend)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished(Event):
+    """The last event. `result` is a verdict, or how a loop ended."""
+
+    type = "finished"
+
+    result: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherEvent(Event):
+    """An event that this version does not know. Nothing follows from it."""
+
+    name: str
+    facts: JsonObject
+
+    def __getitem__(self, name: str) -> Any:
+        return self.facts[name]
+
+
+Spending: TypeAlias = (
+    ArtifactJudged
+    | OutputProduced
+    | AttemptJudged
+    | BallotCast
+    | CandidateTried
+    | CandidateRanked
+    | EditProposed
+    | LimitReached
+)
+"""The events that say what something cost."""
+
+
+def total_spend(log: Iterable[Event]) -> Spend:
+    """What the events of a run say was spent."""
+    total = Spend()
+    for event in log:
+        if isinstance(event, Spending):
+            total.join(event.spend)
+    return total
+
+
+# ---------------------------------------------------------------------------------------------------------- the codec
+
+
+class _Form(NamedTuple):
+    """How a field is written as JSON and read back."""
+
+    write: Callable[..., Json] = lambda value: value
+    read: Callable[..., object] = lambda value: value
+
+
+_AS_IT_IS: Final = _Form()
+_LIST: Final = _Form(list, tuple)
+_RUBRIC: Final = _Form(to_plain, from_plain)
+_FORMS: Final[Mapping[str, _Form]] = {
+    "artifact": _Form(lambda one: _given(one), lambda plain: StartedArtifact(**plain)),
+    "artifacts": _Form(lambda rows: [list(row) for row in rows], lambda rows: [CheckedArtifact(*row) for row in rows]),
+    "ballot": _Form(ballot_to_plain, ballot_from_plain),
+    "ballots": _Form(
+        lambda ballots: [ballot_to_plain(ballot) for ballot in ballots],
+        lambda rows: tuple([ballot_from_plain(row) for row in rows]),
+    ),
+    "cases": _Form(lambda cases: [one.plain for one in cases], lambda rows: tuple(map(RecordedCase, rows))),
+    "certifying": _RUBRIC,
+    "flags": _LIST,
+    "focus": _LIST,
+    "holdouts": _LIST,
+    "min_pass_rate": _Form(str, Fraction),
+    "notes": _LIST,
+    "outcome": _Form(str, ProposalOutcome),
+    "panel": _LIST,
+    "rubric": _RUBRIC,
+    "rubrics": _Form(
+        lambda rubrics: {key: to_plain(rubric) for key, rubric in rubrics.items()},
+        lambda plain: {key: from_plain(rubric) for key, rubric in plain.items()},
+    ),
+    "rule": _Form(str, Rule),
+    "score": _Form(str, Fraction),
+    "spend": _Form(Spend.to_plain, spend_from_plain),
+    "suite": _Form(lambda one: _given(one), lambda plain: StartedSuite(**plain)),
+    "trace": _Form(Trace.to_plain, Trace.from_plain),
+}
+"""By the name of the field, which means the same in every event. Other fields are plain JSON values."""
+
+
+def _given(one: StartedArtifact | StartedSuite) -> dict[str, Json]:
+    return {name: value for name in one.__slots__ if (value := getattr(one, name)) not in (None, "", False)}
+
+
+class _Field(NamedTuple):
+    name: str
+    default: object
+    form: _Form
+
+
+def _fields(of: type[Event]) -> tuple[_Field, ...]:
+    """The fields of a class with what they are where nothing else is said; `seconds` last."""
+    if of not in _KNOWN:
+        _KNOWN[of] = _look_up(of)
+    return _KNOWN[of]
+
+
+_KNOWN: Final[dict[type[Event], tuple[_Field, ...]]] = {}
+
+
+def _look_up(of: type[Event]) -> tuple[_Field, ...]:
+    found = [
+        _Field(one.name, one.default if one.default_factory is MISSING else one.default_factory(), _form(one.name))
+        for one in fields(of)
     ]
+    return (*found[1:], found[0])
+
+
+def _form(name: str) -> _Form:
+    return _FORMS.get(name, _AS_IT_IS)
+
+
+def event_to_plain(event: Event) -> dict[str, Json]:
+    """An event as the JSON object that is kept."""
+    if isinstance(event, OtherEvent):
+        return dict(event.facts)
+    plain: dict[str, Json] = {"type": event.type}
+    if event.kind is not None:
+        plain["kind"] = event.kind
+    for name, default, form in _fields(event.__class__):
+        value = getattr(event, name)
+        if value != default:
+            plain[name] = form.write(value)
+    return plain
+
+
+_TYPES: Final[Mapping[object, type[Event]]] = {
+    one.type: one
+    for one in (
+        ArtifactJudged,
+        ArtifactsChecked,
+        OutputProduced,
+        AttemptJudged,
+        CasePassedBy,
+        SidesCompared,
+        BallotCast,
+        CandidateTried,
+        CandidateRanked,
+        EditProposed,
+        VersionAccepted,
+        VersionRejected,
+        DeliveryBegun,
+        DeliveryDone,
+        LimitReached,
+        RunFinished,
+    )
+}
+
+
+def event_from_plain(plain: JsonObject) -> Event:
+    """The event that a JSON object holds; of a type that is not known an `OtherEvent`. Names that are not known are
+    left out. Raises TypeError, ValueError or KeyError for one that is not whole."""
+    of = _class_of(plain)
+    if of is None:
+        return OtherEvent(name=str(plain.get("type")), facts=plain)
+    values = {
+        name: form.read(value) for name, _, form in _fields(of) if name in plain and (value := plain[name]) is not None
+    }
+    build: Callable[..., Event] = of
+    return build(**values)
+
+
+def _class_of(plain: JsonObject) -> type[Event] | None:
+    if plain.get("type") != Started.type:
+        return _TYPES.get(plain.get("type"))
+    if "certifying" in plain:
+        return SuiteImprovementStarted
+    return _KINDS.get(plain.get("kind"))
+
+
+_KINDS: Final[Mapping[object, type[Event]]] = {
+    one.kind: one for one in (EvaluationStarted, ImprovementStarted, SuiteStarted)
+}

@@ -16,7 +16,7 @@ import msgspec
 from honestone.core.artifact import Version
 from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.checks import Answer, TextCheck
-from honestone.core.events import CHECKED
+from honestone.core.events import ArtifactsChecked, CheckedArtifact
 from honestone.core.rubric import Key, Rubric
 from honestone.ports import Checker, Store
 
@@ -162,6 +162,6 @@ def _ballot(parts: Sequence[_Part]) -> Ballot:
     return Ballot(judge=CHECK, marks=marks, abstained=abstained)
 
 
-def checked_event(chunk: Sequence[BulkJudged]) -> dict[str, Any]:
+def checked_event(chunk: Sequence[BulkJudged]) -> ArtifactsChecked:
     """One event for a chunk: each artifact with what the checks said, as it was recorded."""
-    return {"type": CHECKED, "artifacts": [[j.path, j.version.digest, j.recorded] for j in chunk]}
+    return ArtifactsChecked(artifacts=[CheckedArtifact(j.path, j.version.digest, j.recorded) for j in chunk])

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from honestone.core import events
 from honestone.core.artifact import Artifact
-from honestone.core.ballot import Ballot, ballot_to_plain
-from honestone.core.events import Event
+from honestone.core.ballot import Ballot
+from honestone.core.events import ArtifactJudged
 from honestone.core.question import Question
 from honestone.core.suite.case import Message
 from honestone.engine.bulk import TextEvaluator, checked_event
@@ -40,22 +39,17 @@ class Judgement:
     notes: tuple[str, ...] = ()
     packed: Mapping[str, Any] = field(default_factory=dict)
 
-    def event(self) -> Event:
-        event: Event = {
-            "type": events.JUDGED,
-            "path": self.path,
-            "digest": self.digest,
-            "ballots": [ballot_to_plain(ballot) for ballot in self.ballots],
-            "spend": self.spend.to_plain(),
-        }
-        for name in ("output", "error"):
-            if getattr(self, name) is not None:
-                event[name] = getattr(self, name)
-        if self.notes:
-            event["notes"] = list(self.notes)
-        if self.packed:
-            event["packed"] = dict(self.packed)
-        return event
+    def event(self) -> ArtifactJudged:
+        return ArtifactJudged(
+            path=self.path,
+            digest=self.digest,
+            ballots=tuple(self.ballots),
+            spend=self.spend,
+            output=self.output,
+            error=self.error,
+            notes=self.notes,
+            packed=self.packed,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

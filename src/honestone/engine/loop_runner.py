@@ -15,7 +15,7 @@ from typing import Generic
 from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
-from honestone.core.events import Event
+from honestone.core.events import Event, event_from_plain
 from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.decide import Policy, decide
 from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size
@@ -175,7 +175,7 @@ class LoopRunner(Generic[S]):
     # -- events
 
     def _event(self, kind: str, **facts: object) -> Event:
-        return {"type": kind, **facts, "seconds": round(self.meter.seconds, 3)}
+        return event_from_plain({"type": kind, **facts, "seconds": round(self.meter.seconds, 3)})  # type: ignore[dict-item]
 
     def _apply(self, event: Event) -> None:
         self.state.apply(event)

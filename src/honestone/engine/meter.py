@@ -2,63 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from honestone.ports import Usage
-
-
-@dataclass(slots=True, kw_only=True)
-class Spend:
-    """What was used. `usd` is None as long as nobody told a price; then it is the sum of the known ones."""
-
-    judge_calls: int = 0
-    cached_calls: int = 0
-    worker_calls: int = 0
-    target_calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    usd: float | None = None
-
-    def add(self, usage: Usage) -> None:
-        self.input_tokens += usage.input_tokens or 0
-        self.output_tokens += usage.output_tokens or 0
-        self.cached_tokens += usage.cached_tokens or 0
-        if usage.usd is not None:
-            self.usd = (self.usd or 0.0) + usage.usd
-
-    def join(self, other: Spend) -> None:
-        for name in (
-            "judge_calls",
-            "cached_calls",
-            "worker_calls",
-            "target_calls",
-            "input_tokens",
-            "output_tokens",
-            "cached_tokens",
-        ):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        if other.usd is not None:
-            self.usd = (self.usd or 0.0) + other.usd
-
-    def to_plain(self) -> dict[str, Any]:
-        """Without what is 0, so that events stay small; `spend_from_plain` reads it back."""
-        return {name: value for name in self.__slots__ if (value := getattr(self, name))}
-
-
-def spend_from_plain(plain: dict[str, Any] | None) -> Spend:
-    return Spend(**(plain or {}))
-
-
-def total_spend(log: Iterable[Mapping[str, Any]]) -> Spend:
-    """What the events of a run say was spent."""
-    total = Spend()
-    for event in log:
-        if "spend" in event:
-            total.join(spend_from_plain(event["spend"]))
-    return total
+from honestone.core.events import total_spend
+from honestone.core.spend import Spend, spend_from_plain
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,3 +59,6 @@ class Meter:
 
     def counted(self, spend: Spend) -> None:
         self.spent.join(spend)
+
+
+__all__ = ["Meter", "Spend", "spend_from_plain", "total_spend"]

@@ -6,19 +6,16 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from honestone.core import events
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import ballot_from_plain, ballot_to_plain
+from honestone.core.ballot import Ballot
 from honestone.core.checks import visible
 from honestone.core.errors import FileError
-from honestone.core.events import Event
+from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced
 from honestone.core.scorecard import Scorer
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.attempts import Attempt, CaseResult, Status, judge_attempt, result_of, skipped, target_failed
 from honestone.core.suite.case import Case
-from honestone.core.suite.trace import Trace
 from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.versions import load_version, version_blobs
@@ -41,7 +38,7 @@ class _Done:
     """What a run already holds of one attempt."""
 
     output: Output | None = None
-    ballots: Sequence[Mapping[str, Any]] | None = None
+    ballots: Sequence[Ballot] | None = None
 
 
 @dataclass(kw_only=True)
@@ -96,13 +93,13 @@ class SuiteRun:
 
     def _take_up(self, log: Sequence[Event]) -> None:
         for event in log:
-            if event["type"] == events.PRODUCED:
+            if isinstance(event, OutputProduced):
                 self._known(event).output = output_from_event(event, self.store)
-            elif event["type"] == events.ATTEMPTED:
-                self._known(event).ballots = event["ballots"]
+            elif isinstance(event, AttemptJudged):
+                self._known(event).ballots = event.ballots
 
-    def _known(self, event: Event) -> _Done:
-        return self._done.setdefault((event["case"], event["attempt"]), _Done())
+    def _known(self, event: OutputProduced | AttemptJudged) -> _Done:
+        return self._done.setdefault((event.case, event.attempt), _Done())
 
     # -------------------------------------------------------------------------------------------- cases and attempts
 
@@ -136,7 +133,7 @@ class SuiteRun:
         if case.id not in self._results:
             self._end(case, skipped(reason))
             self._left -= 0 if case.skip is not None else case.attempts
-            self.store.append(self.run, {"type": events.PASSED_BY, "case": case.id, "reason": reason})
+            self.store.append(self.run, CasePassedBy(case=case.id, reason=reason))
             self._report()
 
     def _finish(self, case: Case, attempt: Attempt) -> None:
@@ -203,16 +200,8 @@ class SuiteRun:
         judged = await judging.evaluator.judge(
             artifact, input=case.input or None, reference=case.reference, output=output, case=case.id, attempt=number
         )
-        ballots = [ballot_to_plain(ballot) for ballot in judged.ballots]
         self.store.append(
-            self.run,
-            {
-                "type": events.ATTEMPTED,
-                "case": case.id,
-                "attempt": number,
-                "ballots": ballots,
-                "spend": judged.spend.to_plain(),
-            },
+            self.run, AttemptJudged(case=case.id, attempt=number, ballots=judged.ballots, spend=judged.spend)
         )
         return judge_attempt(number, judging.scorer.card(judged.ballots), case)
 
@@ -224,11 +213,11 @@ class SuiteRun:
         return Artifact(self.artifact, self.version)
 
     def _judged(
-        self, case: Case, number: int, judging: Judging, output: Output | None, ballots: Sequence[Mapping[str, Any]]
+        self, case: Case, number: int, judging: Judging, output: Output | None, ballots: Sequence[Ballot]
     ) -> Attempt:
         if output is not None and output.error is not None:
             return target_failed(number, output.error)
-        return judge_attempt(number, judging.scorer.card([ballot_from_plain(plain) for plain in ballots]), case)
+        return judge_attempt(number, judging.scorer.card(ballots), case)
 
     # ------------------------------------------------------------------------------------------------------ progress
 
@@ -325,36 +314,28 @@ class _InFolder:
 # ------------------------------------------------------------------------------------------------------------ events
 
 
-def produced_event(case: str, attempt: int, output: Output) -> Event:
+def produced_event(case: str, attempt: int, output: Output) -> OutputProduced:
     spend = Spend(target_calls=1)
     spend.add(output.usage)
-    event: Event = {
-        "type": events.PRODUCED,
-        "case": case,
-        "attempt": attempt,
-        "output": output.text,
-        "duration_ms": output.duration_ms,
-        "spend": spend.to_plain(),
-    }
-    if output.error is not None:
-        event["error"] = output.error
-    if output.trace is not None:
-        event["trace"] = output.trace.to_plain()
-    if output.diff is not None:
-        event["diff"] = output.diff
-    if output.files is not None:
-        event["files"] = output.files.digest
-    return event
+    return OutputProduced(
+        case=case,
+        attempt=attempt,
+        output=output.text,
+        duration_ms=output.duration_ms,
+        spend=spend,
+        error=output.error,
+        trace=output.trace,
+        diff=output.diff,
+        files=None if output.files is None else output.files.digest,
+    )
 
 
-def output_from_event(event: Event, store: Store) -> Output:
-    trace = event.get("trace")
-    files = event.get("files")
+def output_from_event(event: OutputProduced, store: Store) -> Output:
     return Output(
-        text=event["output"],
-        error=event.get("error"),
-        duration_ms=event["duration_ms"],
-        diff=event.get("diff"),
-        trace=None if trace is None else Trace.from_plain(trace),
-        files=None if files is None else load_version(store, files),
+        text=event.output,
+        error=event.error,
+        duration_ms=event.duration_ms,
+        diff=event.diff,
+        trace=event.trace,
+        files=None if event.files is None else load_version(store, event.files),
     )

@@ -12,12 +12,19 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from honestone.core import events
 from honestone.core.ballot import ballot_from_plain
 from honestone.core.contract import digest_json
-from honestone.core.events import Event
+from honestone.core.events import (
+    AttemptJudged,
+    CasePassedBy,
+    Event,
+    OutputProduced,
+    RunFinished,
+    SidesCompared,
+    SuiteStarted,
+)
 from honestone.core.numbers import to_points
-from honestone.core.rubric import Rubric, from_plain
+from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Rule, Scorecard, Scorer
 from honestone.core.suite.attempts import (
     Attempt,
@@ -29,7 +36,7 @@ from honestone.core.suite.attempts import (
     skipped,
     target_failed,
 )
-from honestone.core.suite.case import AttemptRule, Case, case_from_plain
+from honestone.core.suite.case import AttemptRule, Case
 from honestone.core.suite.comparison import Comparison, Pair, Side
 from honestone.core.suite.result import Rates, judge_suite, rates_of
 from honestone.core.verdict import Verdict
@@ -56,16 +63,16 @@ _TOKENS = (
 class _Ran:
     """The events of one case: what was produced and what was said, by attempt, and why it was not run."""
 
-    produced: dict[int, Event] = field(default_factory=dict)
-    attempted: dict[int, Event] = field(default_factory=dict)
-    passed_by: Event | None = None
+    produced: dict[int, OutputProduced] = field(default_factory=dict)
+    attempted: dict[int, AttemptJudged] = field(default_factory=dict)
+    passed_by: CasePassedBy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteLog:
     """A suite run read back from its events: every case, how it went and what it came to."""
 
-    started: Event
+    started: SuiteStarted
     plain: Mapping[str, Mapping[str, Any]]
     cases: tuple[Case, ...]
     results: Mapping[str, CaseResult]
@@ -73,8 +80,8 @@ class SuiteLog:
     ran: Mapping[str, _Ran]
     scorers: Mapping[str, Scorer]
     is_cut_short: bool
-    compared: Event | None
-    finished: Event | None
+    compared: SidesCompared | None
+    finished: RunFinished | None
 
     @property
     def rates(self) -> Rates:
@@ -97,27 +104,28 @@ def read_log(
 ) -> SuiteLog:
     """A run from its events; `rule` combines its votes by another rule than its own, `bars` puts other bars on its rubrics."""
     started = log[0]
-    by_id = {plain["id"]: plain for plain in started["cases"]}
-    rubrics = {key: from_plain(plain) for key, plain in started["rubrics"].items()}
+    assert isinstance(started, SuiteStarted)
+    by_id = {one.id: one.plain for one in started.cases}
+    rubrics = started.rubrics
     if bars is not None:
         rubrics = {key: bars(rubric) for key, rubric in rubrics.items()}
-    scorers = {key: Scorer(rubric, Rule(rule or started["rule"])) for key, rubric in rubrics.items()}
-    ran: dict[str, _Ran] = {plain["id"]: _Ran() for plain in started["cases"]}
+    scorers = {key: Scorer(rubric, Rule(rule or started.rule)) for key, rubric in rubrics.items()}
+    ran: dict[str, _Ran] = {one.id: _Ran() for one in started.cases}
     compared = finished = None
     for event in log[1:]:
-        kind = event["type"]
-        if kind == events.PRODUCED:
-            ran[event["case"]].produced[event["attempt"]] = event
-        elif kind == events.ATTEMPTED:
-            ran[event["case"]].attempted[event["attempt"]] = event
-        elif kind == events.PASSED_BY:
-            ran[event["case"]].passed_by = event
-        elif kind == events.COMPARED:
-            compared = event
-        elif kind == events.FINISHED:
-            finished = event
-    cases = tuple(case_from_plain(plain, rubrics[plain["rubric"]]) for plain in started["cases"])
-    by_case = {plain["id"]: scorers[plain["rubric"]] for plain in started["cases"]}
+        match event:
+            case OutputProduced():
+                ran[event.case].produced[event.attempt] = event
+            case AttemptJudged():
+                ran[event.case].attempted[event.attempt] = event
+            case CasePassedBy():
+                ran[event.case].passed_by = event
+            case SidesCompared():
+                compared = event
+            case RunFinished():
+                finished = event
+    cases = tuple(one.case(rubrics[one.rubric]) for one in started.cases)
+    by_case = {one.id: scorers[one.rubric] for one in started.cases}
     attempts = {case.id: tuple(_attempts(case, ran[case.id], by_case[case.id])) for case in cases}
     results = {case.id: _result(case, attempts[case.id], ran[case.id]) for case in cases}
     cut = any(
@@ -168,9 +176,7 @@ def suite_document(
     """`honestone.report/1` of a run."""
     found = read_log(log, rule=rule, bars=bars)
     started, rates, verdict = found.started, found.rates, found.verdict
-    ballots = [
-        ballot_from_plain(plain) for event in log if event["type"] == events.ATTEMPTED for plain in event["ballots"]
-    ]
+    ballots = [ballot for event in log if isinstance(event, AttemptJudged) for ballot in event.ballots]
     spent = spend_in(log)
     target_calls = spent.get("target_calls", 0)
     usage = {**to_builtins(usage_document(spent)), "target_calls": target_calls}
@@ -197,7 +203,7 @@ def suite_document(
         "contract": started["contract_id"],
         "run": run,
         "usage": usage,
-        "duration_ms": round(1000 * (found.finished or {}).get("seconds", 0)),
+        "duration_ms": round(1000 * ((found.finished and found.finished.seconds) or 0)),
     }
     if found.compared is not None and rule is None and bars is None:
         document.update(found.compared["fields"])
@@ -240,10 +246,10 @@ def case_document(found: SuiteLog, case: Case) -> dict[str, Any]:
     result, ran, attempts = found.results[case.id], found.ran[case.id], found.attempts[case.id]
     plain = found.plain[case.id]
     shown = result.shown.number if result.shown is not None else None
-    produced = ran.produced.get(shown, {}) if shown is not None else {}
+    produced = (ran.produced.get(shown) if shown is not None else None) or _NO_OUTPUT
     attempted = ran.attempted.get(shown) if shown is not None else None
-    ballots = [ballot_from_plain(b) for b in attempted["ballots"]] if attempted else []
-    output = produced.get("output")
+    ballots = attempted.ballots if attempted else ()
+    output = produced.output if produced is not _NO_OUTPUT else None
     facts = Facts(
         path="output.txt" if output is not None else (found.started["artifact"] or {}).get("path", ""),
         digest="",
@@ -257,7 +263,7 @@ def case_document(found: SuiteLog, case: Case) -> dict[str, Any]:
         body.pop(name, None)
     if len(attempts) > 1 and case.attempt_rule is AttemptRule.MEAN and any(a.card for a in attempts):
         _put_means(body, mean_card([attempt.card for attempt in attempts]))
-    durations = [event["duration_ms"] for event in ran.produced.values()]
+    durations = [event.duration_ms for event in ran.produced.values()]
     return {
         "id": case.id,
         "description": case.description,
@@ -275,13 +281,16 @@ def case_document(found: SuiteLog, case: Case) -> dict[str, Any]:
         "input": case.input,
         "reference": case.reference,
         "output": output,
-        "error": produced.get("error"),
-        "diff": produced.get("diff"),
-        "trace": produced.get("trace"),
+        "error": produced.error,
+        "diff": produced.diff,
+        "trace": produced.trace and produced.trace.to_plain(),
         "tags": list(case.tags),
         "split": str(case.in_split),
         "contract": plain["contract"],
     }
+
+
+_NO_OUTPUT = OutputProduced(case="", attempt=0, output="")
 
 
 def _put_means(body: dict[str, Any], card: Scorecard) -> None:
@@ -293,18 +302,18 @@ def _put_means(body: dict[str, Any], card: Scorecard) -> None:
 
 
 def _attempt_document(attempt: Attempt, ran: _Ran) -> dict[str, Any]:
-    produced = ran.produced.get(attempt.number, {})
+    produced = ran.produced.get(attempt.number, _NO_OUTPUT)
     return {
         "attempt": attempt.number,
         "status": str(attempt.status),
         "verdict": str(attempt.verdict),
         "score": None if attempt.score is None else to_points(attempt.score),
         "interval": [to_points(attempt.low), to_points(attempt.high)],
-        "duration_ms": produced.get("duration_ms", 0),
+        "duration_ms": produced.duration_ms,
         "reasons": list(attempt.reasons),
-        "output": produced.get("output"),
-        "diff": produced.get("diff"),
-        "trace": produced.get("trace"),
+        "output": produced.output if produced is not _NO_OUTPUT else None,
+        "diff": produced.diff,
+        "trace": produced.trace and produced.trace.to_plain(),
     }
 
 

@@ -13,7 +13,8 @@ from threading import Lock
 from typing import Any
 
 from honestone.core.errors import StoreError
-from honestone.ports import RunInfo
+from honestone.core.events import Event, event_from_plain, event_to_plain
+from honestone.ports import Recordable, RunInfo
 
 
 @dataclass
@@ -49,7 +50,7 @@ class MemoryStore:
     def unlock(self, identity: str) -> None:
         self._locked.discard(identity)
 
-    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
+    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable) -> str:
         with self._lock:
             run = f"{len(self._runs) + 1:026d}"
             info = RunInfo(
@@ -62,26 +63,27 @@ class MemoryStore:
                 finished=None,
                 result=None,
             )
-            self._runs[run] = _Run(info, [_json(first)])
+            self._runs[run] = _Run(info, [_json(_plain(first))])
         return run
 
-    def append(self, run: str, event: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
-        line = _json(event)
+    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> None:
+        line = _json(_plain(event))
         self.keep_blobs(blobs or {})
         self._runs[run].events.append(line)
 
-    def append_many(self, run: str, events: Iterable[Mapping[str, Any]]) -> None:
-        self._runs[run].events += [_json(event) for event in events]
+    def append_many(self, run: str, events: Iterable[Recordable]) -> None:
+        self._runs[run].events += [_json(_plain(event)) for event in events]
 
-    def finish_run(self, run: str, result: str, event: Mapping[str, Any]) -> None:
+    def finish_run(self, run: str, result: str, event: Recordable) -> None:
         self.append(run, event)
         self._runs[run].info = replace(self._runs[run].info, finished=_now(), result=result)
 
-    def events(self, run: str) -> list[dict[str, Any]]:
+    def events(self, run: str) -> list[Event]:
         return list(self.iter_events(run))
 
-    def iter_events(self, run: str) -> Iterator[dict[str, Any]]:
-        yield from map(json.loads, list(self._runs[run].events) if run in self._runs else ())
+    def iter_events(self, run: str) -> Iterator[Event]:
+        for line in list(self._runs[run].events) if run in self._runs else ():
+            yield event_from_plain(json.loads(line))
 
     def runs(self, *, limit: int | None = None) -> list[RunInfo]:
         return [run.info for run in reversed(self._runs.values())][:limit]
@@ -131,3 +133,7 @@ def _json(value: object) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _plain(event: Recordable) -> Mapping[str, Any]:
+    return event_to_plain(event) if isinstance(event, Event) else event

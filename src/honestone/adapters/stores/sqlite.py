@@ -19,7 +19,8 @@ from typing import Any, Final
 import msgspec
 
 from honestone.core.errors import StoreError
-from honestone.ports import RunInfo
+from honestone.core.events import Event, event_from_plain, event_to_plain
+from honestone.ports import Recordable, RunInfo
 
 FILE = "store.db"
 _BUSY_SECONDS = 10.0
@@ -144,7 +145,7 @@ class SqliteStore:
 
     # -- runs and events
 
-    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Mapping[str, Any]) -> str:
+    def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable) -> str:
         run = self._new_id()
         with self._transaction():
             self._db.execute(
@@ -154,28 +155,28 @@ class SqliteStore:
             self._insert_events(run, [first])
         return run
 
-    def append(self, run: str, event: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
+    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> None:
         with self._transaction():
             if blobs:
                 self._insert_blobs(blobs)
             self._insert_events(run, [event])
 
-    def append_many(self, run: str, events: Iterable[Mapping[str, Any]]) -> None:
+    def append_many(self, run: str, events: Iterable[Recordable]) -> None:
         with self._transaction():
             self._insert_events(run, events)
 
-    def finish_run(self, run: str, result: str, event: Mapping[str, Any]) -> None:
+    def finish_run(self, run: str, result: str, event: Recordable) -> None:
         with self._transaction():
             self._insert_events(run, [event])
             self._db.execute("update runs set finished = ?, result = ? where id = ?", (_now(), result, run))
 
-    def events(self, run: str) -> list[dict[str, Any]]:
+    def events(self, run: str) -> list[Event]:
         return list(self.iter_events(run))
 
-    def iter_events(self, run: str) -> Iterator[dict[str, Any]]:
+    def iter_events(self, run: str) -> Iterator[Event]:
         with self._reading():
             for (data,) in self._db.execute("select data from events where run = ? order by seq", (run,)):
-                yield _decode(data)
+                yield event_from_plain(_decode(data))
 
     def runs(self, *, limit: int | None = None) -> list[RunInfo]:
         with self._reading():
@@ -258,10 +259,10 @@ class SqliteStore:
 
     # -- inside
 
-    def _insert_events(self, run: str, events: Iterable[Mapping[str, Any]]) -> None:
+    def _insert_events(self, run: str, events: Iterable[Recordable]) -> None:
         # Looked up each time, inside the transaction: another process may have added to the run.
         seq = int(self._db.execute("select coalesce(max(seq), 0) from events where run = ?", (run,)).fetchone()[0])
-        rows = [(run, seq + n, _encode(event)) for n, event in enumerate(events, 1)]
+        rows = [(run, seq + n, _encode(_plain(event))) for n, event in enumerate(events, 1)]
         self._db.executemany("insert into events (run, seq, data) values (?, ?, ?)", rows)
 
     def _insert_blobs(self, blobs: Mapping[str, bytes]) -> None:
@@ -346,3 +347,7 @@ def _info(row: tuple[Any, ...]) -> RunInfo:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _plain(event: Recordable) -> Mapping[str, Any]:
+    return event_to_plain(event) if isinstance(event, Event) else event

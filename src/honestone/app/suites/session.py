@@ -584,7 +584,7 @@ class SuiteSession:
             }
         )
 
-    def _started(self, subject: Subject, chosen: Sequence[Case], meter: Meter) -> Event:
+    def _started(self, subject: Subject, chosen: Sequence[Case], meter: Meter) -> dict[str, Any]:
         rubrics = {}
         cases = []
         for case in chosen:

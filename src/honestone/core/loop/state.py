@@ -7,9 +7,21 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import TypeVar
 
-from honestone.core import events
-from honestone.core.ballot import CHECK, Ballot, ballot_from_plain
-from honestone.core.events import Event, Role
+from honestone.core.ballot import CHECK, Ballot
+from honestone.core.events import (
+    BallotCast,
+    CandidateRanked,
+    CandidateTried,
+    DeliveryBegun,
+    DeliveryDone,
+    EditProposed,
+    Event,
+    LimitReached,
+    Role,
+    RunFinished,
+    VersionAccepted,
+    VersionRejected,
+)
 from honestone.core.loop.actions import Result, Stop
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.rubric import Rubric
@@ -67,14 +79,14 @@ class Candidate:
     diff: Mapping[str, int] | None = None
 
 
-def candidate_of(event: Event) -> Candidate:
+def candidate_of(event: CandidateTried) -> Candidate:
     return Candidate(
-        number=event["candidate"],
-        outcome=ProposalOutcome(event["outcome"]),
-        detail=event["detail"],
-        message=event["message"],
-        version=event.get("version"),
-        diff=event.get("diff"),
+        number=event.candidate,
+        outcome=event.outcome,
+        detail=event.detail,
+        message=event.message,
+        version=event.version,
+        diff=event.diff,
     )
 
 
@@ -130,47 +142,45 @@ class LoopState:
         return self.scorer.rubric
 
     def apply(self, event: Event) -> None:
-        """Take in one event. Unknown types are facts for reports and change nothing here."""
-        match event["type"]:
-            case events.BALLOT:
-                role: Role = event["role"]
-                ballot = ballot_from_plain(event["ballot"])
-                self.ballots.setdefault((event["version"], role), {})[ballot.judge] = ballot
-                self._cards.pop(event["version"], None)
+        """Take in one event. Others than these are facts for reports and change nothing here."""
+        match event:
+            case BallotCast():
+                self.ballots.setdefault((event.version, event.role), {})[event.ballot.judge] = event.ballot
+                self._cards.pop(event.version, None)
                 self._find_best()
-            case events.CANDIDATE:
+            case CandidateTried():
                 self.tried.append(candidate_of(event))
-            case events.RANKED:
-                self.ranks[event["version"]] = None if event["score"] is None else Fraction(event["score"])
-            case events.PROPOSED:
+            case CandidateRanked():
+                self.ranks[event.version] = event.score
+            case EditProposed():
                 self.tried.clear()
                 self.rounds.append(
                     Round(
-                        number=event["round"],
-                        focus=tuple(event["focus"]),
-                        base=event.get("base", self.current),
-                        outcome=ProposalOutcome(event["outcome"]),
-                        detail=event.get("detail"),
-                        version=event.get("version"),
+                        number=event.round,
+                        focus=event.focus,
+                        base=event.base or self.current,
+                        outcome=event.outcome,
+                        detail=event.detail,
+                        version=event.version,
                     )
                 )
-            case events.ACCEPTED:
-                self.rounds[-1].accepted, self.rounds[-1].reason = True, event["reason"]
-                self.current = event["version"]
+            case VersionAccepted():
+                self.rounds[-1].accepted, self.rounds[-1].reason = True, event.reason
+                self.current = event.version
                 self.kept.append(self.current)
                 before = self.best
                 self._find_best()
                 self.rounds[-1].is_progress = self.best != before
-            case events.REJECTED:
-                self.rounds[-1].accepted, self.rounds[-1].reason = False, event["reason"]
-            case events.DELIVERING:
-                self.delivering = event["version"]
-            case events.DELIVERED:
-                self.delivered, self.delivering = event["version"], None
-            case events.LIMIT:
-                self.limit = event["reason"]
-            case events.FINISHED:
-                self.finished = Stop(result=Result(event["result"]), reason=event["reason"])
+            case VersionRejected():
+                self.rounds[-1].accepted, self.rounds[-1].reason = False, event.reason
+            case DeliveryBegun():
+                self.delivering = event.version
+            case DeliveryDone():
+                self.delivered, self.delivering = event.version, None
+            case LimitReached():
+                self.limit = event.reason
+            case RunFinished():
+                self.finished = Stop(result=Result(event.result), reason=event.reason)
 
     def _find_best(self) -> None:
         """Certified first, then passing, then the higher lower bound of the score; ties to the earlier version."""
