@@ -13,6 +13,8 @@ In a told page a fence says what to do with its block:
     ```console silent        the commands are run, their output is not shown
     ```console demo          `make demo`, shown in excerpts
 
+Below `<!-- keys STRUCT PART=prefix -->` the table of a document's keys is written, from the docstrings of its structs.
+
 A comment `# exit 1` at the end of a command is the exit code it has to have; without one it is 0.
 """
 
@@ -150,8 +152,27 @@ def tell(name: str, text: str, folder: Path, environment: Mapping[str, str]) -> 
             told.problems += [f"{name}: {why}" for why in _unreadable(block, new)]
             lines[block.start + shift : block.end + shift] = new
             shift += len(new) - len(block.lines)
-    told.text = "\n".join(lines) + "\n"
+    told.text = with_key_tables("\n".join(lines) + "\n")
     return told
+
+
+def with_key_tables(text: str) -> str:
+    """A page whose tables below `<!-- keys ScorecardDoc ItemDoc=items[] -->` come from the structs' docstrings."""
+
+    def table(mark: re.Match[str]) -> str:
+        rows = [row for part in mark[1].split() for row in _key_rows(*part.partition("=")[::2])]
+        return f"<!-- keys {mark[1]} -->\n| key | meaning |\n| --- | --- |\n" + "\n".join(rows) + "\n"
+
+    return re.sub(r"<!-- keys (.+) -->\n(?:\|.*\n)*", table, text)
+
+
+def _key_rows(struct: str, prefix: str) -> Iterator[str]:
+    from honestone.report.documents import field_rows, find_struct
+
+    for fields, meaning in field_rows(find_struct(struct).__doc__ or ""):
+        first, *others = fields
+        keys = [f"{prefix}.{first}" if prefix else first, *others]
+        yield f"| {', '.join(f'`{key}`' for key in keys)} | {meaning} |"
 
 
 def _unreadable(block: Block, new: list[str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from honestone.cli.suites.printing import SUITE_FORMATS
 from honestone.core.errors import UsageError
 from honestone.core.events import SuiteStarted
 from honestone.ports import Store
+from honestone.report.documents import KINDS, json_schema
 
 if TYPE_CHECKING:
     from honestone.report.documents.scorecard import ScorecardDoc
@@ -49,15 +50,31 @@ def _side_of(store: Store, info: Any) -> str | None:
     return (first.side if isinstance(first, SuiteStarted) else None) or None
 
 
+class _Format(click.Choice[str]):
+    """Our formats, and those of other packages, which are looked for only when one is named."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from honestone.report.formats import other_formats
+
+        return value if value not in self.choices and value in other_formats() else super().convert(value, param, ctx)
+
+
 @click.command("show", short_help="Show a recorded run.")
 @click.argument("run", default="last")
-@click.option("--format", "form", type=click.Choice([*SUITE_FORMATS, "diff"]), default="text", show_default=True)
+@click.option("--format", "form", type=_Format([*SUITE_FORMATS, "diff"]), default="text", show_default=True)
 @click.option(
     "--version", "version", metavar="N", help="Print that version of the artifact: a round, 0, `best` or `original`."
 )
+@click.option("--schema", type=click.Choice(KINDS), help="Print the JSON Schema of a document of that kind instead.")
 @shared.json_option
-def show(run: str, form: str, version: str | None, as_json: bool) -> int:
-    """Show a run: its id, the beginning of it, or `last`."""
+def show(run: str, form: str, version: str | None, schema: str | None, as_json: bool) -> int:
+    """Show a run: its id, the beginning of it, or `last`.
+
+    A package can add formats with entry points of the group `honestone.reports`.
+    """
+    if schema is not None:
+        write(dump(json_schema(schema)) + "\n")
+        return 0
     with open_store_for(settings_here(), readonly=True) as store:
         info = store.find_run(run)
         form = "json" if as_json else form
@@ -86,8 +103,8 @@ def judged(store: Store, run: str) -> Iterator[ScorecardDoc]:
 
 
 def refuse_other_formats(form: str, what: str) -> None:
-    """CSV, JSON lines and HTML are for suites."""
-    if form not in (*FORMATS, "diff"):
+    """CSV, JSON lines and HTML are for suites; a format of another package is for everything."""
+    if form in SUITE_FORMATS and form not in FORMATS:
         raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(FORMATS)}")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -27,9 +27,7 @@ KINDS: Final = tuple(_KINDS)
 
 def document_class(kind: str) -> type[msgspec.Struct]:
     """The struct of `honestone.KIND/1`. Raises KeyError for an unknown kind."""
-    module, name = _KINDS[kind]
-    found: type[msgspec.Struct] = vars(importlib.import_module(f"{__name__}.{module}"))[name]
-    return found
+    return find_struct(_KINDS[kind][1])
 
 
 def json_schema(kind: str) -> dict[str, object]:
@@ -45,6 +43,14 @@ def json_schema(kind: str) -> dict[str, object]:
                 part["properties"][field] = {"description": meanings[field], **one}
         part["title"] = name
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": parts}
+
+
+def find_struct(name: str) -> type[msgspec.Struct]:
+    """A struct of a document or of one of its parts. Raises KeyError for an unknown name."""
+    for module in dict.fromkeys(module for module, _ in _KINDS.values()):
+        if name in (names := vars(importlib.import_module(f"{__name__}.{module}"))):
+            return cast(type[msgspec.Struct], names[name])
+    raise KeyError(name)
 
 
 def field_rows(docstring: str) -> Iterator[tuple[list[str], str]]:

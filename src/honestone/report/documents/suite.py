@@ -504,7 +504,7 @@ _OURS: Final = ("honestone", "native")
 
 
 class TrendRunDoc(Struct, frozen=True, kw_only=True):
-    """One run of a trend: keys of its report; `regressions` and `improvements` are against the run before."""
+    """One run of a trend: keys of its report."""
 
     run: str | None
     suite: str = ""
@@ -530,7 +530,11 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
 
 
 class TrendDoc(Struct, frozen=True, kw_only=True):
-    """Runs in the order given."""
+    """Runs in a row.
+
+    `runs`: in the order given, each with keys of its report; `regressions` and `improvements` are against the run before
+    `notes`: whether their figures cannot be compared
+    """
 
     schema: str = TREND
     runs: list[TrendRunDoc] = []
