@@ -23,12 +23,12 @@ from honestone.core import events
 from honestone.core.ballot import Mark, Reading
 from honestone.core.question import Question
 from honestone.core.rubric import Criterion, Item, Rubric, to_plain
-from honestone.core.scorecard import Scorer
 from honestone.core.suite.case import Case, Message, case_to_plain
+from honestone.core.suite.record import SuiteRecord, read_record
 from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter
 from honestone.engine.panel import Panel, Seat
-from honestone.engine.suites import Judging, SuiteRun
+from honestone.engine.suites import SuiteRun
 from honestone.ports import Output, Reply, Request, Task
 from honestone.report.suite_documents import suite_document
 
@@ -118,11 +118,12 @@ async def ours(cases: Sequence[Case], folder: Path) -> tuple[SqliteStore, str]:
     run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=first)
     meter = Meter(calls=10 * len(cases), minutes=60, usd=None, clock=time.monotonic)
     panel = Panel(seats=(Seat(id="slow", judge=SlowJudge(), draw=0),), store=store, meter=meter)
-    judging = Judging(bench=Evaluator(RUBRIC, CheckRunner(folder), panel), scorer=Scorer(RUBRIC))
+    evaluator = Evaluator(RUBRIC, CheckRunner(folder), panel)
+    record = SuiteRecord(first, run=run)
     await SuiteRun(
         run=run,
-        cases=cases,
-        judging=lambda case: judging,
+        record=record,
+        evaluator=lambda case: evaluator,
         target=SlowTarget(),
         store=store,
         meter=meter,
@@ -150,7 +151,7 @@ def main() -> None:
         took, cpu = time.perf_counter() - began, time.process_time() - cpu
         ran = peak()
         began = time.perf_counter()
-        document = suite_document(store.events(run), run=run)
+        document = suite_document(read_record(store.events(run), run=run))
         drawn = time.perf_counter() - began
         assert document["counts"]["passed"] == count, document["counts"]
         store.close()

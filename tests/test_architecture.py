@@ -165,8 +165,6 @@ STILL_UPWARD = {
     ("app.improve_suite", "cli.progress"),
     ("app.stages.files", "cli.printing"),
     ("app.stages.proposal_input", "cli.progress"),
-    ("app.suites.baseline_files", "cli.printing"),
-    ("app.suites.session", "cli.progress"),
 }
 """What the move to `app/` has not turned round yet. It may only get shorter."""
 

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from honestone.app.compare import CompareRequest, compare_runs
 from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate_one, require_pass
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
 from honestone.app.quiet import Quiet
 from honestone.app.stopping import outside_a_loop
+from honestone.app.suites.choice import CaseChoice
+from honestone.app.suites.compare import require_gates
+from honestone.app.suites.plan import SuiteRequest
+from honestone.app.suites.run import evaluate_suite
 from honestone.app.workspace import Workspace
 from honestone.core.numbers import exact
 from honestone.core.rubric import Rubric
@@ -86,38 +90,56 @@ def run_suite(
     suite: str | Path,
     *,
     target: str | None = None,
-    judges: Sequence[str] = (),
+    judges: Sequence[str | Judge] = (),
     artifact: str | Path | None = None,
     baseline: str | None = None,
     cases: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    splits: Sequence[str] = (),
     attempts: int | None = None,
+    attempt_rule: str | None = None,
+    concurrency: int | None = None,
+    target_timeout: float | None = None,
     min_pass_rate: float | None = None,
-) -> dict[str, Any]:
+    fail_on: Sequence[str] = (),
+    across_contracts: bool = False,
+    require_improvement: bool = False,
+    accept_loss: bool = False,
+    locked: bool = False,
+    max_calls: int | None = None,
+    max_usd: float | None = None,
+    max_minutes: float | None = None,
+    folder: Path | None = None,
+    store: Path | None = None,
+    **options: Unpack[JudgingKeywords],
+) -> JsonDocument:
     """Run a suite, of any format that is read, as `honestone eval SUITE` does: the same store, the same resuming.
 
-    Returns `honestone.report/1`. Raises UsageError for what is wrong with the call or the file, before anything is spent, and
-    CouldNotJudge when judges are needed and none is named or found. What a target or a judge cannot do is in the report.
+    A second run of the same suite is refused while the first is at work.
+    Returns `honestone.report/1`. Raises UsageError for what is wrong with the call or a file, before anything is spent,
+    and CouldNotJudge when judges are needed and none is named or found. What a target or a judge cannot do is in the
+    report.
     """
-    from honestone.app.setup import judging_defaults
-    from honestone.app.suites.choice import Choice
-    from honestone.app.suites.session import SuiteOptions, SuiteSession
-    from honestone.cli.progress import Progress
-
-    options = SuiteOptions(
-        choice=Choice(ids=tuple(cases)),
-        target=target,
-        baseline=baseline,
-        attempts=attempts,
+    request = SuiteRequest(
+        suite=Path(suite),
+        judging=_judging(judges, options, max_calls, max_usd, max_minutes),
         artifact=None if artifact is None else Path(artifact),
+        target=target,
+        choice=CaseChoice(ids=tuple(cases), tags=tuple(tags), splits=tuple(splits)),
+        attempts=attempts,
+        attempt_rule=attempt_rule,
+        concurrency=concurrency,
+        target_timeout=target_timeout,
         min_pass_rate=None if min_pass_rate is None else exact(min_pass_rate),
+        baseline=baseline,
+        fail_on=require_gates(fail_on),
+        across_contracts=across_contracts,
+        require_improvement=require_improvement,
+        accept_loss=accept_loss,
+        locked=locked,
     )
-    judging = judging_defaults(judges=tuple(judges))
-
-    def work() -> dict[str, Any]:
-        with Progress(quiet=True) as progress:
-            return SuiteSession(Path(suite), judging, options, progress).report()
-
-    return outside_a_loop(work)
+    workspace = _workspace(folder, store)
+    return outside_a_loop(lambda: evaluate_suite(workspace, request, Quiet()).document)
 
 
 def compare(

@@ -142,15 +142,21 @@ class CaseItem(pytest.Item):
             raise CouldNotBeJudged(f"{self._document['status']}: " + "; ".join(self._document["reasons"]))
 
     def _run(self) -> dict[str, Any]:
-        from honestone.app.setup import judging_defaults
-        from honestone.app.suites.choice import Choice
-        from honestone.app.suites.session import SuiteOptions, SuiteSession
-        from honestone.cli.progress import Progress
+        from honestone.app.judging_options import JudgingOptions
+        from honestone.app.quiet import Quiet
+        from honestone.app.suites.choice import CaseChoice
+        from honestone.app.suites.plan import SuiteRequest
+        from honestone.app.suites.run import evaluate_suite
+        from honestone.app.workspace import Workspace
 
         judges = self.config.getoption("--honestone-judge") or self.config.getini("honestone_judges")
-        options = SuiteOptions(choice=Choice(ids=(self.name,)), target=self.config.getoption("--honestone-target"))
-        session = SuiteSession(self.path, judging_defaults(judges=tuple(judges)), options, Progress(quiet=True))
-        document: dict[str, Any] = session.report()["cases"][0]
+        request = SuiteRequest(
+            suite=self.path,
+            judging=JudgingOptions(judges=tuple(judges)),
+            choice=CaseChoice(ids=(self.name,)),
+            target=self.config.getoption("--honestone-target"),
+        )
+        document: dict[str, Any] = evaluate_suite(Workspace.at(Path()), request, Quiet()).document["cases"][0]
         return document
 
     def runtest(self) -> None:

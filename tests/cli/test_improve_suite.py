@@ -274,7 +274,7 @@ def test_a_worker_and_a_target_are_needed(desk: Desk) -> None:
     """Who edits and who does the tasks must be said."""
     skill(desk)
     suite(desk)
-    for words, word in ([["--target", agent(desk).spec], "worker"], [["--worker", "cmd:true"], "which agent"]):
+    for words, word in ([["--target", agent(desk).spec], "worker"], [["--worker", "cmd:true"], "name the agent"]):
         result = desk.run("improve", "skill", "--suite", "suite.yaml", *words)
         assert result.is_refusal and word in result.err
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from honestone.app.stages.files import StageFiles, announce, back_up, new_backup_place, target_at
 from honestone.app.stages.state import only_one
-from honestone.app.suites.baseline_files import BaselineFiles
-from honestone.app.suites.skill_session import Known
+from honestone.app.suites.baseline_cache import BaselineFiles, KnownBaseline
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError
 from honestone.core.skill.evaluation import TaskResult
@@ -418,7 +417,7 @@ def files(folder: Path, notes: list[str] | None = None) -> BaselineFiles:
 
 def test_what_was_kept_is_found(tmp_path: Path) -> None:
     """Every field of every task, and the run; nothing under another key."""
-    known = Known(results=GOOD, run="01J")
+    known = KnownBaseline(results=GOOD, run="01J")
     files(tmp_path / "new" / "folder").keep(KEY, known)
     assert files(tmp_path / "new" / "folder").find(KEY) == known
     assert files(tmp_path / "new" / "folder").find("sha256:other") is None
@@ -427,7 +426,7 @@ def test_what_was_kept_is_found(tmp_path: Path) -> None:
 def test_seven_days_to_the_second(tmp_path: Path) -> None:
     """7 x 24 hours exactly is still good, a second more is not."""
     start = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    BaselineFiles(tmp_path, note=print, clock=lambda: start).keep(KEY, Known(results=GOOD))
+    BaselineFiles(tmp_path, note=print, clock=lambda: start).keep(KEY, KnownBaseline(results=GOOD))
     for seconds, is_good in ((0, True), (7 * 86_400, True), (7 * 86_400 + 1, False), (-1, False)):
         later = start + timedelta(seconds=seconds)
         found = BaselineFiles(tmp_path, note=print, clock=lambda later=later: later).find(KEY)  # type: ignore[misc]
@@ -457,14 +456,14 @@ DAMAGE: dict[str, Any] = {
 def test_a_damaged_file_is_as_if_it_were_not_there(tmp_path: Path, how: str) -> None:
     """Never an error, never a number out of it."""
     cache = files(tmp_path)
-    cache.keep(KEY, Known(results=GOOD))
+    cache.keep(KEY, KnownBaseline(results=GOOD))
     (path,) = tmp_path.iterdir()
     damage = DAMAGE[how]
     text = damage if isinstance(damage, str) else json.dumps({**json.loads(path.read_text()), **damage})
     path.write_text(text)
     assert cache.find(KEY) is None
-    cache.keep(KEY, Known(results=GOOD))
-    assert cache.find(KEY) == Known(results=GOOD)
+    cache.keep(KEY, KnownBaseline(results=GOOD))
+    assert cache.find(KEY) == KnownBaseline(results=GOOD)
 
 
 @given(data=st.data())
@@ -472,7 +471,7 @@ def test_any_bytes_in_a_file_are_survived(data: st.DataObject, tmp_path_factory:
     """Whatever another program wrote there."""
     folder = tmp_path_factory.mktemp("cache")
     cache = files(folder)
-    cache.keep(KEY, Known(results=GOOD))
+    cache.keep(KEY, KnownBaseline(results=GOOD))
     (path,) = folder.iterdir()
     whole = path.read_bytes()
     at = data.draw(st.integers(0, len(whole) - 1))
@@ -494,7 +493,7 @@ def test_a_baseline_that_cannot_be_kept_is_not_lost(tmp_path: Path) -> None:
     cache = files(tmp_path / "cache", notes)
     shutil.rmtree(tmp_path / "cache")
     (tmp_path / "cache").write_text("")
-    cache.keep(KEY, Known(results=GOOD))
+    cache.keep(KEY, KnownBaseline(results=GOOD))
     assert len(notes) == 1 and "could not be kept" in notes[0]
 
 

@@ -165,7 +165,7 @@ def test_killed_at_any_case_and_gone_on_with(desk: Desk, after: int) -> None:
     assert max(made.lines.count(line) for line in made.lines) <= 2
     assert made.lines.count("c0") == (2 if begun == 1 and made.calls == 6 else 1)
     assert judge.calls <= 6
-    assert f"going on with run {report['run']}" in result.err or begun == 0
+    assert f"resuming run {report['run']}" in result.err or begun == 0
 
 
 def test_an_output_on_record_is_judged_without_running_its_target_again(desk: Desk) -> None:

@@ -12,7 +12,7 @@ from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import (
     BASELINE_GATES,
     COMPARE_GATES,
-    Side,
+    CaseSide,
     bootstrap,
     compare,
     judge_comparison,
@@ -23,9 +23,9 @@ from honestone.core.suite.comparison import (
 numpy = pytest.importorskip("numpy", reason="numpy is one of the tools of `make setup`")
 stats = pytest.importorskip("scipy.stats", reason="scipy is one of the tools of `make setup`")
 
-P, F = Side(status=Status.PASSED, score=Fraction(1)), Side(status=Status.FAILED, score=Fraction(0))
-E, S = Side(status=Status.TARGET_ERROR), Side(status=Status.SKIPPED)
-FLIPS = Side(status=Status.FAILED, score=Fraction(1, 2), is_unstable=True)
+P, F = CaseSide(status=Status.PASSED, score=Fraction(1)), CaseSide(status=Status.FAILED, score=Fraction(0))
+E, S = CaseSide(status=Status.TARGET_ERROR), CaseSide(status=Status.SKIPPED)
+FLIPS = CaseSide(status=Status.FAILED, score=Fraction(1, 2), is_unstable=True)
 
 
 def test_swapped_and_vanished_are_all_named() -> None:
@@ -43,7 +43,7 @@ def test_swapped_and_vanished_are_all_named() -> None:
 
 
 @pytest.mark.parametrize("side", [(E, P), (P, E)])
-def test_undecided_is_no_regression(side: tuple[Side, Side]) -> None:
+def test_undecided_is_no_regression(side: tuple[CaseSide, CaseSide]) -> None:
     """Neither a loss nor a win; the figures are open and so is the verdict."""
     found = compare({"a": side[0], "b": P}, {"a": side[1], "b": P})
     assert (found.undecided, found.regressions, found.losses, found.delta, found.interval) == (

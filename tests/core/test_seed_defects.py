@@ -25,7 +25,7 @@ from honestone.core.reading.reply import ReplySchema, read_reply
 from honestone.core.rubric import Item, Rubric
 from honestone.core.scorecard import Scorecard, Scorer
 from honestone.core.suite.attempts import Status
-from honestone.core.suite.comparison import COMPARE_GATES, Side, compare, judge_comparison
+from honestone.core.suite.comparison import COMPARE_GATES, CaseSide, compare, judge_comparison
 from honestone.core.verdict import EXIT_CODES, Outcome, Verdict, judge_gate
 
 from .strategies import checked, checklist, group, percent, rubric, scale, yes_no
@@ -140,7 +140,7 @@ def test_row_8_a_half_mark_on_a_scale_of_10() -> None:
 def test_row_9_two_cases_swap_and_one_vanishes() -> None:
     """The mean is what it was, and the comparison fails all the same, with both named."""
     good, bad = (
-        Side(status=status, score=Fraction(score)) for status, score in ((Status.PASSED, 1), (Status.FAILED, 0))
+        CaseSide(status=status, score=Fraction(score)) for status, score in ((Status.PASSED, 1), (Status.FAILED, 0))
     )
     found = compare({"down": good, "up": bad, "gone": good}, {"down": bad, "up": good})
     verdict = judge_comparison(found, COMPARE_GATES)

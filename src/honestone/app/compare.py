@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from honestone.app.suites.baseline import run_or_report
-from honestone.app.suites.comparing import compare_reports, require_gates
+from honestone.app.suites.baseline import find_run_summary
+from honestone.app.suites.compare import compare_summaries, require_gates
+from honestone.app.suites.saved_report import read_report
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.suite.comparison import COMPARE_GATES
+from honestone.core.suite.summary import RunSummary
 from honestone.ports import Store
 from honestone.report.json_document import JsonDocument
-from honestone.report.suite_documents import trend_document
+from honestone.report.suite_documents import comparison_document, trend_document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,33 +33,32 @@ def compare_runs(workspace: Workspace, request: CompareRequest) -> JsonDocument:
     """`honestone.comparison/1`. Raises ContractMismatch when the two were judged differently, unless that is accepted."""
     gates = require_gates(request.gates) or COMPARE_GATES
     with workspace.open_store() as store:
-        before, after = (_report(workspace, store, side) for side in (request.baseline, request.candidate))
+        before, after = (_summary(workspace, store, side) for side in (request.baseline, request.candidate))
         contracts = _contracts(store, before, after)
-    return compare_reports(
+    comparison = compare_summaries(
         before,
         after,
         gates=gates,
         across=request.across_contracts,
         require_improvement=request.require_improvement,
-        documents=contracts,
+        contracts=contracts,
     )
+    return comparison_document(comparison)
 
 
 def trend(workspace: Workspace, runs: Sequence[str]) -> JsonDocument:
-    """How the results changed over runs, in the order given."""
+    """`honestone.trend/1`: how the results changed over runs, in the order given."""
     with workspace.open_store() as store:
-        reports = [_report(workspace, store, name) for name in runs]
-    contracts = {report["contract"] for report in reports}
+        found = [_summary(workspace, store, name) for name in runs]
     notes = ["these runs were judged under different contracts; their figures do not mean the same"]
-    return trend_document(reports, notes=notes if len(contracts) > 1 else [])
+    return trend_document(found, notes=notes if len({run.contract for run in found}) > 1 else [])
 
 
-def _report(workspace: Workspace, store: Store, side: str | Path | JsonDocument) -> JsonDocument:
+def _summary(workspace: Workspace, store: Store, side: str | Path | JsonDocument) -> RunSummary:
     if isinstance(side, Mapping):
-        return side
+        return read_report(side, "the report")
     name, path = str(side), workspace.path(side)
-    # A run's id comes first; what is not one may be a file in the workspace's folder.
-    found = run_or_report(name, store) or (run_or_report(str(path), store) if str(path) != name else None)
+    found = find_run_summary(workspace, store, name)
     if found is not None:
         return found
     is_file = bool(name) and path.exists()
@@ -69,12 +70,10 @@ def _report(workspace: Workspace, store: Store, side: str | Path | JsonDocument)
     )
 
 
-def _contracts(store: Store, before: JsonDocument, after: JsonDocument) -> tuple[JsonDocument, JsonDocument] | None:
+def _contracts(store: Store, before: RunSummary, after: RunSummary) -> tuple[JsonDocument, JsonDocument] | None:
     """Both contracts in full, where both runs are in this store."""
     try:
-        return (
-            store.events(store.find_run(before["run"]).id)[0]["contract"],
-            store.events(store.find_run(after["run"]).id)[0]["contract"],
-        )
-    except (StoreError, IndexError, KeyError, TypeError):
+        first, second = (store.events(store.find_run(run.run or "").id)[0]["contract"] for run in (before, after))
+        return first, second
+    except (StoreError, IndexError, KeyError):
         return None

@@ -19,14 +19,17 @@ from honestone.app.setup import (
     max_bytes,
     settings_here,
 )
-from honestone.app.suites.choice import Choice
-from honestone.app.suites.session import SuiteOptions, SuiteSession
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
+from honestone.app.suites.side import SideRun
 from honestone.app.suites.skill_loading import skill_folder, skill_of
-from honestone.app.suites.skill_session import not_loaded, results_of
-from honestone.app.suites.subject import Subject
+from honestone.app.suites.skills import not_loaded, results_of
+from honestone.app.suites.subject import SuiteSubject
+from honestone.app.terminal import terminal_person
+from honestone.app.workspace import Workspace
 from honestone.cli.improve import Job, place_of, retried
 from honestone.cli.progress import Progress
 from honestone.core.artifact import Artifact, Version
+from honestone.core.ballot import CHECK
 from honestone.core.contract import Contract
 from honestone.core.errors import UsageError
 from honestone.core.loop.proposal import MAX_DIFF
@@ -44,16 +47,18 @@ from honestone.core.loop.suite_loop import (
 )
 from honestone.core.numbers import ONE, exact
 from honestone.core.skill.skill_file import SKILL_FILE
+from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
+from honestone.core.suite.record import SuiteRecord, read_record
 from honestone.engine.loop_runner import LoopRunner
-from honestone.engine.meter import Meter, Spend, total_spend
+from honestone.engine.meter import Meter, Spend
 from honestone.engine.task_judgement import SplitRun, TaskJudgement
-from honestone.report.suite_documents import suite_document
+from honestone.report.suite_documents import panel_states, suite_flags
 from honestone.system.files import load_artifact, printable
 
 if TYPE_CHECKING:
     from honestone.engine.panel import Seat
-    from honestone.ports import Store
+    from honestone.ports import Observer, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,16 +116,17 @@ class SuiteJob(Job):
         self._candidates = task.candidates
         self._strict = task.require_improvement
         self._least = ONE if task.min_pass_rate is None else exact(task.min_pass_rate)
-        options = SuiteOptions(
+        request = SuiteRequest(
+            suite=suite,
+            judging=judging,
             artifact=artifact,
             target=task.target,
-            choice=Choice(),
             min_pass_rate=None if task.min_pass_rate is None else self._least,
         )
-        self._session = SuiteSession(suite, judging, options, progress)
+        self._plan = plan_suite(Workspace.at(Path(), person=terminal_person), request, progress)
         self._suite_name = printable(suite)
-        self._splits = _splits(self._session, suite)
-        self._is_skill = self._session.subject.skill is not None
+        self._splits = _splits(self._plan, suite)
+        self._is_skill = self._plan.subject.skill is not None
         self._load(skill_folder(artifact) if self._is_skill else artifact, task)
         self._worker = self._make_worker(task)
         self._panel, self._holdouts, self._fallback = (), (), None
@@ -133,10 +139,10 @@ class SuiteJob(Job):
     def _load(self, path: Path, task: SuiteTask) -> None:
         """The artifact without the suite: the worker is given no copy of what it must not see."""
         size = max_bytes(self._judging, self._settings)
-        session, root = self._session, path.resolve()
-        self._fixtures = session.source.base.resolve() / "fixtures"
-        hidden = session.files
-        judging = {file for file in session.judging_files() - hidden if file != root}
+        plan, root = self._plan, path.resolve()
+        self._fixtures = plan.source.base.resolve() / "fixtures"
+        hidden = plan.files
+        judging = {file for file in plan.judging_files() - hidden if file != root}
         place = place_of(
             path,
             hidden | judging,
@@ -166,7 +172,7 @@ class SuiteJob(Job):
             self._settings,
             worker_timeout=task.worker_timeout or WORKER_TIMEOUT,
             artifact=self._place.path,
-            rubric_folder=self._session.source.base.resolve(),
+            rubric_folder=self._plan.source.base.resolve(),
             ask=retried,
             hidden=self._place.off_limits,
         )
@@ -180,11 +186,11 @@ class SuiteJob(Job):
 
     def _make_contract(self) -> Contract:
         """What decides what a pass rate means: all of what judges, which task is in which split, and the bar."""
-        session = self._session
+        plan = self._plan
         return Contract(
             document={
-                **session.contract.document,
-                "cases": dict(session.case_contracts),
+                **plan.contract.document,
+                "cases": dict(plan.case_contracts),
                 "splits": self._splits.ids,
                 "min_pass_rate": str(self._least),
                 **({"require_improvement": True} if self._strict else {}),
@@ -197,7 +203,7 @@ class SuiteJob(Job):
         judging = self._judging
         count = int(limit(rounds, self._settings, "rounds", EFFORTS[judging.effort][2]))
         # Every reply may have to be asked for twice.
-        calls = 2 * self._most(count, self._session.judge_calls)
+        calls = 2 * self._most(count, self._plan.judge_calls)
         calls += 2 * count * self._candidates * len(self._edit_seats)
         usd = judging.max_usd
         return LoopLimits(
@@ -220,7 +226,7 @@ class SuiteJob(Job):
         sizes = ", ".join(f"{len(splits.of(name))} in {name}" for name in (TRAIN, VAL, TEST))
         return (
             f"at most {limits.rounds} round{'s' if limits.rounds > 1 else ''}{proposals}, {runs} runs of"
-            f" {self._session.target_name}, {limits.calls} judge calls, {limits.minutes:g} minutes{money};"
+            f" {self._plan.target_name}, {limits.calls} judge calls, {limits.minutes:g} minutes{money};"
             f" worker {self._worker.id}; tasks: {sizes}"
         )
 
@@ -228,8 +234,8 @@ class SuiteJob(Job):
 
     def _belongs_to(self) -> dict[str, Any]:
         """As every loop, and to what does the tasks."""
-        session = self._session
-        everything = session.identity(replace(session.subject, version=None, skill=None), session.cases)
+        plan = self._plan
+        everything = plan.identity(replace(plan.subject, version=None, skill=None), plan.cases)
         return {**super()._belongs_to(), "tasks": everything, "candidates": self._candidates}
 
     def _new_state(self, original: str) -> SuiteLoopState:
@@ -237,20 +243,20 @@ class SuiteJob(Job):
 
     @cached_property
     def _facts(self) -> dict[str, Any]:
-        title = self._session.source.suite.title or Path(self._suite_name).name
+        title = self._plan.source.suite.title or Path(self._suite_name).name
         return started_facts(
             self._splits, title=title, least=self._least, candidates=self._candidates, strict=self._strict
         )
 
     def _judged_by(self) -> dict[str, Any]:
-        session = self._session
-        for note in session.notes:
+        plan = self._plan
+        for note in plan.notes:
             self._progress.note(note)
         return {
             **self._facts,
-            "suite": {"path": self._suite_name, "dialect": session.source.dialect},
-            "target": session.target_name,
-            "mock": session.is_mock,
+            "suite": {"path": self._suite_name, "dialect": plan.source.dialect},
+            "target": plan.target_name,
+            "mock": plan.is_mock,
             "panel": list(STEERING),
             "holdouts": [TEST],
             "rule": str(self._judging.rule),
@@ -258,8 +264,9 @@ class SuiteJob(Job):
 
     def _shell(self, **shell: Any) -> LoopRunner[Any]:
         runner = _Sides(
-            session=self._session,
+            plan=self._plan,
             store=shell["store"],
+            observer=self._progress,
             splits=self._splits,
             loop=shell["run"],
             folder=self._place.path.name,
@@ -278,9 +285,9 @@ class SuiteJob(Job):
         return (self._fixtures.relative_to(root).as_posix(),) if is_inside else ()
 
 
-def _splits(session: SuiteSession, suite: Path) -> Splits:
+def _splits(plan: SuitePlan, suite: Path) -> Splits:
     try:
-        return Splits.among(session.cases)
+        return Splits.among(plan.cases)
     except UsageError as error:
         raise UsageError(f"{printable(suite)}: {error.message}", hint=error.hint) from None
 
@@ -289,8 +296,9 @@ def _splits(session: SuiteSession, suite: Path) -> Splits:
 class _Sides:
     """Runs of splits as runs of the suite in the store. Each belongs to one run of the loop, so that none is borrowed."""
 
-    session: SuiteSession
+    plan: SuitePlan
     store: Store
+    observer: Observer
     splits: Splits
     loop: str
     folder: str
@@ -299,42 +307,44 @@ class _Sides:
     async def run(self, version: Version, split: str, meter: Meter) -> SplitRun:
         cases = self.splits.of(split)
         subject = self._subject(version)
-        document = self._finished(subject, cases)
-        is_new = document is None
+        record = self._finished(subject, cases)
+        is_new = record is None
         left = _left_of(meter)
-        if document is None:
-            document = await self.session.run_side_within(self.store, subject, cases, left)
-        spend = total_spend(self.store.events(document["run"]))
+        if record is None:
+            side = SideRun.open(self.plan, self.store, self.observer, subject, cases, left)
+            await side.work()
+            record = side.finish()
+        spend = record.spend
         return SplitRun(
-            run=document["run"],
-            results=results_of(cases, document),
+            run=record.run or "",
+            results=results_of(cases, record),
             spend=spend,
             earlier=left.before if is_new else spend,
-            judges=document["judges"],
-            flags=[*document["flags"], *self._not_loaded(document)],
-            cut_short=_cut_short(document, left, meter),
+            judges=panel_states(record.ballots()),
+            flags=[*suite_flags(record), *self._not_loaded(record)],
+            cut_short=_cut_short(record, left, meter),
         )
 
     async def close(self) -> None:
-        await self.session.close()
+        await self.plan.close()
 
-    def _not_loaded(self, document: dict[str, Any]) -> list[str]:
-        return not_loaded(document) if self.session.subject.is_isolated else []
+    def _not_loaded(self, record: SuiteRecord) -> list[str]:
+        return not_loaded(record) if self.plan.subject.is_isolated else []
 
-    def _subject(self, version: Version) -> Subject:
-        note, path = f"improve {self.loop}", self.session.subject.path
-        if self.session.subject.skill is None:
-            return Subject(path=path, version=version, note=note)
-        return Subject.of_skill(path, skill_of(version, self.folder, leave_out=self.leave_out), note)
+    def _subject(self, version: Version) -> SuiteSubject:
+        note, path = f"improve {self.loop}", self.plan.subject.path
+        if self.plan.subject.skill is None:
+            return SuiteSubject(path=path, version=version, note=note)
+        return SuiteSubject.of_skill(path, skill_of(version, self.folder, leave_out=self.leave_out), note)
 
-    def _finished(self, subject: Subject, cases: Sequence[Case]) -> dict[str, Any] | None:
+    def _finished(self, subject: SuiteSubject, cases: Sequence[Case]) -> SuiteRecord | None:
         """What an earlier process finished and could not report any more."""
-        identity = self.session.identity(subject, cases)
+        identity = self.plan.identity(subject, cases)
         for info in self.store.runs():
             if info.id < self.loop:
                 return None
             if info.identity == identity and info.finished is not None:
-                return suite_document(self.store.events(info.id), run=info.id)
+                return read_record(self.store.events(info.id), run=info.id)
         return None
 
 
@@ -379,10 +389,10 @@ def _left_of(meter: Meter) -> Meter:
     )
 
 
-def _cut_short(document: dict[str, Any], left: Meter, whole: Meter) -> str | None:
+def _cut_short(record: SuiteRecord, left: Meter, whole: Meter) -> str | None:
     """The limit that came before every task had its result, in the words of the loop's own limits."""
-    is_open = any(case["status"] in ("skipped", "inconclusive") for case in document["cases"])
-    if not is_open:
+    statuses = {result.status for result in record.results.values()}
+    if not statuses & {Status.SKIPPED, Status.INCONCLUSIVE}:
         return None
     if left.exhausted() is not None:
         return (
@@ -390,7 +400,7 @@ def _cut_short(document: dict[str, Any], left: Meter, whole: Meter) -> str | Non
             if left.usd is not None and _is_spent(left)
             else (f"--max-minutes {whole.minutes:g} are used up")
         )
-    asks = document["judges"] or any(case["status"] == "skipped" for case in document["cases"])
+    asks = Status.SKIPPED in statuses or any(ballot.judge != CHECK for ballot in record.ballots())
     return f"--max-calls {whole.calls} are used up" if asks and left.no_call_left() else None
 
 

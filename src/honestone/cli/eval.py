@@ -14,7 +14,7 @@ from honestone.cli import options as shared
 from honestone.cli.printing import MANY, Printer, exit_code_of
 from honestone.cli.progress import Progress
 from honestone.cli.runs import refuse_other_formats
-from honestone.cli.suites.options import take_suite_options
+from honestone.cli.suites.options import take_suite_request
 from honestone.cli.suites.printing import SUITE_FORMATS
 from honestone.cli.workspace import here
 from honestone.core.errors import UsageError
@@ -62,8 +62,10 @@ def eval_(
             if len(paths) != 1:
                 raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC")
             _refuse_for_suites(gate_only, input_text, reference)
-            asked = take_suite_options(options, target=target, accept_loss=accept_loss, locked=locked)
-            return eval_suite(paths[0], judging, asked, progress, form)
+            asked = take_suite_request(
+                paths[0], judging, options, target=target, accept_loss=accept_loss, locked=locked
+            )
+            return eval_suite(asked, options["output"], progress, form)
         _refuse_for_artifacts(options)
         refuse_other_formats(form, "an artifact's scorecard")
         request = EvaluateRequest(

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from honestone.app.setup import JudgingOptions
-from honestone.app.suites.session import SuiteOptions, SuiteSession
+from honestone.app.suites.plan import SuiteRequest
+from honestone.app.suites.run import evaluate_suite
 from honestone.cli.printing import dump, exit_code_of
 from honestone.cli.progress import Progress
 from honestone.cli.suites.printing import print_suite
+from honestone.cli.workspace import here
 from honestone.core.errors import UsageError
+from honestone.report.json_document import JsonDocument
 from honestone.system.files import write_atomically
 
 
-def eval_suite(path: Path, judging: JudgingOptions, options: SuiteOptions, progress: Progress, form: str) -> int:
-    places = places_to_save(options)
-    document = SuiteSession(path, judging, options, progress).report()
+def eval_suite(request: SuiteRequest, output: Path | None, progress: Progress, form: str) -> int:
+    places = places_to_save(request, output)
+    document = evaluate_suite(here(), request, progress).document
+    progress.close()
     print_suite(document, form)
     for place in places:
         save_report(document, place)
@@ -24,18 +26,18 @@ def eval_suite(path: Path, judging: JudgingOptions, options: SuiteOptions, progr
     return exit_code_of(document["verdict"])
 
 
-def places_to_save(options: SuiteOptions) -> list[Path]:
+def places_to_save(request: SuiteRequest, output: Path | None) -> list[Path]:
     """Raises UsageError before anything is run, not after."""
-    places = [options.output] if options.output is not None else []
-    if options.update_baseline:
-        if options.baseline is None or not options.baseline.endswith(".json"):
+    places = [output] if output is not None else []
+    if request.update_baseline:
+        if request.baseline is None or not request.baseline.endswith(".json"):
             raise UsageError(
                 "--update-baseline saves this run's report as the baseline's file, so --baseline must be a .json file",
                 hint="for example --baseline baseline.json --update-baseline",
             )
-        places.append(Path(options.baseline))
+        places.append(Path(request.baseline))
     return places
 
 
-def save_report(document: dict[str, Any], place: Path) -> None:
+def save_report(document: JsonDocument, place: Path) -> None:
     write_atomically(place, (dump(document) + "\n").encode("utf-8", "backslashreplace"))

@@ -89,6 +89,7 @@ def _rescore_suite(
 ) -> int:
     """A suite's run under other bars or another rule. Its rubrics are its cases' own."""
     from honestone.cli.suites.printing import print_suite
+    from honestone.core.suite.record import read_record
     from honestone.report.suite_documents import suite_document
 
     if rubric_path is not None:
@@ -104,12 +105,13 @@ def _rescore_suite(
         **({"floor": floor} if floor is not None else {}),
     }
     contract = digest_json(shared)
-    document = suite_document(
+    record = read_record(
         log,
         run=info.id,
         rule=combine or log[0]["rule"],
         bars=lambda rubric: with_bars(rubric, threshold=threshold, floor=floor),
     )
+    document = suite_document(record)
     document["rescored_from"] = {"run": info.id, "contract": info.contract}
     document["contract"] = contract
     document["usage"] = {**document["usage"], "judge_calls": 0, "target_calls": 0}

@@ -91,9 +91,10 @@ def show(run: str, form: str, version: str | None, schema: str | None, as_json: 
 
 def _show_suite(store: Store, run: str, form: str) -> None:
     from honestone.cli.suites.printing import print_suite
+    from honestone.core.suite.record import read_record
     from honestone.report.suite_documents import suite_document
 
-    print_suite(suite_document(store.events(run), run=run), form)
+    print_suite(suite_document(read_record(store.events(run), run=run)), form)
 
 
 def judged(store: Store, run: str) -> Iterator[ScorecardDoc]:

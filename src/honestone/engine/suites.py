@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Ballot
 from honestone.core.checks import visible
 from honestone.core.errors import FileError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced
-from honestone.core.scorecard import Scorer
 from honestone.core.skill.skill_file import Skill
-from honestone.core.suite.attempts import Attempt, CaseResult, Status, judge_attempt, result_of, skipped, target_failed
+from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
+from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.versions import load_version, version_blobs
@@ -25,33 +24,18 @@ from honestone.system.workspace import Folder, make_folder, run_command
 SETUP_TIMEOUT = 600.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
-    """How one case is judged: the evaluator asks, the scorer combines. Cases with equal rubrics share one."""
-
-    evaluator: Evaluator
-    scorer: Scorer
-
-
-@dataclass(slots=True, kw_only=True)
-class _Done:
-    """What a run already holds of one attempt."""
-
-    output: Output | None = None
-    ballots: Sequence[Ballot] | None = None
-
-
 @dataclass(kw_only=True)
 class SuiteRun:
-    """One run over some cases of a suite. `base` is the suite's folder; `isolated` runs get a fresh HOME, with `skill`.
+    """The rest of one run of a suite. `base` is the suite's folder; `isolated` runs get a fresh HOME, with `skill`.
 
-    `log` are the events of this run so far (after a kill): judged attempts are not run again, outputs on record are
-    judged without running the target. Cases that a budget does not reach are skipped with the reason.
+    `record` is the run so far, and is filled while it goes by: attempts on record are not run again, outputs on record
+    are judged without running the target. Cases that a budget does not reach are skipped with the reason.
+    `evaluator` gives what judges a case; cases with equal rubrics may share one.
     """
 
     run: str
-    cases: Sequence[Case]
-    judging: Callable[[Case], Judging]
+    record: SuiteRecord
+    evaluator: Callable[[CaseRecord], Evaluator]
     target: Target | None
     store: Store
     meter: Meter
@@ -63,110 +47,87 @@ class SuiteRun:
     isolated: bool = False
     skill: Skill | None = None
     concurrency: int = 8
-    log: Sequence[Event] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    _done: dict[tuple[str, int], _Done] = field(default_factory=dict)
-    _attempts: dict[str, list[Attempt]] = field(default_factory=dict)
-    _results: dict[str, CaseResult] = field(default_factory=dict)
+    _over: set[str] = field(default_factory=set)
     _bad: int = 0
     _worked: int = 0
     _left: int = 0
 
-    async def all(self) -> dict[str, CaseResult]:
-        """Every case's result by id, in the order given. Each attempt is on record before the next step."""
-        self._take_up(self.log)
-        self._left = sum(case.attempts for case in self.cases if case.skip is None)
-        waiting = iter([one for case in self.cases for one in _runs_of(case)])
+    async def all(self) -> None:
+        """Every case to its end. Each step of an attempt is on record before the next."""
+        cases = list(self.record.cases.values())
+        for case in cases:
+            if case.is_complete or (case.case.skip is not None and case.passed_by is not None):
+                self._end(case)
+        self._left = sum(one.case.attempts - len(one.attempts) for one in cases if one.case.skip is None)
+        waiting = iter([one for case in cases for one in _runs_of(case)])
         self._report()
-        workers = [asyncio.create_task(self._work(waiting)) for _ in range(self._at_once())]
+        workers = [asyncio.create_task(self._work(waiting)) for _ in range(self._at_once(cases))]
         try:
             await asyncio.gather(*workers)
         finally:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-        return {case.id: self._results[case.id] for case in self.cases}
 
-    def _at_once(self) -> int:
+    def _at_once(self, cases: Sequence[CaseRecord]) -> int:
         limit = getattr(self.target, "concurrency", None)
-        return max(1, min(self.concurrency, limit or self.concurrency, sum(c.attempts for c in self.cases)))
-
-    def _take_up(self, log: Sequence[Event]) -> None:
-        for event in log:
-            if isinstance(event, OutputProduced):
-                self._known(event).output = output_from_event(event, self.store)
-            elif isinstance(event, AttemptJudged):
-                self._known(event).ballots = event.ballots
-
-    def _known(self, event: OutputProduced | AttemptJudged) -> _Done:
-        return self._done.setdefault((event.case, event.attempt), _Done())
+        return max(1, min(self.concurrency, limit or self.concurrency, sum(one.case.attempts for one in cases)))
 
     # -------------------------------------------------------------------------------------------- cases and attempts
 
-    async def _work(self, waiting: Iterator[tuple[Case, Sequence[int]]]) -> None:
+    async def _work(self, waiting: Iterator[tuple[CaseRecord, Sequence[int]]]) -> None:
         for case, numbers in waiting:
             for number in numbers:
-                if case.id in self._results:
-                    break
-                await self._run_one(case, number)
+                if case.case.id not in self._over and number not in case.attempts:
+                    await self._run_one(case, number)
 
-    async def _run_one(self, case: Case, number: int) -> None:
-        if case.skip is not None:
-            self._skip(case, case.skip)
+    async def _run_one(self, case: CaseRecord, number: int) -> None:
+        reason = case.case.skip
+        if reason is None and (refusal := self._refusal(case)) is not None:
+            reason = f"the budget is used up: {refusal}"
+        if reason is not None:
+            self._skip(case, reason)
             return
-        known = self._done.get((case.id, number))
-        refusal = None if known and known.ballots is not None else self._refusal(case)
-        if refusal is not None:
-            self._skip(case, f"the budget is used up: {refusal}")
-            return
-        attempt = await self._attempt(case, number, known or _Done())
-        self._worked += known is None
+        self._worked += number not in case.produced
+        await self._attempt(case, number)
         self._left -= 1
-        self._finish(case, attempt)
-
-    def _refusal(self, case: Case) -> str | None:
-        """Why nothing more may be begun."""
-        asks = case.rubric.asks_judges
-        return self.meter.exhausted() or (self.meter.no_call_left() if asks else None)
-
-    def _skip(self, case: Case, reason: str) -> None:
-        if case.id not in self._results:
-            self._end(case, skipped(reason))
-            self._left -= 0 if case.skip is not None else case.attempts
-            self.store.append(self.run, CasePassedBy(case=case.id, reason=reason))
-            self._report()
-
-    def _finish(self, case: Case, attempt: Attempt) -> None:
-        made = self._attempts.setdefault(case.id, [])
-        made.append(attempt)
-        is_over = len(made) == case.attempts or (case.stops_at_pass and attempt.status is Status.PASSED)
-        if is_over and case.id not in self._results:
-            self._end(case, result_of(sorted(made, key=lambda a: a.number), case))
-            del self._attempts[case.id]
+        if case.is_complete and case.case.id not in self._over:
+            self._end(case)
         self._report()
 
-    def _end(self, case: Case, result: CaseResult) -> None:
-        self._results[case.id] = result
-        self._bad += result.status not in (Status.PASSED, Status.SKIPPED)
+    def _refusal(self, case: CaseRecord) -> str | None:
+        """Why nothing more may be begun."""
+        asks = case.case.rubric.asks_judges
+        return self.meter.exhausted() or (self.meter.no_call_left() if asks else None)
 
-    async def _attempt(self, case: Case, number: int, known: _Done) -> Attempt:
-        judging = self.judging(case)
-        if known.ballots is not None:
-            return self._judged(case, number, judging, known.output, known.ballots)
-        if known.output is not None or self.target is None:
-            output = known.output
-            if output is None or output.error is None:
-                return await self._judge(case, number, judging, output)
-            return target_failed(number, output.error)
-        async with _InFolder(self, case, number) as place:
-            if place.wrong is not None:
-                output = Output(text="", error=place.wrong)
-            else:
-                output = await self._produce(self.target, case, number, place)
-            self._keep(case, number, output)
-            if output.error is not None:
-                return target_failed(number, output.error)
-            return await self._judge(case, number, judging, output)
+    def _skip(self, case: CaseRecord, reason: str) -> None:
+        self._put(CasePassedBy(case=case.case.id, reason=reason))
+        self._left -= 0 if case.case.skip is not None else case.case.attempts
+        self._end(case)
+        self._report()
+
+    def _end(self, case: CaseRecord) -> None:
+        self._over.add(case.case.id)
+        self._bad += case.result.status not in (Status.PASSED, Status.SKIPPED)
+
+    async def _attempt(self, case: CaseRecord, number: int) -> None:
+        """One attempt to its end: an output, on record before it is judged, then what is said of it."""
+        output = None
+        if number in case.produced:
+            output = output_from_event(case.produced[number], self.store)
+        elif self.target is not None:
+            async with _InFolder(self, case.case, number) as place:
+                if place.wrong is not None:
+                    output = Output(text="", error=place.wrong)
+                else:
+                    output = await self._produce(self.target, case.case, number, place)
+                # A target's run may have cost an hour.
+                self._put(produced_event(case.case.id, number, output), output.files)
+                if output.error is None:
+                    await self._judge(case, number, output)
+            return
+        await self._judge(case, number, output)
 
     async def _produce(self, target: Target, case: Case, number: int, place: _InFolder) -> Output:
         task = Task(
@@ -190,39 +151,34 @@ class SuiteRun:
             return output
         return await asyncio.to_thread(_with_changes, output, place.folder, case.rubric.has_checks)
 
-    def _keep(self, case: Case, number: int, output: Output) -> None:
-        """On record before it is judged: a target's run may have cost an hour."""
-        blobs = version_blobs(output.files) if output.files is not None else None
-        self.store.append(self.run, produced_event(case.id, number, output), blobs)
-
-    async def _judge(self, case: Case, number: int, judging: Judging, output: Output | None) -> Attempt:
-        artifact = self._subject(output)
-        judged = await judging.evaluator.judge(
-            artifact, input=case.input or None, reference=case.reference, output=output, case=case.id, attempt=number
+    async def _judge(self, record: CaseRecord, number: int, output: Output | None) -> None:
+        case = record.case
+        judged = await self.evaluator(record).judge(
+            self._judged(output),
+            input=case.input or None,
+            reference=case.reference,
+            output=output,
+            case=case.id,
+            attempt=number,
         )
-        self.store.append(
-            self.run, AttemptJudged(case=case.id, attempt=number, ballots=judged.ballots, spend=judged.spend)
-        )
-        return judge_attempt(number, judging.scorer.card(judged.ballots), case)
+        self._put(AttemptJudged(case=case.id, attempt=number, ballots=judged.ballots, spend=judged.spend))
 
-    def _subject(self, output: Output | None) -> Artifact:
-        """What is judged. Of an output, only it: judges are told nothing about what made it, and equal ones cost nothing."""
+    def _put(self, event: Event, files: Version | None = None) -> None:
+        """An event into the store, with the files that it speaks of, and into the record."""
+        self.store.append(self.run, event, version_blobs(files) if files is not None else None)
+        self.record.add(event)
+
+    def _judged(self, output: Output | None) -> Artifact:
+        """What is judged. Of an output, only it: judges see nothing of what made it, and equal ones cost nothing."""
         if output is not None:
             return Artifact("output.txt", Version.of_text(output.text, "output.txt"))
         assert self.version is not None, "without a target the artifact itself is judged"
         return Artifact(self.artifact, self.version)
 
-    def _judged(
-        self, case: Case, number: int, judging: Judging, output: Output | None, ballots: Sequence[Ballot]
-    ) -> Attempt:
-        if output is not None and output.error is not None:
-            return target_failed(number, output.error)
-        return judge_attempt(number, judging.scorer.card(ballots), case)
-
     # ------------------------------------------------------------------------------------------------------ progress
 
     def _report(self) -> None:
-        done = len(self._results)
+        done = len(self._over)
         spent = self.meter.spent
         words = ["running"]
         if self._bad:
@@ -232,7 +188,7 @@ class SuiteRun:
         if self._worked and self._left > 0:  # what was on record already took no time
             left = (self.meter.seconds - self.meter.seconds_before) / self._worked * self._left
             words.append(f"{left / 60:.0f} min left" if left >= 90 else f"{left:.0f} s left")
-        self.observer.progress(done, len(self.cases), ", ".join(words))
+        self.observer.progress(done, len(self.record.cases), ", ".join(words))
 
 
 def _with_changes(output: Output, folder: Folder, needs_files: bool) -> Output:
@@ -245,10 +201,10 @@ def _with_changes(output: Output, folder: Folder, needs_files: bool) -> Output:
         return replace(output, text="", error=output.error or f"its workspace cannot be read back: {why}")
 
 
-def _runs_of(case: Case) -> list[tuple[Case, Sequence[int]]]:
+def _runs_of(case: CaseRecord) -> list[tuple[CaseRecord, Sequence[int]]]:
     """What one worker takes at a time: an attempt, or all of a case where a pass ends them."""
-    numbers = range(1, case.attempts + 1)
-    return [(case, numbers)] if case.stops_at_pass else [(case, (number,)) for number in numbers]
+    numbers = range(1, case.case.attempts + 1)
+    return [(case, numbers)] if case.case.stops_at_pass else [(case, (number,)) for number in numbers]
 
 
 class _InFolder:

@@ -5,222 +5,79 @@ Scores are points (0-100), rates and their differences 0-1. JSON numbers are not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from msgspec import to_builtins
 
-from honestone.core.ballot import ballot_from_plain
-from honestone.core.contract import digest_json
-from honestone.core.events import (
-    AttemptJudged,
-    CasePassedBy,
-    Event,
-    OutputProduced,
-    RunFinished,
-    SidesCompared,
-    SuiteStarted,
-)
+from honestone.core.ballot import Ballot
+from honestone.core.events import OutputProduced, StartedArtifact
 from honestone.core.numbers import to_points
-from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Rule, Scorecard, Scorer
-from honestone.core.suite.attempts import (
-    Attempt,
-    CaseResult,
-    Status,
-    judge_attempt,
-    mean_card,
-    result_of,
-    skipped,
-    target_failed,
-)
-from honestone.core.suite.case import AttemptRule, Case
-from honestone.core.suite.comparison import Comparison, Pair, Side
-from honestone.core.suite.result import Rates, judge_suite, rates_of
+from honestone.core.scorecard import Scorecard
+from honestone.core.skill.comparison import SkillComparison
+from honestone.core.skill.evaluation import TaskResult
+from honestone.core.suite.attempts import OUTCOMES, Attempt, Status, mean_card
+from honestone.core.suite.case import AttemptRule
+from honestone.core.suite.comparison import CasePair, CaseSide, RunComparison
+from honestone.core.suite.record import CaseRecord, SuiteRecord
+from honestone.core.suite.summary import RunSummary
 from honestone.core.verdict import Verdict
 from honestone.report.documents.scorecard import UsageDoc
-from honestone.report.improvement import spend_in
+from honestone.report.json_document import JsonDocument
 from honestone.report.scorecard import Facts, judge_states, scorecard_document, usage_document
 
 REPORT = "honestone.report/1"
 COMPARISON = "honestone.comparison/1"
 TREND = "honestone.trend/1"
 
-_TOKENS = (
-    "judge_calls",
-    "cached_calls",
-    "worker_calls",
-    "target_calls",
-    "input_tokens",
-    "output_tokens",
-    "cached_tokens",
-)
-
-
-@dataclass(slots=True, kw_only=True)
-class _Ran:
-    """The events of one case: what was produced and what was said, by attempt, and why it was not run."""
-
-    produced: dict[int, OutputProduced] = field(default_factory=dict)
-    attempted: dict[int, AttemptJudged] = field(default_factory=dict)
-    passed_by: CasePassedBy | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteLog:
-    """A suite run read back from its events: every case, how it went and what it came to."""
-
-    started: SuiteStarted
-    plain: Mapping[str, Mapping[str, Any]]
-    cases: tuple[Case, ...]
-    results: Mapping[str, CaseResult]
-    attempts: Mapping[str, tuple[Attempt, ...]]
-    ran: Mapping[str, _Ran]
-    scorers: Mapping[str, Scorer]
-    is_cut_short: bool
-    compared: SidesCompared | None
-    finished: RunFinished | None
-
-    @property
-    def rates(self) -> Rates:
-        return rates_of(list(self.results.values()))
-
-    @property
-    def verdict(self) -> Verdict:
-        return judge_suite(self.rates, least=Fraction(self.started["min_pass_rate"]), is_cut_short=self.is_cut_short)
-
-    def sides(self) -> dict[str, Side]:
-        """The cases as a comparison sees them."""
-        return {
-            id: Side(status=result.status, score=result.score, is_unstable=result.is_unstable)
-            for id, result in self.results.items()
-        }
-
-
-def read_log(
-    log: Sequence[Event], *, rule: str | None = None, bars: Callable[[Rubric], Rubric] | None = None
-) -> SuiteLog:
-    """A run from its events; `rule` combines its votes by another rule than its own, `bars` puts other bars on its rubrics."""
-    started = log[0]
-    assert isinstance(started, SuiteStarted)
-    by_id = {one.id: one.plain for one in started.cases}
-    rubrics = started.rubrics
-    if bars is not None:
-        rubrics = {key: bars(rubric) for key, rubric in rubrics.items()}
-    scorers = {key: Scorer(rubric, Rule(rule or started.rule)) for key, rubric in rubrics.items()}
-    ran: dict[str, _Ran] = {one.id: _Ran() for one in started.cases}
-    compared = finished = None
-    for event in log[1:]:
-        match event:
-            case OutputProduced():
-                ran[event.case].produced[event.attempt] = event
-            case AttemptJudged():
-                ran[event.case].attempted[event.attempt] = event
-            case CasePassedBy():
-                ran[event.case].passed_by = event
-            case SidesCompared():
-                compared = event
-            case RunFinished():
-                finished = event
-    cases = tuple(one.case(rubrics[one.rubric]) for one in started.cases)
-    by_case = {one.id: scorers[one.rubric] for one in started.cases}
-    attempts = {case.id: tuple(_attempts(case, ran[case.id], by_case[case.id])) for case in cases}
-    results = {case.id: _result(case, attempts[case.id], ran[case.id]) for case in cases}
-    cut = any(
-        one.passed_by is not None and results[id].status is Status.SKIPPED and by_id[id].get("skip") is None
-        for id, one in ran.items()
-    )
-    return SuiteLog(
-        started=started,
-        plain=by_id,
-        cases=cases,
-        results=results,
-        attempts=attempts,
-        ran=ran,
-        scorers=by_case,
-        is_cut_short=cut,
-        compared=compared,
-        finished=finished,
-    )
-
-
-def _attempts(case: Case, ran: _Ran, scorer: Scorer) -> list[Attempt]:
-    out = []
-    for number in range(1, case.attempts + 1):
-        produced, attempted = ran.produced.get(number), ran.attempted.get(number)
-        if produced is not None and produced.get("error") is not None:
-            out.append(target_failed(number, produced["error"]))
-        elif attempted is not None:
-            card = scorer.card([ballot_from_plain(plain) for plain in attempted["ballots"]])
-            out.append(judge_attempt(number, card, case))
-    return out
-
-
-def _result(case: Case, attempts: Sequence[Attempt], ran: _Ran) -> CaseResult:
-    has_passed = case.stops_at_pass and any(a.status is Status.PASSED for a in attempts)
-    if case.skip is None and (len(attempts) == case.attempts or has_passed):
-        return result_of(attempts, case)
-    if ran.passed_by is not None:
-        return skipped(ran.passed_by["reason"])
-    return skipped(case.skip or "the run ended before it was reached")
-
-
 # ---------------------------------------------------------------------------------------------------------- the report
 
 
-def suite_document(
-    log: Sequence[Event], *, run: str | None, rule: str | None = None, bars: Callable[[Rubric], Rubric] | None = None
-) -> dict[str, Any]:
+def suite_document(record: SuiteRecord) -> JsonDocument:
     """`honestone.report/1` of a run."""
-    found = read_log(log, rule=rule, bars=bars)
-    started, rates, verdict = found.started, found.rates, found.verdict
-    ballots = [ballot for event in log if isinstance(event, AttemptJudged) for ballot in event.ballots]
-    spent = spend_in(log)
-    target_calls = spent.get("target_calls", 0)
-    usage = {**to_builtins(usage_document(spent)), "target_calls": target_calls}
-    unstable = [case.id for case in found.cases if found.results[case.id].is_unstable]
-    document: dict[str, Any] = {
+    started, rates, verdict = record.started, record.rates, record.own_verdict
+    is_compared = record.compared is not None
+    document: JsonDocument = {
         "schema": REPORT,
-        "suite": started["suite"],
-        "artifact": started["artifact"],
-        "target": started["target"],
+        "title": started.suite.title,
+        "suite": to_builtins(started.suite),
+        "artifact": _artifact(started.artifact),
+        "target": started.target,
         "verdict": str(verdict.outcome),
         "reasons": list(verdict.reasons),
         "pass_rate": _number(rates.pass_rate),
         "pass_rate_interval": None if rates.passes is None else [float(end) for end in rates.passes],
-        "min_pass_rate": None
-        if found.compared is not None and not started.get("min_given")
-        else float(Fraction(started["min_pass_rate"])),
+        "min_pass_rate": None if is_compared and not started.min_given else float(started.min_pass_rate),
         "mean_score": None if rates.mean_score is None else to_points(rates.mean_score),
         "mean_score_interval": None if rates.scores is None else [to_points(end) for end in rates.scores],
         "counts": {str(status): count for status, count in rates.counts.items()},
-        "unstable": unstable,
-        "judges": _panel_states(ballots),
-        "flags": _flags(found),
-        "notes": list(started.get("notes", ())),
-        "contract": started["contract_id"],
-        "run": run,
-        "usage": usage,
-        "duration_ms": round(1000 * ((found.finished and found.finished.seconds) or 0)),
+        "unstable": [id for id, one in record.cases.items() if one.result.is_unstable],
+        "judges": panel_states(record.ballots()),
+        "flags": suite_flags(record),
+        "notes": list(started.notes),
+        "contract": started.contract_id,
+        "run": record.run,
+        "usage": suite_usage(record),
+        "duration_ms": round(1000 * record.seconds),
     }
-    if found.compared is not None and rule is None and bars is None:
-        document.update(found.compared["fields"])
-    document["cases"] = [case_document(found, case) for case in found.cases]
+    if record.compared is not None and not record.is_rescored:
+        document.update(record.compared)
+    document["cases"] = [case_document(one, started.artifact) for one in record.cases.values()]
     return document
 
 
-def suite_verdict(log: Sequence[Event]) -> str:
-    """The `verdict` of `suite_document`, without drawing every case."""
-    found = read_log(log)
-    told = found.compared["fields"].get("verdict") if found.compared is not None else None
-    return told or str(found.verdict.outcome)
+def suite_usage(record: SuiteRecord) -> JsonDocument:
+    usage: JsonDocument = to_builtins(usage_document(record.spend.to_plain()))
+    return {**usage, "target_calls": record.spend.target_calls}
 
 
-def _panel_states(ballots: Sequence[Any]) -> list[dict[str, Any]]:
+def _artifact(artifact: StartedArtifact | None) -> JsonDocument | None:
+    return None if artifact is None else {"path": artifact.path, "digest": artifact.digest}
+
+
+def panel_states(ballots: Iterable[Ballot]) -> list[JsonDocument]:
     """Each judge once: its worst state over all cases, with the first reason and how often it was so."""
-    seen: dict[str, dict[str, Any]] = {}
+    seen: dict[str, JsonDocument] = {}
     for entry in map(to_builtins, judge_states(ballots)):
         known = seen.get(entry["id"])
         if known is None or (known["state"] == "AVAILABLE" and entry["state"] != "AVAILABLE"):
@@ -228,42 +85,37 @@ def _panel_states(ballots: Sequence[Any]) -> list[dict[str, Any]]:
     return list(seen.values())
 
 
-def _flags(found: SuiteLog) -> list[str]:
+def suite_flags(record: SuiteRecord) -> list[str]:
     out = []
-    if found.started.get("mock"):
-        what = "no agent did this" if found.started["target"] == "mock" else "no judge looked at this"
+    if record.started.mock:
+        what = "no agent did this" if record.started.target == "mock" else "no judge looked at this"
         out.append(f"mock run: {what}")
-    for case in found.cases:
-        if found.results[case.id].is_unstable:
-            attempts = found.attempts[case.id]
-            passed = sum(1 for attempt in attempts if attempt.status is Status.PASSED)
-            out.append(f"flaky: {case.id} ({passed} of {len(attempts)})")
+    for id, one in record.cases.items():
+        if one.result.is_unstable:
+            passed = sum(1 for attempt in one.attempts.values() if attempt.status is Status.PASSED)
+            out.append(f"flaky: {id} ({passed} of {len(one.attempts)})")
     return out
 
 
-def case_document(found: SuiteLog, case: Case) -> dict[str, Any]:
-    """One case: the scorecard of the attempt that stands for it, its own result, and every attempt."""
-    result, ran, attempts = found.results[case.id], found.ran[case.id], found.attempts[case.id]
-    plain = found.plain[case.id]
-    shown = result.shown.number if result.shown is not None else None
-    produced = (ran.produced.get(shown) if shown is not None else None) or _NO_OUTPUT
-    attempted = ran.attempted.get(shown) if shown is not None else None
-    ballots = attempted.ballots if attempted else ()
-    output = produced.output if produced is not _NO_OUTPUT else None
+def case_document(record: CaseRecord, artifact: StartedArtifact | None) -> JsonDocument:
+    """One case: the scorecard of the attempt that represents it, its own result, and every attempt."""
+    case, result, attempts = record.case, record.result, record.in_order
+    produced = record.shown_output
+    made = _made(produced)
+    output = made["output"]
     facts = Facts(
-        path="output.txt" if output is not None else (found.started["artifact"] or {}).get("path", ""),
+        path="output.txt" if output is not None else artifact.path if artifact is not None else "",
         digest="",
-        contract=plain["contract"],
+        contract=record.contract,
         run=None,
         usage=UsageDoc(),
         text=output,
     )
-    body = to_builtins(scorecard_document(found.scorers[case.id], ballots, facts))
+    body = to_builtins(scorecard_document(record.scorer, record.shown_ballots, facts))
     for name in ("schema", "title", "rubric", "artifact", "run", "usage", "has_fixes", "self_evaluated"):
         body.pop(name, None)
     if len(attempts) > 1 and case.attempt_rule is AttemptRule.MEAN and any(a.card for a in attempts):
         _put_means(body, mean_card([attempt.card for attempt in attempts]))
-    durations = [event.duration_ms for event in ran.produced.values()]
     return {
         "id": case.id,
         "description": case.description,
@@ -273,27 +125,24 @@ def case_document(found: SuiteLog, case: Case) -> dict[str, Any]:
         "reasons": list(result.reasons),
         "score": None if result.score is None else to_points(result.score),
         "interval": [to_points(result.low), to_points(result.high)],
-        "duration_ms": sum(durations) if durations else None if result.status is Status.SKIPPED else 0,
+        "duration_ms": record.duration_ms,
         "unstable": result.is_unstable,
-        "shown_attempt": shown,
+        "shown_attempt": record.shown,
         "attempt_rule": str(case.attempt_rule),
-        "attempts": [_attempt_document(attempt, ran) for attempt in attempts],
+        "attempts": [_attempt_document(attempt, record.produced.get(attempt.number)) for attempt in attempts],
         "input": case.input,
         "reference": case.reference,
         "output": output,
-        "error": produced.error,
-        "diff": produced.diff,
-        "trace": produced.trace and produced.trace.to_plain(),
+        "error": produced.error if produced is not None else None,
+        "diff": made["diff"],
+        "trace": made["trace"],
         "tags": list(case.tags),
         "split": str(case.in_split),
-        "contract": plain["contract"],
+        "contract": record.contract,
     }
 
 
-_NO_OUTPUT = OutputProduced(case="", attempt=0, output="")
-
-
-def _put_means(body: dict[str, Any], card: Scorecard) -> None:
+def _put_means(body: JsonDocument, card: Scorecard) -> None:
     """Criteria show the mean over the attempts; their items are those of the attempt shown."""
     for entry, line in zip(body["criteria"], card.lines, strict=True):
         entry["score"] = None if line.score is None else to_points(line.score)
@@ -301,20 +150,24 @@ def _put_means(body: dict[str, Any], card: Scorecard) -> None:
         entry["below_floor"] = line.is_below_floor
 
 
-def _attempt_document(attempt: Attempt, ran: _Ran) -> dict[str, Any]:
-    produced = ran.produced.get(attempt.number, _NO_OUTPUT)
+def _attempt_document(attempt: Attempt, produced: OutputProduced | None) -> JsonDocument:
     return {
         "attempt": attempt.number,
         "status": str(attempt.status),
         "verdict": str(attempt.verdict),
         "score": None if attempt.score is None else to_points(attempt.score),
         "interval": [to_points(attempt.low), to_points(attempt.high)],
-        "duration_ms": produced.duration_ms,
+        "duration_ms": produced.duration_ms if produced is not None else 0,
         "reasons": list(attempt.reasons),
-        "output": produced.output if produced is not _NO_OUTPUT else None,
-        "diff": produced.diff,
-        "trace": produced.trace and produced.trace.to_plain(),
+        **_made(produced),
     }
+
+
+def _made(produced: OutputProduced | None) -> JsonDocument:
+    if produced is None:
+        return {"output": None, "diff": None, "trace": None}
+    trace = produced.trace
+    return {"output": produced.output, "diff": produced.diff, "trace": None if trace is None else trace.to_plain()}
 
 
 def _number(value: Fraction | None) -> float | None:
@@ -324,76 +177,74 @@ def _number(value: Fraction | None) -> float | None:
 # ------------------------------------------------------------------------------------------------------- comparisons
 
 
-def sides_of(document: Mapping[str, Any]) -> dict[str, Side]:
-    """The cases of a report as a comparison sees them. Raises KeyError or ValueError when it is no whole report."""
+def baseline_fields(comparison: RunComparison, verdict: Verdict, *, before: RunSummary, name: str) -> JsonDocument:
+    """What a report says of its baseline."""
+    document = comparison_document(comparison)
     return {
-        case["id"]: Side(
-            status=Status(case["status"]),
-            score=None if case["score"] is None else Fraction(repr(case["score"])) / 100,
-            is_unstable=case["unstable"],
-        )
-        for case in document["cases"]
+        "verdict": str(verdict.outcome),
+        "reasons": list(verdict.reasons),
+        "baseline_pass_rate": before.pass_rate,
+        "delta": document["delta"],
+        "interval": document["interval"],
+        "regressions": document["regressions"],
+        "comparison": document,
+        "baseline": {"name": name, "run": before.run},
     }
 
 
-_KNOWN = (
-    "run",
-    "suite",
-    "artifact",
-    "target",
-    "verdict",
-    "reasons",
-    "pass_rate",
-    "pass_rate_interval",
-    "mean_score",
-    "counts",
-    "contract",
-)
-_STATUSES = frozenset(str(status) for status in Status)
+def skill_alone_fields(
+    record: SuiteRecord,
+    results: Sequence[TaskResult],
+    flags: Sequence[str],
+    is_mock: bool,
+    structure: Sequence[Mapping[str, object]],
+) -> JsonDocument:
+    """What a skill's report says where it has no baseline."""
+    return {
+        "execution_pass_rate": _number(record.rates.pass_rate),
+        "mock": is_mock,
+        "structure": list(structure),
+        "flags": list(flags),
+        "candidate_results": [result.to_plain() for result in results],
+    }
 
 
-def report_fault(document: Mapping[str, Any]) -> str | None:
-    """What keeps a saved report from being compared; None when it is whole."""
-    absent = [name for name in _KNOWN if name not in document]
-    if absent:
-        return f"it has no `{absent[0]}`"
-    if not isinstance(document["suite"], Mapping) or not {"path", "title"} <= document["suite"].keys():
-        return "its `suite` is not the name of a suite"
-    rates = [document["pass_rate"], document["mean_score"]]
-    if not all(rate is None or _is_number(rate) for rate in rates) or not isinstance(document["counts"], Mapping):
-        return "its figures are not numbers"
-    cases = document.get("cases")
-    if not isinstance(cases, list):
-        return "its `cases` are not a list"
-    seen: set[str] = set()
-    for case in cases:
-        if not isinstance(case, Mapping) or not isinstance(case.get("id"), str):
-            return "a case in it has no id"
-        if case["id"] in seen:
-            return f"case `{case['id']}` is in it twice"
-        seen.add(case["id"])
-        score = case.get("score", "")
-        if case.get("status") not in _STATUSES or not isinstance(case.get("contract"), str):
-            return f"case `{case['id']}` has no known status or no contract"
-        if not isinstance(case.get("unstable"), bool) or not (score is None or _is_number(score)):
-            return f"case `{case['id']}` has no score"
-    return None
+def skill_fields(compared: SkillComparison) -> JsonDocument:
+    """What a skill's report says of its baseline."""
+    figures = compared.figures
+    document = comparison_document(compared.comparison)
+    return {
+        "verdict": str(compared.verdict),
+        "reasons": list(compared.reasons),
+        "execution_pass_rate": figures.execution_pass_rate,
+        "baseline_pass_rate": figures.baseline_pass_rate,
+        "delta": figures.delta,
+        "interval": None if figures.interval is None else list(figures.interval),
+        "regressions": document["regressions"],
+        "baseline": {
+            "name": compared.baseline_name,
+            "run": compared.baseline_run,
+            "usage": dict(compared.baseline_usage),
+        },
+        "baseline_cached": compared.is_cached,
+        "mock": compared.is_mock,
+        "structure": list(compared.structure),
+        "flags": list(compared.flags),
+        "candidate_results": [result.to_plain() for result in compared.candidate],
+        "baseline_results": [result.to_plain() for result in compared.baseline],
+        "comparison": document,
+    }
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def comparison_document(
-    found: Comparison, verdict: Verdict, *, baseline: str | None, candidate: str | None, notes: Sequence[str] = ()
-) -> dict[str, Any]:
-    """`honestone.comparison/1`. `baseline` and `candidate` are run ids."""
+def comparison_document(comparison: RunComparison) -> JsonDocument:
+    """`honestone.comparison/1`."""
+    found = comparison.found
     return {
         "schema": COMPARISON,
-        "baseline": baseline,
-        "candidate": candidate,
-        "verdict": str(verdict.outcome),
-        "reasons": list(verdict.reasons),
+        "baseline": comparison.baseline,
+        "candidate": comparison.candidate,
+        "verdict": str(comparison.verdict.outcome),
+        "reasons": list(comparison.verdict.reasons),
         "delta": _number(found.delta),
         "interval": _span(found.interval),
         "score_delta": None if found.score_delta is None else to_points(found.score_delta),
@@ -408,7 +259,7 @@ def comparison_document(
         "new": list(found.new),
         "undecided": list(found.undecided),
         "unstable": list(found.unstable),
-        "notes": list(notes),
+        "notes": list(comparison.notes),
         "cases": [_pair(pair) for pair in found.pairs],
     }
 
@@ -417,47 +268,45 @@ def _span(span: tuple[Fraction, Fraction] | None) -> list[float] | None:
     return None if span is None else [float(span[0]), float(span[1])]
 
 
-def _pair(pair: Pair) -> dict[str, Any]:
-    def side(one: Side) -> dict[str, Any]:
-        from honestone.core.suite.attempts import OUTCOMES
-
-        score = None if one.score is None else to_points(one.score)
-        return {"status": str(one.status), "verdict": str(OUTCOMES[one.status]), "score": score}
-
+def _pair(pair: CasePair) -> JsonDocument:
     return {
         "id": pair.id,
-        "baseline": side(pair.baseline),
-        "candidate": side(pair.candidate),
+        "baseline": _side(pair.baseline),
+        "candidate": _side(pair.candidate),
         "delta": None if pair.delta is None else to_points(pair.delta),
         "unstable": pair.is_unstable,
     }
 
 
-def trend_document(reports: Sequence[Mapping[str, Any]], *, notes: Sequence[str] = ()) -> dict[str, Any]:
+def _side(side: CaseSide) -> JsonDocument:
+    score = None if side.score is None else to_points(side.score)
+    return {"status": str(side.status), "verdict": str(OUTCOMES[side.status]), "score": score}
+
+
+def trend_document(runs: Sequence[RunSummary], *, notes: Sequence[str] = ()) -> JsonDocument:
     """`honestone.trend/1`: runs in the order given, each with what changed from the one before."""
-    runs = []
-    before: Mapping[str, str] = {}
-    for report in reports:
-        now = {case["id"]: case["status"] for case in report["cases"]}
-        runs.append(
+    before: Mapping[str, CaseSide] = {}
+    entries = []
+    for run in runs:
+        entries.append(
             {
-                "run": report["run"],
-                "suite": report["suite"]["title"] or report["suite"]["path"],
-                "artifact": report["artifact"],
-                "target": report["target"],
-                "verdict": report["verdict"],
-                "pass_rate": report["pass_rate"],
-                "pass_rate_interval": report["pass_rate_interval"],
-                "mean_score": report["mean_score"],
-                "counts": report["counts"],
-                "regressions": [i for i, s in now.items() if s == "failed" and before.get(i) == "passed"],
-                "improvements": [i for i, s in now.items() if s == "passed" and before.get(i) == "failed"],
+                "run": run.run,
+                "suite": run.suite,
+                "artifact": _artifact(run.artifact),
+                "target": run.target,
+                "verdict": run.verdict,
+                "pass_rate": run.pass_rate,
+                "pass_rate_interval": None if run.pass_rate_interval is None else list(run.pass_rate_interval),
+                "mean_score": run.mean_score,
+                "counts": dict(run.counts),
+                "regressions": [id for id, now in run.sides.items() if _turned(before.get(id), now, Status.FAILED)],
+                "improvements": [id for id, now in run.sides.items() if _turned(before.get(id), now, Status.PASSED)],
             }
         )
-        before = now
-    return {"schema": TREND, "runs": runs, "notes": list(notes)}
+        before = run.sides
+    return {"schema": TREND, "runs": entries, "notes": list(notes)}
 
 
-def rubric_key(plain: Mapping[str, Any]) -> str:
-    """The name that cases share a rubric under in the first event."""
-    return digest_json(plain)[7:23]
+def _turned(before: CaseSide | None, now: CaseSide, to: Status) -> bool:
+    """Whether a case went from passed to failed, or back."""
+    return before is not None and before.is_decided and now.status is to and before.status is not to

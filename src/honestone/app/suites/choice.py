@@ -13,7 +13,7 @@ ERRORED = ("target-error", "inconclusive", "skipped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class CaseChoice:
     """What was asked for; nothing is all. `shard` is (i, n), from 1."""
 
     ids: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Choice:
 
 
 def choose_cases(
-    cases: Sequence[Case], choice: Choice, last: Callable[[], Mapping[str, str] | None]
+    cases: Sequence[Case], choice: CaseChoice, last: Callable[[], Mapping[str, str] | None]
 ) -> tuple[Case, ...]:
     """The cases chosen, in the file's order. Raises UsageError for an unknown name and for an empty choice."""
     _refuse_unknown("case", choice.ids, [case.id for case in cases])

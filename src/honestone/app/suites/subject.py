@@ -1,9 +1,10 @@
-"""What is run through a suite: an artifact, a skill, no skill at all, or nothing where the target alone answers."""
+"""What is run through a suite: an artifact, a skill, a run without any skill, or nothing where the target alone answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from pathlib import Path
+from typing import Final
 
 from honestone.core.artifact import Version
 from honestone.core.skill.skill_file import Skill
@@ -13,26 +14,25 @@ WITHOUT: Final = "without"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """What is run through the suite: an artifact, or nothing where the target alone answers. `note` says which side it is.
+class SuiteSubject:
+    """What is run through a suite, or nothing where the target alone answers. `note` says which side it is.
 
-    `is_isolated`: the runs get a fresh HOME and folder, with `skill` installed in it, or without any.
+    `path` is the name that is shown, `place` where it was read. `is_isolated`: the runs get a fresh HOME and folder,
+    with `skill` installed in it, or without any.
     """
 
-    path: str
-    version: Version | None
+    path: str = ""
+    version: Version | None = None
     note: str = ""
+    place: Path | None = None
     skill: Skill | None = None
     is_isolated: bool = False
 
     @classmethod
-    def of_skill(cls, path: str, skill: Skill, note: str = "") -> Subject:
-        return cls(path=path, version=skill.version, note=note, skill=skill, is_isolated=True)
+    def of_skill(cls, path: str, skill: Skill, note: str = "", *, place: Path | None = None) -> SuiteSubject:
+        return cls(path=path, version=skill.version, note=note, place=place, skill=skill, is_isolated=True)
 
     @classmethod
-    def without_skill(cls) -> Subject:
-        """The same tasks with no skill at all."""
-        return cls(path=WITHOUT, version=None, note="baseline", is_isolated=True)
-
-    def to_plain(self) -> dict[str, Any] | None:
-        return None if self.version is None else {"path": self.path, "digest": self.version.digest}
+    def without_skill(cls) -> SuiteSubject:
+        """The same tasks without any skill."""
+        return cls(path=WITHOUT, note="baseline", is_isolated=True)

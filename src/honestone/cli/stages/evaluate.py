@@ -251,35 +251,36 @@ def _run(
     require_improvement: bool,
 ) -> dict[str, Any]:
     from honestone.app.setup import judging_defaults
-    from honestone.app.suites.baseline_files import BaselineFiles
-    from honestone.app.suites.choice import Choice
-    from honestone.app.suites.session import SuiteOptions, SuiteSession
-    from honestone.app.suites.subject import Subject
+    from honestone.app.suites.baseline_cache import BaselineFiles
+    from honestone.app.suites.plan import SuiteRequest
+    from honestone.app.suites.run import evaluate_suite
+    from honestone.app.suites.subject import SuiteSubject
+    from honestone.cli.workspace import here
 
     assert asked.after is not None
-    subject = Subject.of_skill(_named(asked), _installed(asked.after, asked.skill, suite))
-    against = Baseline(name=WITHOUT, subject=Subject.without_skill(), is_without=True)
+    subject = SuiteSubject.of_skill(_named(asked), _installed(asked.after, asked.skill, suite))
+    against = Baseline(name=WITHOUT, subject=SuiteSubject.without_skill(), is_without=True)
     if asked.before is not None:
-        before = Subject.of_skill(asked.skill.named, _installed(asked.before, asked.skill, suite), "baseline")
+        before = SuiteSubject.of_skill(asked.skill.named, _installed(asked.before, asked.skill, suite), "baseline")
         against = Baseline(name=asked.skill.named, subject=before)
         if before.version == subject.version:
             raise PlanError(
                 Refusal.NO_CHANGE, "the plan changes nothing that an agent is given: both sides would be the same"
             )
     named = ("mock",) if mock else tuple(judges) or _default_judges(suite)
-    options = SuiteOptions(
+    request = SuiteRequest(
+        suite=path,
+        judging=replace(judging_defaults(judges=named), fresh=fresh),
         subject=subject,
         against=against,
         target="mock" if mock else target or DEFAULT_TARGET,
-        choice=Choice(),
         attempts=pass_k,
         attempt_rule="pass@k",
         mock=mock,
         require_improvement=require_improvement,
         cache=None if baseline_cache_dir is None else BaselineFiles(baseline_cache_dir, note=progress.note),
     )
-    judging = replace(judging_defaults(judges=named), fresh=fresh)
-    return SuiteSession(path, judging, options, progress).report()
+    return evaluate_suite(here(), request, progress).document
 
 
 def _named(asked: _Asked) -> str:

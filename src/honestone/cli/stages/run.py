@@ -152,13 +152,13 @@ def run(options: RunOptions, files: StageFiles, progress: Progress) -> dict[str,
 
 def _look_ahead(options: RunOptions, skill: Target) -> tuple[str, str]:
     """Everything read and checked once, before the first call: what it may cost, and what the run is known by."""
+    from honestone.app.quiet import Quiet
     from honestone.app.setup import judging_defaults
     from honestone.app.stages.proposal_input import read_sources
-    from honestone.app.suites.choice import Choice
-    from honestone.app.suites.session import SuiteOptions, SuiteSession
-    from honestone.app.suites.subject import Subject
-    from honestone.cli.progress import Progress
+    from honestone.app.suites.plan import SuiteRequest, plan_suite
+    from honestone.app.suites.subject import SuiteSubject
     from honestone.cli.stages.propose import make_stage_worker
+    from honestone.cli.workspace import here
     from honestone.core.contract import digest_json
     from honestone.core.errors import FileError
     from honestone.system.files import printable
@@ -172,26 +172,23 @@ def _look_ahead(options: RunOptions, skill: Target) -> tuple[str, str]:
     worker = make_stage_worker(options.worker, skill, options.worker_timeout)
     agent = "mock" if options.mock else options.target
     names = ("mock",) if options.mock else options.judges
-    session = SuiteSession(
-        options.task_suite,
-        judging_defaults(judges=names),
-        SuiteOptions(
-            subject=Subject.of_skill(skill.named, skill.skill),
-            target=agent,
-            choice=Choice(),
-            attempts=options.pass_k,
-            attempt_rule="pass@k",
-            mock=options.mock,
-        ),
-        Progress(quiet=True),
+    request = SuiteRequest(
+        suite=options.task_suite,
+        judging=judging_defaults(judges=names),
+        subject=SuiteSubject.of_skill(skill.named, skill.skill),
+        target=agent,
+        attempts=options.pass_k,
+        attempt_rule="pass@k",
+        mock=options.mock,
     )
+    plan = plan_suite(here(), request, Quiet())
     _require_judges(names)
-    tasks = [case for case in session.chosen() if case.skip is None]
+    tasks = [case for case in plan.chosen if case.skip is None]
     judged = sum(1 for case in tasks if case.rubric.asks_judges)
     cost = cost_line(options, tasks=len(tasks), judged=judged, agent=agent, worker=worker.id, judges=len(names))
     identity = digest_json(
         {
-            "suite": [str(options.task_suite.resolve()), session.identity(Subject.without_skill(), session.chosen())],
+            "suite": [str(options.task_suite.resolve()), plan.identity(SuiteSubject.without_skill(), plan.chosen)],
             "worker": [options.worker, dict(worker.identity)],
             "target": agent,
             "judges": list(names),

@@ -15,9 +15,11 @@ from honestone.core.authoring.suite_lint import WHY, Shown, SuiteRemark, lint_re
 from honestone.core.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
+    from honestone.app.judging_options import JudgingOptions
     from honestone.core.events import Event
     from honestone.core.skill.skill_file import Skill
     from honestone.core.suite.case import Suite
+    from honestone.core.suite.summary import RunSummary
     from honestone.formats.source import SuiteSource
 
 SCHEMA = "honestone.findings/1"
@@ -244,12 +246,13 @@ def _shown(checked: Checked, names: tuple[str, ...]) -> list[Shown]:
     return [one for run in runs for one in run]
 
 
-def _named(name: str) -> dict[str, Any]:
-    from honestone.app.setup import open_store_for, settings_here
-    from honestone.app.suites.baseline import run_or_report
+def _named(name: str) -> RunSummary:
+    from honestone.app.suites.baseline import find_run_summary
+    from honestone.cli.workspace import here
 
-    with open_store_for(settings_here()) as store:
-        found = run_or_report(name, store)
+    workspace = here()
+    with workspace.open_store() as store:
+        found = find_run_summary(workspace, store, name)
     if found is None:
         raise UsageError(
             f"`{name}` is neither a suite's run on record nor a saved report", hint="`honestone runs` lists runs"
@@ -277,47 +280,55 @@ def _on_record(checked: Checked) -> Iterator[list[Shown]]:
 def _recorded(log: Sequence[Event], suite: Suite) -> list[Shown]:
     """What a run showed about the tasks that still ask the same and are judged by the same rubric."""
     from honestone.core.rubric import to_plain
-    from honestone.report.suite_documents import read_log, rubric_key
+    from honestone.core.suite.record import read_record, rubric_key
 
-    found = read_log(log)
-    if found.started.get("mock"):
+    record = read_record(log)
+    if record.started.mock:
         return []
-    is_bare = bool(found.started.get("isolated")) and found.started["artifact"] is None
+    is_bare = record.started.isolated and record.started.artifact is None
     now = {case.id: (case.input, rubric_key(to_plain(case.rubric))) for case in suite.cases}
     return [
-        Shown(case=case.id, passed=_PASSED.get(str(found.results[case.id].status)), is_bare=is_bare)
-        for case in found.cases
-        if now.get(case.id) == (case.input, found.plain[case.id]["rubric"])
+        Shown(case=id, passed=_PASSED.get(str(one.result.status)), is_bare=is_bare)
+        for id, one in record.cases.items()
+        if now.get(id) == (one.case.input, one.rubric)
     ]
 
 
-def shown_in(report: Mapping[str, Any], suite: Suite) -> list[Shown]:
-    """How each task went on the sides that a report tells of, as far as it asked the same. A stand-in shows nothing."""
-    if report.get("mock") or report.get("target") == "mock":
+def shown_in(run: RunSummary, suite: Suite) -> list[Shown]:
+    """How each task went on the sides of a run, as far as it asked the same. A mock run shows nothing."""
+    if run.is_mock or run.target == "mock":
         return []
     asked = {case.id: case.input for case in suite.cases}
-    same = {case["id"] for case in report["cases"] if asked.get(case["id"]) == case["input"]}
-    out = [Shown(case=case["id"], passed=_PASSED.get(case["status"])) for case in report["cases"] if case["id"] in same]
-    is_bare = (report.get("baseline") or {}).get("name") == "without"
+    same = {id for id, case in run.cases.items() if asked.get(id) == case.input}
+    out = [Shown(case=id, passed=case.task.passed) for id, case in run.cases.items() if id in same]
     return out + [
-        Shown(case=one["task_id"], passed=one["passed"], is_bare=is_bare)
-        for one in report.get("baseline_results") or ()
-        if one["task_id"] in same
+        Shown(case=one.task_id, passed=one.passed, is_bare=run.baseline == "without")
+        for one in run.baseline_tasks
+        if one.task_id in same
     ]
 
 
-def _run_bare(checked: Checked, judging: Any, target: str | None, *, accept_loss: bool, quiet: bool) -> list[Shown]:
-    from honestone.app.suites.choice import Choice
-    from honestone.app.suites.session import SuiteOptions, SuiteSession
-    from honestone.app.suites.subject import Subject
+def _run_bare(
+    checked: Checked, judging: JudgingOptions, target: str | None, *, accept_loss: bool, quiet: bool
+) -> list[Shown]:
+    from honestone.app.suites.plan import SuiteRequest
+    from honestone.app.suites.run import evaluate_suite
+    from honestone.app.suites.subject import SuiteSubject
     from honestone.cli.progress import Progress
+    from honestone.cli.workspace import here
+    from honestone.core.suite.summary import summary_of
 
-    options = SuiteOptions(
-        subject=Subject.without_skill(), target=target, choice=Choice(), accept_loss=accept_loss, attempts=1
+    request = SuiteRequest(
+        suite=checked.path,
+        judging=judging,
+        subject=SuiteSubject.without_skill(),
+        target=target,
+        accept_loss=accept_loss,
+        attempts=1,
     )
     with Progress(quiet=quiet) as progress:
-        report = SuiteSession(checked.path, judging, options, progress).report()
-    undecided = [case["id"] for case in report["cases"] if case["status"] not in ("passed", "failed", "skipped")]
+        run = summary_of(evaluate_suite(here(), request, progress).record)
+    undecided = [task.task_id for task in run.tasks if task.passed is None]
     if undecided:
-        checked.notes.append(f"could not be told: {', '.join(undecided)}")
-    return [Shown(case=one.case, passed=one.passed, is_bare=True) for one in shown_in(report, checked.source.suite)]
+        checked.notes.append(f"could not be judged: {', '.join(undecided)}")
+    return [Shown(case=one.case, passed=one.passed, is_bare=True) for one in shown_in(run, checked.source.suite)]

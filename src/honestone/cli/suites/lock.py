@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from honestone.app.suites.choice import Choice
 from honestone.cli import options as shared
 from honestone.cli.rubrics.lock import print_lock
 
@@ -26,12 +25,13 @@ def lock(
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
     from honestone.app.judging_options import JudgingOptions
     from honestone.app.rubrics.lock import lock_file
-    from honestone.app.suites.session import SuiteOptions, SuiteSession
+    from honestone.app.suites.plan import SuiteRequest, plan_suite
     from honestone.cli.progress import Progress
+    from honestone.cli.workspace import here
 
     judging = JudgingOptions.take(options)
-    asked = SuiteOptions(choice=Choice(), target=target or "mock", accept_loss=accept_loss)
+    asked = SuiteRequest(suite=path, judging=judging, target=target or "mock", accept_loss=accept_loss)
     with Progress(quiet=quiet) as progress:
-        contract = SuiteSession(path, judging, asked, progress).whole_contract
+        contract = plan_suite(here(), asked, progress).whole_contract
     print_lock(lock_file(path, contract, only_check=only_check), as_json=as_json)
     return 0

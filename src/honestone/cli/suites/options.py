@@ -2,43 +2,58 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from honestone.app.suites.choice import Choice, parse_shard
+from honestone.app.suites.choice import CaseChoice, parse_shard
 from honestone.core.numbers import exact
 
 if TYPE_CHECKING:
-    from honestone.app.suites.session import SuiteOptions
+    from honestone.app.judging_options import JudgingOptions
+    from honestone.app.suites.plan import SuiteRequest
+
+_AS_GIVEN = (
+    "artifact",
+    "attempts",
+    "attempt_rule",
+    "concurrency",
+    "target_timeout",
+    "baseline",
+    "across_contracts",
+    "update_baseline",
+    "require_improvement",
+)
 
 
-def take_suite_options(options: dict[str, Any], *, target: str | None, accept_loss: bool, locked: bool) -> SuiteOptions:
+def take_suite_request(
+    suite: Path,
+    judging: JudgingOptions,
+    options: dict[str, Any],
+    *,
+    target: str | None,
+    accept_loss: bool,
+    locked: bool,
+) -> SuiteRequest:
     """Raises UsageError for a shard or a gate that cannot be."""
-    from honestone.app.suites.comparing import require_gates
-    from honestone.app.suites.session import SuiteOptions
+    from honestone.app.suites.compare import require_gates
+    from honestone.app.suites.plan import SuiteRequest
 
-    least = options["min_pass_rate"]
-    return SuiteOptions(
-        artifact=options["artifact"],
+    least, shard = options["min_pass_rate"], options["shard"]
+    return SuiteRequest(
+        suite=suite,
+        judging=judging,
         target=target,
-        choice=Choice(
+        choice=CaseChoice(
             ids=options["cases"],
             tags=options["tags"],
             splits=options["splits"],
             failed=options["failed"],
             errored=options["errored"],
-            shard=None if options["shard"] is None else parse_shard(options["shard"]),
+            shard=None if shard is None else parse_shard(shard),
         ),
-        attempts=options["attempts"],
-        attempt_rule=options["attempt_rule"],
-        concurrency=options["concurrency"],
-        target_timeout=options["target_timeout"],
         min_pass_rate=None if least is None else exact(least),
-        baseline=options["baseline"],
         fail_on=require_gates(options["fail_on"]),
-        across_contracts=options["across_contracts"],
-        update_baseline=options["update_baseline"],
-        require_improvement=options["require_improvement"],
         accept_loss=accept_loss,
         locked=locked,
-        output=options["output"],
+        **{name: options[name] for name in _AS_GIVEN},
     )

@@ -25,7 +25,7 @@ BASELINE_GATES = ("delta<0",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class CaseSide:
     """One case on one side. `score` is 0-1, None when it is not known."""
 
     status: Status
@@ -42,12 +42,12 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class CasePair:
     """A case that ran on both sides. `delta` is the difference of scores, None where one is not known."""
 
     id: str
-    baseline: Side
-    candidate: Side
+    baseline: CaseSide
+    candidate: CaseSide
 
     @property
     def delta(self) -> Fraction | None:
@@ -65,10 +65,10 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class SuiteComparison:
     """Two runs side by side. `delta` and its interval are pass rates, the scores' are 0-1; None when a case is undecided."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[CasePair, ...]
     delta: Fraction | None
     interval: tuple[Fraction, Fraction] | None
     score_delta: Fraction | None
@@ -85,16 +85,30 @@ class Comparison:
     unstable: tuple[str, ...]
 
 
-def compare(baseline: Mapping[str, Side], candidate: Mapping[str, Side]) -> Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunComparison:
+    """Two runs compared, with the verdict of the gates. `baseline` and `candidate` are run ids.
+
+    `notes` say what makes the two less comparable.
+    """
+
+    found: SuiteComparison
+    verdict: Verdict
+    baseline: str | None
+    candidate: str | None
+    notes: tuple[str, ...] = ()
+
+
+def compare(baseline: Mapping[str, CaseSide], candidate: Mapping[str, CaseSide]) -> SuiteComparison:
     """`baseline` and `candidate` are cases by id, in the order of their files. Pure: same sides, same figures."""
-    pairs: list[Pair] = []
+    pairs: list[CasePair] = []
     missing: list[str] = []
     for id, before in baseline.items():
         after = candidate.get(id)
         if after is None or (after.status is Status.SKIPPED and before.status is not Status.SKIPPED):
             missing.append(id)
         elif after.status is not Status.SKIPPED and before.status is not Status.SKIPPED:
-            pairs.append(Pair(id=id, baseline=before, candidate=after))
+            pairs.append(CasePair(id=id, baseline=before, candidate=after))
     new = [
         id
         for id, after in candidate.items()
@@ -108,7 +122,7 @@ def compare(baseline: Mapping[str, Side], candidate: Mapping[str, Side]) -> Comp
     known_scores = [score for score in scores if score is not None]
     is_whole = not undecided and bool(pairs)
     has_scores = is_whole and len(known_scores) == len(pairs)
-    return Comparison(
+    return SuiteComparison(
         pairs=tuple(pairs),
         delta=mean(changed) if is_whole else None,
         interval=bootstrap(changed) if is_whole else None,
@@ -127,7 +141,7 @@ def compare(baseline: Mapping[str, Side], candidate: Mapping[str, Side]) -> Comp
     )
 
 
-def _turned(pairs: Sequence[Pair], before: Status, after: Status) -> tuple[str, ...]:
+def _turned(pairs: Sequence[CasePair], before: Status, after: Status) -> tuple[str, ...]:
     """Cases that went from one status to the other, except those that flip by themselves."""
     return tuple(
         pair.id
@@ -179,7 +193,7 @@ class _Draws:
         return ((z ^ (z >> 31)) * self._below) >> 64
 
 
-def judge_comparison(found: Comparison, gates: Sequence[str]) -> Verdict:
+def judge_comparison(found: SuiteComparison, gates: Sequence[str]) -> Verdict:
     """Whether the candidate may replace the baseline. A gate that fails decides, whatever is undecided elsewhere."""
     failed: list[str] = []
     if "regression" in gates and found.regressions:

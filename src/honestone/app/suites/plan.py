@@ -1,0 +1,437 @@
+"""A suite made ready to be run: everything that was asked for is read and checked before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from honestone.app.checking import checks_of
+from honestone.app.judging_options import JudgingOptions, max_bytes
+from honestone.app.rubrics.loading import with_bars
+from honestone.app.rubrics.lock import check_lock
+from honestone.app.seats import choose_judges, make_context, make_seats
+from honestone.app.suites.baseline import Baseline
+from honestone.app.suites.choice import CaseChoice, choose_cases
+from honestone.app.suites.skill_loading import load_skill, looks_like_skill, skill_folder
+from honestone.app.suites.subject import SuiteSubject
+from honestone.app.workspace import Workspace
+from honestone.core.contract import Contract, digest_json, suite_contract
+from honestone.core.errors import FileError, UsageError
+from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted
+from honestone.core.rubric import Rubric, to_plain
+from honestone.core.suite.case import AttemptRule, Case, case_document
+from honestone.core.suite.record import read_record, rubric_key
+from honestone.formats.source import SuiteSource, refuse_losses
+from honestone.system.files import load_artifact, printable
+from honestone.system.workspace import require_workspace
+
+if TYPE_CHECKING:
+    from honestone.adapters.checks import CheckRunner
+    from honestone.adapters.registry import AdapterContext
+    from honestone.app.suites.baseline_cache import BaselineCache
+    from honestone.engine.meter import Meter, Spend
+    from honestone.engine.panel import Seat
+    from honestone.ports import Observer, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRequest:
+    """What is asked of a suite, as it was given: the options of `eval SUITE`."""
+
+    suite: Path
+    judging: JudgingOptions = field(default_factory=JudgingOptions)
+    artifact: Path | None = None
+    subject: SuiteSubject | None = None
+    """What is run, where it is at hand, instead of the path of an artifact."""
+    target: str | None = None
+    choice: CaseChoice = field(default_factory=CaseChoice)
+    attempts: int | None = None
+    attempt_rule: str | None = None
+    concurrency: int | None = None
+    target_timeout: float | None = None
+    min_pass_rate: Fraction | None = None
+    baseline: str | None = None
+    against: Baseline | None = None
+    """The baseline itself, where it is at hand, instead of its name."""
+    fail_on: tuple[str, ...] = ()
+    across_contracts: bool = False
+    update_baseline: bool = False
+    require_improvement: bool = False
+    accept_loss: bool = False
+    locked: bool = False
+    cache: BaselineCache | None = None
+    mock: bool = False
+    """Nothing is judged: every judge and check says yes, for a dry run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuitePlan:
+    """A suite, read and checked. `cases` are all of it, with the bars and attempts asked for; `chosen` are run.
+
+    `workspaces` are the digests of the files that cases copy, by case. `notes` say what reading it found.
+    """
+
+    workspace: Workspace
+    request: SuiteRequest
+    source: SuiteSource
+    notes: tuple[str, ...]
+    cases: tuple[Case, ...]
+    chosen: tuple[Case, ...]
+    subject: SuiteSubject
+    checker: CheckRunner
+    target: Target | None
+    target_name: str
+    seats: tuple[Seat, ...]
+    contract: Contract
+    """What the cases share."""
+    workspaces: Mapping[str, str | None]
+
+    @property
+    def judging(self) -> JudgingOptions:
+        return self.request.judging
+
+    @property
+    def suite_name(self) -> str:
+        """What its runs are filed under in the store."""
+        return str(self.workspace.path(self.request.suite).resolve())
+
+    @property
+    def title(self) -> str:
+        return self.source.suite.title or self.request.suite.name
+
+    @property
+    def is_mock(self) -> bool:
+        """Whether anything here only pretends: the target, a judge, or all of it."""
+        pretends = any(seat.identity.get("kind") == "mock" for seat in self.seats)
+        return self.request.mock or self.target_name == "mock" or pretends
+
+    @property
+    def max_bytes(self) -> int:
+        return max_bytes(self.judging, self.workspace.settings)
+
+    # ------------------------------------------------------------------------------------------------ contracts
+
+    def document_of(self, case: Case) -> dict[str, object]:
+        checks = [dict(self.checker.identity(check)) for check in checks_of(case.rubric)]
+        return {**case_document(case, workspace=self.workspaces[case.id]), "checks": checks}
+
+    @cached_property
+    def case_contracts(self) -> Mapping[str, str]:
+        """Contract ids by case."""
+        return {case.id: digest_json(self.document_of(case)) for case in self.cases}
+
+    @property
+    def whole_contract(self) -> Contract:
+        """What `suite lock` writes down: what the cases share and what each of them asks."""
+        cases = [{"id": case.id, **self.document_of(case)} for case in self.cases]
+        return Contract(document={**self.contract.document, "cases": cases})
+
+    @cached_property
+    def rubric_keys(self) -> Mapping[str, str]:
+        """By the case's id: the key of its rubric, which equal rubrics share."""
+        rubrics = {id(case.rubric): case.rubric for case in self.cases}
+        known = {id: rubric_key(to_plain(rubric)) for id, rubric in rubrics.items()}
+        return {case.id: known[id(case.rubric)] for case in self.cases}
+
+    @cached_property
+    def rubrics(self) -> Mapping[str, Rubric]:
+        return {self.rubric_keys[case.id]: case.rubric for case in self.cases}
+
+    def identity(self, subject: SuiteSubject, cases: Sequence[Case]) -> str:
+        """What a run of these cases is known by: the same again resumes it."""
+        judging = self.judging
+        return digest_json(
+            {
+                # A skill's runs are known by content alone, so that a baseline is found again wherever the skill is.
+                "suite": self.source.suite.skill_id if subject.is_isolated else self.suite_name,
+                "target": dict(self.target.identity) if self.target else None,
+                "artifact": subject.version.digest if subject.version else None,
+                "side": subject.note,
+                "contract": self.contract.id,
+                "cases": [[case.id, self.case_contracts[case.id]] for case in cases],
+                "limits": [judging.max_calls, judging.max_usd, judging.max_minutes],
+            }
+        )
+
+    # ---------------------------------------------------------------------------------------------------- files
+
+    @property
+    def own_files(self) -> frozenset[Path]:
+        """The real paths of the suite and of the files that it includes."""
+        return _own_files(self.workspace.path(self.request.suite), self.source)
+
+    @property
+    def files(self) -> frozenset[Path]:
+        """The same with its `fixtures/`: never part of an artifact."""
+        fixtures = self.source.base.resolve() / "fixtures"
+        return self.own_files | {path.resolve() for path in fixtures.rglob("*") if path.is_file()}
+
+    def judging_files(self) -> frozenset[Path]:
+        """The real paths of the programs, tests and schemas that its checks are made of."""
+        checks = [check for rubric in self.rubrics.values() for check in checks_of(rubric)]
+        return frozenset(path.resolve() for path in self.checker.judging_files(checks))
+
+    # ----------------------------------------------------------------------------------------------------- costs
+
+    def judge_calls(self, cases: Sequence[Case]) -> int:
+        """How often judges are asked on one side, without retries."""
+        return sum(case.attempts for case in cases if case.rubric.asks_judges) * len(self.seats)
+
+    def meter(self, calls: int, *, before: Spend | None = None) -> Meter:
+        """The limits of one command that needs so many `calls` without retries, of which `before` is used already."""
+        meter = self.judging.meter(self.workspace.settings, calls=2 * calls + 10)
+        if before is not None:
+            meter.before = before
+        return meter
+
+    @property
+    def at_once(self) -> int:
+        """Cases at a time: the option, else the suite's own number, else that of the settings; within what the target
+        allows."""
+        settings = self.workspace.settings
+        asked = self.request.concurrency or self.source.suite.concurrency
+        number = asked or int(settings.limits.get("concurrency", 8))
+        allowed = (settings.targets.get(self.target_name) or {}).get("concurrency")
+        return min(number, int(allowed)) if allowed else number
+
+    # ----------------------------------------------------------------------------------------------------- a run
+
+    def started(self, subject: SuiteSubject, cases: Sequence[Case], meter: Meter) -> SuiteStarted:
+        """The first event of a run."""
+        request, suite = self.request, self.source.suite
+        keys = {case.id: self.rubric_keys[case.id] for case in cases}
+        version = subject.version
+        return SuiteStarted(
+            suite=StartedSuite(path=printable(request.suite), title=suite.title, dialect=self.source.dialect),
+            target=self.target_name,
+            artifact=None if version is None else StartedArtifact(path=subject.path, digest=version.digest),
+            side=subject.note,
+            contract=self.contract.document,
+            contract_id=self.contract.id,
+            rule=self.judging.rule,
+            panel=tuple(seat.id for seat in self.seats),
+            rubrics={keys[case.id]: case.rubric for case in cases},
+            cases=tuple(
+                RecordedCase.of(case, rubric=keys[case.id], contract=self.case_contracts[case.id]) for case in cases
+            ),
+            min_pass_rate=request.min_pass_rate if request.min_pass_rate is not None else Fraction(1),
+            min_given=request.min_pass_rate is not None,
+            notes=self.notes,
+            mock=self.is_mock,
+            isolated=subject.is_isolated,
+            limits={"calls": meter.calls, "minutes": meter.minutes, "usd": meter.usd},
+        )
+
+    def with_note(self, note: str) -> SuitePlan:
+        return replace(self, notes=(*self.notes, note))
+
+    async def close(self) -> None:
+        for seat in self.seats:
+            await seat.judge.close()
+        if self.target is not None:
+            await self.target.close()
+
+
+def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuitePlan:
+    """Reads and checks all of it. `observer` gets notes on the target.
+
+    Raises UsageError and its kinds for what is wrong with the request or a file, CouldNotJudge when judges are needed
+    and none is named or found, and ContractMismatch where `locked` and the lock is another's.
+    """
+    from honestone.adapters.registry import TARGET_TIMEOUT
+    from honestone.interop.recognise import read_any_suite
+
+    path = workspace.path(request.suite)
+    source = read_any_suite(path)
+    lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
+    cases = _with_options(source, request)
+    size = max_bytes(request.judging, workspace.settings)
+    subject = request.subject or _load_subject(workspace, request, source, size)
+    checker = _make_checker(request, source, cases)
+    name = _name_target(request, source, subject)
+    chosen = choose_cases(cases, request.choice, lambda: _last_statuses(workspace, path))
+    context = make_context(
+        request.judging,
+        workspace,
+        target_timeout=request.target_timeout or source.suite.target.timeout or TARGET_TIMEOUT,
+        cases=cases,
+        target_output=source.suite.target.output,
+        suite_folder=source.base,
+    )
+    target = _make_target(name, context, subject, chosen, observer)
+    seats = _make_seats(workspace, request.judging, context, chosen)
+    plan = SuitePlan(
+        workspace=workspace,
+        request=request,
+        source=source,
+        notes=(*source.notes, *lost),
+        cases=cases,
+        chosen=chosen,
+        subject=subject,
+        checker=checker,
+        target=target,
+        target_name=name,
+        seats=seats,
+        contract=_shared_contract(request.judging, seats),
+        workspaces=_workspace_digests(source, cases, size),
+    )
+    if request.locked:
+        check_lock(path, plan.whole_contract)
+    return plan
+
+
+def _with_options(source: SuiteSource, request: SuiteRequest) -> tuple[Case, ...]:
+    judging = request.judging
+    attempts = request.attempts or judging.repeat
+    cases = []
+    for case in source.suite.cases:
+        rubric = with_bars(case.rubric, threshold=judging.threshold, floor=judging.floor)
+        case = replace(case, rubric=rubric, attempts=attempts or case.attempts)
+        if source.dialect.startswith("task-suite"):
+            case = replace(case, attempt_rule=AttemptRule.PASS_AT_K, stops_at_pass=True)
+        if request.attempt_rule is not None:
+            rule = AttemptRule(request.attempt_rule)
+            stops = case.stops_at_pass and rule is AttemptRule.PASS_AT_K
+            case = replace(case, attempt_rule=rule, stops_at_pass=stops)
+        cases.append(case)
+    return tuple(cases)
+
+
+def _own_files(path: Path, source: SuiteSource) -> frozenset[Path]:
+    return frozenset({path.resolve(), *(file.resolve() for file in source.files)})
+
+
+def _load_subject(workspace: Workspace, request: SuiteRequest, source: SuiteSource, size: int) -> SuiteSubject:
+    wants_skill = source.suite.target.skill
+    if request.artifact is not None:
+        place, shown = workspace.path(request.artifact), request.artifact
+    elif source.suite.artifact is not None:
+        place = shown = source.base / source.suite.artifact
+        if workspace.named != Path() and place.is_relative_to(workspace.named):
+            shown = place.relative_to(workspace.named)
+    else:
+        return SuiteSubject()
+    exclude = _own_files(workspace.path(request.suite), source)
+    if wants_skill is not False and looks_like_skill(place):
+        skill = load_skill(skill_folder(place), exclude=exclude, max_bytes=size)
+        folder = shown.parent if skill_folder(place) != place else shown
+        return SuiteSubject.of_skill(printable(folder), skill, place=skill_folder(place))
+    if wants_skill:
+        raise UsageError(
+            f"`{shown}` is to be installed as a skill, but it has no SKILL.md",
+            hint="name the skill's folder, or say `skill: false`",
+        )
+    version = load_artifact(place, exclude=exclude, max_bytes=size).version
+    return SuiteSubject(path=printable(shown), version=version, place=place)
+
+
+def _name_target(request: SuiteRequest, source: SuiteSource, subject: SuiteSubject) -> str:
+    named = request.target or source.suite.target.use
+    if named is not None:
+        return named
+    if subject.is_isolated:
+        raise UsageError(
+            f"no target for `{request.suite}`: name the agent that should do its tasks with the skill",
+            hint="name a --target: claude, codex, gemini, a model (openai:MODEL) or cmd:COMMAND",
+        )
+    if subject.version is None:
+        raise UsageError(
+            f"no target for `{request.suite}`: name what should answer its cases",
+            hint="name a --target: a model (openai:MODEL), an agent CLI (claude), cmd:COMMAND, python:MODULE:FUNCTION or record:FILE",
+        )
+    return "identity"
+
+
+def _make_checker(request: SuiteRequest, source: SuiteSource, cases: Sequence[Case]) -> CheckRunner:
+    from honestone.adapters.checks import CheckRunner
+    from honestone.adapters.checks.mock import MockChecks
+
+    judging = request.judging
+    make = MockChecks if request.mock else CheckRunner
+    checker = make(source.base.resolve(), sandbox=judging.sandbox, pass_env=judging.pass_env)
+    for rubric in {id(case.rubric): case.rubric for case in cases}.values():
+        checker.preflight(checks_of(rubric))
+    return checker
+
+
+def _make_target(
+    name: str, context: AdapterContext, subject: SuiteSubject, chosen: Sequence[Case], observer: Observer
+) -> Target | None:
+    """None where the artifact itself is judged. Raises UsageError for a target that cannot run the chosen cases."""
+    from honestone.adapters.registry import make_target
+
+    target = make_target(name, context)
+    if target is not None:
+        target.refuse(chosen)
+        for note in getattr(target, "notes", ()):
+            observer.note(note)
+    elif subject.is_isolated:
+        raise UsageError(
+            "the target `identity` judges the artifact itself, and a skill answers no task",
+            hint="name the agent that does the tasks: claude, codex, gemini, a model (openai:MODEL) or cmd:COMMAND",
+        )
+    elif subject.version is None:
+        raise UsageError("the target `identity` judges the artifact itself, but none is named", hint="--artifact PATH")
+    return target
+
+
+def _make_seats(
+    workspace: Workspace, judging: JudgingOptions, context: AdapterContext, chosen: Sequence[Case]
+) -> tuple[Seat, ...]:
+    asking = next((case.rubric for case in chosen if case.rubric.asks_judges and not case.skip), None)
+    if asking is None:
+        return ()
+    looks = 2 if judging.effort == "thorough" else 1
+    return make_seats(choose_judges(judging, asking, workspace), context, looks=looks)
+
+
+def _last_statuses(workspace: Workspace, path: Path) -> Mapping[str, str] | None:
+    """How the cases of this suite's last run ended."""
+    name = str(path.resolve())
+    with workspace.open_store() as store:
+        for info in store.runs():
+            if info.kind == "suite" and info.subject == name and info.finished:
+                record = read_record(store.events(info.id))
+                if not record.started.side:  # else a baseline, or a split of a loop: no one asked for that alone
+                    return {id: str(result.status) for id, result in record.results.items()}
+    return None
+
+
+def _shared_contract(judging: JudgingOptions, seats: Sequence[Seat]) -> Contract:
+    return suite_contract(
+        judges=[seat.identity for seat in seats],
+        rule=str(judging.rule),
+        options={
+            "evidence": judging.evidence,
+            "ask": judging.ask,
+            "pack": judging.pack,
+            "threshold": judging.threshold,
+            "floor": judging.floor,
+        },
+    )
+
+
+def _workspace_digests(source: SuiteSource, cases: Sequence[Case], size: int) -> dict[str, str | None]:
+    """Of the files that cases copy. Raises FileError with the case's place when they are not there."""
+    known: dict[Path, str] = {}  # a folder is read once, however many cases copy it
+    found: dict[str, str | None] = {}
+    for case in cases:
+        found[case.id] = None
+        if case.workspace is None:
+            continue
+        try:
+            require_workspace(case.workspace, source.base)
+            if case.workspace.copy is not None:
+                folder = source.base / case.workspace.copy
+                if folder not in known:
+                    known[folder] = load_artifact(folder, max_bytes=size).version.digest
+                found[case.id] = known[folder]
+        except FileError as error:
+            raise FileError(
+                f"case `{case.id}`: {error.message}", place=source.places.get(case.id), hint=error.hint
+            ) from None
+    return found

@@ -1,0 +1,137 @@
+"""One run of a suite's cases with one subject: opened or resumed, worked on, closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from honestone.app.seats import make_panel
+from honestone.app.stopping import run_to_end
+from honestone.app.suites.plan import SuitePlan
+from honestone.app.suites.subject import SuiteSubject
+from honestone.core.errors import Interrupted, UsageError
+from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared
+from honestone.core.json_value import JsonObject
+from honestone.core.suite.case import Case
+from honestone.core.suite.record import CaseRecord, SuiteRecord, read_record
+from honestone.engine.judging import Evaluator
+from honestone.engine.meter import Meter, total_spend
+from honestone.engine.panel import Panel
+from honestone.engine.suites import SuiteRun
+from honestone.ports import Observer, Store
+
+
+@dataclass(kw_only=True)
+class SideRun:
+    """`record` is the run as far as it got; `meter` holds its limits."""
+
+    plan: SuitePlan
+    store: Store
+    observer: Observer
+    subject: SuiteSubject
+    meter: Meter
+    run: str
+    record: SuiteRecord
+    _evaluators: dict[str, Evaluator] = field(default_factory=dict)
+
+    @classmethod
+    def open(
+        cls,
+        plan: SuitePlan,
+        store: Store,
+        observer: Observer,
+        subject: SuiteSubject,
+        cases: Sequence[Case],
+        meter: Meter,
+    ) -> SideRun:
+        """The unfinished run of the same identity, or a new one. Raises UsageError while another one is at it."""
+        identity = plan.identity(subject, cases)
+        if not store.lock(identity):
+            raise UsageError(
+                "this suite is being run with the same target and judges already", hint="wait for that run, or stop it"
+            )
+        resumed = _unfinished(plan, store, observer, identity, meter)
+        if resumed is not None:
+            run, log = resumed
+        else:
+            log = [plan.started(subject, cases, meter)]
+            run = store.start_run(
+                kind="suite", subject=plan.suite_name, identity=identity, contract=plan.contract.id, first=log[0]
+            )
+        record = read_record(log, run=run)
+        return cls(plan=plan, store=store, observer=observer, subject=subject, meter=meter, run=run, record=record)
+
+    def work_to_end(self) -> None:
+        """Runs every case; the run is left open. Raises Interrupted."""
+        try:
+            run_to_end(self.work, self.plan.close)
+        except KeyboardInterrupt:
+            message = f"interrupted; the same command resumes run {self.run} and repeats nothing on record"
+            raise Interrupted(message) from None
+
+    async def work(self) -> None:
+        """The same inside an event loop. Whoever calls it closes the plan."""
+        plan = self.plan
+        panel = make_panel(plan.seats, self.store, self.meter, plan.judging)
+        await SuiteRun(
+            run=self.run,
+            record=self.record,
+            evaluator=lambda case: self._evaluator(case, panel),
+            target=plan.target,
+            store=self.store,
+            meter=self.meter,
+            observer=self.observer,
+            base=plan.source.base,
+            cwd=plan.workspace.folder,
+            version=self.subject.version,
+            artifact=self.subject.path,
+            isolated=self.subject.is_isolated,
+            skill=self.subject.skill,
+            concurrency=plan.at_once,
+        ).all()
+
+    def _evaluator(self, case: CaseRecord, panel: Panel) -> Evaluator:
+        """Cases with equal rubrics share one."""
+        found = self._evaluators.get(case.rubric)
+        if found is None:
+            found = Evaluator(self.plan.rubrics[case.rubric], self.plan.checker, panel)
+            self._evaluators[case.rubric] = found
+        return found
+
+    def pass_by(self, reason: str) -> None:
+        """None of the cases is worth a call."""
+        log = [CasePassedBy(case=id, reason=reason) for id in self.record.cases]
+        self.store.append_many(self.run, log)
+        for event in log:
+            self.record.add(event)
+
+    def finish(self, compared: JsonObject | None = None) -> SuiteRecord:
+        """Closes the run. `compared` is what its report says of a baseline: only a complete run passes."""
+        if compared is not None:
+            if compared.get("verdict") == "pass" and self.record.is_cut_short:
+                compared = {**compared, "verdict": "inconclusive", "reasons": ["not every case was reached"]}
+            event = SidesCompared(fields=compared)
+            self.store.append(self.run, event)
+            self.record.add(event)
+        verdict = self.record.verdict
+        finished = RunFinished(result=verdict, seconds=round(self.meter.seconds, 3))
+        self.store.finish_run(self.run, verdict, finished)
+        self.record.add(finished)
+        return self.record
+
+
+def _unfinished(
+    plan: SuitePlan, store: Store, observer: Observer, identity: str, meter: Meter
+) -> tuple[str, list[Event]] | None:
+    """The run that is resumed with what it holds; what it spent is counted. `--fresh` closes it instead."""
+    old = store.unfinished(identity)
+    if old is None:
+        return None
+    if plan.judging.fresh:
+        store.finish_run(old.id, "interrupted", RunFinished(result="interrupted", reason="started over with --fresh"))
+        return None
+    log = store.events(old.id)
+    meter.before.join(total_spend(log))
+    done = sum(1 for event in log if isinstance(event, AttemptJudged))
+    observer.note(f"resuming run {old.id}: {done} attempt{'s are' if done != 1 else ' is'} judged already")
+    return old.id, log

@@ -1,0 +1,197 @@
+"""Running a skill's tasks on two sides: with the skill, and with its baseline, which may be known from before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from honestone.app.suites.baseline import Baseline
+from honestone.app.suites.baseline_cache import KnownBaseline, RunsAsCache
+from honestone.app.suites.compare import compare_summaries
+from honestone.app.suites.costs import skill_cost
+from honestone.app.suites.plan import SuitePlan
+from honestone.app.suites.side import SideRun
+from honestone.app.suites.subject import SuiteSubject
+from honestone.core.numbers import exact
+from honestone.core.skill.comparison import SkillComparison
+from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill
+from honestone.core.skill.structure import check_structure
+from honestone.core.suite.attempts import Status
+from honestone.core.suite.case import Case
+from honestone.core.suite.comparison import BASELINE_GATES, CaseSide, RunComparison, compare, judge_comparison
+from honestone.core.suite.record import SuiteRecord
+from honestone.core.suite.summary import summary_of, task_of
+from honestone.core.verdict import Outcome
+from honestone.ports import Observer, Store
+from honestone.report.json_document import JsonDocument
+from honestone.report.suite_documents import skill_alone_fields, skill_fields, suite_flags, suite_usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Before:
+    """The baseline's side of a comparison, run now or earlier. `usage` is what it cost this time."""
+
+    results: Sequence[TaskResult]
+    run: str | None = None
+    is_cached: bool = False
+    usage: Mapping[str, object] = field(default_factory=dict)
+
+
+def run_skill(plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline | None) -> SuiteRecord:
+    """The candidate's run, completed with the baseline's results where there is a baseline."""
+    if baseline is None:
+        _say_cost(plan, observer, sides=1, cached=0)
+        side = _worked(plan, store, observer, plan.subject)
+        results = results_of(plan.chosen, side.record)
+        flags = [*suite_flags(side.record), *not_loaded(side.record)]
+        return side.finish(skill_alone_fields(side.record, results, flags, plan.is_mock, _structure(plan)))
+    before = _before(plan, store, observer, baseline)
+    broken = None if baseline.is_without else broken_suite(before.results)
+    if broken is not None:
+        side = SideRun.open(plan, store, observer, plan.subject, plan.chosen, plan.meter(0))
+        side.pass_by(broken)
+        return side.finish(_compared(plan, side.record, [], before, baseline))
+    side = _worked(plan, store, observer, plan.subject)
+    return side.finish(_compared(plan, side.record, results_of(plan.chosen, side.record), before, baseline))
+
+
+def _worked(plan: SuitePlan, store: Store, observer: Observer, subject: SuiteSubject) -> SideRun:
+    side = SideRun.open(plan, store, observer, subject, plan.chosen, plan.meter(plan.judge_calls(plan.chosen)))
+    side.work_to_end()
+    return side
+
+
+def _before(plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline) -> _Before:
+    if baseline.summary is not None:
+        _say_cost(plan, observer, sides=1, cached=0)
+        return _Before(results=baseline.summary.tasks, run=baseline.summary.run)
+    assert baseline.subject is not None
+    cache = plan.request.cache or RunsAsCache(store)
+    key = plan.identity(baseline.subject, plan.chosen)
+    known = None if plan.judging.fresh else cache.find(key)
+    if known is not None and _ids(known.results) != {case.id for case in plan.chosen if case.skip is None}:
+        known = None
+    _say_cost(plan, observer, sides=2, cached=0 if known is None else len(known.results))
+    if known is not None:
+        return _Before(results=known.results, run=known.run, is_cached=True)
+    record = _worked(plan, store, observer, baseline.subject).finish()
+    results = results_of(plan.chosen, record)
+    if results and all(result.passed is not None for result in results):
+        cache.keep(key, KnownBaseline(results=tuple(results), run=record.run))
+    return _Before(results=results, run=record.run, usage=suite_usage(record))
+
+
+def _say_cost(plan: SuitePlan, observer: Observer, *, sides: int, cached: int) -> None:
+    for note in (skill_cost(plan, sides=sides, cached=cached), *plan.notes):
+        observer.note(note)
+
+
+def results_of(cases: Sequence[Case], record: SuiteRecord) -> list[TaskResult]:
+    """One result for every task that was to be run; one that a budget did not reach is open."""
+    return [task_of(record.cases[case.id]) for case in cases if case.skip is None]
+
+
+def not_loaded(record: SuiteRecord) -> list[str]:
+    """Tasks where the agent reported what it did, and reading the skill was not part of it in any attempt."""
+    names = []
+    for id, case in record.cases.items():
+        made = [case.produced.get(number) for number in case.attempts]
+        traces = [one.trace if one is not None else None for one in made]
+        if traces and all(trace is not None and trace.skill_loaded is False for trace in traces):
+            names.append(id)
+    return [f"the agent never loaded the skill: {', '.join(names)}"] if names else []
+
+
+def flaky(result: TaskResult) -> str:
+    return f"flaky: {result.task_id} ({result.passes} of {result.attempts})"
+
+
+def _structure(plan: SuitePlan) -> list[dict[str, object]]:
+    """What the files of the skill let one doubt: advice, kept apart and never part of a score."""
+    skill = plan.subject.skill
+    if skill is None:
+        return []
+    return [
+        {"rule": one.rule, "line": one.line, "message": one.message, "suggestion": one.suggestion}
+        for one in check_structure(skill.version, folder=skill.name)
+    ]
+
+
+def _compared(
+    plan: SuitePlan, record: SuiteRecord, after: Sequence[TaskResult], before: _Before, baseline: Baseline
+) -> JsonDocument:
+    """What the candidate's report says of its baseline. `after` is empty where the candidate was never run."""
+    request = plan.request
+    now, then = _shared(after, before.results) if baseline.summary is not None else (after, before.results)
+    found = judge_skill(now, then, is_without=baseline.is_without, require_improvement=request.require_improvement)
+    comparison = _comparison(plan, record, now, then, baseline)
+    verdict = found.verdict
+    reasons: tuple[str, ...] = (found.reason,) if found.reason else ()
+    if verdict is SkillVerdict.PASS and request.fail_on and comparison.verdict.outcome is Outcome.FAIL:
+        verdict, reasons = SkillVerdict.FAIL, comparison.verdict.reasons
+    own = record.own_verdict
+    if verdict is SkillVerdict.PASS and request.min_pass_rate is not None and own.outcome is not Outcome.PASS:
+        verdict = SkillVerdict.FAIL if own.outcome is Outcome.FAIL else SkillVerdict.ERROR
+        reasons = own.reasons
+    flaky_before = [f"{flaky(result)} in the baseline" for result in then if result.is_flaky]
+    return skill_fields(
+        SkillComparison(
+            verdict=verdict,
+            reasons=reasons,
+            figures=found,
+            comparison=comparison,
+            candidate=now,
+            baseline=then,
+            baseline_name=baseline.name,
+            baseline_run=before.run,
+            baseline_usage=before.usage,
+            is_cached=before.is_cached,
+            is_mock=plan.is_mock,
+            structure=_structure(plan),
+            # The candidate's flaky tasks are in its own report already.
+            flags=[*suite_flags(record), *flaky_before, *not_loaded(record), *_one_sided(comparison)],
+        )
+    )
+
+
+def _shared(
+    after: Sequence[TaskResult], before: Sequence[TaskResult]
+) -> tuple[Sequence[TaskResult], Sequence[TaskResult]]:
+    """The tasks of both sides: a run from before may hold other ones, and rates of other tasks say nothing."""
+    both = _ids(after) & _ids(before)
+    return [r for r in after if r.task_id in both], [r for r in before if r.task_id in both]
+
+
+def _ids(results: Sequence[TaskResult]) -> set[str]:
+    return {result.task_id for result in results}
+
+
+def _one_sided(comparison: RunComparison) -> list[str]:
+    found = comparison.found
+    parts = {"in the baseline only": found.missing, "in the candidate only": found.new}
+    return [f"not compared, {where}: {', '.join(ids)}" for where, ids in parts.items() if ids]
+
+
+def _comparison(
+    plan: SuitePlan, record: SuiteRecord, after: Sequence[TaskResult], before: Sequence[TaskResult], baseline: Baseline
+) -> RunComparison:
+    gates = plan.request.fail_on or BASELINE_GATES
+    if baseline.summary is not None:
+        return compare_summaries(
+            baseline.summary, summary_of(record), gates=gates, across=plan.request.across_contracts
+        )
+    # A candidate that was never run has lost nothing.
+    found = compare(_sides(before) if after else {}, _sides(after))
+    return RunComparison(found=found, verdict=judge_comparison(found, gates), baseline=None, candidate=record.run)
+
+
+def _sides(results: Sequence[TaskResult]) -> dict[str, CaseSide]:
+    status = {True: Status.PASSED, False: Status.FAILED, None: Status.INCONCLUSIVE}
+    return {
+        result.task_id: CaseSide(
+            status=status[result.passed],
+            score=None if result.score is None else exact(result.score),
+            is_unstable=result.is_flaky,
+        )
+        for result in results
+    }

@@ -1,0 +1,211 @@
+"""A run of a suite as a record: its cases, what was produced and said of each, and what that comes to.
+
+The record is folded from the run's events, one at a time. The engine folds while it runs, and everything else reads a
+run back by the same fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from honestone.core.ballot import Ballot
+from honestone.core.contract import digest_json
+from honestone.core.events import (
+    AttemptJudged,
+    CasePassedBy,
+    Event,
+    OutputProduced,
+    RunFinished,
+    SidesCompared,
+    SuiteStarted,
+)
+from honestone.core.json_value import JsonObject
+from honestone.core.rubric import Rubric
+from honestone.core.scorecard import Rule, Scorer
+from honestone.core.spend import Spend
+from honestone.core.suite.attempts import Attempt, CaseResult, Status, judge_attempt, result_of, skipped, target_failed
+from honestone.core.suite.case import Case
+from honestone.core.suite.result import Rates, judge_suite, rates_of
+from honestone.core.verdict import Verdict
+
+
+@dataclass(slots=True, kw_only=True)
+class CaseRecord:
+    """One case of a run. `rubric` is the key of its rubric in the first event, `contract` the case's contract id.
+
+    By number of the attempt: `produced` what the target gave, `ballots` what was answered, `attempts` what it came to.
+    """
+
+    case: Case
+    scorer: Scorer
+    rubric: str
+    contract: str
+    produced: dict[int, OutputProduced] = field(default_factory=dict)
+    ballots: dict[int, tuple[Ballot, ...]] = field(default_factory=dict)
+    attempts: dict[int, Attempt] = field(default_factory=dict)
+    passed_by: str | None = None
+    _result: CaseResult | None = None
+
+    def add_output(self, event: OutputProduced) -> None:
+        """A target's output for one attempt. One that failed is the attempt's end."""
+        self.produced[event.attempt] = event
+        if event.error is not None:
+            self._end(target_failed(event.attempt, event.error))
+
+    def add_ballots(self, event: AttemptJudged) -> None:
+        number = event.attempt
+        self.ballots[number] = event.ballots
+        produced = self.produced.get(number)
+        if produced is None or produced.error is None:
+            self._end(judge_attempt(number, self.scorer.card(event.ballots), self.case))
+
+    def pass_by(self, reason: str) -> None:
+        self.passed_by = reason
+        self._result = None
+
+    def _end(self, attempt: Attempt) -> None:
+        if attempt.number <= self.case.attempts:
+            self.attempts[attempt.number] = attempt
+            self._result = None
+
+    @property
+    def in_order(self) -> list[Attempt]:
+        return [self.attempts[number] for number in sorted(self.attempts)]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every attempt that was asked for has ended."""
+        if self.case.skip is not None:
+            return False
+        made = self.attempts.values()
+        has_passed = self.case.stops_at_pass and any(one.status is Status.PASSED for one in made)
+        return len(made) == self.case.attempts or has_passed
+
+    @property
+    def result(self) -> CaseResult:
+        """What the case comes to so far."""
+        if self._result is None:
+            if self.is_complete:
+                self._result = result_of(self.in_order, self.case)
+            else:
+                self._result = skipped(self.passed_by or self.case.skip or "the run ended before it was reached")
+        return self._result
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether a limit came before the case was run."""
+        return self.passed_by is not None and self.case.skip is None and self.result.status is Status.SKIPPED
+
+    @property
+    def shown(self) -> int | None:
+        """The number of the attempt whose answers represent the case."""
+        return self.result.shown.number if self.result.shown is not None else None
+
+    @property
+    def shown_output(self) -> OutputProduced | None:
+        return self.produced.get(self.shown) if self.shown is not None else None
+
+    @property
+    def shown_ballots(self) -> tuple[Ballot, ...]:
+        return self.ballots.get(self.shown, ()) if self.shown is not None else ()
+
+    @property
+    def duration_ms(self) -> int | None:
+        """How long the target worked on it, in all attempts; None for a case that was not run."""
+        if self.produced:
+            return sum(event.duration_ms for event in self.produced.values())
+        return None if self.result.status is Status.SKIPPED else 0
+
+
+class SuiteRecord:
+    """A run of a suite, as far as it got. `rule` and `bars` judge what was answered by other rules than the run's own."""
+
+    def __init__(
+        self,
+        started: SuiteStarted,
+        *,
+        run: str | None = None,
+        rule: str | None = None,
+        bars: Callable[[Rubric], Rubric] | None = None,
+    ) -> None:
+        rubrics = {key: bars(rubric) if bars else rubric for key, rubric in started.rubrics.items()}
+        scorers = {key: Scorer(rubric, Rule(rule or started.rule)) for key, rubric in rubrics.items()}
+        self.run = run
+        self.started = started
+        self.is_rescored = rule is not None or bars is not None
+        self.cases = {
+            one.id: CaseRecord(
+                case=one.case(rubrics[one.rubric]), scorer=scorers[one.rubric], rubric=one.rubric, contract=one.contract
+            )
+            for one in started.cases
+        }
+        self.compared: JsonObject | None = None
+        self.seconds = 0.0
+        self.spend = Spend()
+
+    def add(self, event: Event) -> None:
+        match event:
+            case OutputProduced():
+                self.cases[event.case].add_output(event)
+                self.spend.join(event.spend)
+            case AttemptJudged():
+                self.cases[event.case].add_ballots(event)
+                self.spend.join(event.spend)
+            case CasePassedBy():
+                self.cases[event.case].pass_by(event.reason)
+            case SidesCompared():
+                self.compared = event.fields
+            case RunFinished():
+                self.seconds = event.seconds or 0.0
+
+    @property
+    def results(self) -> dict[str, CaseResult]:
+        return {id: one.result for id, one in self.cases.items()}
+
+    @property
+    def rates(self) -> Rates:
+        return rates_of([one.result for one in self.cases.values()])
+
+    @property
+    def is_cut_short(self) -> bool:
+        return any(one.is_cut_short for one in self.cases.values())
+
+    @property
+    def own_verdict(self) -> Verdict:
+        """The verdict of its cases alone, without a baseline."""
+        return judge_suite(self.rates, least=self.started.min_pass_rate, is_cut_short=self.is_cut_short)
+
+    @property
+    def verdict(self) -> str:
+        """`pass`, `fail`, `inconclusive`, `skipped`; of a skill that was compared also `error`."""
+        decided = (self.compared or {}).get("verdict")
+        return str(decided or self.own_verdict.outcome)
+
+    def ballots(self) -> Iterator[Ballot]:
+        """Every ballot of the run, case by case."""
+        for one in self.cases.values():
+            for number in sorted(one.ballots):
+                yield from one.ballots[number]
+
+
+def read_record(
+    log: Iterable[Event],
+    *,
+    run: str | None = None,
+    rule: str | None = None,
+    bars: Callable[[Rubric], Rubric] | None = None,
+) -> SuiteRecord:
+    """A run from its events, the first of them its start."""
+    rest = iter(log)
+    started = next(rest)
+    assert isinstance(started, SuiteStarted), f"not the run of a suite: {started.type} {started.kind}"
+    record = SuiteRecord(started, run=run, rule=rule, bars=bars)
+    for event in rest:
+        record.add(event)
+    return record
+
+
+def rubric_key(plain: JsonObject) -> str:
+    """The name that cases share a rubric under in the first event."""
+    return digest_json(plain)[7:23]
