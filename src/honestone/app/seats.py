@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from honestone.app.judging_options import EFFORTS, JudgingOptions
 from honestone.app.workspace import Workspace
@@ -17,6 +17,7 @@ from honestone.ports import Judge, Store
 
 if TYPE_CHECKING:
     from honestone.adapters.registry import AdapterContext
+    from honestone.core.packing import Budget
     from honestone.core.question import Question
     from honestone.engine.meter import Meter
     from honestone.engine.panel import Panel, Seat
@@ -136,34 +137,49 @@ def refuse_too_big(
     from honestone.core.question import Question, asked_criteria
     from honestone.engine.panel import split
 
-    judges: list[tuple[str, Any]] = [(seat.id, seat.judge) for seat in seats if hasattr(seat.judge, "refusal")]
+    judges = _with_bounds(seats)
     if not judges or not rubric.asks_judges:
         return
     # What surely fits is not rendered to find out; text that requirements make too long is skipped later.
-    surely = min(judge.budget.characters for _, judge in judges) // 2
+    surely = min(judge.budget.characters for judge in judges.values()) // 2
     first = split(asked_criteria(rubric), options.ask)[0]
     for path, size in sizes:
         if size > surely:
             artifact = Artifact(str(path), load(path))
             question = Question(artifact=artifact, criteria=first, input=input, reference=reference)
-            refuse_if_all_refuse(str(path), judges, [question])
+            refuse_if_all_refuse(str(path), seats, [question])
 
 
-def refuse_if_all_refuse(name: str, judges: Sequence[tuple[str, Any]], questions: Sequence[Question]) -> None:
-    """Raises UsageError when every one of these judges (id, judge) finds one of the questions too big."""
+def refuse_if_all_refuse(name: str, seats: Sequence[Seat], questions: Sequence[Question]) -> None:
+    """Raises UsageError when every judge that can be shown only so much finds one of the questions too big."""
     from honestone.core.packing import Pack, what_to_do
 
+    judges = _with_bounds(seats)
     reasons = {}
-    for id, judge in judges:
+    for id, judge in judges.items():
         why = next((why for question in questions if (why := judge.refusal(question))), None)
         if why is None:
             return
         reasons[id] = why
     if not reasons:
         return
-    hint = what_to_do(Pack(judges[0][1].budget.pack))
+    hint = what_to_do(Pack(next(iter(judges.values())).budget.pack))
     said = dict.fromkeys(why.removesuffix(f"; {hint}") for why in reasons.values())
     raise UsageError(f"{name!r} is {'; '.join(said)} ({', '.join(reasons)})", hint=hint)
+
+
+@runtime_checkable
+class _BoundedJudge(Protocol):
+    """A judge that can be shown only so much."""
+
+    @property
+    def budget(self) -> Budget: ...
+
+    def refusal(self, question: Question) -> str | None: ...
+
+
+def _with_bounds(seats: Sequence[Seat]) -> dict[str, _BoundedJudge]:
+    return {seat.id: seat.judge for seat in seats if isinstance(seat.judge, _BoundedJudge)}
 
 
 def make_pair_seats(seats: Sequence[Seat]) -> tuple[Seat, ...]:

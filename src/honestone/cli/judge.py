@@ -8,7 +8,7 @@ from honestone.cli.main import LazyGroup
 
 COMMANDS = {
     "prompt": ("honestone.cli.judge_prompt:prompt", "Print what a judge would be asked."),
-    "submit": ("honestone.cli.judge_submit:submit", "Record a reply to that prompt."),
+    "submit": ("honestone.cli.judge_prompt:submit", "Record a reply to that prompt."),
     "pairwise": ("honestone.cli.judge_pairwise:pairwise", "Compare two artifacts by one rubric, in both orders."),
     "read": ("honestone.cli.judge_read:read", "Read judges' replies from stdin."),
 }

@@ -1,30 +1,23 @@
-"""`honestone judge prompt`: what a model judge would be asked about an artifact, for whoever can answer it."""
+"""`honestone judge prompt` and `judge submit`: what a model judge would be asked, and a reply to it, recorded."""
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 import click
 
 from honestone.cli import options as shared
 from honestone.cli.printing import dump, write
-from honestone.core.errors import UsageError
+from honestone.cli.workspace import here
+from honestone.core.errors import FileError, UsageError
+from honestone.report.json_document import JsonDocument
 
-if TYPE_CHECKING:
-    from honestone.core.question import Question
-    from honestone.engine.panel import Seat
-    from honestone.formats.settings import Settings
+F = TypeVar("F", bound=Callable[..., object])
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-SCHEMA = "honestone.judge-prompt/1"
-ANYBODY = "anybody"
-"""Whose prompt it is when no judge is named: the prompt does not depend on it."""
+LONGEST_REPLY = 10_000_000
 
 
 def asking_options(command: F) -> F:
@@ -44,73 +37,6 @@ def asking_options(command: F) -> F:
     ):
         command = option(command)
     return command
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """One artifact before one judge, exactly as `eval` would put it."""
-
-    seat: Seat
-    question: Question
-    settings: Settings
-    words: tuple[str, ...]
-
-    @property
-    def submit_line(self) -> str:
-        return shlex.join(["honestone", "judge", "submit", *self.words, "--reply", "FILE"])
-
-    @property
-    def prompt_line(self) -> str:
-        return shlex.join(["honestone", "judge", "prompt", *self.words])
-
-
-def asking(
-    artifact: Path, rubric_path: Path, name: str, *, input_text: str | None, reference: str | None, draw: int
-) -> Asking:
-    from dataclasses import replace
-
-    from honestone.adapters.checks import CheckRunner
-    from honestone.adapters.registry import AdapterContext
-    from honestone.app.setup import load_rubric, never_judged, settings_here
-    from honestone.core.artifact import Artifact
-    from honestone.core.question import Question, asked_criteria
-    from honestone.system.files import MAX_BYTES, load_artifact, printable
-
-    settings = settings_here()
-    rubric = load_rubric(rubric_path)
-    if not rubric.asks_judges:
-        raise UsageError(
-            f"the rubric {str(rubric_path)!r} asks judges nothing: code answers every item",
-            hint=f"honestone eval {artifact} --rubric {rubric_path}",
-        )
-    exclude = never_judged(
-        rubric, rubric_path, CheckRunner(rubric_path.parent.resolve(), artifacts=[artifact.resolve()])
-    )
-    size = settings.limits.get("max_size")
-    loaded = load_artifact(artifact, exclude=exclude, max_bytes=int(size * 1_000_000) if size else MAX_BYTES)
-    question = Question(
-        artifact=Artifact(printable(artifact), loaded.version),
-        criteria=asked_criteria(rubric),
-        input=input_text,
-        reference=reference,
-    )
-    seat = agent_seat(name, draw, AdapterContext(cwd=Path.cwd(), settings=settings))
-    words = [str(artifact), "--rubric", str(rubric_path)]
-    for option, value in (("--input", input_text), ("--reference", reference), ("--draw", str(draw) if draw else None)):
-        words += [option, value] if value is not None else []
-    if name != ANYBODY:
-        words += ["--judge", name]
-    return Asking(seat=seat, question=replace(question, draw=draw), settings=settings, words=tuple(words))
-
-
-def agent_seat(name: str, draw: int, context: Any) -> Seat:
-    """The seat that `--judge agent:NAME` has on a panel, or its second one with `draw` 1."""
-    from honestone.adapters.registry import make_judge
-    from honestone.engine.panel import Seat
-
-    spec = "agent:" + name.removeprefix("agent:")
-    id = spec if draw == 0 else f"{spec}#{draw + 1}"
-    return Seat(id=id, judge=make_judge(spec, context, id=id), draw=draw)
 
 
 @click.command("prompt")
@@ -137,34 +63,83 @@ def prompt(
     Let any agent or chat answer it, and hand the reply to `honestone judge submit`. The same artifact and rubric
     always give the same prompt.
     """
-    from honestone.adapters.judges.prompted import numbered_items
-    from honestone.cli.judge_submit import still_asked
-    from honestone.prompts.filling import reply_schema
+    from honestone.app.host_judge import HostQuestion, host_prompt
 
-    one = asking(artifact, rubric_path, name or ANYBODY, input_text=input_text, reference=reference, draw=draw)
-    request = one.seat.judge.render(one.question)
-    problems: tuple[str, ...] = ()
-    if name is not None:
-        from honestone.app.setup import open_store_for
-
-        with open_store_for(one.settings) as store:
-            wanted = still_asked(store, one.seat, one.question)
-        if wanted is not None:
-            request, problems = wanted.request, wanted.problems
-    if not as_json:
-        write(request.body + ("" if request.body.endswith("\n") else "\n"))
-        if sys.stderr.isatty():
-            print(f"answer it, then: {one.submit_line}", file=sys.stderr)
+    asked = HostQuestion(
+        artifact=artifact, rubric=rubric_path, judge=name, input=input_text, reference=reference, draw=draw
+    )
+    found = host_prompt(here(), asked)
+    if as_json:
+        write(dump(found.document) + "\n")
         return
-    document: dict[str, Any] = {
-        "schema": SCHEMA,
-        "artifact": {"path": one.question.artifact.path, "digest": one.question.artifact.version.digest},
-        "judge": one.seat.id if name else None,
-        "draw": draw,
-        "prompt": request.body,
-        "token": request.token,
-        "reply_schema": reply_schema(numbered_items(request, one.question)),
-        "problems": list(problems),
-        "submit": one.submit_line,
-    }
-    write(dump(document) + "\n")
+    write(found.text + ("" if found.text.endswith("\n") else "\n"))
+    if sys.stderr.isatty():
+        print(f"answer it, then: {found.submit}", file=sys.stderr)
+
+
+@click.command("submit")
+@asking_options
+@click.option(
+    "--judge", "name", metavar="NAME", required=True, help="Who answered: the judge is agent:NAME from now on."
+)
+@click.option("--reply", "reply_path", metavar="FILE", default="-", help="The reply; - is stdin. [-]")
+@shared.json_option
+def submit(
+    artifact: Path,
+    rubric_path: Path,
+    input_text: str | None,
+    reference: str | None,
+    draw: int,
+    name: str,
+    reply_path: str,
+    as_json: bool,
+) -> int:
+    """Record a reply to `honestone judge prompt` as that of the judge agent:NAME.
+
+    `honestone eval ARTIFACT --rubric RUBRIC --judge agent:NAME` then uses it at no cost. Exits 0 when every item was
+    answered, 1 when the reply was refused or answers are missing: what is printed says which.
+    """
+    from honestone.app.host_judge import HostQuestion, submit_reply
+
+    asked = HostQuestion(
+        artifact=artifact, rubric=rubric_path, judge=name, input=input_text, reference=reference, draw=draw
+    )
+    document = submit_reply(here(), asked, read_reply_file(reply_path))
+    write(dump(document) + "\n" if as_json else _as_text(document))
+    return 0 if document["complete"] else 1
+
+
+def read_reply_file(path: str) -> str:
+    """The text of a reply. Raises FileError."""
+    try:
+        if path == "-":
+            if sys.stdin.isatty():
+                print("paste the reply, then Ctrl-D:", file=sys.stderr)
+            data = sys.stdin.buffer.read(LONGEST_REPLY + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(LONGEST_REPLY + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FileError(f"cannot read the reply {path!r}: {why}", hint="--reply FILE, or - for stdin") from None
+    if len(data) > LONGEST_REPLY:
+        raise FileError(f"the reply {path!r} is longer than a reply can be", hint="submit the judge's reply alone")
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+    if not text.strip():
+        raise UsageError("the reply is empty", hint="submit what the judge answered to `honestone judge prompt`")
+    return text
+
+
+def _as_text(document: JsonDocument) -> str:
+    from honestone.report.draw import count, line
+
+    if document["complete"]:
+        return f"{document['judge']}: {count(document['answered'], 'answer')} on record, none missing\n"
+    head = "is on record in part" if document["recorded"] else "was refused and is not recorded"
+    out = [f"{document['judge']}: the reply {head}"]
+    out += [f"  {line(problem)}" for problem in document["problems"]]
+    if document["recorded"]:
+        out += [
+            f"  [{entry['number']}] {line(entry['requirement'])}: {line(entry['why'])}" for entry in document["missing"]
+        ]
+    return "\n".join([*out, f"ask again: {document['prompt']}"]) + "\n"

@@ -22,10 +22,11 @@ import click
 from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import StepWorker, Waiting
 from honestone.app.history import improvement_report, state_of
+from honestone.app.host_judge import Wanted, reply_key, still_asked, take_reply
 from honestone.app.setup import JudgingOptions, open_store_for, settings_here
 from honestone.cli import options as shared
 from honestone.cli.improve import Job, improve
-from honestone.cli.judge_submit import Wanted, read_reply_file, reply_key, still_asked, take_reply
+from honestone.cli.judge_prompt import read_reply_file
 from honestone.cli.main import LazyGroup
 from honestone.cli.printing import dump, write
 from honestone.cli.progress import Progress

@@ -1,0 +1,100 @@
+"""Recorded runs: the list of them, and one run with all that can be shown of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from honestone.app.history import improvement_report, judged_documents, round_diffs, state_of
+from honestone.app.workspace import Workspace
+from honestone.core.artifact import Version
+from honestone.core.errors import UsageError
+from honestone.core.events import SuiteStarted
+from honestone.engine.versions import load_version
+from honestone.ports import RunInfo, Store
+from honestone.report.documents.improvement import ImprovementDoc
+from honestone.report.documents.scorecard import ScorecardDoc
+from honestone.report.json_document import JsonDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRun:
+    """One line of `runs`. `side`: which side of something larger a suite's run is, the baseline of a comparison or a
+    split within an `improve`."""
+
+    info: RunInfo
+    side: str | None
+
+    def to_plain(self) -> JsonDocument:
+        info = self.info
+        return {
+            "id": info.id,
+            "kind": info.kind,
+            "subject": info.subject,
+            "contract": info.contract,
+            "started": info.started,
+            "finished": info.finished,
+            "result": info.result,
+            "side": self.side,
+        }
+
+
+def list_runs(workspace: Workspace, *, limit: int) -> list[ListedRun]:
+    """Newest first."""
+    with workspace.open_store(readonly=True) as store:
+        return [ListedRun(info=info, side=_side_of(store, info)) for info in store.runs(limit=limit)]
+
+
+def _side_of(store: Store, info: RunInfo) -> str | None:
+    if info.kind != "suite":
+        return None
+    first = next(store.iter_events(info.id), None)
+    return (first.side or None) if isinstance(first, SuiteStarted) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """A run of an open store. Its `info.kind` says which of the methods apply."""
+
+    store: Store
+    info: RunInfo
+
+    def scorecards(self) -> Iterator[ScorecardDoc]:
+        return judged_documents(self.store, self.info.id)
+
+    def suite_report(self) -> JsonDocument:
+        from honestone.core.suite.record import read_record
+        from honestone.report.suite_documents import suite_document
+
+        return suite_document(read_record(self.store.events(self.info.id), run=self.info.id))
+
+    def improvement(self) -> tuple[ImprovementDoc, str]:
+        """The document, and the report as Markdown."""
+        return improvement_report(self.store, self.info.id)
+
+    def diffs(self) -> Iterator[tuple[str, str]]:
+        """What each round was and came to, and what it changed as a unified diff."""
+        state = state_of(self.store.events(self.info.id))
+        for number, diff in round_diffs(self.store, state):
+            entry = state.rounds[number - 1]
+            decision = "accepted" if entry.accepted else "rejected"
+            best = ", the version delivered" if entry.accepted and entry.version == state.best else ""
+            yield f"round {entry.number}: {', '.join(entry.focus)}, {decision}{best}", diff
+
+    def version(self, name: str) -> Version:
+        """A version of the artifact: a round's number, 0, `original`, `best` or `current`. Raises UsageError."""
+        state = state_of(self.store.events(self.info.id))
+        by_name = {"0": state.original, "original": state.original, "best": state.best, "current": state.current}
+        by_name.update({str(entry.number): entry.version for entry in state.rounds if entry.version})
+        digest = by_name.get(name)
+        if digest is None:
+            raise UsageError(f"run {self.info.id} has no version {name!r}", hint=f"known: {', '.join(by_name)}")
+        return load_version(self.store, digest)
+
+
+@contextmanager
+def open_run(workspace: Workspace, name: str) -> Iterator[RunRecord]:
+    """A run by its id, the beginning of it, or `last`. Raises StoreError with near names."""
+    with workspace.open_store(readonly=True) as store:
+        yield RunRecord(store=store, info=store.find_run(name))

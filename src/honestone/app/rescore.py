@@ -1,0 +1,136 @@
+"""A run's recorded answers under other weights, bars or rules. No call is made, and none is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from honestone.app.history import judged_documents, scorer_of, state_of, still_valid, text_of
+from honestone.app.rubrics.loading import load_rubric, with_bars
+from honestone.app.workspace import Workspace
+from honestone.core.contract import digest_json
+from honestone.core.errors import UsageError
+from honestone.core.events import EvaluationStarted, LoopStarted, SuiteImprovementStarted
+from honestone.core.rubric import Rubric, to_plain
+from honestone.core.suite.record import read_record
+from honestone.core.verdict import Outcome, overall
+from honestone.ports import RunInfo, Store
+from honestone.report.documents.scorecard import RescoredDoc, ScorecardDoc
+from honestone.report.json_document import JsonDocument
+from honestone.report.scorecard import Facts, scorecard_document, usage_document
+from honestone.report.suite_documents import suite_document
+from honestone.system.files import printable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RescoreRequest:
+    """`rubric` is another version of the run's; bars are points, None leaves the rubric's own."""
+
+    run: str = "last"
+    rubric: Path | None = None
+    threshold: float | None = None
+    floor: float | None = None
+    combine: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RescoredRun:
+    """`scorecards` of artifacts, or the `report` of a suite."""
+
+    info: RunInfo
+    contract: str
+    scorecards: tuple[ScorecardDoc, ...] = ()
+    report: JsonDocument | None = None
+
+    @property
+    def verdict(self) -> str:
+        if self.report is not None:
+            return str(self.report["verdict"])
+        return overall({Outcome(card.verdict) for card in self.scorecards})
+
+
+def rescore(workspace: Workspace, request: RescoreRequest) -> RescoredRun:
+    """Raises UsageError for a run that has no answers to a rubric, StoreError for one that is not there."""
+    with workspace.open_store(readonly=True) as store:
+        info = store.find_run(request.run)
+        return _suite(store, info, request) if info.kind == "suite" else _artifacts(workspace, store, info, request)
+
+
+def _artifacts(workspace: Workspace, store: Store, info: RunInfo, request: RescoreRequest) -> RescoredRun:
+    started = next(store.iter_events(info.id))
+    if isinstance(started, SuiteImprovementStarted):
+        raise UsageError(
+            f"run {info.id} improved an artifact over a suite, so its scores are pass rates",
+            hint="rescore one of the suite's own runs: `honestone runs` lists them",
+        )
+    assert isinstance(started, EvaluationStarted | LoopStarted)
+    found = started.rubric if request.rubric is None else load_rubric(workspace.path(request.rubric))
+    rubric = with_bars(found, threshold=request.threshold, floor=request.floor)
+    rule = request.combine or str(started.rule)
+    contract = digest_json({**started.contract, "rubric": to_plain(rubric), "rule": rule})
+    was = RescoredDoc(run=info.id, contract=info.contract)
+    cards = tuple(
+        replace(
+            card,
+            rescored_from=was,
+            rubric=card.rubric if request.rubric is None else printable(request.rubric),
+            usage=None if card.usage is None else replace(card.usage, judge_calls=0),
+        )
+        for card in _scorecards(store, info, started, rubric, request.combine, contract)
+    )
+    return RescoredRun(info=info, contract=contract, scorecards=cards)
+
+
+def _scorecards(
+    store: Store,
+    info: RunInfo,
+    started: EvaluationStarted | LoopStarted,
+    rubric: Rubric,
+    rule: str | None,
+    contract: str,
+) -> Iterator[ScorecardDoc]:
+    if isinstance(started, EvaluationStarted):
+        yield from judged_documents(store, info.id, rubric=rubric, rule=rule, contract=contract)
+        return
+    state = state_of(store.events(info.id))
+    best = state.best
+    ballots = [
+        still_valid(ballot, started.rubric, rubric) for ballot in state.ballots.get((best, "panel"), {}).values()
+    ]
+    facts = Facts(
+        path=started.artifact.path,
+        digest=best,
+        contract=contract,
+        run=info.id,
+        usage=usage_document({}),
+        text=text_of(store, best),
+    )
+    yield scorecard_document(scorer_of(started, rubric=rubric, rule=rule), ballots, facts)
+
+
+def _suite(store: Store, info: RunInfo, request: RescoreRequest) -> RescoredRun:
+    """A suite's run under other bars or another rule. Its rubrics are its cases' own."""
+    if request.rubric is not None:
+        raise UsageError(
+            f"run {info.id} is a suite's, and its cases have rubrics of their own",
+            hint="rescore it with --threshold, --floor or --combine; run it again under other rubrics",
+        )
+    log = store.events(info.id)
+    rule = request.combine or log[0]["rule"]
+    bars = {"threshold": request.threshold, "floor": request.floor}
+    options = {**log[0]["contract"]["options"], **{name: bar for name, bar in bars.items() if bar is not None}}
+    contract = digest_json({**log[0]["contract"], "rule": rule, "options": options})
+    record = read_record(
+        log,
+        run=info.id,
+        rule=rule,
+        bars=lambda rubric: with_bars(rubric, threshold=request.threshold, floor=request.floor),
+    )
+    document = suite_document(record)
+    document["contract"] = contract
+    document["rescored_from"] = {"run": info.id, "contract": info.contract}
+    document["usage"] = {**document["usage"], "judge_calls": 0, "target_calls": 0}
+    return RescoredRun(info=info, contract=contract, report=document)
