@@ -48,10 +48,26 @@ class RubricPlan:
         note: Callable[[str], None] | None = None,
     ) -> RubricPlan:
         """`artifacts` are what is judged, as far as they are files. Raises UsageError and its kinds."""
-        path = workspace.path(rubric) if isinstance(rubric, Path) else None
-        found = load_rubric(path, accept_loss=accept_loss, note=note) if path is not None else rubric
-        assert isinstance(found, Rubric)
-        found = with_bars(found, threshold=options.threshold, floor=options.floor)
+        path = rubric if isinstance(rubric, Path) else None
+        found = (
+            load_rubric(workspace.path(rubric), accept_loss=accept_loss, note=note)
+            if isinstance(rubric, Path)
+            else rubric
+        )
+        return cls.of(workspace, found, path, options, artifacts)
+
+    @classmethod
+    def of(
+        cls,
+        workspace: Workspace,
+        rubric: Rubric,
+        named: Path | None,
+        options: JudgingOptions,
+        artifacts: Sequence[Path],
+    ) -> RubricPlan:
+        """The same for a rubric that was read already, from the file `named`."""
+        path = None if named is None else workspace.path(named)
+        found = with_bars(rubric, threshold=options.threshold, floor=options.floor)
         place = path or workspace.folder / "rubric"  # of one without a file: only its folder counts
         checker = make_checker(found, place, options, [workspace.path(artifact) for artifact in artifacts])
         return cls(
@@ -59,7 +75,7 @@ class RubricPlan:
             options=options,
             rubric=found,
             path=path,
-            name=printable(rubric) if isinstance(rubric, Path) else None,
+            name=None if named is None else printable(named),
             checker=checker,
             exclude=never_judged(found, place, checker),
         )

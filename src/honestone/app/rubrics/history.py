@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from fractions import Fraction
+from typing import Final
 
+from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.authoring.item_stats import ItemStats, Record, item_stats
 from honestone.core.authoring.lint import WHY
@@ -33,11 +35,11 @@ class History:
         """Ids of criteria and items that have answers."""
         return frozenset(id for one in self.items for id in one.key)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         return {"artifacts": len(self.record), "runs": self.runs, "items": [_plain(one) for one in self.items]}
 
 
-def _plain(one: ItemStats) -> dict[str, Any]:
+def _plain(one: ItemStats) -> dict[str, object]:
     criterion, item = one.key
     return {
         "criterion": criterion,
@@ -52,20 +54,18 @@ def _plain(one: ItemStats) -> dict[str, Any]:
     }
 
 
-def _number(value: Any) -> float | None:
+def _number(value: Fraction | float | None) -> float | None:
     return None if value is None else round(float(value), 9)
 
 
-def read_history(rubric: Rubric) -> History | None:
+def read_history(workspace: Workspace, rubric: Rubric) -> History | None:
     """None where there is no store yet. Raises StoreError when it cannot be read."""
     from honestone.adapters.stores.sqlite import FILE
-    from honestone.app.setup import open_store_for, settings_here, store_folder
 
-    settings = settings_here()
-    if not (store_folder(settings) / FILE).exists():
+    if not (workspace.store / FILE).exists():
         return None
     record, runs = Record(), 0
-    with open_store_for(settings, readonly=True) as store:
+    with workspace.open_store(readonly=True) as store:
         for info in reversed(store.runs(limit=RUNS)):  # the oldest first, as the last answer counts
             runs += _add_run(store, info.id, rubric, record)
     return History(record=record, runs=runs, items=tuple(item_stats(rubric, record)))
@@ -155,7 +155,7 @@ def _about(one: ItemStats, *, is_check: bool) -> Iterator[tuple[str, str, str]]:
 
 
 def places(rubric: Rubric, marked: Marked) -> dict[Key, str]:
-    """Where each item of a native rubric stands."""
+    """Where each item of a native rubric is, as file:line:column."""
     from honestone.core.authoring.lint.remark import asked
 
     return {(one.criterion.id, one.item.id): marked.at(one.path) for one in asked(rubric)}
