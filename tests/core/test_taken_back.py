@@ -127,11 +127,12 @@ def test_a_comment_is_never_the_answer(made: tuple[Reader, str]) -> None:
 
 
 @settings(max_examples=300)
-@given(commented(), st.data())
-def test_a_cut_comment_is_never_the_answer(made: tuple[Reader, str], data: st.DataObject) -> None:
+@given(commented().flatmap(lambda made: st.integers(0, len(made[1])).map(lambda at: (made[0], made[1][:at]))))
+@example((READERS["checklist"], '\n# {\n#   "Names the version": false'))
+def test_a_cut_comment_is_never_the_answer(made: tuple[Reader, str]) -> None:
     """Wherever the reply is cut: what follows is not known, and the comment may not have ended."""
     reader, text = made
-    assert reader.read(text[: data.draw(st.integers(0, len(text)))]) in (reader.real, None)
+    assert reader.read(text) in (reader.real, None)
 
 
 @pytest.mark.parametrize("name", sorted(READERS))
