@@ -58,8 +58,11 @@ READERS = {
     "pair reply": Reader(_paired, _answers, "first", "second"),
 }
 readers = st.sampled_from(sorted(READERS)).map(READERS.__getitem__)
-# Words with everything that opens something; what closes a comment is left out, or the rest would not be in it.
-words = st.text(alphabet="ab {[}]\"\\',:x1#/“”`", max_size=12).map(lambda text: text.replace("*/", "").replace("`", ""))
+# Words with everything that opens something; what closes a comment is left out, or the rest would not be in it. No word
+# is an answer: after a # outside an object, as in a heading, it would be one.
+words = st.text(alphabet="xy {[}]\"\\',:z#/“”`", max_size=12).map(
+    lambda text: text.replace("*/", "").replace("`", "")
+)
 
 
 def comment(kind: str, text: str) -> str:
@@ -129,6 +132,7 @@ def test_a_comment_is_never_the_answer(made: tuple[Reader, str]) -> None:
 @settings(max_examples=300)
 @given(commented().flatmap(lambda made: st.integers(0, len(made[1])).map(lambda at: (made[0], made[1][:at]))))
 @example((READERS["checklist"], '\n# {\n#   "Names the version": false'))
+@example((READERS["pairwise"], '\n#  {\n#   "winner": "b"\n# } b'))
 def test_a_cut_comment_is_never_the_answer(made: tuple[Reader, str]) -> None:
     """Wherever the reply is cut: what follows is not known, and the comment may not have ended."""
     reader, text = made
@@ -153,7 +157,7 @@ def abandoned(draw: st.DrawFn) -> tuple[Reader, str]:
     reader = draw(readers)
     decoy = json.dumps(reader.states(reader.decoy), indent=draw(st.sampled_from([None, 2])))
     real = json.dumps(reader.states(reader.real))
-    filler = draw(st.text(alphabet="ab {x1,:", max_size=8))
+    filler = draw(st.text(alphabet="xy {z,:", max_size=8))
     rest = real[1:] if draw(st.booleans()) else f'"why": "x", {real[1:]}'
     ways = [
         f'{{"draft": "{filler}{decoy}", {rest}',

@@ -175,7 +175,7 @@ class _Scanner:
 
     def _comment(self, match: re.Match[str]) -> None:
         end = match.end() if match["line"] or match["hash"] else _comment_end(self.text, match.start())
-        if match["hash"] and "{" not in match[0] and not _QUOTED_KEY.search(match[0]):
+        if match["hash"] and not _BRACES.search(match[0]) and not _QUOTED_KEY.search(match[0]):
             self.at = end  # A heading, and its words may be a verdict.
         else:
             self._skip(match.start(), end, Skip.COMMENT)
