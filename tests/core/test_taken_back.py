@@ -60,9 +60,7 @@ READERS = {
 readers = st.sampled_from(sorted(READERS)).map(READERS.__getitem__)
 # Words with everything that opens something; what closes a comment is left out, or the rest would not be in it. No word
 # is an answer: after a # outside an object, as in a heading, it would be one.
-words = st.text(alphabet="xy {[}]\"\\',:z#/“”`", max_size=12).map(
-    lambda text: text.replace("*/", "").replace("`", "")
-)
+words = st.text(alphabet="xy {[}]\"\\',:z#/“”`", max_size=12).map(lambda text: text.replace("*/", "").replace("`", ""))
 
 
 def comment(kind: str, text: str) -> str:

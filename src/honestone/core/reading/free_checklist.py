@@ -168,8 +168,6 @@ _ANSWERED = re.compile(
     r"^(.*?)(?:^|[\s:–—=|>-]+)\W*(yes|no|true|false|pass(?:ed)?|fail(?:ed)?|met|unmet|not met)\W*$", re.IGNORECASE
 )
 _MARKUP = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
-_COMMENTED_OUT = re.compile(r"^\s*(?:#|//|/?\*|<!--|--)\s*[\"'{}\[\]]")
-"""A line of JSON behind the sign of a comment: taken back by its writer, however the lines before it begin."""
 _TICKED: Final = frozenset("xX✓☑☒✅✔")
 
 
@@ -177,8 +175,6 @@ def _from_lines(body: str, names: _Names, dropped: tuple[str, ...]) -> Checklist
     """`- [x] item`, `1. item? Yes`, `item: no`, `2. no`."""
     tally = _Tally()
     for line in body.splitlines():
-        if _COMMENTED_OUT.match(line):
-            continue
         said = _line_answer(_MARKUP.sub("", line)[:5000], names)
         if said:
             item, answer = said
