@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from honestone.cli.demo import EXAMPLES, examples_folder
-from honestone.formats.rubric_file import read_rubric, rubric_findings
+from honestone.formats.findings import find
+from honestone.formats.rubric_file import read_rubric
 
 HONESTONE = Path(sys.executable).with_name("honestone")
 NAMES = sorted(EXAMPLES)
@@ -113,7 +114,7 @@ def test_its_rubric_is_sound(name: str) -> None:
     """No finding, weights that sum to 100, checklists of 4 to 10 items, code for every item, a fix for some of each."""
     source = read_rubric(examples_folder() / name / "rubric.yaml")
     rubric = source.rubric
-    assert rubric_findings(source) == []
+    assert find(source.rubric, source.marked) == []
     assert sum(criterion.weight for criterion in rubric.criteria) == 100
     assert any(criterion.required for criterion in rubric.criteria)
     assert not rubric.asks_judges
@@ -131,7 +132,7 @@ def test_the_item_for_judges_is_right_once_it_is_used(name: str, tmp_path: Path)
     path = tmp_path / "rubric.yaml"
     path.write_text(used, encoding="utf-8")
     source = read_rubric(path)
-    assert rubric_findings(source) == []
+    assert find(source.rubric, source.marked) == []
     assert sum(item.check is None for _, item in source.rubric.questions()) == 1
 
 

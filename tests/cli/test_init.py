@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from honestone.cli.init import starter_rubric, starters
-from honestone.formats.rubric_file import read_rubric, rubric_findings
+from honestone.formats.findings import find
+from honestone.formats.rubric_file import read_rubric
 from honestone.formats.settings import read_settings
 
 from .desk import Desk
@@ -150,7 +151,7 @@ def test_every_starter_is_sound(text: str, tmp_path: Path) -> None:
     path = tmp_path / "rubric.yaml"
     path.write_text(text)
     source = read_rubric(path)
-    assert rubric_findings(source) == []
+    assert find(source.rubric, source.marked) == []
     assert sum(criterion.weight for criterion in source.rubric.criteria) == 100
     assert not source.rubric.asks_judges
 
@@ -162,7 +163,7 @@ def test_what_stands_there_as_a_remark_is_right_too(text: str, tmp_path: Path) -
     path = tmp_path / "rubric.yaml"
     path.write_text(text[:start] + re.sub(r"(?m)^  # ", "  ", text[start:]))
     source = read_rubric(path)
-    assert rubric_findings(source) == []
+    assert find(source.rubric, source.marked) == []
     assert [criterion.id for criterion in source.rubric.criteria][-2:] == ["clear", "tone"]
     assert source.rubric.asks_judges
 

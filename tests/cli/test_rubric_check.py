@@ -207,8 +207,8 @@ def test_golden_ranges_hold_scores_and_criteria(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("expected", "says"),
     [
-        ("gone.md: pass\n", "there is no example"),
-        ("good.md: maybe\n", "is no verdict"),
+        ("gone.md: pass\n", "not found"),
+        ("good.md: maybe\n", "is not a verdict"),
         ("good.md: {friut: [1, 2]}\n", "did you mean `fruit`?"),
         ("good.md: {score: [80, 20]}\n", "from a lower number to a higher one"),
         ("good.md: {score: high}\n", "two numbers"),

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from honestone.core.errors import FileError, RubricError
 from honestone.core.rubric import Check, Criterion, Rubric
 from honestone.formats.fields import SHAPES
-from honestone.formats.rubric_file import RubricFileErrors, parse_rubric, read_rubric, rubric_findings
+from honestone.formats.findings import Finding, find
+from honestone.formats.rubric_file import RubricFileErrors, RubricSource, parse_rubric, read_rubric
 
 BUG = """\
 rubric: 1
@@ -42,6 +43,10 @@ criteria:
     anchors: {0: hostile, 50: mixed, 100: factual}
   - Says who is hit
 """
+
+
+def findings_of(source: RubricSource) -> list[Finding]:
+    return find(source.rubric, source.marked)
 
 
 def rubric(criteria: str, head: str = "rubric: 1\n") -> Rubric:
@@ -427,7 +432,7 @@ criteria:
 
 
 def findings(text: str) -> list[tuple[str, str]]:
-    found = rubric_findings(parse_rubric(text, "r"))
+    found = findings_of(parse_rubric(text, "r"))
     assert all(finding.suggestion for finding in found)
     return [(finding.place.removeprefix("r:"), finding.message) for finding in found]
 

@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 from made_rubrics import rubrics
 
 from honestone.core.rubric import Rubric
-from honestone.formats.rubric_file import parse_rubric, rubric_findings
+from honestone.formats.findings import Finding, find
+from honestone.formats.rubric_file import RubricSource, parse_rubric
 from honestone.formats.rubric_fix import fix_rubric, scaled_to_100
 from honestone.formats.rubric_write import dump_rubric
 
 HEAD = "rubric: 1\ncriteria:\n"
+
+
+def findings_of(source: RubricSource) -> list[Finding]:
+    return find(source.rubric, source.marked)
 
 
 def weights(text: str) -> list[Fraction]:
@@ -196,4 +201,4 @@ def test_fixing_is_idempotent_and_keeps_questions_and_remarks(rubric: Rubric) ->
     again = fix_rubric(fixed.text, "r")
     assert (again.text, again.changes) == (fixed.text, ())
     if not fixed.left:
-        assert "weights-sum" not in {finding.rule for finding in rubric_findings(parse_rubric(fixed.text, "r"))}
+        assert "weights-sum" not in {finding.rule for finding in findings_of(parse_rubric(fixed.text, "r"))}

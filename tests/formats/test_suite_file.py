@@ -250,7 +250,7 @@ def test_a_pipe_is_no_input(tmp_path: Path) -> None:
         ("{id: wrong,", "{id: wrong, workspace: {files: {../x: y}},", "leads out of the folder"),
         ("{id: wrong,", "{id: wrong, workspace: {files: {a: x, a/b: y}},", "a file and a folder at once"),
         ("{id: wrong,", "{id: wrong, workspace: {copy: '.', git: r},", "both `copy` and `git`"),
-        ("{id: wrong,", "{id: wrong, workspace: {git: '--upload-pack=x'},", "is no name of a repository"),
+        ("{id: wrong,", "{id: wrong, workspace: {git: '--upload-pack=x'},", "is not the name of a repository"),
         ("{id: wrong,", "{id: wrong, input: [hello],", "message number 1 must be a mapping"),
         ("{id: wrong,", "{id: wrong, input: [{role: user}],", "`content` of message number 1 is missing"),
         ("{id: wrong,", "{id: wrong, input: 5,", "`input` is 5, but must be text"),

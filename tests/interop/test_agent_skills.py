@@ -15,8 +15,8 @@ from honestone.core.checks import KINDS
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Message
 from honestone.formats.document import Document
-from honestone.formats.source import SourceErrors, SuiteSource
-from honestone.interop.agent_skills.read import READERS, read_grading
+from honestone.formats.source import SuiteSource
+from honestone.interop.agent_skills.read import READERS
 from honestone.interop.recognise import read_any_suite
 
 SAMPLES = Path(__file__).parents[3] / "../shared/data/samples/agentv/v5-next/agent-skills"
@@ -197,39 +197,8 @@ def grading(folder: Path, content: Any) -> Path:
     return folder / "grading.json"
 
 
-@pytest.mark.parametrize("key", ["expectations", "assertion_results"])
-def test_a_grading_gives_its_marks(tmp_path: Path, key: str) -> None:
-    """Passed, failed, and undecided, which is neither; with the evidence."""
-    content = {key: GRADING["expectations"], "summary": GRADING["summary"]}
-    marks = read_grading(grading(tmp_path, content))
-    assert [mark.passed for mark in marks] == [True, False, None]
-    assert (marks[0].text, marks[0].evidence, marks[2].evidence) == ("Greets back", "It says hello", None)
-
-
 def test_a_grading_is_no_suite(tmp_path: Path) -> None:
     """It is known for what it is, with the way to its suite."""
     with pytest.raises(UsageError, match="recorded grading") as raised:
         read_any_suite(grading(tmp_path, GRADING))
     assert raised.value.place and "evals.json" in str(raised.value.hint)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"expectations": []}, "is empty"),
-        ({"summary": {}}, "no `expectations`"),
-        ({"expectations": [{"text": "a"}]}, "`passed` is missing"),
-        ({"expectations": [{"passed": True}]}, "`text` is missing"),
-        ({"expectations": [{"text": "a", "passed": "yes"}]}, "must be true or false"),
-        (
-            {**GRADING, "summary": {"passed": 3, "failed": 0, "total": 3}},
-            "`passed` of `summary` is 3, but the marks come to 1",
-        ),
-        ([1], "must be a mapping"),
-    ],
-)
-def test_a_grading_that_does_not_add_up_is_refused(tmp_path: Path, content: Any, message: str) -> None:
-    """Marks are taken from sound files only; a missing answer is never a no."""
-    with pytest.raises(SourceErrors) as raised:
-        read_grading(grading(tmp_path, content))
-    assert message in raised.value.errors[0].message and raised.value.place

@@ -19,7 +19,7 @@ from honestone.core.scorecard import Scorer
 from honestone.core.suite.case import Case, Message, Split, Suite
 from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
-from honestone.interop.base import unique_ids, yes_no
+from honestone.interop.criteria import unique_ids, yes_no
 from honestone.interop.healthbench.read import READERS
 from honestone.interop.healthbench.write import dump_healthbench
 from honestone.interop.recognise import recognise

@@ -162,7 +162,7 @@ def test_two_rubric_judges_are_two_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('"r.toml"', '"q.toml"', "there is no file"),
+        ('"r.toml"', '"q.toml"', "not found"),
         ("cause = 4", "cuase = 4", "`weights` names `cuase`"),
         ('name = "style"', 'nmae = "style"', "unknown key `nmae`"),
     ],

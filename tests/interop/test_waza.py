@@ -18,7 +18,9 @@ from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors
 from honestone.interop.base import Reader
 from honestone.interop.recognise import recognise
-from honestone.interop.waza.read import EVAL, READERS, RUBRIC, TASK
+from honestone.interop.waza.read import READERS
+
+EVAL, TASK, RUBRIC = READERS
 
 TASK_TEXT = "id: t\nname: T\ninputs: {prompt: Do it}\n"
 
@@ -129,7 +131,7 @@ def test_mistakes_have_places_in_their_own_files(tmp_path: Path) -> None:
     with pytest.raises(HonestoneError, match=r"one\.yaml:1:1: `inputs` is missing"):
         EVAL.read(document)
     (tmp_path / "tasks" / "one.yaml").unlink()
-    assert wrong(EVAL, document)[0].startswith("10:9 no file beside this one is like `tasks/*.yaml`")
+    assert wrong(EVAL, document)[0].startswith("10:9 no file next to this one matches `tasks/*.yaml`")
     assert wrong(TASK, put(tmp_path, TASK_TEXT + "graders: [{name: a, type: txt}]\n"))[0].startswith(
         "4:27 unknown grader `txt`"
     )

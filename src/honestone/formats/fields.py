@@ -4,53 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 VERSION: Final = 1
 """The `rubric:` version that this program reads and writes."""
 
-Takes: TypeAlias = Literal[
-    "version",
-    "name",
-    "text",
-    "weight",
-    "points",
-    "flag",
-    "items",
-    "criteria",
-    "anchors",
-    "check",
-    "command",
-    "level",
-    # of suites (`suite_fields`)
-    "suite-version",
-    "case-id",
-    "prose",
-    "content",
-    "path",
-    "folder",
-    "target",
-    "rubric",
-    "checks",
-    "count",
-    "rule",
-    "seconds",
-    "commands",
-    "workspace",
-    "cases",
-    "input",
-    "split",
-    "tags",
-    "expect",
-    "output",
-    "files",
-    "git",
-    "ref",
-    "paths",
-]
+Takes: TypeAlias = str
+"""The name of a kind of value: a key of `TAKES`, or of `suite_fields.TAKES`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Taken:
     """A kind of value: in words for messages (`must be ...`), and as JSON Schema."""
 
@@ -83,239 +46,85 @@ class Shape:
         return next((field for field in self.fields if field.key == key), None)
 
 
+def table(name: str, doc: str, rows: str, *, short: str = "") -> Shape:
+    """A shape from a table with a line for each key: `key | takes | default | other spellings | example | meaning`."""
+    cells = [[cell.strip() for cell in row.split("|")] for row in rows.strip().splitlines()]
+    fields = tuple(
+        Field(key=key, takes=takes, default=default, also=tuple(also.split()), example=example, doc=meaning)
+        for key, takes, default, also, example, meaning in cells
+    )
+    return Shape(name=name, doc=doc, fields=fields, short=short)
+
+
 TAKES: Final[Mapping[Takes, Taken]] = {
-    "version": Taken(words="the number 1", schema={"const": VERSION}),
-    "name": Taken(words="text", schema={"type": ["string", "number", "boolean"]}),
-    "text": Taken(words="text", schema={"type": "string", "pattern": r"\S"}),
-    "weight": Taken(words="a number", schema={"type": "number"}),
-    "points": Taken(words="a number from 0 to 100", schema={"type": "number", "minimum": 0, "maximum": 100}),
-    "flag": Taken(words="true or false", schema={"type": "boolean"}),
-    "items": Taken(words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/item"}}),
-    "criteria": Taken(words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/criterion"}}),
-    "anchors": Taken(words="a mapping from numbers to text", schema={"$ref": "#/$defs/anchors"}),
-    "check": Taken(words="one check", schema={"$ref": "#/$defs/check"}),
-    "command": Taken(words="a command line", schema={"type": "string", "pattern": r"\S"}),
-    "level": Taken(words="a number", schema={"type": "number"}),
+    "version": Taken("the number 1", {"const": VERSION}),
+    "name": Taken("text", {"type": ["string", "number", "boolean"]}),
+    "text": Taken("text", {"type": "string", "pattern": r"\S"}),
+    "weight": Taken("a number", {"type": "number"}),
+    "points": Taken("a number from 0 to 100", {"type": "number", "minimum": 0, "maximum": 100}),
+    "flag": Taken("true or false", {"type": "boolean"}),
+    "items": Taken("a list", {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/item"}}),
+    "criteria": Taken("a list", {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/criterion"}}),
+    "anchors": Taken("a mapping from numbers to text", {"$ref": "#/$defs/anchors"}),
+    "check": Taken("one check", {"$ref": "#/$defs/check"}),
+    "command": Taken("a command line", {"type": "string", "pattern": r"\S"}),
+    "level": Taken("a number", {"type": "number"}),
 }
 
-_ID_DOC = (
-    "Names it in results, reports and judges' replies. Without one: its text, shortened; rewording makes a new id."
-)
-_MAY_NOT_APPLY = "A judge may answer that it does not apply; then it leaves the mean."
-_FIX = "The command that the check-fixing worker runs when it is unmet, looked up beside the rubric."
-_ANCHORS_DOC = (
-    "Described levels, from number to text. A judge answers with any number on the scale from the lowest to the highest; "
-    "the score is where it lies between the two, so 7.5 on 0-10 is 75."
-)
-
-RUBRIC: Final = Shape(
-    name="rubric",
-    doc="What good looks like, and the bar to meet.",
-    fields=(
-        Field(key="rubric", takes="version", doc="The version of this format.", example="rubric: 1", default="1"),
-        Field(
-            key="title",
-            takes="name",
-            doc="What this rubric is about, for people.",
-            example="title: A bug report that a stranger can act on",
-            also=("name",),
-        ),
-        Field(
-            key="threshold",
-            takes="points",
-            doc="The overall score to reach.",
-            example="threshold: 80",
-            default="70",
-            also=("pass_threshold", "passing_score", "pass_mark", "min_score"),
-        ),
-        Field(
-            key="floor",
-            takes="points",
-            doc="The score that every top-level criterion has to reach, whatever the mean; 0 turns it off.",
-            example="floor: 60",
-            default="60",
-            also=("minimum", "criterion_floor"),
-        ),
-        Field(
-            key="criteria",
-            takes="criteria",
-            doc="The criteria, one at least.",
-            example="criteria: [Says who is hit, Says how badly]",
-            default="required",
-            also=("criterion", "rubrics", "dimensions"),
-        ),
-    ),
+RUBRIC: Final = table(
+    "rubric",
+    "What good looks like, and the bar to meet.",
+    """
+    rubric | version | 1 | | rubric: 1 | The version of this format.
+    title | name | none | name | title: A bug report that a stranger can act on | What this rubric is about, for people.
+    threshold | points | 70 | pass_threshold passing_score pass_mark min_score | threshold: 80 | The overall score to reach.
+    floor | points | 60 | minimum criterion_floor | floor: 60 | The score that every top-level criterion must reach, whatever the mean; 0 turns it off.
+    criteria | criteria | required | criterion rubrics dimensions | criteria: [Says who is hit, Says how badly] | The criteria, one at least.
+    """,
 )
 
-CRITERION: Final = Shape(
-    name="criterion",
-    doc=(
-        "One thing that matters. Without `items`, `anchors`, `check` or `criteria` it is one yes/no question. "
-        "The first three may be mixed: then the criterion's own `anchors` or `check` count as one more item. "
-        "A group has `criteria` and none of them."
-    ),
+CRITERION: Final = table(
+    "criterion",
+    "One thing that matters. Without `items`, `anchors`, `check` or `criteria` it is one yes/no question. The first three may be mixed: then the criterion's own `anchors` or `check` count as one more item. A group has `criteria` and none of them.",
+    """
+    id | name | from `requirement` | key slug | id: reproducible | Names it in results, reports and judges' replies. Without one: its text, shortened; rewording makes a new id. Unique in the whole rubric.
+    requirement | text | required | description text question name title criterion outcome expectation | requirement: A stranger can reproduce the bug | What is asked, in words. A group may leave it out (its id takes its place), and so may a criterion with a `check`.
+    weight | weight | 1 | points importance | weight: 50 | How much it counts among its siblings: 3 counts three times as much as 1. Percent-like weights must sum to 100. Negative is a penalty, for yes/no criteria only.
+    floor | points | the rubric's at the top level, else none | minimum min_score required_min_score threshold | floor: 70 | The score that this criterion must reach; overrides the rubric's.
+    required | flag | false | must mandatory critical | required: true | Score 0 here fails everything, whatever the mean.
+    negate | flag | false | not inverse invert reversed | negate: true | Its score is inverted, for what should not be: 100 becomes 0.
+    items | items | none | checklist sub_items questions | items: [States the exact version, Gives numbered steps] | A checklist: the score is the share of its items that are met. 5 to 10 items work best.
+    anchors | anchors | none | levels scale score_ranges ranges | anchors: {0: hostile, 50: neutral in places, 100: factual throughout} | Described levels, from number to text. A judge answers with any number on the scale from the lowest to the highest; the score is its place between the two, so 7.5 on 0-10 is 75.
+    check | check | none | checks assert test | check: {contains: Steps to reproduce} | A test that code answers; it costs nothing and needs no judge.
+    fix | command | none | | fix: ./tools/add_steps.sh | The command that the check-fixing worker runs when it is unmet, looked up in the rubric's folder.
+    may_not_apply | flag | false | na not_applicable optional | may_not_apply: true | A judge may answer that it does not apply; then it leaves the mean. On a checklist: holds for each of its items.
+    criteria | criteria | none | children sub_criteria sub_tasks | criteria: [{id: tone, requirement: Neutral tone}, {id: facts, requirement: Facts only}] | Child criteria. They are weighed among themselves; their score is this criterion's.
+    """,
     short="A plain text is a yes/no criterion of weight 1.",
-    fields=(
-        Field(
-            key="id",
-            takes="name",
-            doc=_ID_DOC + " Unique in the whole rubric.",
-            example="id: reproducible",
-            default="from `requirement`",
-            also=("key", "slug"),
-        ),
-        Field(
-            key="requirement",
-            takes="text",
-            doc="What is asked, in words. A group may leave it out (its id stands in), and so may a criterion with a `check`.",
-            example="requirement: A stranger can reproduce the bug",
-            default="required",
-            also=("description", "text", "question", "name", "title", "criterion", "outcome", "expectation"),
-        ),
-        Field(
-            key="weight",
-            takes="weight",
-            doc=(
-                "How much it counts among its siblings: 3 counts three times as much as 1. Percent-like weights must sum "
-                "to 100. Negative is a penalty, for yes/no criteria only."
-            ),
-            example="weight: 50",
-            default="1",
-            also=("points", "importance"),
-        ),
-        Field(
-            key="floor",
-            takes="points",
-            doc="The score that this criterion has to reach; overrides the rubric's.",
-            example="floor: 70",
-            default="the rubric's at the top level, else none",
-            also=("minimum", "min_score", "required_min_score", "threshold"),
-        ),
-        Field(
-            key="required",
-            takes="flag",
-            doc="Score 0 here fails everything, whatever the mean.",
-            example="required: true",
-            default="false",
-            also=("must", "mandatory", "critical"),
-        ),
-        Field(
-            key="negate",
-            takes="flag",
-            doc="Its score is turned round, for what should not be: 100 becomes 0.",
-            example="negate: true",
-            default="false",
-            also=("not", "inverse", "invert", "reversed"),
-        ),
-        Field(
-            key="items",
-            takes="items",
-            doc="A checklist: the score is the share of its items that are met. 5 to 10 items work best.",
-            example="items: [States the exact version, Gives numbered steps]",
-            also=("checklist", "sub_items", "questions"),
-        ),
-        Field(
-            key="anchors",
-            takes="anchors",
-            doc=_ANCHORS_DOC,
-            example="anchors: {0: hostile, 50: neutral in places, 100: factual throughout}",
-            also=("levels", "scale", "score_ranges", "ranges"),
-        ),
-        Field(
-            key="check",
-            takes="check",
-            doc="A test that code answers; it costs nothing and needs no judge.",
-            example="check: {contains: Steps to reproduce}",
-            also=("checks", "assert", "test"),
-        ),
-        Field(key="fix", takes="command", doc=_FIX, example="fix: ./tools/add_steps.sh"),
-        Field(
-            key="may_not_apply",
-            takes="flag",
-            doc=_MAY_NOT_APPLY + " On a checklist: holds for each of its items.",
-            example="may_not_apply: true",
-            default="false",
-            also=("na", "not_applicable", "optional"),
-        ),
-        Field(
-            key="criteria",
-            takes="criteria",
-            doc="Child criteria. They are weighed among themselves; their score is this criterion's.",
-            example="criteria: [{id: tone, requirement: Neutral tone}, {id: facts, requirement: Facts only}]",
-            also=("children", "sub_criteria", "sub_tasks"),
-        ),
-    ),
 )
 
-ITEM: Final = Shape(
-    name="item",
-    doc="One question of a checklist, answered yes or no by judges, on a scale with `anchors`, or by code with a `check`.",
+ITEM: Final = table(
+    "item",
+    "One question of a checklist, answered yes or no by judges, on a scale with `anchors`, or by code with a `check`.",
+    r"""
+    id | name | from `requirement` | key slug | id: numbered-steps | Names it in results, reports and judges' replies. Without one: its text, shortened; rewording makes a new id. Unique in its criterion.
+    requirement | text | required without a check | description text question name title item | requirement: Gives numbered steps | What is asked, in words. With a `check` it may be left out: then it says the check.
+    check | check | none | checks assert test | check: {regex: '(?m)^\s*1[.)]'} | A test that code answers.
+    anchors | anchors | none | levels scale score_ranges ranges | anchors: {0: no steps, 5: some, 10: every step} | Described levels, from number to text. A judge answers with any number on the scale from the lowest to the highest; the score is its place between the two, so 7.5 on 0-10 is 75.
+    fix | command | none | | fix: ./tools/number_steps.sh | The command that the check-fixing worker runs when it is unmet, looked up in the rubric's folder.
+    may_not_apply | flag | as in its criterion | na not_applicable optional | may_not_apply: true | A judge may answer that it does not apply; then it leaves the mean.
+    """,
     short="A plain text is a yes/no question.",
-    fields=(
-        Field(
-            key="id",
-            takes="name",
-            doc=_ID_DOC + " Unique in its criterion.",
-            example="id: numbered-steps",
-            default="from `requirement`",
-            also=("key", "slug"),
-        ),
-        Field(
-            key="requirement",
-            takes="text",
-            doc="What is asked, in words. With a `check` it may be left out: then it says the check.",
-            example="requirement: Gives numbered steps",
-            default="required without a check",
-            also=("description", "text", "question", "name", "title", "item"),
-        ),
-        Field(
-            key="check",
-            takes="check",
-            doc="A test that code answers.",
-            example="check: {regex: '(?m)^\\s*1[.)]'}",
-            also=("checks", "assert", "test"),
-        ),
-        Field(
-            key="anchors",
-            takes="anchors",
-            doc=_ANCHORS_DOC,
-            example="anchors: {0: no steps, 5: some, 10: every step}",
-            also=("levels", "scale", "score_ranges", "ranges"),
-        ),
-        Field(key="fix", takes="command", doc=_FIX, example="fix: ./tools/number_steps.sh"),
-        Field(
-            key="may_not_apply",
-            takes="flag",
-            doc=_MAY_NOT_APPLY,
-            example="may_not_apply: true",
-            default="as in its criterion",
-            also=("na", "not_applicable", "optional"),
-        ),
-    ),
 )
 
-LEVEL: Final = Shape(
-    name="level",
-    doc="One described level, where anchors are written as a list.",
-    fields=(
-        Field(
-            key="value",
-            takes="level",
-            doc="Its number on the scale.",
-            example="value: 10",
-            default="required",
-            also=("level", "points"),
-        ),
-        Field(key="score", takes="level", doc="Another name for `value`.", example="score: 10"),
-        Field(
-            key="text",
-            takes="text",
-            doc="What it looks like.",
-            example="text: factual throughout",
-            default="required",
-            also=("description", "label", "requirement"),
-        ),
-    ),
+LEVEL: Final = table(
+    "level",
+    "One described level, where anchors are written as a list.",
+    """
+    value | level | required | level points | value: 10 | Its number on the scale.
+    score | level | none | | score: 10 | Another name for `value`.
+    text | text | required | description label requirement | text: factual throughout | What it looks like.
+    """,
 )
 
 SHAPES: Final = (RUBRIC, CRITERION, ITEM, LEVEL)

@@ -81,7 +81,7 @@ def _looked_up(marked: Marked, texts: Mapping[str, Node], words: Iterable[str | 
 
 
 def _texts(root: Node) -> dict[str, Node]:
-    """Every text of a file with the first place where it stands."""
+    """Every text of a file with its first place."""
     first: dict[str, Node] = {}
     for node in _scalars(root):
         if isinstance(node.value, str):

@@ -35,7 +35,7 @@ class Example:
 def read_examples(folder: Path, rubric: Rubric) -> tuple[list[Example], list[str]]:
     """The examples in order, and notes about files that are none. Raises UsageError with every mistake's place."""
     if not folder.is_dir():
-        raise FileError(f"there is no folder `{folder}`", hint="--golden takes a folder of examples")
+        raise FileError(f"folder `{folder}` not found", hint="--golden takes a folder of examples")
     found = {
         f"{verdict}/{path.name}": Example(
             name=f"{verdict}/{path.name}", path=path, expect=Expect(verdict=cast(Any, verdict))
@@ -48,7 +48,7 @@ def read_examples(folder: Path, rubric: Rubric) -> tuple[list[Example], list[str
         found |= {example.name: example for example in _read_table(table, rubric)}
     if not found:
         raise UsageError(
-            f"there are no examples in `{folder}`",
+            f"`{folder}` holds no examples",
             hint="put files into pass/ and fail/ below it, or name them in expected.yaml (NAME: pass)",
         )
     known = {name.split("/")[0] for name in found} | set(FILES)
@@ -99,14 +99,17 @@ class _Reading:
         path = folder / name
         if not _is_inside(folder, name):
             self.problem(
-                f"`{name}` leads out of `{folder}`", (key,), "examples lie beside the file that names them", at_key=True
+                f"`{name}` leads out of `{folder}`",
+                (key,),
+                "examples belong in the folder of the file that names them",
+                at_key=True,
             )
             return None
         if not path.exists():
             names = [entry.name for entry in _entries(folder)]
             meant = near(name, names)
             self.problem(
-                f"there is no example `{path}`",
+                f"example `{path}` not found",
                 (key,),
                 f"did you mean `{meant}`?" if meant else "remove the line, or add the file",
                 at_key=True,
@@ -154,7 +157,7 @@ class _Reading:
     def verdict(self, value: Any, path: tuple[Any, ...]) -> str | None:
         if value in VERDICTS:
             return str(value)
-        self.problem(f"`{self.marked.raw(path)}` is no verdict", path, f"one of: {', '.join(VERDICTS)}")
+        self.problem(f"`{self.marked.raw(path)}` is not a verdict", path, f"one of: {', '.join(VERDICTS)}")
         return None
 
     def range(self, value: Any, path: tuple[Any, ...]) -> tuple[Fraction, Fraction] | None:
@@ -180,7 +183,7 @@ def _is_inside(folder: Path, name: str) -> bool:
 def differing(
     expect: Expect, verdict: str, score: tuple[Fraction, Fraction], criteria: Mapping[str, tuple[Fraction, Fraction]]
 ) -> Iterator[tuple[str, bool | None]]:
-    """What is not as expected, in words: False is certainly not, None cannot be told as long as marks are missing.
+    """What is not as expected, in words: False is certainly not, None: unknown as long as marks are missing.
 
     `score` and `criteria` are intervals (0-1) of what is known.
     """

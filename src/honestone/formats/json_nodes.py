@@ -19,7 +19,7 @@ _string = cast(Callable[[str, int, bool], tuple[str, int]], json.decoder.scanstr
 
 
 class NotJson(Exception):
-    """The text is not JSON; it may still be YAML. `error` is what a person is told when it is neither."""
+    """The text is not JSON; it may still be YAML. `error` is reported when it is neither."""
 
     def __init__(self, error: FileError) -> None:
         super().__init__(error.message)
@@ -126,7 +126,7 @@ class _Reader:
         if raw in ("NaN", "Infinity", "-Infinity"):
             raise refuse(self.name, *self.place(at), f"`{raw}` is not a finite number")
         if raw[-1].isalpha() and raw not in ("true", "false", "null"):
-            raise self.wrong(at, f"`{raw[:40]}` is no value", "text stands in double quotes")
+            raise self.wrong(at, f"`{raw[:40]}` is not a value", "write text in double quotes")
         try:
             return Node(scalar(raw), raw, *self.place(at)), match.end()
         except ValueError as error:

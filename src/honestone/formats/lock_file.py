@@ -1,4 +1,4 @@
-"""The lock: a contract written beside its rubric, so that a changed rubric, prompt, judge or bar is refused in words.
+"""The lock: a contract written next to its rubric, so that a changed rubric, prompt, judge or bar is refused in words.
 
 `rubric.yaml.lock` holds the whole contract document and its id. It names no machine and no time: the same contract
 gives the same bytes, so it can be committed.
@@ -33,22 +33,21 @@ def read_lock(path: Path) -> Contract:
     """The contract that was locked. Raises FileError when there is none, or when it was edited by hand."""
     if not path.exists():
         raise FileError(
-            f"there is no lock `{path}`",
-            hint=f"honestone rubric lock {path.with_name(path.name.removesuffix('.lock'))}",
+            f"lock `{path}` not found", hint=f"honestone rubric lock {path.with_name(path.name.removesuffix('.lock'))}"
         )
     found = parse_marked(read_text(path), str(path)).value
     if not isinstance(found, dict) or found.get("schema") != SCHEMA or not isinstance(found.get("document"), dict):
         raise FileError(
-            "this is no lock that this honestone reads",
+            "this is not a lock that this version of honestone reads",
             place=f"{path}:1:1",
-            hint="write it anew: honestone rubric lock RUBRIC",
+            hint="write it again: honestone rubric lock RUBRIC",
         )
     contract = Contract(document=_as_json(path, found["document"]))
     if contract.id != found.get("contract"):
         raise FileError(
             "this lock was edited: its contract id does not fit what it holds",
             place=f"{path}:1:1",
-            hint="take it from version control, or write it anew: honestone rubric lock RUBRIC",
+            hint="take it from version control, or write it again: honestone rubric lock RUBRIC",
         )
     return contract
 
@@ -59,9 +58,9 @@ def _as_json(path: Path, document: Any) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8-sig"))["document"]
     except (ValueError, RecursionError):
         raise FileError(
-            "this is no lock that this honestone reads",
+            "this is not a lock that this version of honestone reads",
             place=f"{path}:1:1",
-            hint="write it anew: honestone rubric lock RUBRIC",
+            hint="write it again: honestone rubric lock RUBRIC",
         ) from None
     return plain
 
@@ -81,7 +80,7 @@ def require_locked(locked: Contract, now: Contract, lock: Path) -> None:
 def what_changed(locked: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What differs from the locked document to this one, a line each: things are known by their ids, not by their place."""
     ours, theirs = _by_id(locked), _by_id(now)
-    _keep_common(ours, theirs, "checks")  # which checks there are is told with the rubric; here, what they use
+    _keep_common(ours, theirs, "checks")  # the rubric says which checks there are; here, what they use
     order = [part for part in _PARTS if part in ours or part in theirs]
     lines = []
     for part in dict.fromkeys([*order, *ours, *theirs]):

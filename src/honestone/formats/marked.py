@@ -22,7 +22,7 @@ MarkedPath: TypeAlias = Sequence[MapKey]
 
 
 class Marked:
-    """The values of one file and where they stand. Values are shared where the file has aliases: do not change them.
+    """The values of one file and their places. Values are shared where the file has aliases: do not change them.
 
     Mapping keys are text, except numbers (`{0: none, 10: full}` has 0 and 10); `raw_key` gives what was written.
     """
@@ -38,7 +38,7 @@ class Marked:
         return self.root.value
 
     def at(self, path: MarkedPath = ()) -> str:
-        """`file:line:column` of a value; of what is around it when there is no such value."""
+        """`file:line:column` of a value; of what is around it when the value is missing."""
         return self._place(self._nearest(path)[1])
 
     def key_at(self, path: MarkedPath) -> str:
@@ -102,7 +102,7 @@ def _step(node: Node, step: MapKey) -> tuple[Node | None, Node] | None:
 
 
 def read_marked(path: Path) -> Marked:
-    """A YAML or JSON file (told apart by content). Raises FileError with the place."""
+    """A YAML or JSON file (recognised by content). Raises FileError with the place."""
     return parse_marked(read_text(path), str(path))
 
 
@@ -121,7 +121,7 @@ def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
             raise FileError(
                 f"`{name}` is a link to a file that is not there", hint=f"it leads to `{path.readlink()}`"
             ) from None
-        raise FileError(f"there is no file `{name}`", hint=_near_files(path)) from None
+        raise FileError(f"file `{name}` not found", hint=_near_files(path)) from None
     except IsADirectoryError:
         raise FileError(f"`{name}` is a folder", hint="name a file inside it") from None
     except (OSError, ValueError) as error:
@@ -152,7 +152,7 @@ def _near_files(path: Path) -> str | None:
     try:
         names = [entry.name for entry in path.parent.iterdir()]
     except OSError:
-        return f"there is no folder `{path.parent}` either"
+        return f"folder `{path.parent}` not found either"
     near = difflib.get_close_matches(path.name, names, n=1)
     return f"did you mean `{path.parent / near[0]}`?" if near else None
 

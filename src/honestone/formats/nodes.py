@@ -86,7 +86,7 @@ class Node:
 
 
 def key_of(node: Node) -> MapKey:
-    """A mapping key: numbers stay numbers, so that `{0: none}` can be told from `{"0": none}`; all else is text."""
+    """A mapping key: numbers stay numbers, so that `{0: none}` differs from `{"0": none}`; all else is text."""
     if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
         return node.value
     return node.raw or ""
@@ -161,6 +161,6 @@ def same_key_twice(name: str, first: Node, second: Node) -> FileError:
         name,
         second.line,
         second.column,
-        f"the key `{second.raw}` stands twice in this mapping: first in line {first.line}, again in line {second.line}",
+        f"the key `{second.raw}` occurs twice in this mapping: first in line {first.line}, again in line {second.line}",
         "remove one of the two, or merge them",
     )

@@ -34,7 +34,7 @@ criteria:
 """
 
 _RULES = """\
-- A criterion's score is the share of its items that are met; a number on anchors counts as where it lies between the
+- A criterion's score is the share of its items that are met; a number on anchors counts as its place between the
   lowest and the highest.
 - A group's score is the weighted mean of its children. A penalty takes away from it, and the result is cut to 0-100.
 - The rubric passes when its score reaches `threshold`, every top-level criterion reaches its floor, and no `required`
@@ -100,7 +100,7 @@ def _checks() -> Iterator[str]:
     yield "## Checks"
     yield ""
     yield (
-        "A check is one kind with its argument, and options beside it: `check: {contains: Install, path: '*.md'}`. "
+        "A check is one kind with its argument, and options next to it: `check: {contains: Install, path: '*.md'}`. "
         "Each kind has an opposite with `not-` before its name. A kind that needs no argument may stand alone: `check: is-json`."
     )
     yield ""

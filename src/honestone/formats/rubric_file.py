@@ -1,6 +1,6 @@
 """Reading the native rubric format (`rubric.yaml`): a Rubric, or every error of the file with its place.
 
-The keys and what they take stand in `fields`; the rules of arithmetic and naming in `core.rubric`. Here is how the
+`fields` lists the keys and what they take; the rules of arithmetic and naming in `core.rubric`. Here is how the
 one becomes the other.
 """
 
@@ -43,7 +43,6 @@ from honestone.formats.fields import (
     near,
     unknown_key_hint,
 )
-from honestone.formats.findings import Finding, find
 from honestone.formats.marked import Marked, parse_marked, read_text
 from honestone.formats.nodes import MapKey, scalar
 
@@ -70,7 +69,7 @@ class RubricFileErrors(RubricError):
 
 
 def read_rubric(path: Path) -> RubricSource:
-    """The rubric in a file. Raises FileError when it cannot be read, RubricError when it is no sound rubric."""
+    """The rubric in a file. Raises FileError when it cannot be read, RubricError when it is not a sound rubric."""
     return _read(read_text(path), str(path), path)
 
 
@@ -95,7 +94,7 @@ def _read(text: str, name: str, path: Path | None) -> RubricSource:
 
 
 class Reading:
-    """One pass over a file. What is wrong is noted and replaced by something harmless, so that the pass goes on.
+    """One pass over a file. What is wrong is noted and replaced by something harmless, so that the pass continues.
 
     Formats that hold rubrics among other things extend it: `readers` and `takes` say how each kind of value is read.
     """
@@ -168,7 +167,7 @@ class Reading:
             if any(path[: len(other)] == other or other[: len(path)] == path for other in taken):
                 continue
             ends_in_container = self.marked.raw(path) is None and path and isinstance(path[-1], str)
-            # A criterion whose id could not be read goes by a placeholder that nobody should see.
+            # A criterion whose id could not be read has a placeholder that must not be shown.
             message = re.sub(r"criterion `\0[^`]*`", "this criterion", found.message)
             self.problem(message, path, found.hint, at_key=bool(ends_in_container))
 
@@ -349,7 +348,7 @@ class Reading:
         for key in ("items", "anchors", "check", "may_not_apply"):
             if got.get(key):
                 self.problem(
-                    f"`{key}`{owner} stands beside child `criteria`",
+                    f"`{key}`{owner} cannot be combined with child `criteria`",
                     (*path, key),
                     "make it a child criterion" if key in ("items", "anchors", "check") else "put it on the children",
                     at_key=True,
@@ -401,7 +400,7 @@ class Reading:
             number = _number_in(self.marked.raw_key(here))
             if number is None:
                 self.problem(
-                    f"`{self.marked.raw_key(here)}` in `anchors`{owner} is no number on a scale",
+                    f"`{self.marked.raw_key(here)}` in `anchors`{owner} is not a number on a scale",
                     here,
                     _ANCHORS_HINT,
                     at_key=True,
@@ -506,7 +505,7 @@ Reading.readers = {
     "command": Reading.command,
 }
 
-# A criterion with one of these has been told what is wrong with it, if anything is.
+# A criterion with one of these has been reported already, if anything is wrong with it.
 _SAYS_IT = {"requirement", "check", *cast(Field, CRITERION.field("requirement")).also}
 _UNSAID = cast(bool, None)
 """Of an item that leaves `may_not_apply` to its criterion, until `_marked_by` has settled it."""
@@ -665,7 +664,7 @@ def _unrecognised(marked: Marked) -> RubricFileErrors:
         )
     else:
         error = RubricError(
-            "this file has no `criteria`, so it is no rubric",
+            "this file has no `criteria`, so it is not a rubric",
             place=place,
             hint="`honestone init` writes one to start from",
         )
@@ -676,16 +675,8 @@ _OTHER_WORDS = frozenset(cast(Field, RUBRIC.field("criteria")).also)
 
 
 def _is_prose(text: str, name: str) -> bool:
-    """Whether a text that is no YAML is a document that somebody named by mistake."""
+    """Whether a text that is not YAML is a document named by mistake."""
     if re.search(r"(?m)^(criteria|rubric)\s*:", text):
         return False
     headings = len(re.findall(r"(?m)^#{1,6} \S", text))
     return name.lower().endswith((".md", ".markdown", ".txt", ".rst")) or headings >= 2
-
-
-# ---------------------------------------------------------------------------------------------------- findings
-
-
-def rubric_findings(source: RubricSource) -> list[Finding]:
-    """What `rubric check` remarks on: allowed, but rarely meant."""
-    return find(source.rubric, source.marked)

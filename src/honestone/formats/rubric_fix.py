@@ -1,6 +1,6 @@
 """`rubric check --fix`: the safe edits, made at marked positions so that comments and layout stay.
 
-Safe means: it changes no question, no bar and no answer on record. Three things are mended:
+Safe means: it changes no question, no bar and no answer on record. Three things are fixed:
     weights of 90-110 are scaled to 100;  ids that say nothing become the text's, where nothing refers to them;
     a missing `rubric: 1` line is put in front.
 What comes out is read again and compared with what was meant: an edit that would do anything else is not made.
@@ -31,7 +31,7 @@ _JSON_LINE_END: Final = re.compile("\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One thing that was mended: where, by which rule, from what to what, and why that is safe."""
+    """One thing that was fixed: where, by which rule, from what to what, and why that is safe."""
 
     place: str
     rule: str
@@ -45,7 +45,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
-    """The text after all changes. `left` says in words what was not mended and why."""
+    """The text after all changes. `left` says in words what was not fixed and why."""
 
     text: str
     changes: tuple[Change, ...] = ()
@@ -145,7 +145,7 @@ class _Fixing:
                 self.rubric = _with(self.rubric, owner, id=new)
 
     def version(self) -> None:
-        """`rubric: 1` as the first key of a block mapping; anywhere else there is no safe place for it."""
+        """`rubric: 1` as the first key of a block mapping; any other place is not safe."""
         marked = self.source.marked
         root = marked.root
         if "rubric" in marked.value or self.is_json or not isinstance(root.children, dict):
@@ -180,7 +180,7 @@ class _Fixing:
         return self.lines[line - 1] + column - 1 if line <= len(self.lines) else len(self.text)
 
     def _span(self, path: Steps) -> tuple[int, int] | None:
-        """Where a scalar stands, quotes included; None for what is not there or written in another way (an alias)."""
+        """The place of a scalar, quotes included; None for what is not there or written in another way (an alias)."""
         marked = self.source.marked
         raw = marked.raw(path) if marked.has(path) else None
         if not raw:
@@ -302,7 +302,7 @@ def _changed(group: tuple[Any, ...], steps: list[tuple[str, int]], changes: dict
 
 
 def _renamed(item: Item, old: str, new: str) -> Item:
-    """An item that takes its id from its criterion: the criterion itself, or its check beside anchors."""
+    """An item that takes its id from its criterion: the criterion itself, or its check next to anchors."""
     if item.whole:
         return replace(item, id=new)
     return replace(item, id=f"{new}-check") if item.id == f"{old}-check" else item

@@ -12,7 +12,7 @@ from honestone.formats.fields import VERSION
 from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
 
 INLINE = 90
-"""Checks and anchors up to this long stand on one line."""
+"""Checks and anchors up to this long are written on one line."""
 
 
 def dump_rubric(rubric: Rubric) -> str:

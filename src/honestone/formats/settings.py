@@ -194,7 +194,7 @@ def _toml_error(error: tomllib.TOMLDecodeError, path: Path) -> SettingsError:
     at = _TOML_PLACE.search(said)
     place = f"{path}:{at[1]}:{at[2]}" if at else str(path)
     return SettingsError(
-        f"it is no TOML: {_TOML_PLACE.sub('', said)}", place=place, hint="values need quotes, tables need [brackets]"
+        f"it is not TOML: {_TOML_PLACE.sub('', said)}", place=place, hint="values need quotes, tables need [brackets]"
     )
 
 

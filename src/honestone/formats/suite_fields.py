@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from honestone.core.suite.case import SUITE_VERSION, AttemptRule, Split
 from honestone.formats import fields
-from honestone.formats.fields import Field, Shape, Taken, Takes
+from honestone.formats.fields import Taken, Takes, table
 
 MAX_COUNT: Final = 10_000
 """How many attempts or cases at a time a file may ask for: more is a slip of the finger."""
@@ -48,54 +48,42 @@ _RANGE: Final[Mapping[str, Any]] = {
 
 TAKES: Final[Mapping[Takes, Taken]] = {
     **fields.TAKES,
-    "suite-version": Taken(words=f"the number {SUITE_VERSION}", schema={"const": SUITE_VERSION}),
-    "case-id": Taken(words="text", schema=_NAME),
-    "prose": Taken(words="text, or {file: PATH}", schema={"anyOf": [_TEXT, _FILE]}),
-    "content": Taken(words="text, or {file: PATH}", schema={"anyOf": [{"type": "string"}, _FILE]}),
-    "path": Taken(words="a path", schema=_TEXT),
-    "folder": Taken(words="the path of a folder beside the suite", schema=_TEXT),
-    "target": Taken(words="the name of a target, or a mapping", schema={"$ref": "#/$defs/target"}),
-    "rubric": Taken(words="a list of criteria, a rubric, or {file: PATH}", schema={"$ref": "#/$defs/rubric"}),
-    "checks": Taken(
-        words="a list of checks", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/check"}}
-    ),
-    "count": Taken(words="a whole number from 1", schema={"type": "integer", "minimum": 1, "maximum": MAX_COUNT}),
+    "suite-version": Taken(f"the number {SUITE_VERSION}", {"const": SUITE_VERSION}),
+    "case-id": Taken("text", _NAME),
+    "prose": Taken("text, or {file: PATH}", {"anyOf": [_TEXT, _FILE]}),
+    "content": Taken("text, or {file: PATH}", {"anyOf": [{"type": "string"}, _FILE]}),
+    "path": Taken("a path", _TEXT),
+    "folder": Taken("the path of a folder next to the suite", _TEXT),
+    "target": Taken("the name of a target, or a mapping", {"$ref": "#/$defs/target"}),
+    "rubric": Taken("a list of criteria, a rubric, or {file: PATH}", {"$ref": "#/$defs/rubric"}),
+    "checks": Taken("a list of checks", {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/check"}}),
+    "count": Taken("a whole number from 1", {"type": "integer", "minimum": 1, "maximum": MAX_COUNT}),
     "rule": Taken(
-        words="one of " + ", ".join(f"`{rule}`" for rule in AttemptRule),
-        schema={"enum": [str(rule) for rule in AttemptRule]},
+        "one of " + ", ".join(f"`{rule}`" for rule in AttemptRule), {"enum": [str(rule) for rule in AttemptRule]}
     ),
-    "seconds": Taken(
-        words="a number of seconds above 0", schema={"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}
-    ),
+    "seconds": Taken("a number of seconds above 0", {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}),
     "commands": Taken(
-        words="a command line, or a list of them",
-        schema={"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]},
+        "a command line, or a list of them", {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
     ),
-    "workspace": Taken(words="a mapping", schema={"$ref": "#/$defs/workspace"}),
-    "cases": Taken(words="a list", schema={"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/case"}}),
-    "input": Taken(
-        words="text, a list of {role, content}, or {file: PATH}", schema={"anyOf": [_TEXT, _MESSAGES, _FILE, _FILES]}
-    ),
-    "split": Taken(
-        words="one of " + ", ".join(f"`{split}`" for split in Split), schema={"enum": [str(split) for split in Split]}
-    ),
-    "tags": Taken(words="a word, or a list of words", schema={"anyOf": [_NAME, {"type": "array", "items": _NAME}]}),
+    "workspace": Taken("a mapping", {"$ref": "#/$defs/workspace"}),
+    "cases": Taken("a list", {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/case"}}),
+    "input": Taken("text, a list of {role, content}, or {file: PATH}", {"anyOf": [_TEXT, _MESSAGES, _FILE, _FILES]}),
+    "split": Taken("one of " + ", ".join(f"`{split}`" for split in Split), {"enum": [str(split) for split in Split]}),
+    "tags": Taken("a word, or a list of words", {"anyOf": [_NAME, {"type": "array", "items": _NAME}]}),
     "expect": Taken(
-        words="a mapping with `verdict`, `score` or ids of criteria",
-        schema={
+        "a mapping with `verdict`, `score` or ids of criteria",
+        {
             "type": "object",
             "minProperties": 1,
             "properties": {"verdict": {"enum": list(VERDICTS)}},
             "additionalProperties": _RANGE,
         },
     ),
-    "output": Taken(words="`text` or `json`", schema={"enum": list(OUTPUTS)}),
-    "files": Taken(
-        words="a mapping from paths to text", schema={"type": "object", "additionalProperties": {"type": "string"}}
-    ),
+    "output": Taken("`text` or `json`", {"enum": list(OUTPUTS)}),
+    "files": Taken("a mapping from paths to text", {"type": "object", "additionalProperties": {"type": "string"}}),
     "git": Taken(
-        words="the address or path of a repository, with `@REF` or as {repo, ref}",
-        schema={
+        "the address or path of a repository, with `@REF` or as {repo, ref}",
+        {
             "anyOf": [
                 _TEXT,
                 {
@@ -107,397 +95,108 @@ TAKES: Final[Mapping[Takes, Taken]] = {
             ]
         },
     ),
-    "ref": Taken(words="the name of a commit, branch or tag", schema=_NAME),
-    "paths": Taken(words="a list of paths", schema={"type": "array", "items": _TEXT, "minItems": 1}),
+    "ref": Taken("the name of a commit, branch or tag", _NAME),
+    "paths": Taken("a list of paths", {"type": "array", "items": _TEXT, "minItems": 1}),
 }
 
-_INHERITED = "the suite's"
-
-# Keys that a suite gives to its cases and a case may have of its own, with the words that differ.
-_ATTEMPTS: Final = "How often each case is run."
-_RULE: Final = (
-    "What the attempts at a case come to. `mean`: their mean score meets the gate. `best`: the one with the highest score "
-    "decides. `pass@k`: one that passes is enough. `pass^k`: every one has to pass."
-)
-_TIMEOUT: Final = "Seconds that one run of the target may take."
-_WORKSPACE: Final = (
-    "The folder that set-up, target and teardown run in: a private one for each case and attempt. What the target changes "
-    "in it is shown to judges as a diff."
-)
-_RUBRIC: Final = (
-    "A list of criteria (texts or mappings), a whole rubric, or `{file: PATH}` for one in a file beside the suite."
-)
-
-SUITE: Final = Shape(
-    name="suite",
-    doc="A named set of cases, and what holds for all of them.",
-    fields=(
-        Field(
-            key="suite",
-            takes="suite-version",
-            doc="The version of this format.",
-            example="suite: 1",
-            default="1",
-            also=("version",),
-        ),
-        Field(
-            key="title",
-            takes="name",
-            doc="What this suite is about, for people.",
-            example="title: Bug triage",
-            also=("name", "description"),
-        ),
-        Field(
-            key="artifact",
-            takes="path",
-            doc="What is evaluated: a file or folder beside the suite. The command line may name another.",
-            example="artifact: skills/triage",
-            also=("skill", "prompt", "subject"),
-        ),
-        Field(
-            key="target",
-            takes="target",
-            doc="What produces an output for each case: what `--target` takes, or a mapping. Without one the artifact itself is judged.",
-            example="target: {use: claude, skill: true, timeout: 120}",
-            also=("provider", "providers", "agent", "targets"),
-        ),
-        Field(
-            key="rubric",
-            takes="rubric",
-            doc="Applies to every case, beside the case's own. " + _RUBRIC,
-            example="rubric: {file: shared.yaml}",
-            also=("criteria", "rubrics", "evaluators"),
-        ),
-        Field(
-            key="threshold",
-            takes="points",
-            doc="The score that a case has to reach, where neither its own rubric nor the shared one names a threshold.",
-            example="threshold: 80",
-            default="70",
-            also=("pass_threshold", "passing_score", "min_score"),
-        ),
-        Field(
-            key="floor",
-            takes="points",
-            doc="The score that every top-level criterion has to reach, where neither rubric names a floor; 0 turns it off.",
-            example="floor: 0",
-            default="60",
-            also=("minimum", "criterion_floor"),
-        ),
-        Field(
-            key="attempts",
-            takes="count",
-            doc=_ATTEMPTS,
-            example="attempts: 3",
-            default="1",
-            also=("repeat", "runs", "trials", "pass_k", "k"),
-        ),
-        Field(
-            key="attempt_rule",
-            takes="rule",
-            doc=_RULE,
-            example="attempt_rule: pass@k",
-            default="mean",
-            also=("rule", "attempts_rule"),
-        ),
-        Field(
-            key="timeout",
-            takes="seconds",
-            doc=_TIMEOUT,
-            example="timeout: 120",
-            default="the target's",
-            also=("timeout_seconds", "time_limit"),
-        ),
-        Field(
-            key="setup",
-            takes="commands",
-            doc="Command lines that run before the target, in the case's folder, without a shell. A case's own come after.",
-            example="setup: pip install -r requirements.txt",
-            also=("before", "before_each", "set_up"),
-        ),
-        Field(
-            key="teardown",
-            takes="commands",
-            doc="Command lines that always run at the end. A case's own come before.",
-            example="teardown: ./stop.sh",
-            also=("after", "after_each", "tear_down"),
-        ),
-        Field(
-            key="workspace",
-            takes="workspace",
-            doc=_WORKSPACE,
-            example="workspace: {copy: fixtures/app}",
-            also=("sandbox", "cwd", "folder"),
-        ),
-        Field(
-            key="concurrency",
-            takes="count",
-            doc="How many cases run at a time.",
-            example="concurrency: 4",
-            default="chosen by the program",
-            also=("workers", "parallel", "max_concurrency"),
-        ),
-        Field(
-            key="cases",
-            takes="cases",
-            doc="The cases, one at least.",
-            example="cases: [{id: greets, input: Hello, rubric: [Answers with a greeting]}]",
-            default="required",
-            also=("tests", "tasks", "evalcases", "evals", "examples", "case"),
-        ),
-    ),
+SUITE: Final = table(
+    "suite",
+    "A named set of cases, and what holds for all of them.",
+    """
+    suite | suite-version | 1 | version | suite: 1 | The version of this format.
+    title | name | none | name description | title: Bug triage | What this suite is about, for people.
+    artifact | path | none | skill prompt subject | artifact: skills/triage | What is evaluated: a file or folder next to the suite. The command line may name another.
+    target | target | none | provider providers agent targets | target: {use: claude, skill: true, timeout: 120} | What produces an output for each case: what `--target` takes, or a mapping. Without one the artifact itself is judged.
+    rubric | rubric | none | criteria rubrics evaluators | rubric: {file: shared.yaml} | Applies to every case, together with the case's own. A list of criteria (texts or mappings), a whole rubric, or `{file: PATH}` for one in a file next to the suite.
+    threshold | points | 70 | pass_threshold passing_score min_score | threshold: 80 | The score that a case must reach, where neither its own rubric nor the shared one names a threshold.
+    floor | points | 60 | minimum criterion_floor | floor: 0 | The score that every top-level criterion must reach, where neither rubric names a floor; 0 turns it off.
+    attempts | count | 1 | repeat runs trials pass_k k | attempts: 3 | How often each case is run.
+    attempt_rule | rule | mean | rule attempts_rule | attempt_rule: pass@k | What the attempts at a case come to. `mean`: their mean score meets the gate. `best`: the one with the highest score decides. `pass@k`: one that passes is enough. `pass^k`: every one has to pass.
+    timeout | seconds | the target's | timeout_seconds time_limit | timeout: 120 | Seconds that one run of the target may take.
+    setup | commands | none | before before_each set_up | setup: pip install -r requirements.txt | Command lines that run before the target, in the case's folder, without a shell. A case's own come after.
+    teardown | commands | none | after after_each tear_down | teardown: ./stop.sh | Command lines that always run at the end. A case's own come before.
+    workspace | workspace | none | sandbox cwd folder | workspace: {copy: fixtures/app} | The folder that set-up, target and teardown run in: a private one for each case and attempt. What the target changes in it is shown to judges as a diff.
+    concurrency | count | chosen by the program | workers parallel max_concurrency | concurrency: 4 | How many cases run at a time.
+    cases | cases | required | tests tasks evalcases evals examples case | cases: [{id: greets, input: Hello, rubric: [Answers with a greeting]}] | The cases, one at least.
+    """,
 )
 
-CASE: Final = Shape(
-    name="case",
-    doc=(
-        "One input, and how the output for it is judged. It needs something to be judged by: a `rubric` or `checks` of its "
-        "own, or the suite's rubric. They stand side by side."
-    ),
-    fields=(
-        Field(
-            key="id",
-            takes="case-id",
-            doc="Names it in results, reports and on the command line; text as written. Unique in the suite.",
-            example="id: sql-injection",
-            default="required",
-            also=("name", "case", "test_id", "key"),
-        ),
-        Field(
-            key="input",
-            takes="input",
-            doc="What the target is given: text, messages, or the text of files beside the suite (`{file: PATH}`, `{files: [PATH, ...]}`).",
-            example="input: 'Review this: SELECT 1'",
-            also=("prompt", "question", "query", "messages", "inputs"),
-        ),
-        Field(
-            key="reference",
-            takes="prose",
-            doc="What a good answer holds, for judges only: text, or `{file: PATH}`.",
-            example="reference: Should name the injection and the fix",
-            also=("expected", "expected_output", "expected_outcome", "answer", "ideal"),
-        ),
-        Field(
-            key="rubric",
-            takes="rubric",
-            doc=_RUBRIC,
-            example="rubric: [Names the injection, Suggests parameters]",
-            also=("criteria", "rubrics", "assertions"),
-        ),
-        Field(
-            key="checks",
-            takes="checks",
-            doc="Tests that code answers; each is a criterion of weight 1.",
-            example="checks: [{contains: [parameter]}, {not-regex: TODO}]",
-            also=("check", "assert", "asserts"),
-        ),
-        Field(
-            key="split",
-            takes="split",
-            doc="Failures in `train` may be shown to a worker, `val` decides what is kept, `test` has the last word.",
-            example="split: test",
-            default="by a stable hash of the id: 60 train, 20 val, 20 test",
-            also=("set", "subset"),
-        ),
-        Field(
-            key="tags",
-            takes="tags",
-            doc="Words to choose cases by (`--tag`).",
-            example="tags: [slow, security]",
-            also=("labels", "tag"),
-        ),
-        Field(
-            key="timeout",
-            takes="seconds",
-            doc=_TIMEOUT,
-            example="timeout: 300",
-            default=_INHERITED,
-            also=("timeout_seconds", "time_limit"),
-        ),
-        Field(
-            key="attempts",
-            takes="count",
-            doc=_ATTEMPTS,
-            example="attempts: 5",
-            default=_INHERITED,
-            also=("repeat", "runs", "trials", "pass_k", "k"),
-        ),
-        Field(
-            key="attempt_rule",
-            takes="rule",
-            doc=_RULE,
-            example="attempt_rule: pass^k",
-            default=_INHERITED,
-            also=("rule", "attempts_rule"),
-        ),
-        Field(
-            key="setup",
-            takes="commands",
-            doc="Command lines that run after the suite's own.",
-            example="setup: [git init, ./seed.sh]",
-            also=("before", "before_each", "set_up"),
-        ),
-        Field(
-            key="teardown",
-            takes="commands",
-            doc="Command lines that run before the suite's own.",
-            example="teardown: ./drop.sh",
-            also=("after", "after_each", "tear_down"),
-        ),
-        Field(
-            key="workspace",
-            takes="workspace",
-            doc=_WORKSPACE + " Stands in place of the suite's.",
-            example="workspace: {files: {notes.txt: buy milk}}",
-            default=_INHERITED,
-            also=("sandbox", "cwd", "folder"),
-        ),
-        Field(
-            key="skip",
-            takes="text",
-            doc="Why it is not run for now.",
-            example="skip: waits for the new parser",
-            also=("skipped", "disabled", "ignore"),
-        ),
-        Field(
-            key="expect",
-            takes="expect",
-            doc=(
-                "A test of the judges themselves: the case passes when verdict and scores come out as said here. `score` "
-                "and the ids of criteria take a range, both ends included."
-            ),
-            example="expect: {verdict: fail, score: [10, 30]}",
-            also=("expected_verdict", "expected_score"),
-        ),
-    ),
+CASE: Final = table(
+    "case",
+    "One input, and how the output for it is judged. It needs something to be judged by: a `rubric` or `checks` of its own, or the suite's rubric. They count together.",
+    """
+    id | case-id | required | name case test_id key | id: sql-injection | Names it in results, reports and on the command line; text as written. Unique in the suite.
+    input | input | none | prompt question query messages inputs | input: 'Review this: SELECT 1' | What the target is given: text, messages, or the text of files next to the suite (`{file: PATH}`, `{files: [PATH, ...]}`).
+    reference | prose | none | expected expected_output expected_outcome answer ideal | reference: Should name the injection and the fix | What a good answer holds, for judges only: text, or `{file: PATH}`.
+    rubric | rubric | none | criteria rubrics assertions | rubric: [Names the injection, Suggests parameters] | A list of criteria (texts or mappings), a whole rubric, or `{file: PATH}` for one in a file next to the suite.
+    checks | checks | none | check assert asserts | checks: [{contains: [parameter]}, {not-regex: TODO}] | Tests that code answers; each is a criterion of weight 1.
+    split | split | by a stable hash of the id: 60 train, 20 val, 20 test | set subset | split: test | Failures in `train` may be shown to a worker, `val` decides what is kept, `test` has the last word.
+    tags | tags | none | labels tag | tags: [slow, security] | Words to choose cases by (`--tag`).
+    timeout | seconds | the suite's | timeout_seconds time_limit | timeout: 300 | Seconds that one run of the target may take.
+    attempts | count | the suite's | repeat runs trials pass_k k | attempts: 5 | How often each case is run.
+    attempt_rule | rule | the suite's | rule attempts_rule | attempt_rule: pass^k | What the attempts at a case come to. `mean`: their mean score meets the gate. `best`: the one with the highest score decides. `pass@k`: one that passes is enough. `pass^k`: every one has to pass.
+    setup | commands | none | before before_each set_up | setup: [git init, ./seed.sh] | Command lines that run after the suite's own.
+    teardown | commands | none | after after_each tear_down | teardown: ./drop.sh | Command lines that run before the suite's own.
+    workspace | workspace | the suite's | sandbox cwd folder | workspace: {files: {notes.txt: buy milk}} | The folder that set-up, target and teardown run in: a private one for each case and attempt. What the target changes in it is shown to judges as a diff. Replaces the suite's.
+    skip | text | none | skipped disabled ignore | skip: waits for the new parser | Why it is not run for now.
+    expect | expect | none | expected_verdict expected_score | expect: {verdict: fail, score: [10, 30]} | A test of the judges themselves: the case passes when verdict and scores come out as said here. `score` and the ids of criteria take a range, both ends included.
+    """,
 )
 
-TARGET: Final = Shape(
-    name="target",
-    doc="What produces the output for a case.",
+TARGET: Final = table(
+    "target",
+    "What produces the output for a case.",
+    """
+    use | text | named on the command line | name provider target id | use: claude | What `--target` takes: `claude`, `cmd:COMMAND`, `python:module:function`, a name from settings.
+    skill | flag | true for a folder with a SKILL.md | | skill: true | The artifact is installed as a skill of the agent.
+    timeout | seconds | none | timeout_seconds time_limit | timeout: 120 | Seconds that one run of the target may take. A case's own comes first.
+    output | output | text | format | output: json | With `json` it prints `{"output": TEXT, ...}` or a JSON string; what else it reports is the trace.
+    """,
     short="A plain text is its `use`.",
-    fields=(
-        Field(
-            key="use",
-            takes="text",
-            doc="What `--target` takes: `claude`, `cmd:COMMAND`, `python:module:function`, a name from settings.",
-            example="use: claude",
-            default="named on the command line",
-            also=("name", "provider", "target", "id"),
-        ),
-        Field(
-            key="skill",
-            takes="flag",
-            doc="The artifact is installed as a skill of the agent.",
-            example="skill: true",
-            default="true for a folder with a SKILL.md",
-        ),
-        Field(
-            key="timeout",
-            takes="seconds",
-            doc=_TIMEOUT + " A case's own comes first.",
-            example="timeout: 120",
-            also=("timeout_seconds", "time_limit"),
-        ),
-        Field(
-            key="output",
-            takes="output",
-            doc='With `json` it prints `{"output": TEXT, ...}` or a JSON string; what else it tells is the trace.',
-            example="output: json",
-            default="text",
-            also=("format",),
-        ),
-    ),
 )
 
-WORKSPACE: Final = Shape(
-    name="workspace",
-    doc="What a case's folder holds at the start: a copy of a folder or of a repository, then `files`.",
-    fields=(
-        Field(
-            key="copy",
-            takes="folder",
-            doc="A folder beside the suite.",
-            example="copy: fixtures/app",
-            also=("folder", "template", "from", "path", "dir"),
-        ),
-        Field(
-            key="git",
-            takes="git",
-            doc="A repository and the commit, branch or tag to take.",
-            example="git: https://example.org/app.git@v1.2",
-            also=("repo", "repository", "url"),
-        ),
-        Field(
-            key="files",
-            takes="files",
-            doc="Files by their path in the folder.",
-            example="files: {notes.txt: buy milk}",
-            also=("file",),
-        ),
-    ),
+WORKSPACE: Final = table(
+    "workspace",
+    "What a case's folder holds at the start: a copy of a folder or of a repository, then `files`.",
+    """
+    copy | folder | none | folder template from path dir | copy: fixtures/app | A folder next to the suite.
+    git | git | none | repo repository url | git: https://example.org/app.git@v1.2 | A repository and the commit, branch or tag to take.
+    files | files | none | file | files: {notes.txt: buy milk} | Files by their path in the folder.
+    """,
 )
 
-GIT: Final = Shape(
-    name="repository",
-    doc="A repository, where its address holds an `@` itself.",
-    fields=(
-        Field(
-            key="repo",
-            takes="text",
-            doc="Its address or path.",
-            example="repo: https://example.org/app.git",
-            default="required",
-            also=("url", "path"),
-        ),
-        Field(
-            key="ref",
-            takes="ref",
-            doc="The commit, branch or tag.",
-            example="ref: v1.2",
-            default="its default branch",
-            also=("commit", "branch", "tag", "rev"),
-        ),
-    ),
+GIT: Final = table(
+    "repository",
+    "A repository, where its address holds an `@` itself.",
+    """
+    repo | text | required | url path | repo: https://example.org/app.git | Its address or path.
+    ref | ref | its default branch | commit branch tag rev | ref: v1.2 | The commit, branch or tag.
+    """,
 )
 
-IN_FILE: Final = Shape(
-    name="file",
-    doc="What stands in a file beside the suite.",
-    fields=(
-        Field(
-            key="file", takes="path", doc="Its path.", example="file: cases/long.md", default="required", also=("path",)
-        ),
-    ),
+IN_FILE: Final = table(
+    "file",
+    "The text of a file next to the suite.",
+    """
+    file | path | required | path | file: cases/long.md | Its path.
+    """,
 )
 
-IN_FILES: Final = Shape(
-    name="list of files",
-    doc="What stands in several files beside the suite, each under its name.",
-    fields=(Field(key="files", takes="paths", doc="Their paths.", example="files: [a.md, b.md]", default="required"),),
+IN_FILES: Final = table(
+    "list of files",
+    "The text of several files next to the suite, each under its name.",
+    """
+    files | paths | required | | files: [a.md, b.md] | Their paths.
+    """,
 )
 
-MESSAGE: Final = Shape(
-    name="message",
-    doc="One message of an input.",
-    fields=(
-        Field(
-            key="role",
-            takes="name",
-            doc="Who says it: user, system or assistant.",
-            example="role: user",
-            default="required",
-            also=("from", "author"),
-        ),
-        Field(
-            key="content",
-            takes="content",
-            doc="What is said: text, or `{file: PATH}`.",
-            example="content: Hello",
-            default="required",
-            also=("text", "message", "value"),
-        ),
-    ),
+MESSAGE: Final = table(
+    "message",
+    "One message of an input.",
+    """
+    role | name | required | from author | role: user | Who says it: user, system or assistant.
+    content | content | required | text message value | content: Hello | What is said: text, or `{file: PATH}`.
+    """,
 )
 
 SHAPES: Final = (SUITE, CASE, TARGET, WORKSPACE, GIT, IN_FILE, IN_FILES, MESSAGE)

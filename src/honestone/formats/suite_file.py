@@ -1,6 +1,6 @@
 """Reading the native suite format (`suite.yaml`): a Suite, or every error of the file with its place.
 
-The keys and what they take stand in `suite_fields`; criteria and checks are read as in a rubric file (`rubric_file`).
+`suite_fields` lists the keys and what they take; criteria and checks are read as in a rubric file (`rubric_file`).
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class _SuiteReading(Reading):
         value = self.marked.value
         if not isinstance(value, dict):
             raise UsageError(
-                "this is no suite",
+                "this is not a suite",
                 place=self.marked.at(),
                 hint="a suite has a list of `cases`; `honestone suite new` writes one",
             )
@@ -320,7 +320,7 @@ class _SuiteReading(Reading):
         try:
             return Rubric(title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=draft.criteria)
         except RubricError:
-            return None  # what is wrong has been told at the same place already
+            return None  # what is wrong has been reported at the same place already
 
     def rubric_at(self, path: FilePath) -> Rubric | None:
         """The rubric at one place of a file of any format, in any of the ways that a suite may say it."""
@@ -344,7 +344,7 @@ class _SuiteReading(Reading):
             if id not in known:
                 meant = near(id, known)
                 self.problem(
-                    f"`expect` names `{id}`, but there is no such criterion",
+                    f"`expect` names `{id}`, which is not a criterion of this case",
                     next(key for key in self._keys((*path, "expect")) if self.marked.raw_key(key).strip() == id),
                     f"did you mean `{meant}`?" if meant else f"criteria: {', '.join(known[:10])}",
                     at_key=True,
@@ -435,7 +435,7 @@ class _SuiteReading(Reading):
         checks = [self.check(entry, (*path, index), f" number {index + 1}") for index, entry in enumerate(value)]
         return tuple(check for check in checks if check) if all(checks) else None
 
-    # ------------------------------------------------------------------------------------------ files beside the suite
+    # ------------------------------------------------------------------------------------------ files next to the suite
 
     def _file(self, name: str, path: FilePath) -> Path | None:
         """A file that the suite names, when it is one: never a pipe or device, which could keep us waiting for ever."""
@@ -489,7 +489,7 @@ class _SuiteReading(Reading):
             self.problem(
                 f"`{name}` is a file, but must be a folder"
                 if is_file
-                else f"there is no folder `{name}` beside the suite",
+                else f"folder `{name}` not found next to the suite",
                 path,
             )
             return None
@@ -541,7 +541,7 @@ class _SuiteReading(Reading):
         return cast(str, value) if is_blank else self.prose(value, path, owner)
 
     def prose(self, value: Any, path: FilePath, owner: str) -> str | None:
-        """Text exactly as it stands, here or in a file."""
+        """Text exactly as written, here or in a file."""
         if isinstance(value, dict):
             if "file" not in value:
                 self.must_be("prose", value, path, owner)
@@ -562,7 +562,7 @@ class _SuiteReading(Reading):
         id = self.name(value, path, owner)
         if id is not None and not id.isprintable():
             self.problem(
-                "`id` holds characters that cannot be shown", path, "it is typed on command lines and stands in reports"
+                "`id` holds characters that cannot be shown", path, "it is typed on command lines and shown in reports"
             )
             return None
         return id
@@ -704,7 +704,7 @@ class _SuiteReading(Reading):
         for what, word in (("repository", repo), ("ref", ref)):
             # A word with a hyphen in front would be an option of git.
             if word is not None and (word.startswith("-") or not word.isprintable() or not word):
-                self.problem(f"`{word!r}` is no name of a {what}", path)
+                self.problem(f"`{word!r}` is not the name of a {what}", path)
                 return None
         return repo, ref
 

@@ -43,10 +43,10 @@ cases:
 
 _RULES = """\
 - For each case the target makes an output from the input; judges and checks score it against the case's rubric.
-- The suite's rubric, the case's own and its checks stand side by side, as the top-level criteria of one rubric.
+- The suite's rubric, the case's own and its checks together are the top-level criteria of one rubric.
 - Threshold and floor are the case's own rubric's where it is a whole one that names them; else the shared rubric's; else
   the suite's `threshold` and `floor`; else 70 and 60.
-- `attempts`, `attempt_rule`, `timeout` and `workspace` of a case stand in place of the suite's. `setup` and `teardown` of
+- `attempts`, `attempt_rule`, `timeout` and `workspace` of a case replace the suite's. `setup` and `teardown` of
   both run: the suite's set-up first, its teardown last.
 - A case is `passed`, `failed`, `inconclusive` (judges did not settle it), `target-error` (no output, so no score) or
   `skipped`. The suite passes when every case that was not skipped has passed.
@@ -55,7 +55,7 @@ _RULES = """\
 _FILE_RULES = """\
 - Files are YAML 1.2 or JSON, as rubric files are: unknown and doubled keys are errors, ids are text as written (`off`,
   `no` and `1.0` are ids), all errors of a file are shown at once, each with its place and its case.
-- Paths are relative to the suite file. Files that are named by `{file: PATH}` are read with the suite, and are no part of
+- Paths are relative to the suite file. Files that are named by `{file: PATH}` are read with the suite, and are not part of
   the artifact.
 - A case without a `split` gets one by a stable hash of its id: 60 of 100 train, 20 val, 20 test.
 """

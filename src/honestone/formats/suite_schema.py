@@ -30,7 +30,7 @@ def suite_schema() -> dict[str, Any]:
 
 def _rubric() -> dict[str, Any]:
     return {
-        "description": "A list of criteria, a whole rubric, or {file: PATH} beside the suite.",
+        "description": "A list of criteria, a whole rubric, or {file: PATH} next to the suite.",
         "anyOf": [
             TAKES["criteria"].schema,
             mapping_schema(RUBRIC, required=["criteria"]),

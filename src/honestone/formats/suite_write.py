@@ -28,7 +28,7 @@ from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, t
 
 
 def dump_suite(suite: Suite) -> str:
-    """YAML text. What all cases have in common stands once, at the top. Raises UsageError for what the format cannot say.
+    """YAML text. What all cases have in common is written once, at the top. Raises UsageError for what the format cannot say.
 
     Descriptions and other tools' data have no key in the format; they are kept as comments.
     """
@@ -95,7 +95,7 @@ class _Common:
 def _common(cases: Sequence[Case]) -> _Common:
     gates = Counter((case.rubric.threshold, case.rubric.floor) for case in cases)
     threshold, floor = gates.most_common(1)[0][0]
-    # A rubric's title can stand at the top only with criteria below it.
+    # A rubric's title can be at the top only with criteria below it.
     title = _only([case.rubric.title for case in cases], "")
     own_gate = [c for c in cases if (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)]
     criteria = _shared_criteria(cases, own_gate)

@@ -20,7 +20,7 @@ def indent(lines: Any) -> list[str]:
 
 
 def text_lines(key: str, text: str) -> list[str]:
-    """A key with a text; several lines stand as they are, below it."""
+    """A key with a text; several lines are written as they are, below it."""
     lines = text.removesuffix("\n").split("\n")
     if "\n" not in text or not _can_stand_as_block(lines):
         return [f"{key}: {scalar(text)}"]

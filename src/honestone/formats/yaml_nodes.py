@@ -275,7 +275,7 @@ _MISTAKES = (
     ),
     (
         "expected <block end>",
-        "this does not continue what stands above it",
+        "this does not continue what is above it",
         "look at the indentation, and put text that begins with a quote or bracket in quotes as a whole",
     ),
     (

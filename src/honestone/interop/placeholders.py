@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from honestone.interop.judged_criteria import as_text
+from honestone.interop.criteria import as_text
 
 MAX_FILLED: Final = 2_000_000
 """Characters one text may grow to."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from honestone.interop.base import KnownKey, Reader
+from honestone.interop.base import Keys, KnownKey, Reader
 from honestone.interop.recognise import readers
 
 _HOW = {"read": "read", "ignored": "changes nothing", "lost": "lost: refused without `--accept-loss`"}
@@ -47,8 +47,16 @@ def _section(reader: Reader) -> list[str]:
     return out
 
 
-def _rows(keys: Iterable[KnownKey]) -> list[str]:
-    return [f"| `{key.key}` | {_inline(key.meaning)} | {_HOW[key.how]} |" for key in keys]
+def _rows(tables: Iterable[Keys | KnownKey]) -> list[str]:
+    rows: dict[str, None] = {}
+    for table in tables:
+        if isinstance(table, KnownKey):
+            rows[f"| `{table.key}` | {_inline(table.meaning)} | {_HOW[table.how]} |"] = None
+            continue
+        for row in table.rows:
+            names = ", ".join(f"{table.at}{name}" for name in row.names).replace("...", "any other key")
+            rows[f"| `{names}` | {_inline(row.meaning)} | {_HOW[row.how]} |"] = None
+    return list(rows)
 
 
 def _inline(text: str) -> str:

@@ -7,20 +7,20 @@ from typing import Final
 
 from honestone.core.errors import FileError, UsageError
 from honestone.formats.marked import Marked, parse_marked, read_text
-from honestone.interop.base import Steps, Walk
+from honestone.formats.reader import Reading, Steps
 
 MAX_FILES: Final = 5_000
 """How many files one reading may open: a glob over a whole disk is a mistake."""
 
 
-class Beside:
+class SiblingFiles:
     """The folder of a file and what has been read from it. Every failure is a problem at the place that names the file."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
         self.files: list[Path] = []
 
-    def find(self, walk: Walk, name: str, path: Steps, *, within: Path | None = None) -> Path | None:
+    def find(self, reading: Reading, name: str, path: Steps, *, within: Path | None = None) -> Path | None:
         """The file or folder of this name, relative to `within` (the base, if left out)."""
         try:
             found = (within or self.base) / name
@@ -28,69 +28,63 @@ class Beside:
             outside = not real.is_relative_to(self.base.resolve())
             exists = real.exists()
         except (OSError, ValueError, RuntimeError):
-            walk.problem(f"`{name[:80]}` is no path", path)
+            reading.problem(f"`{name[:80]}` is not a path", path)
             return None
         if outside:
-            walk.problem(
-                f"`{name[:80]}` leads out of the folder of this file", path, f"it has to stay in `{self.base}`"
-            )
-            return None
-        if not exists:
-            walk.problem(f"there is no file `{name[:80]}` beside this one", path)
-            return None
-        return found
+            reading.problem(f"`{name[:80]}` leads out of the folder of this file", path, f"it must be in `{self.base}`")
+        elif not exists:
+            reading.problem(f"file `{name[:80]}` not found next to this one", path)
+        return None if outside or not exists else found
 
-    def text(self, walk: Walk, name: str, path: Steps, *, within: Path | None = None) -> str | None:
-        found = self.find(walk, name, path, within=within)
-        return None if found is None else self.open(walk, found, path)
+    def text(self, reading: Reading, name: str, path: Steps, *, within: Path | None = None) -> str | None:
+        found = self.find(reading, name, path, within=within)
+        return None if found is None else self.open(reading, found, path)
 
-    def open(self, walk: Walk, file: Path, path: Steps) -> str | None:
+    def open(self, reading: Reading, file: Path, path: Steps) -> str | None:
         """The text of a file that `find` or `glob` gave."""
         if file not in self.files:
             if len(self.files) >= MAX_FILES:
-                raise UsageError(f"this names more than {MAX_FILES} files", place=walk.marked.at(path), hint="split it")
+                place = reading.marked.at(path)
+                raise UsageError(f"this names more than {MAX_FILES} files", place=place, hint="split it")
             self.files.append(file)
         try:
             return read_text(file)
         except FileError as error:
-            _carry(walk, error, path)
+            reading.elsewhere(error, path)
             return None
 
-    def marked(self, walk: Walk, file: Path, path: Steps) -> Marked | None:
+    def marked(self, reading: Reading, file: Path, path: Steps) -> Marked | None:
         """A YAML or JSON file with its places."""
-        text = self.open(walk, file, path)
-        if text is None:
-            return None
+        text = self.open(reading, file, path)
         try:
-            return parse_marked(text, str(file))
+            return None if text is None else parse_marked(text, str(file))
         except FileError as error:
-            _carry(walk, error, path)
+            reading.elsewhere(error, path)
             return None
 
-    def glob(self, walk: Walk, pattern: str, path: Steps, *, within: Path | None = None) -> list[Path]:
-        """The files that a pattern chooses, by name. A pattern that chooses none is a problem."""
-        folder = within or self.base
+    def named(self, reading: Reading, name: str, path: Steps, *, within: Path | None = None) -> Marked | None:
+        """The YAML or JSON file of this name, with its places."""
+        found = self.find(reading, name, path, within=within)
+        return None if found is None else self.marked(reading, found, path)
+
+    def glob(self, reading: Reading, pattern: str, path: Steps) -> list[Path]:
+        """The files that a pattern chooses, by name; or the one that it names. None at all is a problem."""
+        if not set(pattern) & set("*?["):
+            one = self.find(reading, pattern, path)
+            return [] if one is None else [one]
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
-            walk.problem(f"`{pattern[:80]}` leads out of the folder of this file", path)
+            reading.problem(f"`{pattern[:80]}` leads out of the folder of this file", path)
             return []
+        found: list[Path] = []
         try:
-            found = []
-            for file in folder.glob(pattern.removeprefix("./")):
+            for file in self.base.glob(pattern.removeprefix("./")):
                 if file.is_file() and file.resolve().is_relative_to(self.base.resolve()):
                     found.append(file)
                 if len(found) > MAX_FILES:
                     break
         except (OSError, ValueError, NotImplementedError, IndexError, RuntimeError):
-            walk.problem(f"`{pattern[:80]}` is no pattern of paths", path)
+            reading.problem(f"`{pattern[:80]}` is not a pattern of paths", path)
             return []
         if not found:
-            walk.problem(f"no file beside this one is like `{pattern[:80]}`", path)
+            reading.problem(f"no file next to this one matches `{pattern[:80]}`", path)
         return sorted(found)
-
-
-def _carry(walk: Walk, error: FileError, path: Steps) -> None:
-    """A failure inside the other file keeps its place there; one to open it stands where the file is named."""
-    walk.problems.append(UsageError(error.message, place=error.place or walk.marked.at(path), hint=error.hint))
-
-
-__all__ = ["MAX_FILES", "Beside"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +14,8 @@ from honestone.core.rubric import Check, Criterion, slug
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.document import Document
 from honestone.formats.suite_file import unsafe_name
-from honestone.interop.base import EntryWalk, ForeignRubric, KnownKey, Reader, SuiteSource, Taking, Walk, shown, yes_no
-from honestone.interop.judged_criteria import MAJORITY, check_criterion, gated, undecided
+from honestone.interop.base import EntryWalk, ForeignRubric, KnownKey, Reader, SuiteSource, Taking, Walk, shown
+from honestone.interop.criteria import MAJORITY, check_criterion, gated, undecided, yes_no
 
 ASSERTIONS: Final = ("assertions", "expectations")
 RESULTS: Final = ("expectations", "assertion_results")
@@ -178,65 +177,6 @@ def _file_text(base: Path, name: str, read: list[Path]) -> str | tuple[str]:
 
 
 # ---------------------------------------------------------------------------------------------------- grading.json
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedMark:
-    """What a grader said about one assertion. `passed` is None where it says neither yes nor no."""
-
-    text: str
-    passed: bool | None
-    evidence: str | None
-    place: str
-
-
-def read_grading(path: Path) -> tuple[RecordedMark, ...]:
-    """The marks in a `grading.json`. Raises SourceErrors with everything that is wrong, a summary that does not add up too."""
-    document = Document.of(path)
-    walk = Walk(document.marked)
-    top = walk.at()
-    if not top.require_mapping("a grading"):
-        walk.finish()
-    key = next((key for key in RESULTS if key in top), None)
-    if key is None:
-        walk.problem("this grading has no `expectations`", ())
-    marks = [mark for entry in top.each(key, "results") if (mark := _mark(walk, entry))] if key else []
-    if key and not marks and not walk.problems:
-        walk.problem(f"`{key}` is empty", (key,))
-    _summary_adds_up(walk, top, marks)
-    walk.finish()
-    return tuple(marks)
-
-
-def _mark(walk: Walk, entry: Taking) -> RecordedMark | None:
-    if not entry.require_mapping("a result"):
-        return None
-    text = entry.text("text", "expectation", "assertion", required=True)
-    evidence = entry.text("evidence")
-    if "passed" not in entry.value:
-        walk.problem("`passed` is missing", entry.path, "a result without an answer is null, not false")
-    passed = entry.flag("passed")
-    return (
-        None
-        if text is None
-        else RecordedMark(text=text, passed=passed, evidence=evidence, place=walk.marked.at(entry.path))
-    )
-
-
-def _summary_adds_up(walk: Walk, top: Taking, marks: list[RecordedMark]) -> None:
-    """A file that counts otherwise than it marks was edited, or written by a model that cannot count."""
-    summary = top.value.get("summary") if top.is_mapping else None
-    if not isinstance(summary, dict) or walk.problems:
-        return
-    counted = {
-        "passed": sum(mark.passed is True for mark in marks),
-        "failed": sum(mark.passed is False for mark in marks),
-        "total": len(marks),
-    }
-    for name, count in counted.items():
-        said = summary.get(name)
-        if isinstance(said, int) and not isinstance(said, bool) and said != count:
-            walk.problem(f"`{name}` of `summary` is {said}, but the marks come to {count}", ("summary", name))
 
 
 def _refuse_grading(document: Document) -> SuiteSource | ForeignRubric:

@@ -16,7 +16,8 @@ from honestone.interop.agentv.checks import CODE, NOT_HERE, Checks, CodeContext,
 from honestone.interop.agentv.dialect import Dialect
 from honestone.interop.agentv.rubrics import rated, read_criteria, read_criterion
 from honestone.interop.agentv.text import Texts, as_requirement, fill
-from honestone.interop.base import Steps, Taking, Walk, shown, unique_ids
+from honestone.interop.base import Steps, Taking, Walk, shown
+from honestone.interop.criteria import unique_ids
 
 RUBRICS: Final = ("rubric", "rubrics")
 JUDGES: Final = ("llm-judge", "llm-grader", "llm-rubric", "agent-rubric", "g-eval")
@@ -65,7 +66,7 @@ def read_graders(take: Taking, key: str, frame: Frame) -> list[Criterion]:
 def _of_strings(take: Taking, key: str, indexes: Sequence[int], frame: Frame) -> list[Criterion]:
     """Strings among the graders: one rubric that counts as much as they are many."""
     from honestone.core.rubric import slug
-    from honestone.interop.base import yes_no
+    from honestone.interop.criteria import yes_no
 
     children = []
     for index in indexes:

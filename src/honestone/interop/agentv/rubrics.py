@@ -9,7 +9,8 @@ from typing import Any, Final
 from honestone.core.rubric import Criterion, slug
 from honestone.interop.agentv.dialect import Dialect
 from honestone.interop.agentv.text import fill
-from honestone.interop.base import Taking, scaled, shown, yes_no
+from honestone.interop.base import Taking, shown
+from honestone.interop.criteria import scaled, yes_no
 
 TOP: Final = 10
 """Score ranges lie on 0-10."""

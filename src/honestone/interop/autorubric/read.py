@@ -14,18 +14,8 @@ from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Criterion, Rubric, as_written
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
-from honestone.interop.base import (
-    ForeignRubric,
-    KnownKey,
-    Reader,
-    SuiteSource,
-    Taking,
-    Walk,
-    scaled,
-    shown,
-    slug,
-    yes_no,
-)
+from honestone.interop.base import ForeignRubric, KnownKey, Reader, SuiteSource, Taking, Walk, shown, slug
+from honestone.interop.criteria import scaled, yes_no
 from honestone.interop.rubric_package.read import NO_BARS, OWN_KEYS, entries_of, make_rubric, rough_entries, title_of
 
 DEFAULT_WEIGHT = Fraction(10)

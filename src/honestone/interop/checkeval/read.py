@@ -9,8 +9,8 @@ from typing import Any, Final
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Item, Rubric, slug
 from honestone.formats.document import Document
-from honestone.interop.base import ForeignRubric, KnownKey, Reader, Taking, Walk, shown, unique_ids
-from honestone.interop.judged_criteria import checklist
+from honestone.interop.base import ForeignRubric, KnownKey, Reader, Taking, Walk, shown
+from honestone.interop.criteria import checklist, unique_ids
 
 DEFAULTS: Final = (
     "checkeval: the score is the share of all questions answered yes, so a dimension weighs as many as it has questions",

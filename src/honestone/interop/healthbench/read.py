@@ -10,7 +10,8 @@ from honestone.core.errors import RubricError
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
-from honestone.interop.base import KnownKey, Reader, SuiteSource, Taking, Walk, shown, unique_ids, yes_no
+from honestone.interop.base import KnownKey, Reader, SuiteSource, Taking, Walk, shown
+from honestone.interop.criteria import unique_ids, yes_no
 
 ID_TAG: Final = "id:"
 """A criterion's tag that starts so is its id: the format has no other place for one."""

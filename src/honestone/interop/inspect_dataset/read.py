@@ -14,14 +14,13 @@ from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.nodes import Node
 from honestone.interop.base import KnownKey, MarkedLine, Reader, SuiteSource, Taking, Walk, shown
-from honestone.interop.judged_criteria import MAJORITY, as_text, expected_answer, gated, settle, undecided
-from honestone.interop.sibling_files import Beside
+from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, undecided
+from honestone.interop.sibling_files import SiblingFiles
 
 FIELDS: Final = ("input", "target", "choices", "id", "metadata", "files", "sandbox", "setup")
 DEFAULTS: Final = (
     "inspect: a dataset has no scorer, so a judge is asked whether the output gives the target; more than half have to say yes",
 )
-MAX_COLUMN: Final = 1_000_000
 
 
 def _columns(document: Document) -> list[str]:
@@ -59,7 +58,7 @@ def _likeness(sample: Any) -> int:
 
 def _read(document: Document) -> SuiteSource:
     main = Walk(MarkedLine(document.name, Node(None, None, 1, 1), 1))
-    beside = Beside(document.path.parent)
+    beside = SiblingFiles(document.path.parent)
     cases: dict[str, Case] = {}
     places: dict[str, str] = {}
     walks: list[Walk] = []
@@ -76,7 +75,8 @@ def _read(document: Document) -> SuiteSource:
         main.note(note)
     if not cases and not main.problems and not any(walk.problems for walk in walks):
         main.problem("this dataset has no samples", ())
-    settle(main, *walks)
+    main.join(*walks)
+    main.finish()
     return SuiteSource(
         suite=Suite(cases=tuple(cases.values())),
         dialect="inspect",
@@ -132,7 +132,7 @@ def _table(document: Document, main: Walk) -> Iterator[Taking]:
         main.problems.append(UsageError(f"this is no CSV table: {error}", place=place))
 
 
-def _case(at: Taking, number: int, taken: Mapping[str, Any], beside: Beside) -> Case | None:
+def _case(at: Taking, number: int, taken: Mapping[str, Any], beside: SiblingFiles) -> Case | None:
     id = at.text("id") or str(number)
     if id in taken:
         at.walk.problem(f"two samples have the id `{id}`", (*at.path, "id"))
@@ -250,7 +250,7 @@ def _metadata(at: Taking) -> dict[str, Any]:
     return {str(key): v for key, v in value.items()}
 
 
-def _files(at: Taking, beside: Beside) -> dict[str, str]:
+def _files(at: Taking, beside: SiblingFiles) -> dict[str, str]:
     """Files of the case's workspace: texts as they stand, or the content of a file beside the dataset."""
     value = at.raw("files")
     if value is None:
@@ -278,7 +278,7 @@ def _files(at: Taking, beside: Beside) -> dict[str, str]:
     return found
 
 
-def _beside(content: str, beside: Beside) -> str | None:
+def _beside(content: str, beside: SiblingFiles) -> str | None:
     """The content itself where it is the path of a file, as Inspect reads it; None when it is a text."""
     if "\n" in content or len(content) > 255 or not content.strip():
         return None

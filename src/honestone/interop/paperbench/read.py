@@ -10,7 +10,8 @@ from honestone.core.ballot import Answer
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Key, Rubric, as_written
 from honestone.formats.document import Document
-from honestone.interop.base import ForeignRubric, KnownKey, Reader, Steps, Taking, Walk, scaled, yes_no
+from honestone.interop.base import ForeignRubric, KnownKey, Reader, Steps, Taking, Walk
+from honestone.interop.criteria import scaled, yes_no
 
 NO_BARS = "threshold 70 and no floor: PaperBench has neither; --threshold and --floor set them"
 CATEGORIES = (

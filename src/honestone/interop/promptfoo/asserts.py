@@ -16,16 +16,18 @@ from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Check, Criterion, slug
 from honestone.formats.fields import near
 from honestone.formats.marked import parse_marked
-from honestone.interop.base import Steps, Taking, Walk, scaled, shown, yes_no
-from honestone.interop.judged_criteria import (
+from honestone.interop.base import Steps, Taking, Walk, shown
+from honestone.interop.criteria import (
     FROM_0_TO_1,
     MAJORITY,
     as_text,
     check_criterion,
     implied_floor,
+    scaled,
     sound_check,
+    yes_no,
 )
-from honestone.interop.sibling_files import Beside
+from honestone.interop.sibling_files import SiblingFiles
 
 Fill: TypeAlias = Callable[[str, Walk, Steps], str]
 """Fills in `{{name}}`; what it cannot is lost at that place."""
@@ -114,7 +116,7 @@ class Assertion:
     gates: bool
     metric: str | None
     fill: Fill
-    beside: Beside
+    beside: SiblingFiles
 
     @property
     def here(self) -> Steps:
@@ -443,7 +445,7 @@ _OWN_KEYS: Final = (
 )
 
 
-def read_assertions(at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int = 0) -> list[Criterion]:
+def read_assertions(at: Taking, *, gates: bool, fill: Fill, beside: SiblingFiles, depth: int = 0) -> list[Criterion]:
     """A list of assertions. `gates`: each has to pass; else a threshold of the test is what counts."""
     if not isinstance(at.value, list):
         at.walk.problem(f"`assert` must be a list of assertions, not {shown(at.value)}", at.path)
@@ -455,7 +457,7 @@ def read_assertions(at: Taking, *, gates: bool, fill: Fill, beside: Beside, dept
     return [criterion for criterion in found if criterion is not None]
 
 
-def read_assertion(at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int = 0) -> Criterion | None:
+def read_assertion(at: Taking, *, gates: bool, fill: Fill, beside: SiblingFiles, depth: int = 0) -> Criterion | None:
     if not at.require_mapping("an assertion"):
         return None
     if "$ref" in at:
@@ -518,7 +520,7 @@ def _referred(at: Taking, depth: int) -> Taking | None:
     return Taking(at.walk, path)
 
 
-def _set(at: Taking, *, gates: bool, fill: Fill, beside: Beside, depth: int) -> Criterion | None:
+def _set(at: Taking, *, gates: bool, fill: Fill, beside: SiblingFiles, depth: int) -> Criterion | None:
     """A group: all of it has to pass, or the mean has to reach its own threshold."""
     threshold = at.number("threshold", low=0, high=1)
     weight = at.number("weight", low=0)

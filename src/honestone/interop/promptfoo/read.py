@@ -21,7 +21,7 @@ from honestone.formats.document import Document
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
 from honestone.interop.base import KnownKey, Loss, MarkedLine, Reader, Steps, SuiteSource, Taking, Walk, shown
-from honestone.interop.judged_criteria import as_text, distinct, gated, settle, undecided
+from honestone.interop.criteria import as_text, distinct, gated, undecided
 from honestone.interop.placeholders import fill
 from honestone.interop.promptfoo.asserts import (
     CODE_FILES,
@@ -31,7 +31,7 @@ from honestone.interop.promptfoo.asserts import (
     is_type,
     read_assertions,
 )
-from honestone.interop.sibling_files import Beside
+from honestone.interop.sibling_files import SiblingFiles
 
 MAX_CASES: Final = 10_000
 _MEDIA: Final = (
@@ -134,7 +134,7 @@ class _Config:
         self.document = document
         self.walk = Walk(document.marked)
         self.walks: list[Walk] = []
-        self.beside = Beside(document.path.parent)
+        self.beside = SiblingFiles(document.path.parent)
         self.filled = 0
 
     def other(self, marked: Marked) -> Walk:
@@ -145,7 +145,7 @@ class _Config:
     def read(self) -> SuiteSource:
         top = self.walk.at()
         if not top.require_mapping("a promptfoo config"):
-            settle(self.walk)
+            self.walk.finish()
         title = top.text("description") or ""
         prompts = self.prompts(top)
         target = self.target(top)
@@ -184,7 +184,8 @@ class _Config:
             self.walk.problem("no test of this config goes with any of its prompts", ())
         for note in DEFAULTS:
             self.walk.note(note)
-        settle(self.walk, *self.walks)
+        self.walk.join(*self.walks)
+        self.walk.finish()
         suite = Suite(
             cases=tuple(cases.values()), title=title, target=TargetSpec(use=target), concurrency=options.concurrency
         )

@@ -11,17 +11,18 @@ from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
 from honestone.formats.fields import near
-from honestone.interop.base import KnownKey, Reader, Steps, SuiteSource, Taking, Walk, scaled, shown, yes_no
-from honestone.interop.judged_criteria import (
+from honestone.interop.base import KnownKey, Reader, Steps, SuiteSource, Taking, Walk, shown
+from honestone.interop.criteria import (
     FROM_0_TO_1,
     MAJORITY,
     as_text,
     check_criterion,
     expected_answer,
     gated,
-    settle,
+    scaled,
     sound_check,
     undecided,
+    yes_no,
 )
 
 DEFAULTS: Final = (
@@ -331,7 +332,7 @@ def _read(document: Document) -> SuiteSource:
             walk.problem("this dataset has no cases", ("cases",))
     for note in DEFAULTS:
         walk.note(note)
-    settle(walk)
+    walk.finish()
     return SuiteSource(
         suite=Suite(cases=tuple(cases.values()), title=title),
         dialect="pydantic-evals",

@@ -13,7 +13,8 @@ from typing import Any
 from honestone.core.errors import RubricError
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric
 from honestone.formats.document import Document
-from honestone.interop.base import ForeignRubric, KnownKey, Reader, Steps, Taking, Walk, slug, unique_ids, yes_no
+from honestone.interop.base import ForeignRubric, KnownKey, Reader, Steps, Taking, Walk, slug
+from honestone.interop.criteria import unique_ids, yes_no
 
 NO_BARS = "threshold 70 and no floor: the format has neither; --threshold and --floor set them"
 ALL_NEGATIVE = (

@@ -7,18 +7,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
-from honestone.core.errors import RubricError, UsageError
+from honestone.core.errors import UsageError
 from honestone.core.numbers import ZERO, exact
-from honestone.core.rubric import Anchors, Criterion, Item, Rubric, problems, slug
+from honestone.core.rubric import Criterion, Item, Rubric, problems, slug
 from honestone.formats.document import Document
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
 from honestone.formats.rubric_file import Draft
-from honestone.formats.source import Loss, SourceErrors
+from honestone.formats.source import SourceErrors
 from honestone.formats.yaml_lines import decimal
-from honestone.interop.base import ForeignRubric, KnownKey, Reader, scaled, yes_no
+from honestone.interop.base import ForeignRubric, KnownKey, Reader
+from honestone.interop.criteria import scaled, yes_no
 
 HEADING: Final = re.compile(r"(?m)^#{1,6}[ \t].*\bEvaluation Contract\b")
 REPORT: Final = re.compile(
@@ -28,17 +29,11 @@ FROM_0_TO_100: Final = {ZERO: "not met at all", Fraction(100): "met in full"}
 DEFAULTS: Final = (
     "rulph: no floor unless the contract names one; a criterion without sub-items is scored from 0 to 100",
 )
-MAX_ROUNDS: Final = 5
 
 _BOX: Final = "□☐☑☒■▢"
 _BOXED: Final = re.compile(rf"(?:^|\s*·?\s*)(?:[{_BOX}]|-?\s*\[[ xX]\])\s*")
 _LEVEL: Final = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)\s*[:=]\s*(.+)", re.DOTALL)
 _BAR: Final = re.compile(r"(?<!\d)(\d{1,9}(?:\.\d{1,9})?)(?!\d)\s*(?:/\s*100|%|points?)?")
-
-
-def read_rulph_contract(text: str, name: str = "contract.md") -> Rubric:
-    """The rubric in a text. `name` stands for the file in places. Raises SourceErrors with everything that is wrong."""
-    return _Contract(text, name).rubric
 
 
 # ---------------------------------------------------------------------------------------------------- reading
@@ -279,107 +274,6 @@ def _lacks_contract(text: str, name: str) -> UsageError:
         place=f"{name}:{line}:1",
         hint="a rubric needs the heading `## Evaluation Contract` and its table: | # | Criterion | Weight | Sub-items |",
     )
-
-
-# ---------------------------------------------------------------------------------------------------- writing
-
-
-def dump_rulph_contract(rubric: Rubric, target: str) -> str:
-    """The contract as rulph prints it. `rulph_losses` tells what of the rubric is not in it.
-
-    Raises RubricError for what has no place in a flat table of percent: a tree, a penalty, weights of 1/3.
-    """
-    odd = next((c for c in rubric.criteria if c.children or c.is_penalty or c.negate), None)
-    if odd is not None:
-        what = "has child criteria" if odd.children else "is a penalty" if odd.is_penalty else "is negated"
-        raise RubricError(f"criterion `{odd.id}` {what}, which an Evaluation Contract cannot say")
-    threshold, floor = decimal(rubric.threshold * 100), decimal(rubric.floor * 100)
-    is_described = any(c.requirement != c.id for c in rubric.criteria)
-    columns = ["#", "Criterion", "Weight", *(["Description"] if is_described else []), "Sub-items", "Formula"]
-    rows = [
-        [str(number), _cell(c.id), f"{weight}%", *([_cell(c.requirement)] if is_described else []), *_marks(c)]
-        for number, (c, weight) in enumerate(zip(rubric.criteria, _percent(rubric), strict=True), 1)
-    ]
-    return "\n".join(
-        [
-            *([f"# {_cell(rubric.title)}", ""] if rubric.title else []),
-            "## Evaluation Contract",
-            "",
-            f"**Target**: {_cell(target)}",
-            f"**Threshold**: {threshold}/100",
-            f"**Per-criterion floor**: {floor}/100",
-            f"**Max rounds**: {MAX_ROUNDS}",
-            "**Scoring method**: Checklist Decomposition",
-            "",
-            *(f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows)),
-            "",
-            f"Pass condition: overall >= {threshold} AND every criterion >= {floor}",
-            "",
-        ]
-    )
-
-
-def rulph_losses(rubric: Rubric) -> list[Loss]:
-    """What `dump_rulph_contract` leaves out."""
-    found: list[Loss] = []
-    for criterion, _ in rubric.walk():
-        said: dict[str, Any] = {
-            "its own floor": criterion.floor is not None,
-            "that it is required": criterion.required,
-            "its checks, which judges answer instead": any(item.check for item in criterion.items),
-            "the scales of its items": len(criterion.items) > 1 and any(item.anchors for item in criterion.items),
-            "its fix commands": criterion.fix or any(item.fix for item in criterion.items),
-            "that items may not apply": any(item.may_not_apply for item in criterion.items),
-        }
-        found += [
-            Loss(place=f"criterion `{criterion.id}`", message=f"{what} cannot be said in an Evaluation Contract")
-            for what, is_there in said.items()
-            if is_there
-        ]
-    return found
-
-
-def _percent(rubric: Rubric) -> list[str]:
-    """Weights that sum to 100, as they are or scaled."""
-    total = sum((criterion.weight for criterion in rubric.criteria), ZERO)
-    factor = Fraction(1) if 99 <= total <= 101 else 100 / total
-    try:
-        return [decimal(criterion.weight * factor) for criterion in rubric.criteria]
-    except RubricError:
-        raise RubricError(
-            "these weights cannot be written in percent", hint="let them sum to 100: 34, 33, 33"
-        ) from None
-
-
-def _marks(criterion: Criterion) -> tuple[str, str]:
-    """Sub-items and the formula that they are scored by."""
-    if len(criterion.items) == 1 and criterion.items[0].anchors is not None:
-        return _cell_of_levels(criterion.items[0].anchors), "level on this scale"
-    texts = [_cell(item.requirement, inside=True) for item in criterion.items]
-    return " · ".join(f"□ {text}" for text in texts), f"(checked/{len(texts)}) × 100"
-
-
-def _cell_of_levels(anchors: Anchors) -> str:
-    if dict(anchors.levels) == FROM_0_TO_100:
-        return ""
-    return " · ".join(f"{decimal(value)}: {_cell(text, inside=True)}" for value, text in anchors.levels)
-
-
-def _cell(text: str, *, inside: bool = False) -> str:
-    """A text that reads back as it is; `inside`: as one of several in a cell."""
-    text = " ".join(text.split())
-    signs = f"{_BOX}·[<" if inside else "*_`"
-    last = len(text) - 1
-
-    def written(at: int, sign: str) -> str:
-        if sign == "|":
-            return "&#124;" if text[at - 1 : at] == "\\" else "\\|"
-        is_entity = sign == "&" and re.match(r"&#?\w", text[at : at + 3]) is not None
-        hides_border = sign == "\\" and at == last
-        is_sign = sign in signs and (inside or at in (0, last))
-        return f"&#{ord(sign)};" if is_entity or hides_border or is_sign else sign
-
-    return "".join(written(at, sign) for at, sign in enumerate(text))
 
 
 # ---------------------------------------------------------------------------------------------------- what they look like

@@ -16,8 +16,8 @@ from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.suite_fields import MAX_SECONDS
 from honestone.formats.suite_file import rubric_within
-from honestone.interop.base import EntryWalk, ForeignRubric, KnownKey, Reader, SuiteSource, Taking, Walk, scaled, shown
-from honestone.interop.judged_criteria import FROM_0_TO_1
+from honestone.interop.base import EntryWalk, ForeignRubric, KnownKey, Reader, SuiteSource, Taking, Walk, shown
+from honestone.interop.criteria import FROM_0_TO_1, scaled
 
 VERSION: Final = "1.0"
 KINDS: Final = ("contains", "not-contains", "pytest", "llm-rubric", "rubric")

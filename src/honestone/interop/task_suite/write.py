@@ -12,7 +12,7 @@ from honestone.core.suite.case import AttemptRule, Case, Suite, TargetSpec
 from honestone.formats.rubric_write import criterion_lines
 from honestone.formats.source import Loss
 from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
-from honestone.interop.judged_criteria import FROM_0_TO_1
+from honestone.interop.criteria import FROM_0_TO_1
 from honestone.interop.task_suite.read import FIXTURES, VERSION
 
 _KEYS = {"id", "description", "prompt", "judge", "timeout_seconds"}

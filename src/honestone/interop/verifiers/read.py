@@ -21,7 +21,8 @@ from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import MAX_DEPTH, Node, refuse
-from honestone.interop.base import ForeignRubric, KnownKey, Reader, Steps, Taking, Walk, scaled, unique_ids, yes_no
+from honestone.interop.base import ForeignRubric, KnownKey, Reader, Steps, Taking, Walk
+from honestone.interop.criteria import scaled, unique_ids, yes_no
 
 NO_BARS = "threshold 70 and no floor: the format has neither; --threshold and --floor set them"
 BETWEEN = "choices become a scale from 0 to 1, evenly spaced: a judge may also answer between two of them"

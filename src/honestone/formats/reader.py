@@ -1,0 +1,400 @@
+"""The strict reader under every format: tables of keys, problems with their places, losses and notes.
+
+Reading never stops at the first mistake: what is wrong is noted with its place and replaced by something harmless, so
+that a person sees all of it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from honestone.core.errors import UsageError
+from honestone.core.rubric import Rubric
+from honestone.core.suite.case import Case, Suite
+from honestone.formats.fields import near
+from honestone.formats.marked import Marked
+from honestone.formats.nodes import MapKey
+from honestone.formats.source import ForeignRubric, Loss, SourceErrors, SuiteSource
+
+if TYPE_CHECKING:
+    from honestone.formats.document import Document
+
+Steps: TypeAlias = tuple[MapKey, ...]
+How: TypeAlias = Literal["read", "ignored", "lost"]
+
+
+# ------------------------------------------------------------------------------------------------ tables of keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownKey:
+    """One key of a format, in all its spellings, and what becomes of it. `is_noted`: ignored, and the reading says so."""
+
+    names: tuple[str, ...]
+    meaning: str
+    how: How = "read"
+    is_noted: bool = False
+    is_required: bool = False
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one mapping of a format: they drive the reading, and the reference page shows them.
+
+    `what` names the mapping in messages (`a case`), `at` stands in front of its keys on the page (`tests[].`).
+    """
+
+    what: str
+    rows: tuple[KnownKey, ...]
+    at: str = ""
+
+    @cached_property
+    def by_name(self) -> Mapping[str, KnownKey]:
+        return {name: row for row in self.rows for name in row.names}
+
+    def __add__(self, other: Keys) -> Keys:
+        return replace(self, rows=(*self.rows, *other.rows))
+
+    def named(self, what: str, at: str | None = None) -> Keys:
+        """The same keys in another mapping."""
+        return replace(self, what=what, at=self.at if at is None else at)
+
+
+_HOW: Final[Mapping[str, How]] = {"-": "ignored", "~": "ignored", "!": "lost"}
+
+
+def keys(what: str, rows: str, at: str = "") -> Keys:
+    """A table with a line for each key: `name other_name | what it becomes`.
+
+    In front of the names: `-` ignored, `~` ignored and noted in the words of the table, `!` lost for the reason that the
+    table gives ("`KEY` REASON"). A name that ends with `*` is required; the name `...` stands for any other key.
+    """
+    return Keys(what, tuple(_row(line) for line in rows.strip().splitlines()), at)
+
+
+def _row(line: str) -> KnownKey:
+    names, _, meaning = line.partition("|")
+    mark, *rest = words = names.split()
+    how = _HOW.get(mark, "read")
+    words = words if how == "read" else rest
+    return KnownKey(
+        names=tuple(word.removesuffix("*") for word in words),
+        meaning=meaning.strip(),
+        how=how,
+        is_noted=mark == "~",
+        is_required=words[0].endswith("*"),
+    )
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str | None:
+    """The hint for a word that is nearly a known one; None when it is not."""
+    found = near(str(name), list(known))
+    return f"did you mean `{found}`?" if found else None
+
+
+# ------------------------------------------------------------------------------------------------ one reading
+
+
+class Reading:
+    """One reading of a file: what is wrong, what is lost and what a person should know. `finish` raises what is wrong.
+
+    `key` and `what` are for files that are a list of entries: messages then name the entry (``task `a`: ...``).
+    """
+
+    def __init__(self, marked: Marked, key: str = "", what: str = "") -> None:
+        self.marked = marked
+        self.problems: list[UsageError] = []
+        self.losses: list[Loss] = []
+        self.notes: list[str] = []
+        self._key, self._what = key, what
+
+    def at(self, path: Steps = ()) -> Entry:
+        """A mapping (or list, or scalar) to be read key by key."""
+        return Entry(self, path)
+
+    def problem(self, message: str, path: Steps, hint: str | None = None, *, at_key: bool = False) -> None:
+        place = self.marked.key_at(path) if at_key else self.marked.at(path)
+        self.problems.append(UsageError(self.named(message, path), place=place, hint=hint))
+
+    def loss(self, message: str, path: Steps, hint: str | None = None) -> None:
+        self.losses.append(Loss(place=self.marked.at(path), message=self.named(message, path), hint=hint))
+
+    def note(self, *texts: str) -> None:
+        self.notes += [text for text in dict.fromkeys(texts) if text not in self.notes]
+
+    def named(self, message: str, path: Steps) -> str:
+        """A message about something inside an entry begins with the entry."""
+        if not self._key or len(path) < 2 or path[0] != self._key or not isinstance(path[1], int):
+            return message
+        id = (self.marked.raw((*path[:2], "id")) or "").strip()
+        return (
+            f"{self._what} `{id}`: {message}"
+            if id.isprintable() and id
+            else f"{self._what} number {path[1] + 1}: {message}"
+        )
+
+    def elsewhere(self, error: UsageError, path: Steps) -> None:
+        """An error in a file that is named at `path`: it keeps its own place, where it has one."""
+        message = error.message if error.place else self.named(error.message, path)
+        self.problems.append(UsageError(message, place=error.place or self.marked.at(path), hint=error.hint))
+
+    def join(self, *others: Reading) -> None:
+        """What other readings (of files that this one names) found."""
+        for other in others:
+            self.problems += other.problems
+            self.losses += other.losses
+            self.note(*other.notes)
+
+    def finish(self, *notes: str) -> None:
+        """Each thing once (one default is read for many cases). Raises SourceErrors with all that is wrong, in order."""
+        self.note(*notes)
+        self.losses = list(dict.fromkeys(self.losses))
+        problems = {(problem.place, problem.message): problem for problem in self.problems}
+        if problems:
+            raise SourceErrors(sorted(problems.values(), key=lambda problem: _line_of(problem.place)))
+
+    # ------------------------------------------------------------------------------------------ what it gives
+
+    def suite(
+        self, document: Document, dialect: str, suite: Suite, cases: Cases, files: Iterable[Path] = ()
+    ) -> SuiteSource:
+        """The suite that was read, with what was said on the way. `cases` know the places."""
+        return SuiteSource(
+            suite=suite,
+            dialect=dialect,
+            base=document.path.parent,
+            notes=tuple(self.notes),
+            losses=tuple(self.losses),
+            files=(document.path, *dict.fromkeys(files)),
+            places=cases.places,
+        )
+
+    def rubric(self, rubric: Rubric, dialect: str, marks: Mapping[tuple[str, str], Any] | None = None) -> ForeignRubric:
+        """The rubric that was read, with what was said on the way."""
+        notes, losses = tuple(self.notes), tuple(self.losses)
+        return ForeignRubric(
+            rubric=rubric, dialect=dialect, marked=self.marked, notes=notes, losses=losses, marks=marks or {}
+        )
+
+
+def _line_of(place: str | None) -> tuple[str, int, int]:
+    name, _, rest = (place or "::0:0").rpartition(":")
+    name, _, line = name.rpartition(":")
+    return name, int(line) if line.isdigit() else 0, int(rest) if rest.isdigit() else 0
+
+
+class Cases(dict[str, Case]):
+    """The cases of a file by id, with the place of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: dict[str, str] = {}
+
+    def add(self, case: Case | None, entry: Entry, *, key: str = "id") -> None:
+        """Keeps a case (None: it could not be read). Two of the same id are a problem at `key` of the second."""
+        if case is None:
+            return
+        if case.id in self:
+            path = (*entry.path, key) if key in entry else entry.path
+            entry.reading.problem(
+                f"two entries have the {key} `{case.id}`: the first is at {self.places[case.id]}", path
+            )
+        self.setdefault(case.id, case)
+        self.places.setdefault(case.id, entry.place)
+
+    def all(self) -> tuple[Case, ...]:
+        return tuple(self.values())
+
+
+# ------------------------------------------------------------------------------------------------ one mapping
+
+
+class Entry:
+    """A strict look at one value. After `read(keys)` only the keys of that table can be asked for."""
+
+    def __init__(self, reading: Reading, path: Steps, value: Any = ...) -> None:
+        self.reading = reading
+        self.path = path
+        self.value = value_at(reading.marked.value, path) if value is ... else value
+        self.keys: Keys | None = None
+
+    @property
+    def place(self) -> str:
+        return self.reading.marked.at(self.path)
+
+    @property
+    def is_mapping(self) -> bool:
+        return isinstance(self.value, dict)
+
+    def __contains__(self, key: MapKey) -> bool:
+        return isinstance(self.value, dict) and self.value.get(key) is not None
+
+    def problem(self, message: str, key: str | None = None, hint: str | None = None) -> None:
+        """A problem at this value, or at one of its keys where that is there."""
+        self.reading.problem(message, (*self.path, key) if key is not None and key in self else self.path, hint)
+
+    def loss(self, message: str, key: MapKey | None = None, hint: str | None = None) -> None:
+        self.reading.loss(message, self.path if key is None else (*self.path, key), hint)
+
+    def note(self, text: str) -> None:
+        self.reading.note(text)
+
+    def read(self, keys: Keys) -> bool:
+        """Whether it is a mapping. Keys that are not in the table are problems, lost and noted ones are reported."""
+        self.keys = keys
+        if not isinstance(self.value, dict):
+            self.problem(f"{keys.what} must be a mapping, not {shown(self.value)}")
+            return False
+        for key, value in self.value.items():
+            known = keys.by_name.get(str(key))
+            if known is None:
+                self._unknown(key, keys)
+            elif value is not None and known.how == "lost":
+                self.loss(f"`{key}` {known.meaning}", key)
+            elif value is not None and known.is_noted:
+                self.note(known.meaning)
+        return True
+
+    def _unknown(self, key: MapKey, keys: Keys) -> None:
+        if "..." in keys.by_name or str(key).startswith("x-"):
+            return
+        path = (*self.path, key)
+        message = f"unknown key `{self.reading.marked.raw_key(path)}` in {keys.what}"
+        self.reading.problem(message, path, did_you_mean(key, keys.by_name), at_key=True)
+
+    # ------------------------------------------------------------------------------------------ what is below it
+
+    def below(self, key: MapKey) -> Entry:
+        return Entry(self.reading, (*self.path, key))
+
+    def mapping(self, key: str, keys: Keys) -> Entry | None:
+        """The mapping at a key; None when there is nothing, or something else (then that is a problem)."""
+        if self.which(key) is None:
+            return None
+        below = self.below(key)
+        return below if below.read(keys) else None
+
+    def each(self, key: str) -> list[Entry]:
+        """The entries of a list; a problem when there is something else."""
+        value = self.raw(key)
+        if value is not None and not isinstance(value, list):
+            self.problem(f"`{key}` must be a list, not {shown(value)}", key)
+        return [
+            Entry(self.reading, (*self.path, key, index))
+            for index in range(len(value) if isinstance(value, list) else 0)
+        ]
+
+    def mappings(self, key: str, keys: Keys) -> Iterator[Entry]:
+        """The entries of a list that are mappings; each that is not is a problem."""
+        for entry in self.each(key):
+            if entry.read(keys):
+                yield entry
+
+    # ------------------------------------------------------------------------------------------ single values
+
+    def which(self, *names: str) -> str | None:
+        """The first of these keys that is there."""
+        if self.keys is not None:
+            for name in names:
+                assert name in self.keys.by_name, f"`{name}` is not in the table of {self.keys.what}"
+        return next((name for name in names if name in self), None)
+
+    def raw(self, *names: str) -> Any:
+        """The value of the first of these keys that is there; None without one."""
+        key = self.which(*names)
+        return None if key is None else self.value[key]
+
+    def text(self, *names: str) -> str | None:
+        """A text that is not empty; numbers and booleans count as they were written (`id: 1.0`, `id: off`)."""
+        key = self.which(*names)
+        is_required = self.keys is not None and self.keys.by_name[names[0]].is_required
+        if key is None:
+            if is_required:
+                self.problem(f"`{names[0]}` is missing", hint=f"give it a text: {names[0]}: ...")
+            return None
+        value = self.value[key]
+        raw = value if isinstance(value, str) else self.reading.marked.raw((*self.path, key))
+        if raw is None:
+            self.problem(f"`{key}` must be text, not {shown(value)}", key)
+        elif not raw.strip():
+            if is_required:
+                self.problem(f"`{key}` is empty", key)
+        else:
+            return str(raw)
+        return None
+
+    def number(
+        self, *names: str, low: float | None = None, high: float | None = None, is_whole: bool = False
+    ) -> Fraction | None:
+        """The number as written, exactly."""
+        key = self.which(*names)
+        if key is None:
+            return None
+        try:
+            number = self.reading.marked.number((*self.path, key))
+        except ValueError:
+            self.problem(f"`{key}` must be a number, not {shown(self.value[key])}", key)
+            return None
+        if (low is not None and number < low) or (high is not None and number > high):
+            ends = [f"{low:g} or more" if low is not None else "", f"{high:g} at most" if high is not None else ""]
+            span = f"from {low:g} to {high:g}" if low is not None and high is not None else "".join(ends)
+            self.problem(f"`{key}` is {float(number):g}, but must be {span}", key)
+            return None
+        if is_whole and number.denominator != 1:
+            self.problem(f"`{key}` is {float(number):g}, but must be a whole number", key)
+            return None
+        return number
+
+    def flag(self, *names: str) -> bool | None:
+        key = self.which(*names)
+        if key is None:
+            return None
+        if not isinstance(self.value[key], bool):
+            self.problem(f"`{key}` must be true or false, not {shown(self.value[key])}", key)
+            return None
+        return bool(self.value[key])
+
+    def choice(self, key: str, known: Sequence[str]) -> str | None:
+        found = self.text(key)
+        if found is not None and found not in known:
+            message = f"`{key}` is `{found}`, but must be one of: {', '.join(known)}"
+            self.problem(message, key, did_you_mean(found, known))
+            return None
+        return found
+
+    def texts(self, key: str) -> list[str] | None:
+        """A list of texts, or one text."""
+        value = self.raw(key)
+        if value is None or isinstance(value, str):
+            return None if value is None else [value]
+        if not isinstance(value, list) or not all(isinstance(v, str | int | float | bool) for v in value):
+            self.problem(f"`{key}` must be text or a list of texts", key)
+            return None
+        path = (*self.path, key)
+        return [v if isinstance(v, str) else str(self.reading.marked.raw((*path, i))) for i, v in enumerate(value)]
+
+    def data(self, key: str) -> dict[str, Any]:
+        """A mapping that is kept as it stands (metadata, variables); empty without one."""
+        value = self.raw(key)
+        if value is not None and not isinstance(value, dict):
+            self.problem(f"`{key}` must be a mapping, not {shown(value)}", key)
+        return {str(name): entry for name, entry in value.items()} if isinstance(value, dict) else {}
+
+
+def value_at(value: Any, path: Steps) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def shown(value: Any) -> str:
+    """A value in a message, short."""
+    if value is None or isinstance(value, dict | list):
+        return "nothing" if value is None else "a mapping" if isinstance(value, dict) else "a list"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

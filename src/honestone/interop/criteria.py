@@ -1,0 +1,167 @@
+"""How the questions and assertions of other tools become criteria: a check, a judge's question, and the gate over them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Final
+
+from honestone.core.checks import check_problem
+from honestone.core.errors import RubricError
+from honestone.core.numbers import ONE, ZERO
+from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_written, slug
+from honestone.formats.check_words import check_in_words
+from honestone.formats.reader import Reading, Steps
+
+MAJORITY: Final = Fraction(51, 100)
+"""The floor of a yes/no question that must be answered yes: by more than half of the judges."""
+
+FROM_0_TO_1: Final[Mapping[Fraction, str]] = {ZERO: "not met at all", ONE: "met in full"}
+"""The scale of a judge that gives a score instead of a yes or no."""
+
+
+# ------------------------------------------------------------------------------------------------ judges
+
+
+def yes_no(id: str, requirement: str, *, weight: Fraction = ONE, may_not_apply: bool = False, **more: Any) -> Criterion:
+    """A criterion that is one yes/no question."""
+    item = Item(id=id, requirement=requirement, whole=True, may_not_apply=may_not_apply)
+    return Criterion(id=id, requirement=requirement, weight=weight, items=(item,), **more)
+
+
+def scaled(
+    id: str,
+    requirement: str,
+    levels: Mapping[Fraction, str],
+    *,
+    weight: Fraction = ONE,
+    may_not_apply: bool = False,
+    **more: Any,
+) -> Criterion:
+    """A criterion with anchors."""
+    anchors = Anchors(levels=tuple(sorted(levels.items())))
+    item = Item(id=id, requirement=requirement, anchors=anchors, whole=True, may_not_apply=may_not_apply)
+    return Criterion(id=id, requirement=requirement, weight=weight, items=(item,), **more)
+
+
+def expected_answer(answers: Sequence[str]) -> Criterion:
+    """A judge's question about a reference answer, for data that names one and no way of scoring."""
+    if len(answers) == 1:
+        return yes_no("expected-answer", f"Gives the expected answer: {answers[0]}")
+    listed = "\n".join(f"- {answer}" for answer in answers)
+    return yes_no("expected-answer", f"Gives one of these expected answers:\n{listed}")
+
+
+# ------------------------------------------------------------------------------------------------ checks
+
+
+def sound_check(
+    reading: Reading, path: Steps, kind: str, value: Any, *, negated: bool = False, **options: Any
+) -> Check | None:
+    """A check of ours. One that cannot be is a problem; a pattern that only another language can read is lost."""
+    value = as_written(value) if isinstance(value, Fraction) else value
+    check = Check(kind=kind, value=value, negated=negated, options=options)
+    wrong = check_problem(check)
+    if wrong is None:
+        return check
+    message, hint = wrong
+    if kind == "regex" and isinstance(value, str) and value:
+        reading.loss(f"{message} (patterns are Python's here)", path, hint)
+    else:
+        reading.problem(message, path, hint)
+    return None
+
+
+def check_item(check: Check) -> Item:
+    words = check_in_words(check)
+    return Item(id=slug(words), requirement=words, check=check)
+
+
+def check_criterion(
+    check: Check, *, id: str | None = None, requirement: str | None = None, weight: Fraction = ONE, **more: Any
+) -> Criterion:
+    """A criterion that code answers."""
+    words = requirement or check_in_words(check)
+    id = id or slug(words)
+    item = Item(id=id, requirement=words, check=check, whole=True)
+    return Criterion(id=id, requirement=words, weight=weight, items=(item,), **more)
+
+
+def checklist(
+    id: str, items: Sequence[Item], requirement: str = "", *, weight: Fraction = ONE, floor: Fraction | None = None
+) -> Criterion:
+    """A criterion whose score is the share of its items that are met, their ids made unique."""
+    seen: dict[str, Item] = {}
+    for item in items:
+        unique = distinct(item.id, seen)
+        seen[unique] = replace(item, id=unique)
+    return Criterion(id=id, requirement=requirement or id, weight=weight, floor=floor, items=tuple(seen.values()))
+
+
+# ------------------------------------------------------------------------------------------------ rubrics
+
+
+def gated(
+    reading: Reading, path: Steps, criteria: Sequence[Criterion], threshold: Fraction | None = None, *, title: str = ""
+) -> Rubric | None:
+    """The rubric of one case: a threshold for the mean where the file has one, else every floor must be met.
+
+    None when nothing here decides: no criterion, or only ones of weight 0 (which are shown and do not count).
+    """
+    if not any(criterion.weight > 0 for criterion in criteria):
+        return None
+    bar = implied_floor(criteria) if threshold is None else threshold
+    return sound_rubric(reading, path, unique_ids(criteria), threshold=bar, floor=ZERO, title=title)
+
+
+def sound_rubric(reading: Reading, path: Steps, criteria: Sequence[Criterion], **more: Any) -> Rubric | None:
+    """The rubric of these criteria; None, and a problem, when they break a rule."""
+    try:
+        return Rubric(criteria=tuple(criteria), **more)
+    except RubricError as error:
+        reading.problem(error.message, path, error.hint)
+        return None
+
+
+def implied_floor(criteria: Sequence[Criterion]) -> Fraction:
+    """The mean of criteria that are all at their floors: where every floor is met this is met too, so it decides
+    nothing more; but it is the right bar where only the mean is looked at."""
+    total = sum((c.weight for c in criteria), ZERO)
+    return sum((c.weight * (c.floor or ZERO) for c in criteria), ZERO) / total
+
+
+def undecided() -> Rubric:
+    """Stands in for the rubric of a case that is skipped because nothing says what a good output is."""
+    return Rubric(criteria=(yes_no("undecided", "Nothing says what a good output is"),), floor=ZERO)
+
+
+def unique_ids(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
+    """Criteria with ids that are unique in the whole tree: a doubled one gets its group's id in front, or a number."""
+    seen: set[str] = set()
+
+    def rename(criterion: Criterion, parent: str | None) -> Criterion:
+        grouped = f"{parent}.{criterion.id}"
+        id = grouped if parent is not None and criterion.id in seen and grouped not in seen else criterion.id
+        id = distinct(id, seen)
+        seen.add(id)
+        items = tuple(replace(item, id=id) if item.whole else item for item in criterion.items)
+        return replace(criterion, id=id, items=items, children=tuple(rename(child, id) for child in criterion.children))
+
+    return tuple(rename(criterion, None) for criterion in criteria)
+
+
+def distinct(id: str, taken: Mapping[str, Any] | set[str]) -> str:
+    """An id that is not taken yet."""
+    unique, number = id, 2
+    while unique in taken:
+        unique, number = f"{id}-{number}", number + 1
+    return unique
+
+
+def as_text(value: Any) -> str:
+    """A plain value as text: what a prompt shows for it."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
