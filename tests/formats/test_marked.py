@@ -229,7 +229,7 @@ def test_a_missing_file_with_a_near_name(tmp_path: Path) -> None:
     (tmp_path / "rubric.yaml").write_text("a: 1")
     with pytest.raises(FileError) as caught:
         read_marked(tmp_path / "rubrik.yaml")
-    assert "no file" in caught.value.message
+    assert "not found" in caught.value.message
     assert "rubric.yaml" in (caught.value.hint or "")
 
 
@@ -239,7 +239,7 @@ def test_a_folder_and_a_folder_that_is_not_there(tmp_path: Path) -> None:
         read_marked(tmp_path)
     with pytest.raises(FileError) as caught:
         read_marked(tmp_path / "nope" / "r.yaml")
-    assert "no folder" in (caught.value.hint or "")
+    assert "not found" in (caught.value.hint or "")
 
 
 def test_bytes_that_are_not_utf_8(tmp_path: Path) -> None:

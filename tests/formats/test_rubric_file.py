@@ -299,8 +299,8 @@ def test_bars_are_exact() -> None:
         ("{id: a, requirement: A, check: [{contains: x}]}", "3:36", "is a list", "item of its own"),
         ("{id: a, requirement: A, check: {}}", "3:36", "`check` of criterion `a`", None),
         ("{id: a, requirement: A, fix: [x]}", "3:34", "must be a command line", None),
-        ("{id: g, criteria: [x], items: [y]}", "3:28", "beside child `criteria`", "child criterion"),
-        ("{id: g, criteria: [x], may_not_apply: true}", "3:28", "beside child `criteria`", "children"),
+        ("{id: g, criteria: [x], items: [y]}", "3:28", "combined with child `criteria`", "child criterion"),
+        ("{id: g, criteria: [x], may_not_apply: true}", "3:28", "combined with child `criteria`", "children"),
         ("{criteria: [x]}", "3:5", "`requirement` of criterion number 1 is missing", None),
     ],
 )

@@ -13,7 +13,7 @@ from honestone.core.errors import HonestoneError
 from honestone.core.rubric import Check, Criterion
 from honestone.formats.document import Document
 from honestone.formats.source import ForeignRubric, SourceErrors, SuiteSource
-from honestone.interop.base import Reader
+from honestone.interop.reader import Reader
 
 DATA = Path(__file__).parents[3] / "../shared/data/rubrics_wild"
 

@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_given_is_a_loss(tmp_path: Path, file: str, why: s
         ({"evals": [{"id": 1, "prompt": "p", "assertions": ["a"], "should_trigger": "yes"}]}, "must be true or false"),
         (
             {"evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}, {"id": 1, "prompt": "q", "assertions": ["a"]}]},
-            "two evals have this id",
+            "two evals have the id",
         ),
         ({"evlas": 1}, "unknown key `evlas`"),
     ],

@@ -214,7 +214,7 @@ def test_templates_of_assertions(tmp_path: Path) -> None:
         tmp_path,
         text.replace("templates/kind'}]", "templates/loop'}]").replace("Templates/kind'}]", "Templates/loop'}]"),
     )
-    assert any("leads on and on" in message for message in wrong(PROMPTFOO, looping))
+    assert any("too many others in turn" in message for message in wrong(PROMPTFOO, looping))
 
 
 def test_what_a_template_says_beyond_names_is_lost(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_pictures_are_lost(tmp_path: Path) -> None:
     """A case here is text; a picture in a variable is told with its place."""
     text = "prompts: ['{{a}}']\ntests: [{vars: {a: 'file://x.png'}, assert: [{type: is-json}]}]\n"
     (loss,) = lost(suite_of(PROMPTFOO, put(tmp_path, text)))
-    assert loss.startswith("2:20") and "is no text" in loss
+    assert loss.startswith("2:20") and "is not text" in loss
 
 
 def test_scenarios_multiply_data_and_tests(tmp_path: Path) -> None:
@@ -407,7 +407,7 @@ def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
     source = suite_of(PROMPTFOO, document)
     assert source.suite.target.use == "openai:gpt-5-mini"
     assert [case.id for case in source.suite.cases] == ["weekday"] and not source.losses
-    assert all(key.meaning for reader in READERS for key in reader.keys)
+    assert all(key.meaning for reader in READERS for table in reader.keys for key in table.rows)
 
 
 # ------------------------------------------------------------------------------------------------- properties

@@ -109,15 +109,15 @@ def test_the_real_report_is_read() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place", "message"),
     [
-        ("40%", "much", "c.md:13:14", "is no number"),
+        ("40%", "much", "c.md:13:14", "is not a number"),
         ("**Threshold**: 85/100\n", "", "c.md:3:1", "names no threshold"),
-        ("85/100\n", "high\n", "c.md:6:", "the threshold is no number"),
+        ("85/100\n", "high\n", "c.md:6:", "the threshold is not a number"),
         ("| 2 | tone | 40% |", "| 2 | tone |", "c.md:13:1", "4 cells"),
         ("| tone |", "| complete |", "c.md:13:1", "two criteria have the id"),
         ("| 2 | tone", "| 2 | ", "c.md:13:", "has no name"),
-        ("0: rude · 50: cold · 100: friendly", "polite words", "c.md:13:", "are no checklist"),
+        ("0: rude · 50: cold · 100: friendly", "polite words", "c.md:13:", "are not a checklist"),
         ("| Weight |", "| Wight |", "c.md:3:1", "no table with the columns"),
-        ("\nPass condition", "...\nPass condition", "c.md:14:1", "goes on with"),
+        ("\nPass condition", "...\nPass condition", "c.md:14:1", "continues with"),
         ("85/100\n", "185/100\n", "c.md:6:1", "must be from 0 to 100"),
         (
             "## Evaluation Contract",

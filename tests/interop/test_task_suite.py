@@ -133,7 +133,7 @@ def test_a_key_that_was_probably_meant_is_named(tmp_path: Path) -> None:
         ('skill_id: "greeter"\n', "skill_id:\n", "`skill_id` is empty"),
         ('"1.0"', '"2.0"', "2:10: `version` is '2.0'"),
         ('version: "1.0"\n', "", "`version` is missing"),
-        ("id: graded", "id: words", "13:10: task `words`: two tasks have this id, the first in line 5"),
+        ("id: graded", "id: words", "13:10: task `words`: two tasks have the id `words`: the first is at "),
         ("id: graded", 'id: ""', "`id` is empty"),
         ("id: graded", "name: graded", "`id` is missing"),
         ("prompt: Greet,", "prompt: ' ',", "task `graded`: `prompt` is empty"),

@@ -16,7 +16,7 @@ from honestone.core.errors import HonestoneError
 from honestone.core.suite.case import AttemptRule, Case
 from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors
-from honestone.interop.base import Reader
+from honestone.interop.reader import Reader
 from honestone.interop.recognise import recognise
 from honestone.interop.waza.read import READERS
 

@@ -98,7 +98,7 @@ def _refuse_unreadable(text: str, path: Path, form: str) -> None:
     """With losses accepted so little may be left of a suite that no program reads it: then nothing is written."""
     from honestone.formats.document import Document
     from honestone.formats.suite_file import read_suite
-    from honestone.interop.base import Reader
+    from honestone.interop.reader import Reader
     from honestone.interop.recognise import recognise
 
     sibling = path.parent / f"{path.stem}.{'jsonl' if form == 'healthbench' else 'yaml'}"

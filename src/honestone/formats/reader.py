@@ -78,23 +78,33 @@ def keys(what: str, rows: str, at: str = "") -> Keys:
 
 
 def _row(line: str) -> KnownKey:
-    names, _, meaning = line.partition("|")
-    mark, *rest = words = names.split()
-    how = _HOW.get(mark, "read")
-    words = words if how == "read" else rest
+    names, _, meaning = (part.strip() for part in line.partition("|"))
+    how = _HOW.get(names[0], "read")
+    listed = (names if how == "read" else names[1:]).split()
     return KnownKey(
-        names=tuple(word.removesuffix("*") for word in words),
-        meaning=meaning.strip(),
+        names=tuple(name.removesuffix("*") for name in listed),
+        meaning=meaning,
         how=how,
-        is_noted=mark == "~",
-        is_required=words[0].endswith("*"),
+        is_noted=names[0] == "~",
+        is_required=listed[0].endswith("*"),
     )
+
+
+def about(what: str, rows: Mapping[str, str], how: How = "read", at: str = "") -> Keys:
+    """Rows for the reference page alone, for what has no keys (kinds of assertions, columns of a table)."""
+    return Keys(what, tuple(KnownKey(names=(name,), meaning=meaning, how=how) for name, meaning in rows.items()), at)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Names in one text, parted by spaces."""
+    return tuple(text.split())
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str | None:
     """The hint for a word that is nearly a known one; None when it is not."""
-    found = near(str(name), list(known))
-    return f"did you mean `{found}`?" if found else None
+    names = {str(one).casefold(): one for one in known}
+    found = near(str(name), names)
+    return None if found is None else f"did you mean `{names[found]}`?"
 
 
 # ------------------------------------------------------------------------------------------------ one reading
@@ -191,8 +201,9 @@ def _line_of(place: str | None) -> tuple[str, int, int]:
 class Cases(dict[str, Case]):
     """The cases of a file by id, with the place of each."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "cases") -> None:
         super().__init__()
+        self.what = what
         self.places: dict[str, str] = {}
 
     def add(self, case: Case | None, entry: Entry, *, key: str = "id") -> None:
@@ -202,7 +213,7 @@ class Cases(dict[str, Case]):
         if case.id in self:
             path = (*entry.path, key) if key in entry else entry.path
             entry.reading.problem(
-                f"two entries have the {key} `{case.id}`: the first is at {self.places[case.id]}", path
+                f"two {self.what} have the {key} `{case.id}`: the first is at {self.places[case.id]}", path
             )
         self.setdefault(case.id, case)
         self.places.setdefault(case.id, entry.place)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator
 
 from honestone.core.rubric import slug
 from honestone.formats.document import Document, JsonLine, MarkedLine
 from honestone.formats.nodes import MapKey
-from honestone.formats.reader import Entry, Keys, Reading, Steps, did_you_mean, shown
+from honestone.formats.reader import Entry, Reading, Steps, did_you_mean, shown
 from honestone.formats.source import ForeignRubric, Loss, SuiteSource
 
 
@@ -76,41 +74,12 @@ class Taking(Entry):
                 self.walk.problem(message, path, did_you_mean(key, map(str, self.taken)), at_key=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownKey:
-    key: str
-    meaning: str
-    how: Literal["read", "ignored", "lost"] = "read"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
-    """One foreign format. `signs` gives 0 (not it) to 100 (certainly it) by content alone, never by the file's name.
-
-    `defaults` are the dialect's own rules in words (threshold, required, floor), shown with every result.
-    """
-
-    name: str
-    title: str
-    gives: Literal["suite", "rubric"]
-    signs: Callable[[Document], int]
-    read: Callable[[Document], SuiteSource | ForeignRubric]
-    keys: tuple[KnownKey | Keys, ...]
-    defaults: tuple[str, ...] = ()
-    looks_like: tuple[str, ...] = ()
-    """Top-level keys by which a file that nobody recognises is said to look closest to this."""
-    example: str = ""
-
-
 __all__ = [
     "Document",
     "ForeignRubric",
     "JsonLine",
-    "Keys",
-    "KnownKey",
     "Loss",
     "MarkedLine",
-    "Reader",
     "Steps",
     "SuiteSource",
     "Taking",

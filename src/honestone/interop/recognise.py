@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
 
-from honestone.core.errors import FileError, UsageError
+from honestone.core.errors import FileError, SettingsError, UsageError
 from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.rubric_file import RubricSource, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import read_suite
-from honestone.interop.base import Reader
+from honestone.interop.reader import Reader
 
 MODULES: Final = (
     "agentv",
@@ -33,9 +35,28 @@ MODULES: Final = (
 """The folders of `interop`, one a family of formats; the module `read` of each has `READERS`."""
 
 
+GROUP: Final = "honestone.formats"
+"""The entry-point group by which another package adds a format: each entry names a `Reader`."""
+
+
+@cache
 def readers() -> tuple[Reader, ...]:
-    """Every foreign reader."""
-    return tuple(reader for module in MODULES for reader in import_module(f"honestone.interop.{module}.read").READERS)
+    """Every reader of a format of another tool, ours first. Raises SettingsError for an entry point that gives none."""
+    own = [reader for module in MODULES for reader in import_module(f"honestone.interop.{module}.read").READERS]
+    return (*own, *(_loaded(point) for point in entry_points(group=GROUP)))
+
+
+def _loaded(point: EntryPoint) -> Reader:
+    try:
+        found = point.load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+    else:
+        if isinstance(found, Reader):
+            return found
+        reason = f"`{point.value}` is not a honestone.interop.reader.Reader"
+    message = f"the format `{point.name}` of an installed package cannot be loaded: {reason}"
+    raise SettingsError(message, hint="update or uninstall that package")
 
 
 def recognise(document: Document) -> Reader | str:
@@ -100,11 +121,11 @@ def read_any_suite(path: Path) -> SuiteSource:
     document = Document.of(path, read_any_rubric)
     if _is_prose(document):
         if path.suffix in _WRITTEN_AS_DATA:
-            document.marked.at(())  # raises what keeps it from being read: a slip in a suite makes it no text
+            document.marked.at(())  # raises what keeps it from being read: a slip in a suite does not make it a text
         raise UsageError(
             f"`{path}` is a text, not a suite",
             place=f"{path}:1:1",
-            hint=f"say what it shall be judged by: honestone eval {path} --rubric RUBRIC",
+            hint=f"say what to judge it by: honestone eval {path} --rubric RUBRIC",
         )
     found = recognise(document)
     if found == "suite":
@@ -117,7 +138,7 @@ def read_any_suite(path: Path) -> SuiteSource:
     raise UsageError(
         f"`{path}` is {what}, not a suite",
         place=f"{path}:1:1",
-        hint=f"what shall be judged by it? honestone eval ARTIFACT --rubric {path}",
+        hint=f"name what to judge by it: honestone eval ARTIFACT --rubric {path}",
     )
 
 
@@ -140,7 +161,7 @@ def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
 
 
 _WRITTEN_AS_DATA: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
-"""Only for the choice between two errors; what a file is, is told by its content."""
+"""Only for the choice between two errors; its content says what a file is."""
 
 
 def _is_nearly_ours(document: Document) -> bool:

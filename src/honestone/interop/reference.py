@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from honestone.interop.base import Keys, KnownKey, Reader
+from honestone.formats.reader import Keys
+from honestone.interop.reader import Reader
 from honestone.interop.recognise import readers
 
 _HOW = {"read": "read", "ignored": "changes nothing", "lost": "lost: refused without `--accept-loss`"}
@@ -47,14 +48,11 @@ def _section(reader: Reader) -> list[str]:
     return out
 
 
-def _rows(tables: Iterable[Keys | KnownKey]) -> list[str]:
+def _rows(tables: Iterable[Keys]) -> list[str]:
     rows: dict[str, None] = {}
     for table in tables:
-        if isinstance(table, KnownKey):
-            rows[f"| `{table.key}` | {_inline(table.meaning)} | {_HOW[table.how]} |"] = None
-            continue
         for row in table.rows:
-            names = ", ".join(f"{table.at}{name}" for name in row.names).replace("...", "any other key")
+            names = table.at + ", ".join("any other key" if name == "..." else name for name in row.names)
             rows[f"| `{names}` | {_inline(row.meaning)} | {_HOW[row.how]} |"] = None
     return list(rows)
 

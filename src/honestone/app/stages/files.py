@@ -214,7 +214,7 @@ def suites_in(version: Version, folder: Path) -> list[str]:
 
 def is_suite(path: Path, text: str) -> bool:
     from honestone.formats.document import Document
-    from honestone.interop.base import Reader
+    from honestone.interop.reader import Reader
     from honestone.interop.recognise import recognise
 
     if path.suffix.lower() not in _SUITE_ENDINGS:

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Final
 
 from honestone.core.artifact import as_text
-from honestone.core.checks import KINDS
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Check, Criterion, slug
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.document import Document
+from honestone.formats.reader import Cases, Entry, Reading, keys, shown
+from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import unsafe_name
-from honestone.interop.base import EntryWalk, ForeignRubric, KnownKey, Reader, SuiteSource, Taking, Walk, shown
 from honestone.interop.criteria import MAJORITY, check_criterion, gated, undecided, yes_no
+from honestone.interop.reader import Reader
 
 ASSERTIONS: Final = ("assertions", "expectations")
 RESULTS: Final = ("expectations", "assertion_results")
@@ -23,62 +24,64 @@ DEFAULTS: Final = ("agent skills: a case passes when most judges say yes to ever
 MAX_FILE: Final = 10_000_000
 
 
+EVALS: Final = keys(
+    "an evals file",
+    """
+    skill_name* | the skill that the suite is for; the title
+    evals | the cases, see below
+    - $schema version description | about the file
+    """,
+)
+EVAL: Final = keys(
+    "an eval",
+    """
+    id* | the case's id, as written
+    prompt* | the case's input
+    expected_output | the case's reference; without assertions, what it is judged by
+    assertions expectations | one yes/no criterion each
+    files | files in the case's workspace, read from the skill's folder; text only
+    should_trigger | a check that the agent read the skill, or that it did not
+    name description | the case's description
+    """,
+    "evals[].",
+)
+GRADING: Final = keys("a grading", "- expectations assertion_results | recorded marks; a grading is not a suite")
+
 # ---------------------------------------------------------------------------------------------------- evals.json
 
 
 def read_evals(document: Document) -> SuiteSource:
     """Raises SourceErrors with everything that is wrong."""
-    walk = EntryWalk(document.marked, "evals", "eval")
-    walk.notes += DEFAULTS
-    top = walk.at()
-    skill = top.text("skill_name", required=True)
-    evals = top.raw("evals")
-    top.ignore("$schema", "version", "description")
+    reading = Reading(document.marked, "evals", "eval")
+    reading.note(*DEFAULTS)
+    top = reading.at()
+    if not top.read(EVALS):
+        reading.finish()
+    skill, evals = top.text("skill_name"), top.raw("evals")
     if not isinstance(evals, list) or not evals:
-        walk.problem("`evals` must be a list of one eval at least", ("evals",) if "evals" in top else ())
+        top.problem("`evals` must be a list of one eval at least", "evals")
     files: list[Path] = []
-    cases: list[Case] = []
-    first: dict[str, int] = {}
-    for entry in top.each("evals", "evals") if isinstance(evals, list) else ():
-        case = _case(walk, entry, document, files)
-        if case is None:
-            continue
-        index = entry.path[-1]
-        assert isinstance(index, int)
-        if case.id in first:
-            line = walk.marked.position(("evals", first[case.id], "id"))[0]
-            walk.problem(f"two evals have this id, the first in line {line}", (*entry.path, "id"))
-        first.setdefault(case.id, index)
-        cases.append(case)
-    top.close("an evals file")
-    walk.finish()
-    return SuiteSource(
-        suite=Suite(cases=tuple(cases), title=(skill or "").strip(), skill_id=(skill or "").strip() or None),
-        dialect="agent-skills",
-        base=document.path.parent,
-        notes=tuple(walk.notes),
-        losses=tuple(walk.losses),
-        files=(document.path, *dict.fromkeys(files)),
-        places={id: walk.marked.at(("evals", index)) for id, index in first.items()},
-    )
+    cases = Cases("evals")
+    for entry in top.mappings("evals", EVAL) if isinstance(evals, list) else ():
+        cases.add(_case(reading, entry, document, files), entry)
+    reading.finish()
+    skill = (skill or "").strip() or None
+    suite = Suite(cases=cases.all(), title=skill or "", skill_id=skill)
+    return reading.suite(document, "agent-skills", suite, cases, files)
 
 
-def _case(walk: Walk, entry: Taking, document: Document, files: list[Path]) -> Case | None:
-    if not entry.require_mapping("an eval"):
-        return None
-    id = entry.text("id", required=True)
-    prompt = entry.text("prompt", required=True)
+def _case(reading: Reading, entry: Entry, document: Document, files: list[Path]) -> Case | None:
+    id, prompt = entry.text("id"), entry.text("prompt")
     expected = entry.text("expected_output")
-    criteria = [*_assertions(walk, entry), *_trigger(walk, entry)]
-    workspace = _files(walk, entry, document, files)
+    criteria = [*_assertions(reading, entry), *_trigger(reading, entry)]
+    workspace = _files(reading, entry, document, files)
     description = entry.text("name", "description")
-    entry.close("an eval")
     if not criteria and expected:
-        walk.note("an eval without assertions is judged by whether it gives what `expected_output` says")
+        reading.note("an eval without assertions is judged by whether it gives what `expected_output` says")
         criteria = [yes_no("gives-what-is-expected", f"Gives what is expected: {expected.strip()}", floor=MAJORITY)]
-    rubric = gated(walk, entry.path, criteria) if criteria else undecided()
+    rubric = gated(reading, entry.path, criteria) if criteria else undecided()
     if not criteria:
-        walk.note(f"{walk.marked.at(entry.path)}: eval `{id}` says nothing to judge it by, so it is skipped")
+        reading.note(f"{reading.marked.at(entry.path)}: eval `{id}` says nothing to judge it by, so it is skipped")
     if id is None or prompt is None or rubric is None:
         return None
     return Case(
@@ -92,11 +95,11 @@ def _case(walk: Walk, entry: Taking, document: Document, files: list[Path]) -> C
     )
 
 
-def _assertions(walk: Walk, entry: Taking) -> Iterator[Criterion]:
-    """Each one is a yes/no question that most judges have to answer yes."""
+def _assertions(reading: Reading, entry: Entry) -> Iterator[Criterion]:
+    """Each one is a yes/no question that most judges must answer yes."""
     both = [key for key in ASSERTIONS if key in entry]
     if len(both) > 1:
-        walk.problem(
+        reading.problem(
             "it has both `assertions` and `expectations`", (*entry.path, both[1]), "put all in one list", at_key=True
         )
     key = entry.which(*ASSERTIONS)
@@ -104,52 +107,49 @@ def _assertions(walk: Walk, entry: Taking) -> Iterator[Criterion]:
         return
     value = entry.value[key]
     if not isinstance(value, list):
-        walk.problem(f"`{key}` must be a list of texts, not {shown(value)}", (*entry.path, key))
+        reading.problem(f"`{key}` must be a list of texts, not {shown(value)}", (*entry.path, key))
         return
     for index, said in enumerate(value):
         here = (*entry.path, key, index)
         text = said.get("text") if isinstance(said, dict) and set(said) <= {"text", "id", "name"} else said
         if not isinstance(text, str) or not text.strip():
-            walk.problem(f"an entry of `{key}` must be text, not {shown(said)}", here)
+            reading.problem(f"an entry of `{key}` must be text, not {shown(said)}", here)
             continue
         name = said.get("id") or said.get("name") if isinstance(said, dict) else None
         id = str(name).strip() if isinstance(name, str | int) and str(name).strip() else slug(text)
         yield yes_no(id, text.strip(), floor=MAJORITY)
 
 
-def _trigger(walk: Walk, entry: Taking) -> Iterator[Criterion]:
+def _trigger(reading: Reading, entry: Entry) -> Iterator[Criterion]:
     """Whether the agent should have read the skill at all."""
     wanted = entry.flag("should_trigger")
     if wanted is None:
-        return
-    if "skill-loaded" not in KINDS:
-        walk.loss("`should_trigger` cannot be checked", (*entry.path, "should_trigger"))
         return
     check = Check(kind="skill-loaded", negated=not wanted)
     words = "The agent uses the skill" if wanted else "The agent leaves the skill alone"
     yield check_criterion(check, id="triggers" if wanted else "does-not-trigger", requirement=words, floor=MAJORITY)
 
 
-def _files(walk: Walk, entry: Taking, document: Document, read: list[Path]) -> CaseWorkspace | None:
+def _files(reading: Reading, entry: Entry, document: Document, read: list[Path]) -> CaseWorkspace | None:
     """The input files, where the prompt expects them: by their path, in the workspace of the case."""
     names = entry.raw("files")
     if names is None:
         return None
     if not isinstance(names, list):
-        walk.problem(f"`files` must be a list of paths, not {shown(names)}", (*entry.path, "files"))
+        reading.problem(f"`files` must be a list of paths, not {shown(names)}", (*entry.path, "files"))
         return None
     found: dict[str, str] = {}
     for index, name in enumerate(names):
         here = (*entry.path, "files", index)
-        wrong = unsafe_name(name) if isinstance(name, str) else f"{shown(name)} is no path"
+        wrong = unsafe_name(name) if isinstance(name, str) else f"{shown(name)} is not a path"
         if wrong:
-            walk.problem(f"the file name {wrong}", here, "paths are relative to the skill: evals/files/data.csv")
+            reading.problem(f"the file name {wrong}", here, "paths are relative to the skill: evals/files/data.csv")
             continue
         text = _file_text(document.path.parent, name, read)
         if isinstance(text, str):
             found[name] = text
         else:
-            walk.loss(f"`{name}` {text[0]}, so the case runs without it", here)
+            reading.loss(f"`{name}` {text[0]}, so the case runs without it", here)
     return CaseWorkspace(files=found) if found else None
 
 
@@ -218,20 +218,7 @@ READERS: tuple[Reader, ...] = (
         gives="suite",
         signs=_signs_of_evals,
         read=read_evals,
-        keys=(
-            KnownKey(key="skill_name", meaning="the skill that the suite is for; the title"),
-            KnownKey(key="evals[].id", meaning="the case's id, as written"),
-            KnownKey(key="evals[].prompt", meaning="the case's input"),
-            KnownKey(
-                key="evals[].expected_output", meaning="the case's reference; without assertions, what it is judged by"
-            ),
-            KnownKey(key="evals[].assertions, expectations", meaning="one yes/no criterion each"),
-            KnownKey(
-                key="evals[].files", meaning="files in the case's workspace, read from the skill's folder; text only"
-            ),
-            KnownKey(key="evals[].should_trigger", meaning="a check that the agent read the skill, or that it did not"),
-            KnownKey(key="evals[].name, description", meaning="the case's description"),
-        ),
+        keys=(EVALS, EVAL),
         defaults=DEFAULTS,
         looks_like=("skill_name", "evals"),
         example='{"skill_name": "greeter", "evals": [{"id": 1, "prompt": "Greet me", "assertions": ["Greets back"]}]}\n',
@@ -242,11 +229,7 @@ READERS: tuple[Reader, ...] = (
         gives="suite",
         signs=_signs_of_grading,
         read=_refuse_grading,
-        keys=(
-            KnownKey(
-                key="expectations, assertion_results", meaning="recorded marks; a grading is no suite", how="ignored"
-            ),
-        ),
+        keys=(GRADING,),
         looks_like=("expectations", "assertion_results", "summary"),
     ),
 )

@@ -4,184 +4,226 @@ from __future__ import annotations
 
 from typing import Final
 
-from honestone.interop.base import KnownKey as K
+from honestone.formats.reader import Keys, keys
 
-_FILE: Final = (
-    K(key="name", meaning="the suite's title (`dataset` earlier; else the first line of `description`)"),
-    K(
-        key="threshold",
-        meaning="what a case has to reach, 0-1; also under `execution`, in a case, and in a case's `run`",
-    ),
-    K(key="execution.target", meaning="the target when `--target` can say it (an agent, PROVIDER:MODEL), else noted"),
-    K(key="execution.trials", meaning="`count` attempts; strategy pass_at_k, mean (confidence_interval is lost)"),
-    K(key="execution.workers", meaning="how many cases run at a time"),
-    K(key="execution.skip_defaults", meaning="the file's graders do not count for this case"),
-    K(key="execution.budget_usd", meaning="budgets are set on the command line", how="ignored"),
-    K(
-        key="version, author, category, license, requires, tags, governance",
-        meaning="about the file, not about its cases",
-        how="ignored",
-    ),
+_FILE: Final = keys(
+    "",
+    """
+    name | the suite's title (`dataset` earlier; else the first line of `description`)
+    threshold | what a case must reach, 0-1; also under `execution`, in a case, and in a case's `run`
+    execution.target | the target when `--target` can say it (an agent, PROVIDER:MODEL), else noted
+    execution.trials | `count` attempts; strategy pass_at_k, mean (confidence_interval is lost)
+    execution.workers | how many cases run at a time
+    execution.skip_defaults | the file's graders do not count for this case
+    - execution.budget_usd | budgets are set on the command line
+    - version author category license requires tags governance | about the file, not about its cases
+    """,
 )
-_CASE: Final = (
-    K(key="id", meaning="the case's id; unique in the file"),
-    K(key="rubrics", meaning="the case's own criteria: one group `rubrics`, beside the graders"),
-    K(key="metadata", meaning="kept; `metadata.tags` are the case's tags, `metadata.split` its split"),
-    K(key="conversation_id", meaning="no meaning for scores", how="ignored"),
+_CASE: Final = keys(
+    "",
+    """
+    id | the case's id; unique in the file
+    rubrics | the case's own criteria: one group `rubrics`, next to the graders
+    metadata | kept; `metadata.tags` are the case's tags, `metadata.split` its split
+    - conversation_id | no meaning for scores
+    """,
 )
-_CRITERION: Final = (
-    K(key="criterion.id", meaning="names it; without one a slug of its text"),
-    K(key="criterion.weight", meaning="relative to the others of its list; 1 without one"),
-    K(
-        key="criterion.score_ranges",
-        meaning="levels on 0-10: a map from lower bounds that starts at 0, or bands that cover 0-10",
-    ),
-    K(key="criterion.operator", meaning="`correctness` and `contradiction` become part of the question"),
+_CRITERION: Final = keys(
+    "",
+    """
+    criterion.id | names it; without one a slug of its text
+    criterion.weight | relative to the others of its list; 1 without one
+    criterion.score_ranges | levels on 0-10: a map from lower bounds that starts at 0, or bands that cover 0-10
+    criterion.operator | `correctness` and `contradiction` become part of the question
+    """,
 )
-_GRADER: Final = (
-    K(key="grader.type", meaning="rubrics and LLM judges become criteria for judges, code graders become checks"),
-    K(key="grader.name", meaning="the criterion's id (`metric` or `id` later); without one the type"),
-    K(key="grader.weight", meaning="relative to the other graders; 1 without one"),
-    K(
-        key="grader.required",
-        meaning="true: its `min_score`, else the case's threshold, is a floor; a number is the floor itself",
-    ),
-    K(key="grader.min_score", meaning="0-1: the floor of this grader"),
-    K(key="grader.negate", meaning="one minus its score (`not-` before a type of code is the same)"),
-    K(key="grader.prompt", meaning="what a free-form judge is asked, in place or in a text file; marked 0-1"),
-    K(
-        key="grader.target, provider, model, temperature",
-        meaning="which model judges is chosen with --judge",
-        how="ignored",
-    ),
-    K(
-        key="contains, contains-any, contains-all, icontains..., starts-with, ends-with, equals, regex, is-json",
-        meaning="the checks of those names",
-    ),
-    K(
-        key="script, code-grader, code_judge",
-        meaning="the check `grader`: the command gets JSON and gives a score or an exit code",
-    ),
-    K(key="field-accuracy", meaning="one check a field, by weight; `all_or_nothing` is one check"),
-    K(key="tool-trajectory, trajectory:*, skill-used", meaning="the checks `tool-calls`, `tool-count`, `skill-loaded`"),
-    K(
-        key="latency, cost, token-usage, execution-metrics",
-        meaning="the checks `latency`, `cost`, `tokens` (and `tool-count` for all calls)",
-    ),
-    K(
-        key="similar, javascript, python, webhook",
-        meaning="need a model of their own or run code inside AgentV",
-        how="lost",
-    ),
-    K(key="grader.transform, preprocessors", meaning="change an output before it is graded", how="lost"),
+_GRADER: Final = keys(
+    "",
+    """
+    grader.type | rubrics and LLM judges become criteria for judges, code graders become checks
+    grader.name | the criterion's id (`metric` or `id` later); without one the type
+    grader.weight | relative to the other graders; 1 without one
+    grader.required | true: its `min_score`, else the case's threshold, is a floor; a number is the floor itself
+    grader.min_score | 0-1: the floor of this grader
+    grader.negate | one minus its score (`not-` before a type of code is the same)
+    grader.prompt | what a free-form judge is asked, in place or in a text file; marked 0-1
+    - grader.target provider model temperature | which model judges is chosen with --judge
+    contains contains-any contains-all icontains icontains-any icontains-all starts-with ends-with equals regex is-json | the checks of those names
+    script code-grader code_judge | the check `grader`: the command gets JSON and gives a score or an exit code
+    field-accuracy | one check a field, by weight; `all_or_nothing` is one check
+    tool-trajectory trajectory:tool-used trajectory:tool-sequence trajectory:tool-args-match skill-used | the checks `tool-calls`, `tool-count`, `skill-loaded`
+    latency cost token-usage execution-metrics | the checks `latency`, `cost`, `tokens` (and `tool-count` for all calls)
+    ! similar javascript python webhook | need a model of their own or run code inside AgentV
+    ! grader.transform preprocessors | change an output before it is graded
+    """,
 )
-_COMPOSITE: Final = (
-    K(key="composite.evaluators", meaning="a group of graders"),
-    K(
-        key="composite.aggregator",
-        meaning="`weighted_average` with `weights` by name; put together by code or a model it is lost",
-    ),
+_COMPOSITE: Final = keys(
+    "",
+    """
+    composite.evaluators | a group of graders
+    composite.aggregator | `weighted_average` with `weights` by name; put together by code or a model it is lost
+    """,
 )
-_PLACE: Final = (
-    K(key="workspace.template", meaning="the folder that is copied for each case"),
-    K(key="workspace.hooks", meaning="`before_*` commands are setup, `after_*` commands teardown, for every case"),
-    K(key="workspace.repos", meaning="one repository at a commit; more are lost"),
-    K(key="workspace.docker", meaning="a container", how="lost"),
+_PLACE: Final = keys(
+    "",
+    """
+    workspace.template | the folder that is copied for each case
+    workspace.hooks | `before_*` commands are setup, `after_*` commands teardown, for every case
+    workspace.repos | one repository at a commit; more are lost
+    ! workspace.docker | a container
+    """,
 )
 
-KEYS: Final[dict[str, tuple[K, ...]]] = {
+KEYS: Final[dict[str, tuple[Keys, ...]]] = {
     "agentv-seed": (
-        *_FILE,
-        K(key="execution.evaluators", meaning="graders of every case that has none of its own"),
-        K(key="evalcases", meaning="the cases"),
-        *_CASE,
-        K(
-            key="evalcases[].expected_outcome",
-            meaning="the goal: judged by itself where there is no grader, else shown to judges",
+        _FILE,
+        keys(
+            "",
+            """
+    execution.evaluators | graders of every case that has none of its own
+    evalcases | the cases
+    """,
         ),
-        K(key="evalcases[].input", meaning="text or messages; a case without one is judged as it is"),
-        K(key="evalcases[].expected_output", meaning="the reference answer"),
-        *_CRITERION,
-        K(key="criterion.expected_outcome", meaning="the question (also `description`)"),
-        K(key="criterion.required", meaning="score 0 fails the case; false unless written"),
-        K(key="criterion.required_min_score", meaning="0-10: the criterion's floor"),
-        *_GRADER,
-        *_COMPOSITE,
+        _CASE,
+        keys(
+            "",
+            """
+    evalcases[].expected_outcome | the goal: judged by itself where there is no grader, else shown to judges
+    evalcases[].input | text or messages; a case without one is judged as it is
+    evalcases[].expected_output | the reference answer
+    """,
+        ),
+        _CRITERION,
+        keys(
+            "",
+            """
+    criterion.expected_outcome | the question (also `description`)
+    criterion.required | score 0 fails the case; false unless written
+    criterion.required_min_score | 0-10: the criterion's floor
+    """,
+        ),
+        _GRADER,
+        _COMPOSITE,
     ),
     "agentv-2": (
-        *_FILE,
-        K(key="evalcases, tests", meaning="the cases"),
-        *_CASE,
-        K(key="input_messages, input", meaning="text, messages, messages with text and file blocks"),
-        K(key="expected_messages, expected_output", meaning="the reference answer"),
-        K(key="expected_outcome, criteria", meaning="the goal"),
-        K(
-            key="execution.evaluators, assert",
-            meaning="graders; in `tests` the file's come after the case's, in `evalcases` the case's alone count",
+        _FILE,
+        keys(
+            "",
+            """
+    evalcases tests | the cases
+    """,
         ),
-        *_CRITERION,
-        K(key="criterion.expected_outcome, outcome", meaning="the question"),
-        K(
-            key="criterion.required",
-            meaning="true unless written: score 0 fails the case; with score ranges true asks for 10",
+        _CASE,
+        keys(
+            "",
+            """
+    input_messages input | text, messages, messages with text and file blocks
+    expected_messages expected_output | the reference answer
+    expected_outcome criteria | the goal
+    execution.evaluators assert | graders; in `tests` the file's come after the case's, in `evalcases` the case's alone count
+    """,
         ),
-        K(key="criterion.required_min_score", meaning="0-10: the criterion's floor"),
-        *_GRADER,
-        *_COMPOSITE,
+        _CRITERION,
+        keys(
+            "",
+            """
+    criterion.expected_outcome outcome | the question
+    criterion.required | true unless written: score 0 fails the case; with score ranges true asks for 10
+    criterion.required_min_score | 0-10: the criterion's floor
+    """,
+        ),
+        _GRADER,
+        _COMPOSITE,
     ),
     "agentv-4": (
-        *_FILE,
-        K(key="tests", meaning="the cases, or files of cases"),
-        *_CASE,
-        K(key="criteria", meaning="the goal"),
-        K(key="input, input_files", meaning="text or messages; files stand before it"),
-        K(key="expected_output", meaning="the reference answer"),
-        K(key="assertions", meaning="graders: the case's, then the file's"),
-        *_CRITERION,
-        K(key="criterion.outcome", meaning="the question"),
-        K(key="criterion.required", meaning="true unless written: score 0 fails the case"),
-        K(key="criterion.min_score", meaning="0-1: the criterion's floor"),
-        *_GRADER,
-        *_COMPOSITE,
-        *_PLACE,
-        K(key="turns", meaning="conversations of several turns", how="lost"),
-        K(key="depends_on", meaning="cases that wait for others", how="lost"),
+        _FILE,
+        keys(
+            "",
+            """
+    tests | the cases, or files of cases
+    """,
+        ),
+        _CASE,
+        keys(
+            "",
+            """
+    criteria | the goal
+    input input_files | text or messages; files come before it
+    expected_output | the reference answer
+    assertions | graders: the case's, then the file's
+    """,
+        ),
+        _CRITERION,
+        keys(
+            "",
+            """
+    criterion.outcome | the question
+    criterion.required | true unless written: score 0 fails the case
+    criterion.min_score | 0-1: the criterion's floor
+    """,
+        ),
+        _GRADER,
+        _COMPOSITE,
+        _PLACE,
+        keys(
+            "",
+            """
+    ! turns | conversations of several turns
+    ! depends_on | cases that wait for others
+    """,
+        ),
     ),
     "agentv-5": (
-        K(key="name", meaning="the suite's title"),
-        K(key="threshold", meaning="what a case has to reach, 0-1"),
-        K(key="prompts", meaning="the first is the input, with the case's `vars` in it; more are lost"),
-        K(
-            key="providers, defaults.provider",
-            meaning="the target when there is one and `--target` can say it, else noted",
+        keys(
+            "",
+            """
+    name | the suite's title
+    threshold | what a case must reach, 0-1
+    prompts | the first is the input, with the case's `vars` in it; more are lost
+    providers defaults.provider | the target when there is one and `--target` can say it, else noted
+    - defaults.grader | which model judges is chosen with --judge
+    default_test | variables and graders of all cases
+    evaluate_options.repeat | attempts, of which one must pass (strategies pass_all and mean too)
+    evaluate_options.max_concurrency timeout_ms | cases at a time; the time limit of a run
+    environment.workdir setup | the folder that is copied for each case, and a command run in it
+    tests | the cases, or files of cases
+    """,
         ),
-        K(key="defaults.grader", meaning="which model judges is chosen with --judge", how="ignored"),
-        K(key="default_test", meaning="variables and graders of all cases"),
-        K(
-            key="evaluate_options.repeat",
-            meaning="attempts, of which one has to pass (strategies pass_all and mean too)",
+        _CASE,
+        keys(
+            "",
+            """
+    vars | values for `{{ name }}`; `input` and `expected_output` are the input and the reference
+    assert | graders: the case's, then the file's; the strings among them are one rubric that counts as much as they are many
+    assert-set | a group of graders; its `threshold` is the group's floor
+    llm-rubric.value | a list is criteria, a text is marked 0-1
+    """,
         ),
-        K(key="evaluate_options.max_concurrency, timeout_ms", meaning="cases at a time; the time limit of a run"),
-        K(key="environment.workdir, setup", meaning="the folder that is copied for each case, and a command run in it"),
-        K(key="tests", meaning="the cases, or files of cases"),
-        *_CASE,
-        K(key="vars", meaning="values for `{{ name }}`; `input` and `expected_output` are the input and the reference"),
-        K(
-            key="assert",
-            meaning="graders: the case's, then the file's; the strings among them are one rubric that counts as much as they are many",
+        _CRITERION,
+        keys(
+            "",
+            """
+    criterion.outcome | the question
+    criterion.required | true unless written: score 0 fails the case
+    criterion.min_score | 0-1: the criterion's floor
+    """,
         ),
-        K(key="assert-set", meaning="a group of graders; its `threshold` is the group's floor"),
-        K(key="llm-rubric.value", meaning="a list is criteria, a text is marked 0-1"),
-        *_CRITERION,
-        K(key="criterion.outcome", meaning="the question"),
-        K(key="criterion.required", meaning="true unless written: score 0 fails the case"),
-        K(key="criterion.min_score", meaning="0-1: the criterion's floor"),
-        *_GRADER,
-        K(key="scenarios, extensions", meaning="sets of cases made of others; code of AgentV", how="lost"),
+        _GRADER,
+        keys(
+            "",
+            """
+    ! scenarios extensions | sets of cases made of others; code of AgentV
+    """,
+        ),
     ),
     "agentv-jsonl": (
-        K(key="(a row)", meaning="one case, with the keys of a case in the YAML dialects"),
-        K(key="(NAME.yaml beside NAME.jsonl)", meaning="what holds for all rows: the keys of a file"),
+        keys(
+            "",
+            """
+    (each_row) | one case, with the keys of a case in the YAML dialects
+    (NAME.yaml,_next_to_NAME.jsonl) | what holds for all rows: the keys of a file
+    """,
+        ),
     ),
 }
 

@@ -11,11 +11,13 @@ from honestone.core.errors import RubricError
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
 from honestone.formats.document import Document
+from honestone.formats.reader import keys
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect, dialect_of
 from honestone.interop.agentv.graders import Frame, as_top_level, read_graders
 from honestone.interop.agentv.rubrics import read_criteria, read_criterion
 from honestone.interop.agentv.text import Texts
-from honestone.interop.base import ForeignRubric, KnownKey, Reader, Taking, Walk
+from honestone.interop.base import ForeignRubric, Taking, Walk
+from honestone.interop.reader import Reader
 
 _ABOUT: Final = ("$schema", "name", "version", "description", "threshold")
 _HOLDERS: Final = (*GRADER_LISTS, "rubrics", "execution")
@@ -118,15 +120,16 @@ LONE: Final = Reader(
     defaults=("it passes at 80, without a floor", "`required` as in the dialect whose words it uses"),
     looks_like=("rubrics", "evaluators"),
     keys=(
-        KnownKey(
-            key="rubrics", meaning="the criteria: texts, or mappings as in a case; a list of them may be the whole file"
+        keys(
+            "",
+            """
+    rubrics | the criteria: texts, or mappings as in a case; a list of them may be the whole file
+    evaluators assert assertions | each grader is a group of criteria; also under `execution`
+    threshold | what has to be reached, 0-1
+    name | the title
+    - version description | about the file, not about its criteria
+            """,
         ),
-        KnownKey(
-            key="evaluators, assert, assertions", meaning="each grader is a group of criteria; also under `execution`"
-        ),
-        KnownKey(key="threshold", meaning="what has to be reached, 0-1"),
-        KnownKey(key="name", meaning="the title"),
-        KnownKey(key="version, description", meaning="about the file, not about its criteria", how="ignored"),
     ),
     example="""\
 rubrics:

@@ -21,7 +21,7 @@ from honestone.interop.agentv.lone import LONE
 from honestone.interop.agentv.scores import SCORES
 from honestone.interop.agentv.suite import read_suite_file
 from honestone.interop.agentv.targets import TARGETS, TargetDescription, read_targets
-from honestone.interop.base import Reader
+from honestone.interop.reader import Reader
 
 
 def _signs(dialect: Dialect) -> Callable[[Document], int]:

@@ -17,8 +17,10 @@ from honestone.core.rubric import Criterion
 from honestone.core.suite.case import Case, Expect
 from honestone.formats.document import Document
 from honestone.formats.fields import near
+from honestone.formats.reader import keys
 from honestone.interop.agentv.suite import read_suite_file
-from honestone.interop.base import KnownKey, Reader, Steps, SuiteSource, Taking, Walk, shown
+from honestone.interop.base import Steps, SuiteSource, Taking, Walk, shown
+from honestone.interop.reader import Reader
 
 Range = tuple[Fraction, Fraction]
 
@@ -139,9 +141,14 @@ SCORES: Final = Reader(
     looks_like=("test_id", "grader", "range"),
     defaults=("the suite beside it gives the cases; a range without an end is open there",),
     keys=(
-        KnownKey(key="[].test_id", meaning="the case of the suite beside it"),
-        KnownKey(key="[].grader", meaning="the grader whose score is meant; without it the case's score"),
-        KnownKey(key="[].range", meaning="`min` and `max`, 0-1: becomes `expect`"),
+        keys(
+            "",
+            """
+    [].test_id | the case of the suite beside it
+    [].grader | the grader whose score is meant; without it the case's score
+    [].range | `min` and `max`, 0-1: becomes `expect`
+            """,
+        ),
     ),
     example="- test_id: greeting\n  grader: tone\n  range: {min: 0.6}\n",
 )

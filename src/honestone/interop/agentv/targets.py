@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from honestone.core.errors import UsageError
 from honestone.formats.document import Document
-from honestone.interop.base import KnownKey, Reader, SuiteSource, Taking, Walk
+from honestone.formats.reader import keys
+from honestone.interop.base import SuiteSource, Taking, Walk
+from honestone.interop.reader import Reader
 
 AGENTS: Final = {
     "codex": "codex",
@@ -212,16 +214,19 @@ TARGETS: Final = Reader(
     looks_like=("targets", "providers"),
     defaults=("it names targets and is refused as a suite",),
     keys=(
-        KnownKey(
-            key="targets[].name", meaning="the name by which an eval file asks for the target (`label` or `id` later)"
+        keys(
+            "",
+            """
+    targets[].name | the name by which an eval file asks for the target (`label` or `id` later)
+    targets[].provider | `cli` becomes cmd:, agents and model APIs their own name
+    targets[].command | the command line of a `cli` target (`command_template` earlier)
+    targets[].model | the model: PROVIDER:MODEL
+    targets[].timeout_seconds | the time limit of one run
+    targets[].judge_target | which target judges (`grader_target` later); noted, not used
+    - targets[].cwd | a target runs in the case's workspace
+    - targets[].healthcheck | not carried over
+            """,
         ),
-        KnownKey(key="targets[].provider", meaning="`cli` becomes cmd:, agents and model APIs their own name"),
-        KnownKey(key="targets[].command", meaning="the command line of a `cli` target (`command_template` earlier)"),
-        KnownKey(key="targets[].model", meaning="the model: PROVIDER:MODEL"),
-        KnownKey(key="targets[].timeout_seconds", meaning="the time limit of one run"),
-        KnownKey(key="targets[].judge_target", meaning="which target judges (`grader_target` later); told, not used"),
-        KnownKey(key="targets[].cwd", meaning="a target runs in the case's workspace", how="ignored"),
-        KnownKey(key="targets[].healthcheck", meaning="not carried over", how="ignored"),
     ),
     example="targets:\n  - name: mine\n    provider: cli\n    command: python agent.py {PROMPT_FILE} {OUTPUT_FILE}\n",
 )

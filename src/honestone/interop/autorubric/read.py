@@ -8,15 +8,26 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Criterion, Rubric, as_written
+from honestone.core.rubric import Criterion, Rubric, as_written, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
-from honestone.interop.base import ForeignRubric, KnownKey, Reader, SuiteSource, Taking, Walk, shown, slug
+from honestone.formats.reader import Cases, Entry, Reading, keys, shown
+from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.criteria import scaled, yes_no
-from honestone.interop.rubric_package.read import NO_BARS, OWN_KEYS, entries_of, make_rubric, rough_entries, title_of
+from honestone.interop.reader import Reader
+from honestone.interop.rubric_package.read import (
+    NO_BARS,
+    OWN_KEYS,
+    RUBRIC,
+    SECTION,
+    entries_of,
+    make_rubric,
+    rough_entries,
+    title_of,
+)
 
 DEFAULT_WEIGHT = Fraction(10)
 NO_OPTION = "(none of the options)"
@@ -27,6 +38,44 @@ CANNOT_ASSESS = (
     "N/A option may be left out, and any other without an answer keeps its place in the score"
 )
 
+
+CRITERION: Final = keys(
+    "a criterion",
+    """
+    requirement* | the question
+    name | its id; without one the requirement, shortened
+    weight | its weight, 10 without one; below 0 a penalty
+    options | anchors from 0 to 1; yes and no with 1 and 0 are a yes/no question
+    scale_type | ordinal or nominal: both are a scale here
+    aggregation | how judges combine on one criterion; `mean` is the default here, others are lost
+    """,
+)
+OPTION: Final = keys(
+    "an option",
+    """
+    label* value | an anchor
+    na | the criterion may not apply
+    """,
+    "options[].",
+)
+DATASET: Final = keys(
+    "a dataset",
+    """
+    name | the title
+    prompt reference_submission rubric | of every item without one of its own
+    items | the cases, see below
+    """,
+)
+ITEM: Final = keys(
+    "an item",
+    """
+    description | the case's description and, shortened, its id
+    prompt reference_submission rubric | the item's own
+    submission | kept as `output` in the case's metadata
+    ground_truth | kept in the case's metadata; no score comes from it
+    """,
+    "items[].",
+)
 
 # ------------------------------------------------------------------------------------------------------ rubrics
 
@@ -45,58 +94,54 @@ def signs(document: Document) -> int:
 
 
 def read(document: Document) -> ForeignRubric:
-    walk = Walk(document.marked)
-    rubric = read_rubric_at(walk, walk.at(), title=title_of(walk))
-    walk.finish()
+    reading = Reading(document.marked)
+    rubric = read_rubric_at(reading, reading.at(), title=title_of(reading))
+    reading.finish()
     assert rubric is not None
-    return ForeignRubric(
-        rubric=rubric, dialect="autorubric", marked=document.marked, notes=tuple(walk.notes), losses=tuple(walk.losses)
-    )
+    return reading.rubric(rubric, "autorubric")
 
 
-def read_rubric_at(walk: Walk, root: Taking, *, title: str = "") -> Rubric | None:
-    """The rubric at one place of a file; None when something in it is wrong (the walk knows what)."""
-    wrong = len(walk.problems)
-    entries = entries_of(walk, root)
-    criteria = [criterion for entry in entries if (criterion := _criterion(walk, entry)) is not None]
-    if len(walk.problems) > wrong:
+def read_rubric_at(reading: Reading, root: Entry, *, title: str = "") -> Rubric | None:
+    """The rubric at one place of a file; None when something in it is wrong (the reading knows what)."""
+    wrong = len(reading.problems)
+    entries = entries_of(reading, root)
+    criteria = [criterion for entry in entries if (criterion := _criterion(reading, entry)) is not None]
+    if len(reading.problems) > wrong:
         return None
-    kept = _without_scaled_penalties(walk, criteria, entries)
-    walk.note(CANNOT_ASSESS)
-    return make_rubric(walk, kept, title=title, path=root.path)
+    kept = _without_scaled_penalties(reading, criteria, entries)
+    reading.note(CANNOT_ASSESS)
+    return make_rubric(reading, kept, title=title, path=root.path)
 
 
-def _criterion(walk: Walk, entry: Taking) -> Criterion | None:
-    if not entry.require_mapping("a criterion"):
+def _criterion(reading: Reading, entry: Entry) -> Criterion | None:
+    if not entry.read(CRITERION):
         return None
-    requirement = entry.text("requirement", required=True)
+    requirement = entry.text("requirement")
     name = entry.text("name")
     has_weight = entry.which("weight") is not None
     weight = entry.number("weight") if has_weight else DEFAULT_WEIGHT
     if not has_weight:
-        walk.note("a criterion without `weight` weighs 10, as in autorubric")
+        reading.note("a criterion without `weight` weighs 10, as in autorubric")
     entry.choice("scale_type", ("ordinal", "nominal"))
-    _aggregation(walk, entry)
-    options = _options(walk, entry) if "options" in entry else None
-    entry.raw("options")
-    entry.close("a criterion")
+    _aggregation(reading, entry)
+    options = _options(reading, entry) if "options" in entry else None
     if requirement is None or weight is None:
         return None
     id = name or slug(requirement)
     if options is None:
         return yes_no(id, requirement, weight=weight)
-    return _choosing(walk, id, requirement, weight, options)
+    return _choosing(reading, id, requirement, weight, options)
 
 
-def _aggregation(walk: Walk, entry: Taking) -> None:
+def _aggregation(reading: Reading, entry: Entry) -> None:
     how = entry.text("aggregation")
     if how is None:
         return
     if how == "mean":
-        walk.note("`aggregation: mean` is the mean of the judges, not rounded to an option")
+        reading.note("`aggregation: mean` is the mean of the judges, not rounded to an option")
     else:
         hint = "--combine median, majority or min holds for the whole rubric"
-        walk.loss(f"`aggregation: {how}` of one criterion", (*entry.path, "aggregation"), hint)
+        reading.loss(f"`aggregation: {how}` of one criterion", (*entry.path, "aggregation"), hint)
 
 
 class _Options:
@@ -119,25 +164,22 @@ class _Options:
         return words["yes"] if set(words) == {"yes", "no"} else None
 
 
-def _options(walk: Walk, entry: Taking) -> _Options:
+def _options(reading: Reading, entry: Entry) -> _Options:
     found = _Options()
-    count, wrong = 0, len(walk.problems)
-    for option in entry.each("options", "options"):
-        if not option.require_mapping("an option"):
-            continue
-        label = option.text("label", required=True)
+    count, wrong = 0, len(reading.problems)
+    for option in entry.mappings("options", OPTION):
+        label = option.text("label")
         is_na = bool(option.flag("na"))
         value = option.number("value") if is_na else option.number("value", low=0, high=1)
         if option.which("value") is None and not is_na:
-            walk.problem("`value` is missing", option.path, "the score of choosing this option, from 0 to 1")
-        option.close("an option")
+            reading.problem("`value` is missing", option.path, "the score of choosing this option, from 0 to 1")
         if is_na:
             found.may_not_apply = True
         elif label is not None and value is not None:
             count += 1
             found.labels.setdefault(value, []).append(label)
-    if count < 2 and len(walk.problems) == wrong:
-        walk.problem(
+    if count < 2 and len(reading.problems) == wrong:
+        reading.problem(
             "`options` needs two options at least that are not N/A",
             (*entry.path, "options"),
             "leave `options` out for a yes/no question",
@@ -145,21 +187,19 @@ def _options(walk: Walk, entry: Taking) -> _Options:
     return found
 
 
-def _choosing(walk: Walk, id: str, requirement: str, weight: Fraction, options: _Options) -> Criterion:
+def _choosing(reading: Reading, id: str, requirement: str, weight: Fraction, options: _Options) -> Criterion:
     na = options.may_not_apply
     if options.yes_is is not None:
         return yes_no(id, requirement, weight=weight, may_not_apply=na, negate=options.yes_is == ZERO)
     levels = options.levels
     for value, labels in options.labels.items():
         if len(labels) > 1:
-            walk.note(f"`{id}`: options of equal value are one level: {_listed(labels)} ({as_written(value)})")
+            reading.note(f"`{id}`: options of equal value are one level: {_listed(labels)} ({as_written(value)})")
     for end in (ZERO, ONE):
         if end not in levels:
             levels[end] = NO_OPTION
-            walk.note(
-                f"`{id}` has no option worth {end}: its scale reaches it all the same, so that scores stay the same"
-            )
-    walk.note(BETWEEN)
+            reading.note(f"`{id}` has no option worth {end}: its scale includes it, so that scores stay the same")
+    reading.note(BETWEEN)
     return scaled(id, requirement, levels, weight=weight, may_not_apply=na)
 
 
@@ -167,7 +207,9 @@ def _listed(labels: Sequence[str]) -> str:
     return ", ".join(f"`{label}`" for label in labels)
 
 
-def _without_scaled_penalties(walk: Walk, criteria: Sequence[Criterion], entries: Sequence[Taking]) -> list[Criterion]:
+def _without_scaled_penalties(
+    reading: Reading, criteria: Sequence[Criterion], entries: Sequence[Entry]
+) -> list[Criterion]:
     """A penalty here is a yes/no question; beside positive weights one with options cannot be said."""
     if not any(criterion.weight > 0 for criterion in criteria):
         return list(criteria)
@@ -175,10 +217,10 @@ def _without_scaled_penalties(walk: Walk, criteria: Sequence[Criterion], entries
     for criterion, entry in zip(criteria, entries, strict=True):
         is_scale = criterion.items[0].anchors is not None or criterion.negate
         if criterion.weight < 0 and is_scale:
-            walk.loss(
+            reading.loss(
                 f"criterion `{criterion.id}` has a negative weight and options; a penalty here is a yes/no question",
                 entry.path,
-                "ask it as yes/no, or give it a positive weight and turn its options round",
+                "ask it as yes/no, or give it a positive weight and reverse its options",
             )
         else:
             kept.append(criterion)
@@ -199,76 +241,50 @@ def signs_dataset(document: Document) -> int:
 
 
 def read_dataset(document: Document) -> SuiteSource:
-    """One case an item. The submissions and the verdicts of people stand in each case's metadata."""
-    walk = Walk(document.marked)
-    top = walk.at()
-    title = top.text("name") or ""
-    prompt = top.text("prompt")
-    reference = top.text("reference_submission")
-    shared = read_rubric_at(walk, top.below("rubric"), title="") if "rubric" in top else None
-    top.raw("rubric")
-    cases: list[Case] = []
-    places: dict[str, str] = {}
-    for number, item in enumerate(top.each("items", "items"), 1):
-        case = _case(walk, item, number, prompt, reference, shared, names=places)
-        if case is not None:
-            cases.append(case)
-            places[case.id] = walk.marked.at(item.path)
-    if not cases and not walk.problems:
-        walk.problem("a dataset needs at least one item", ())
-    top.close("a dataset")
-    walk.finish()
-    return SuiteSource(
-        suite=Suite(cases=tuple(cases), title=title),
-        dialect="autorubric-dataset",
-        base=document.path.parent,
-        notes=tuple(walk.notes),
-        losses=tuple(walk.losses),
-        files=(document.path,),
-        places=places,
-    )
+    """One case an item. The submissions and the verdicts of people are in each case's metadata."""
+    reading = Reading(document.marked)
+    top = reading.at()
+    cases = Cases()
+    if not top.read(DATASET):
+        reading.finish()
+    shared = read_rubric_at(reading, top.below("rubric")) if "rubric" in top else None
+    for number, item in enumerate(top.mappings("items", ITEM), 1):
+        cases.add(_case(reading, item, top, number, shared, cases), item)
+    if not cases and not reading.problems:
+        reading.problem("a dataset needs at least one item", ())
+    reading.finish()
+    suite = Suite(cases=cases.all(), title=top.text("name") or "")
+    return reading.suite(document, "autorubric-dataset", suite, cases)
 
 
-def _case(
-    walk: Walk,
-    item: Taking,
-    number: int,
-    prompt: str | None,
-    reference: str | None,
-    shared: Rubric | None,
-    *,
-    names: dict[str, str],
-) -> Case | None:
-    if not item.require_mapping("an item"):
-        return None
+def _case(reading: Reading, item: Entry, top: Entry, number: int, shared: Rubric | None, cases: Cases) -> Case | None:
     description = item.text("description")
-    own = read_rubric_at(walk, item.below("rubric")) if "rubric" in item else None
+    own = read_rubric_at(reading, item.below("rubric")) if "rubric" in item else None
     has_own = item.which("rubric") is not None
-    asked = item.text("prompt") or prompt
-    submission = _submission(walk, item)
+    asked = item.text("prompt") or top.text("prompt")
+    submission = _submission(reading, item)
     rubric = own if has_own else shared
-    if rubric is None and not has_own and not walk.problems:
-        walk.problem("this item has no rubric, and the dataset has none either", item.path)
+    if rubric is None and not has_own and not reading.problems:
+        reading.problem("this item has no rubric, and the dataset has none either", item.path)
     if asked is None:
-        walk.problem("this item has no prompt, and the dataset has none either", item.path)
-    truth = _ground_truth(walk, item, rubric)
+        reading.problem("this item has no prompt, and the dataset has none either", item.path)
+    truth = _ground_truth(reading, item, rubric)
     metadata: dict[str, Any] = {}
     if submission is not None:
         metadata["output"] = submission
-        walk.note(
+        reading.note(
             "each item's submission is kept as `output` in the case's metadata; a run asks its target for a fresh one "
             "(--target record:FILE judges recorded ones)"
         )
     if truth is not None:
         metadata["ground_truth"] = truth
-        walk.note("ground truth is kept in the case's metadata; no score comes from it")
-    case_reference = item.text("reference_submission") or reference
-    item.close("an item")
+        reading.note("ground truth is kept in the case's metadata; no score comes from it")
+    case_reference = item.text("reference_submission") or top.text("reference_submission")
     if rubric is None or asked is None:
         return None
     id = slug(description) if description else f"item-{number}"
     return Case(
-        id=id if id not in names else f"{id}-{number}",
+        id=id if id not in cases else f"{id}-{number}",
         rubric=rubric,
         messages=(Message("user", asked),),
         reference=case_reference,
@@ -277,42 +293,30 @@ def _case(
     )
 
 
-def _submission(walk: Walk, item: Taking) -> str | None:
+def _submission(reading: Reading, item: Entry) -> str | None:
     """Text, or JSON values (dialogues) as their text."""
     value = item.raw("submission")
     if value is None:
-        walk.problem("`submission` is missing", item.path, "the text that is graded")
+        reading.problem("`submission` is missing", item.path, "the text that is graded")
         return None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _ground_truth(walk: Walk, item: Taking, rubric: Rubric | None) -> list[Any] | None:
+def _ground_truth(reading: Reading, item: Entry, rubric: Rubric | None) -> list[Any] | None:
     value = item.raw("ground_truth")
     if value is None:
         return None
     path = (*item.path, "ground_truth")
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        walk.problem(f"`ground_truth` must be a list with one verdict a criterion, not {shown(value)}", path)
+        reading.problem(f"`ground_truth` must be a list with one verdict a criterion, not {shown(value)}", path)
         return None
-    if rubric is not None and not walk.losses and len(value) != len(rubric.criteria):
-        walk.problem(
+    if rubric is not None and not reading.losses and len(value) != len(rubric.criteria):
+        reading.problem(
             f"`ground_truth` has {len(value)} verdicts, but the rubric has {len(rubric.criteria)} criteria", path
         )
     return list(value)
 
 
-_CRITERION_KEYS = (
-    KnownKey(key="requirement", meaning="the question"),
-    KnownKey(key="name", meaning="its id; without one the requirement, shortened"),
-    KnownKey(key="weight", meaning="its weight, 10 without one; below 0 a penalty"),
-    KnownKey(
-        key="options[].label, value", meaning="anchors from 0 to 1; yes and no with 1 and 0 are a yes/no question"
-    ),
-    KnownKey(key="options[].na", meaning="the criterion may not apply"),
-    KnownKey(key="scale_type", meaning="ordinal or nominal: both are a scale here", how="ignored"),
-    KnownKey(key="aggregation", meaning="how judges combine on one criterion; `mean` is the default here", how="lost"),
-    KnownKey(key="guidelines", meaning="text for every judge call", how="lost"),
-)
 _SCORING = (
     "score: sum(w*s) / sum(positive w), cut to 0..1; with negative weights alone 1 + sum(w*s) / sum(|w|)",
     CANNOT_ASSESS,
@@ -326,18 +330,7 @@ READERS: tuple[Reader, ...] = (
         gives="rubric",
         signs=signs,
         read=read,
-        keys=(
-            *_CRITERION_KEYS,
-            KnownKey(key="sections[].criteria", meaning="criteria, weighed as one list"),
-            KnownKey(
-                key="sections[].name, title, id, description, weight",
-                meaning="change nothing in the tool either",
-                how="ignored",
-            ),
-            KnownKey(key="rubric", meaning="the list or the sections may stand below it"),
-            KnownKey(key="name, title", meaning="beside `rubric`: the title"),
-            KnownKey(key="description, version", meaning="beside `rubric`: for people", how="ignored"),
-        ),
+        keys=(CRITERION, OPTION, SECTION, RUBRIC),
         defaults=_SCORING,
         looks_like=("guidelines", "rubric", "sections"),
         example="- name: cause\n  weight: 10\n  requirement: Says why it failed\n"
@@ -351,17 +344,7 @@ READERS: tuple[Reader, ...] = (
         gives="suite",
         signs=signs_dataset,
         read=read_dataset,
-        keys=(
-            KnownKey(key="name", meaning="the title"),
-            KnownKey(key="prompt", meaning="the input of every item without one of its own"),
-            KnownKey(key="reference_submission", meaning="the reference of every item without one of its own"),
-            KnownKey(key="rubric", meaning="the rubric of every item without one of its own"),
-            KnownKey(key="items[].description", meaning="the case's description and, shortened, its id"),
-            KnownKey(key="items[].prompt, rubric, reference_submission", meaning="the item's own"),
-            KnownKey(key="items[].submission", meaning="kept as `output` in the case's metadata"),
-            KnownKey(key="items[].ground_truth", meaning="kept in the case's metadata; no score comes from it"),
-            *_CRITERION_KEYS,
-        ),
+        keys=(DATASET, ITEM, CRITERION, OPTION),
         defaults=_SCORING,
         looks_like=("items", "prompt", "rubric", "reference_submission"),
         example='{"name": "outages", "prompt": "Explain the outage.",\n'

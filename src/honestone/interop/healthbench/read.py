@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.errors import RubricError
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
-from honestone.interop.base import KnownKey, Reader, SuiteSource, Taking, Walk, shown
-from honestone.interop.criteria import unique_ids, yes_no
+from honestone.formats.reader import Cases, Entry, Reading, keys, shown
+from honestone.formats.source import SuiteSource
+from honestone.interop.criteria import sound_rubric, unique_ids, yes_no
+from honestone.interop.reader import Reader
 
 ID_TAG: Final = "id:"
 """A criterion's tag that starts so is its id: the format has no other place for one."""
@@ -20,6 +21,37 @@ CUT = "a case's score is cut to 0..1; HealthBench cuts only the mean over all ca
 REFERENCE = "the ideal completion is the case's reference, which judges see; HealthBench's own grader is not shown it"
 CRITERION_TAGS: Final = "criterion_tags"
 KEPT: Final = ("ideal_completions_group", "ideal_completions_ref_completions")
+
+
+LINE: Final = keys(
+    "a line",
+    """
+    prompt_id | the case's id
+    prompt | the conversation, which is the input
+    rubrics | the criteria, see below
+    example_tags | the case's tags
+    ideal_completions_data | the case's reference, see below
+    canary | kept in the case's metadata
+    """,
+)
+MESSAGE: Final = keys("a message", "role* content | one message", "prompt[].")
+CRITERION: Final = keys(
+    "a criterion",
+    """
+    criterion* | a yes/no question
+    points | its weight; below 0 a penalty
+    tags | kept in the case's metadata; a tag `id:NAME` is the criterion's id
+    """,
+    "rubrics[].",
+)
+IDEAL: Final = keys(
+    "`ideal_completions_data`",
+    """
+    ideal_completion | the case's reference
+    ideal_completions_group ideal_completions_ref_completions | kept in the case's metadata
+    """,
+    "ideal_completions_data.",
+)
 
 
 def signs(document: Document) -> int:
@@ -34,41 +66,28 @@ def signs(document: Document) -> int:
 
 
 def read(document: Document) -> SuiteSource:
-    cases: list[Case] = []
-    places: dict[str, str] = {}
-    walks: list[Walk] = []
-    for walk, row in _rows(document):
-        if not walks or walk is not walks[-1]:
-            walks.append(walk)
-        case = _case(walk, row, len(cases) + 1)
-        if case is not None and case.id in places:
-            walk.problem(f"two lines have the prompt_id `{case.id}`: the first is {places[case.id]}", row.path)
-        elif case is not None:
-            cases.append(case)
-            places[case.id] = walk.marked.at(row.path)
-    whole = walks[0]
-    for other in walks[1:]:
-        whole.join(other)
+    cases = Cases("lines")
+    readings: list[Reading] = []
+    for reading, row in _rows(document):
+        if not readings or reading is not readings[-1]:
+            readings.append(reading)
+        cases.add(_case(reading, row, len(cases) + 1), row, key="prompt_id")
+    whole = readings[0]
+    notes, whole.notes = whole.notes, [NO_BARS, CUT]
+    whole.note(*notes)
+    whole.join(*readings[1:])
     whole.finish()
-    return SuiteSource(
-        suite=Suite(cases=tuple(cases)),
-        dialect="healthbench",
-        base=document.path.parent,
-        files=(document.path,),
-        notes=(NO_BARS, CUT, *whole.notes),
-        losses=tuple(whole.losses),
-        places=places,
-    )
+    return whole.suite(document, "healthbench", Suite(cases=cases.all()), cases)
 
 
-def _rows(document: Document) -> Iterator[tuple[Walk, Taking]]:
-    """Every case with the walk it belongs to: one a line, or one for a whole JSON file (an object or a list)."""
+def _rows(document: Document) -> Iterator[tuple[Reading, Entry]]:
+    """Every case with the reading it belongs to: one a line, or one for a whole JSON file (an object or a list)."""
     if document.is_lines:
         for row in document.rows:
-            walk = Walk(row.marked)
-            yield walk, walk.at()
+            reading = Reading(row.marked)
+            yield reading, reading.at()
         return
-    whole = Walk(document.marked)
+    whole = Reading(document.marked)
     if not isinstance(document.value, list):
         yield whole, whole.at()
         return
@@ -76,25 +95,24 @@ def _rows(document: Document) -> Iterator[tuple[Walk, Taking]]:
         yield whole, whole.at((index,))
 
 
-def _case(walk: Walk, row: Taking, number: int) -> Case | None:
-    if not row.require_mapping("a line"):
+def _case(reading: Reading, row: Entry, number: int) -> Case | None:
+    if not row.read(LINE):
         return None
-    wrong = len(walk.problems)
+    wrong = len(reading.problems)
     id = row.text("prompt_id")
     if id is None:
-        walk.note("a line without `prompt_id` is called by its number")
-    messages = tuple(_messages(walk, row))
+        reading.note("a line without `prompt_id` is called by its number")
+    messages = tuple(_messages(reading, row))
     tags = row.texts("example_tags") or []
-    ideal = _ideal(walk, row)
+    ideal = _ideal(reading, row)
     canary = row.text("canary")
-    rubric, criterion_tags = _rubric(walk, row)
-    row.close("a line")
-    if rubric is None or len(walk.problems) > wrong:
+    rubric, criterion_tags = _rubric(reading, row)
+    if rubric is None or len(reading.problems) > wrong:
         return None
     metadata = {key: ideal[key] for key in KEPT if key in ideal}
     if criterion_tags:
         metadata[CRITERION_TAGS] = criterion_tags
-        walk.note("the tags of single criteria are kept in each case's metadata")
+        reading.note("the tags of single criteria are kept in each case's metadata")
     if canary is not None:
         metadata["canary"] = canary
     return Case(
@@ -107,31 +125,25 @@ def _case(walk: Walk, row: Taking, number: int) -> Case | None:
     )
 
 
-def _messages(walk: Walk, row: Taking) -> Iterator[Message]:
+def _messages(reading: Reading, row: Entry) -> Iterator[Message]:
     if "prompt" not in row:
-        walk.problem("`prompt` is missing", row.path, 'a list of {"role", "content"}')
+        reading.problem("`prompt` is missing", row.path, 'a list of {"role", "content"}')
     empty = isinstance(row.raw("prompt"), list) and not row.raw("prompt")
     if empty:
-        walk.problem("`prompt` is empty", (*row.path, "prompt"), 'a list of {"role", "content"}')
-    for message in row.each("prompt", "messages"):
-        if not message.require_mapping("a message"):
-            continue
-        role = message.text("role", required=True)
+        reading.problem("`prompt` is empty", (*row.path, "prompt"), 'a list of {"role", "content"}')
+    for message in row.mappings("prompt", MESSAGE):
+        role = message.text("role")
         content = message.raw("content")
         if not isinstance(content, str):
-            walk.problem(f"`content` must be text, not {shown(content)}", message.path)
-        message.close("a message")
+            reading.problem(f"`content` must be text, not {shown(content)}", message.path)
         if role is not None and isinstance(content, str):
             yield Message(role, content)
 
 
-def _ideal(walk: Walk, row: Taking) -> Mapping[str, Any]:
+def _ideal(reading: Reading, row: Entry) -> Mapping[str, Any]:
     """The ideal completion and what belongs to it."""
-    if "ideal_completions_data" not in row:
-        row.raw("ideal_completions_data")
-        return {}
-    data = row.below("ideal_completions_data")
-    if not data.require_mapping("`ideal_completions_data`"):
+    data = row.mapping("ideal_completions_data", IDEAL)
+    if data is None:
         return {}
     found: dict[str, Any] = {}
     for key in ("ideal_completion", "ideal_completions_group"):
@@ -141,48 +153,43 @@ def _ideal(walk: Walk, row: Taking) -> Mapping[str, Any]:
     others = data.texts("ideal_completions_ref_completions")
     if others is not None:
         found["ideal_completions_ref_completions"] = others
-    data.close("`ideal_completions_data`")
     if "ideal_completion" in found:
-        walk.note(REFERENCE)
+        reading.note(REFERENCE)
     return found
 
 
-def _rubric(walk: Walk, row: Taking) -> tuple[Rubric | None, dict[str, list[str]]]:
+def _rubric(reading: Reading, row: Entry) -> tuple[Rubric | None, dict[str, list[str]]]:
     """The criteria of a line, and the tags of each by its id."""
     here = (*row.path, "rubrics")
-    wrong = len(walk.problems)
-    entries = list(row.each("rubrics", "criteria"))
-    read = [found for entry in entries if (found := _criterion(walk, entry)) is not None]
-    if len(walk.problems) > wrong:
+    wrong = len(reading.problems)
+    entries = list(row.each("rubrics"))
+    read = [found for entry in entries if (found := _criterion(reading, entry)) is not None]
+    if len(reading.problems) > wrong:
         return None, {}
     if not read:
-        walk.problem("this line has no criteria", here if "rubrics" in row else row.path)
+        reading.problem("this line has no criteria", here if "rubrics" in row else row.path)
         return None, {}
     named = unique_ids([criterion for criterion, _ in read])
     if not any(criterion.weight > 0 for criterion in named):
-        walk.problem(
+        reading.problem(
             "no criterion of this line gives points: a score is a share of the points that can be won",
             here,
             "give one criterion `points` above 0",
         )
         return None, {}
     tags = {criterion.id: tags for criterion, (_, tags) in zip(named, read, strict=True) if tags}
-    try:
-        return Rubric(criteria=named, threshold=DEFAULT_THRESHOLD, floor=Fraction(0)), tags
-    except RubricError as error:
-        walk.problem(error.message, here, error.hint)
-        return None, {}
+    bars = {"threshold": DEFAULT_THRESHOLD, "floor": Fraction(0)}
+    return sound_rubric(reading, here, named, **bars), tags
 
 
-def _criterion(walk: Walk, entry: Taking) -> tuple[Criterion, list[str]] | None:
-    if not entry.require_mapping("a criterion"):
+def _criterion(reading: Reading, entry: Entry) -> tuple[Criterion, list[str]] | None:
+    if not entry.read(CRITERION):
         return None
-    requirement = entry.text("criterion", required=True)
+    requirement = entry.text("criterion")
     points = entry.number("points")
     if entry.which("points") is None:
-        walk.problem("`points` is missing", entry.path, "a number; below 0 it takes points away")
+        reading.problem("`points` is missing", entry.path, "a number; below 0 it takes points away")
     tags = entry.texts("tags") or []
-    entry.close("a criterion")
     if requirement is None or points is None:
         return None
     named = next((tag for tag in tags if tag.startswith(ID_TAG) and tag[len(ID_TAG) :].strip()), None)
@@ -197,22 +204,7 @@ READERS: tuple[Reader, ...] = (
         gives="suite",
         signs=signs,
         read=read,
-        keys=(
-            KnownKey(key="prompt_id", meaning="the case's id"),
-            KnownKey(key="prompt[].role, content", meaning="the conversation, which is the input"),
-            KnownKey(key="rubrics[].criterion", meaning="a yes/no question"),
-            KnownKey(key="rubrics[].points", meaning="its weight; below 0 a penalty"),
-            KnownKey(
-                key="rubrics[].tags", meaning="kept in the case's metadata; a tag `id:NAME` is the criterion's id"
-            ),
-            KnownKey(key="example_tags", meaning="the case's tags"),
-            KnownKey(key="ideal_completions_data.ideal_completion", meaning="the case's reference"),
-            KnownKey(
-                key="ideal_completions_data.ideal_completions_group, ideal_completions_ref_completions",
-                meaning="kept in the case's metadata",
-            ),
-            KnownKey(key="canary", meaning="kept in the case's metadata"),
-        ),
+        keys=(LINE, MESSAGE, CRITERION, IDEAL),
         defaults=("score: points won / points that can be won", CUT, NO_BARS),
         looks_like=("prompt", "prompt_id", "rubrics", "example_tags", "ideal_completions_data"),
         example='{"prompt_id": "burn-1", "prompt": [{"role": "user", "content": "I burned my hand."}], '

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Final
 
 from honestone.core.ballot import Answer
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Key, Rubric, as_written
 from honestone.formats.document import Document
-from honestone.interop.base import ForeignRubric, KnownKey, Reader, Steps, Taking, Walk
+from honestone.formats.reader import Entry, Reading, Steps, keys
+from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import scaled, yes_no
+from honestone.interop.reader import Reader
 
 NO_BARS = "threshold 70 and no floor: PaperBench has neither; --threshold and --floor set them"
 CATEGORIES = (
@@ -19,6 +22,22 @@ CATEGORIES = (
     "asked about the whole artifact"
 )
 PARTIAL: Mapping[Fraction, str] = {ZERO: "not met", ONE: "met"}
+
+
+NODE: Final = keys(
+    "a node",
+    """
+    id* | the criterion's id
+    requirements* | the question; of an inner node, what its children are about
+    weight | the weight among its siblings, 0 or more
+    sub_tasks | child criteria; an empty list makes a leaf
+    score | a leaf's recorded score, for --judge record:FILE; inner nodes are computed again
+    valid_score | false: the leaf has no score, which is not the same as 0
+    - explanation | with --judge record:FILE: why a leaf is not fully met, as its suggestion
+    - task_category finegrained_task_category | what PaperBench's judge is shown
+    - judge_metadata | tokens and raw replies of the grading
+    """,
+)
 
 
 def signs(document: Document) -> int:
@@ -34,7 +53,7 @@ def signs(document: Document) -> int:
 class _Tree:
     """One reading of a tree: what its leaves scored, and where each id stands."""
 
-    walk: Walk
+    reading: Reading
     marks: dict[Key, Answer] = field(default_factory=dict)
     places: dict[str, Steps] = field(default_factory=dict)
     partial: int = 0
@@ -43,65 +62,54 @@ class _Tree:
 
 
 def read(document: Document) -> ForeignRubric:
-    walk = Walk(document.marked)
-    tree = _Tree(walk)
-    root = _node(tree, walk.at())
-    if root is None and not walk.problems:
-        walk.problem("nothing in this tree carries weight", (), "give one leaf, and all above it, a weight above 0")
-    walk.finish()
+    reading = Reading(document.marked)
+    tree = _Tree(reading)
+    root = _node(tree, reading.at())
+    if root is None and not reading.problems:
+        reading.problem("nothing in this tree carries weight", (), "give one leaf, and all above it, a weight above 0")
+    reading.finish()
     assert root is not None
     _notes(tree)
-    return ForeignRubric(
-        rubric=_rubric(root),
-        dialect="paperbench",
-        marked=document.marked,
-        notes=tuple(walk.notes),
-        losses=tuple(walk.losses),
-        marks=tree.marks,
-    )
+    return reading.rubric(_rubric(root), "paperbench", tree.marks)
 
 
 def _rubric(root: Criterion) -> Rubric:
-    """The root is the only top-level criterion, so every node of the tree has its line; its own weight is nobody's share."""
+    """The root is the only top-level criterion, so every node of the tree has its line; its own weight shares with no other."""
     root = root if root.weight > 0 else replace(root, weight=ONE)
     return Rubric(criteria=(root,), threshold=DEFAULT_THRESHOLD, floor=ZERO)
 
 
 def _notes(tree: _Tree) -> None:
-    walk = tree.walk
-    walk.note(NO_BARS)
+    reading = tree.reading
+    reading.note(NO_BARS)
     if tree.has_categories:
-        walk.note(CATEGORIES)
+        reading.note(CATEGORIES)
     if tree.marks:
-        walk.note(f"{len(tree.marks)} leaves have recorded scores: --judge record:FILE gives them")
+        reading.note(f"{len(tree.marks)} leaves have recorded scores: --judge record:FILE gives them")
     if tree.partial:
-        walk.note(f"{tree.partial} leaves have a score between 0 and 1, so they are a scale from 0 to 1")
+        reading.note(f"{tree.partial} leaves have a score between 0 and 1, so they are a scale from 0 to 1")
     if tree.marks and tree.ungraded:
-        walk.note(f"{len(tree.ungraded)} leaves have no valid score, which is no 0: {', '.join(tree.ungraded[:5])}")
+        reading.note(f"{len(tree.ungraded)} leaves have no valid score, which is not 0: {', '.join(tree.ungraded[:5])}")
 
 
-def _node(tree: _Tree, node: Taking) -> Criterion | None:
-    """A node with all below it; None when it is wrong (the walk knows what) or when nothing in it carries weight."""
-    walk = tree.walk
-    if not node.require_mapping("a node"):
+def _node(tree: _Tree, node: Entry) -> Criterion | None:
+    """A node with all below it; None when it is wrong (the reading knows what) or when nothing in it carries weight."""
+    reading = tree.reading
+    if not node.read(NODE):
         return None
-    id = node.text("id", required=True)
-    requirement = node.text("requirements", required=True)
+    id, requirement = node.text("id"), node.text("requirements")
     weight = node.number("weight", low=0)
     if node.which("weight") is None:
-        walk.problem("`weight` is missing", node.path, "a number, 0 or more, relative to its siblings")
+        reading.problem("`weight` is missing", node.path, "a number, 0 or more, relative to its siblings")
     if id is not None and id in tree.places:
-        walk.problem(
-            f"two nodes have the id `{id}`: the first is {walk.marked.at(tree.places[id])}", (*node.path, "id")
+        reading.problem(
+            f"two nodes have the id `{id}`: the first is {reading.marked.at(tree.places[id])}", (*node.path, "id")
         )
     tree.places.setdefault(id or "", node.path)
     tree.has_categories |= "task_category" in node
-    node.ignore("task_category", "finegrained_task_category", "judge_metadata")
-    below = list(node.each("sub_tasks", "nodes"))
+    below = node.each("sub_tasks")
     score = node.number("score", low=0, high=1)
     is_valid = node.flag("valid_score")
-    node.raw("explanation")
-    node.close("a node")
     children = [child for entry in below if (child := _node(tree, entry)) is not None]
     if id is None or requirement is None or weight is None:
         return None
@@ -124,17 +132,17 @@ def _leaf(tree: _Tree, id: str, requirement: str, weight: Fraction, score: Fract
 
 
 def _group(
-    tree: _Tree, node: Taking, id: str, requirement: str, weight: Fraction, children: list[Criterion]
+    tree: _Tree, node: Entry, id: str, requirement: str, weight: Fraction, children: list[Criterion]
 ) -> Criterion | None:
     """A group without weight in it scores 0 in PaperBench whatever is done, which no group here does."""
     if any(child.weight > 0 for child in children):
         return Criterion(id=id, requirement=requirement, weight=weight, children=tuple(children))
-    if tree.walk.problems:
+    if tree.reading.problems:
         return None
     if weight == 0:
-        tree.walk.note(f"`{id}` and all below it weigh 0: left out, which changes no score")
+        tree.reading.note(f"`{id}` and all below it weigh 0: left out, which changes no score")
     else:
-        tree.walk.loss(
+        tree.reading.loss(
             f"nothing below `{id}` carries weight, so PaperBench scores it 0 whatever is done; it is left out here",
             (*node.path, "weight"),
             "give it the weight 0 too",
@@ -147,10 +155,6 @@ def _is_below(tree: _Tree, id: str, path: Steps) -> bool:
     return tree.places[id][: len(path)] == path
 
 
-def _known(*keys: tuple[str, str]) -> tuple[KnownKey, ...]:
-    return tuple(KnownKey(key=key, meaning=meaning) for key, meaning in keys)
-
-
 READERS: tuple[Reader, ...] = (
     Reader(
         name="paperbench",
@@ -158,23 +162,7 @@ READERS: tuple[Reader, ...] = (
         gives="rubric",
         signs=signs,
         read=read,
-        keys=(
-            *_known(
-                ("id", "the criterion's id"),
-                ("requirements", "the question; of an inner node, what its children are about"),
-                ("weight", "the weight among its siblings, 0 or more"),
-                ("sub_tasks", "child criteria; an empty list makes a leaf"),
-                ("score", "a leaf's recorded score, for --judge record:FILE; inner nodes are computed again"),
-                ("valid_score", "false: the leaf has no score, which is no 0"),
-                ("explanation", "with --judge record:FILE: why a leaf is not fully met, as its suggestion"),
-            ),
-            KnownKey(
-                key="task_category, finegrained_task_category",
-                meaning="what PaperBench's judge is shown",
-                how="ignored",
-            ),
-            KnownKey(key="judge_metadata", meaning="tokens and raw replies of the grading", how="ignored"),
-        ),
+        keys=(NODE,),
         defaults=("an inner node's score is sum(w*s) / sum(w) of its children", NO_BARS),
         looks_like=("sub_tasks", "requirements", "task_category", "weight"),
         example='{"id": "root", "requirements": "The result is reproduced", "weight": 1, "task_category": null, "sub_tasks": [\n'

@@ -14,9 +14,8 @@ from honestone.core.checks import fits
 from honestone.core.errors import FileError
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Check, Criterion, slug
-from honestone.formats.fields import near
 from honestone.formats.marked import parse_marked
-from honestone.interop.base import Steps, Taking, Walk, shown
+from honestone.formats.reader import Entry, Keys, Reading, Steps, about, did_you_mean, keys, shown, words
 from honestone.interop.criteria import (
     FROM_0_TO_1,
     MAJORITY,
@@ -29,94 +28,110 @@ from honestone.interop.criteria import (
 )
 from honestone.interop.sibling_files import SiblingFiles
 
-Fill: TypeAlias = Callable[[str, Walk, Steps], str]
+Fill: TypeAlias = Callable[[str, Reading, Steps], str]
 """Fills in `{{name}}`; what it cannot is lost at that place."""
 
-CODE_FILES: Final = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".sh")
+CODE_FILES: Final = words(".js .cjs .mjs .ts .cts .mts .py .rb .sh")
 
 _CODE = "runs code of this config, which honestone never does"
 _OTHER_MODEL = "asks a model of another kind (embeddings, a classifier, a service)"
 _TRACE = "looks at a trace in a way that no check here does"
 _LIKENESS = "measures likeness to a text in a way that no check here does"
 _SYNTAX = "parses the output in a way that no check here does"
+_NATIVE = "write the test as a check of a native suite: {python: 'module:function'} or {command: ...}"
+_JUDGE = "an `llm-rubric` can ask a judge instead"
 _LOST: Final[Mapping[str, tuple[str, str | None]]] = {
-    **dict.fromkeys(
-        ("javascript", "python", "ruby", "webhook"),
-        (_CODE, "write the test as a check of a native suite: {python: 'module:function'} or {command: ...}"),
-    ),
-    **dict.fromkeys(
+    kind: (why, hint)
+    for kinds, why, hint in (
+        ("javascript python ruby webhook", _CODE, _NATIVE),
         (
-            "similar",
-            "similar:cosine",
-            "similar:dot",
-            "similar:euclidean",
-            "answer-relevance",
-            "classifier",
-            "moderation",
-            "pi",
-            "perplexity",
-            "perplexity-score",
-            "guardrails",
-            "search-rubric",
+            """similar similar:cosine similar:dot similar:euclidean answer-relevance classifier moderation pi perplexity
+            perplexity-score guardrails search-rubric""",
+            _OTHER_MODEL,
+            _JUDGE,
         ),
-        (_OTHER_MODEL, "an `llm-rubric` can ask a judge instead"),
-    ),
-    **dict.fromkeys(
-        ("context-faithfulness", "context-recall", "context-relevance", "conversation-relevance"),
         (
+            "context-faithfulness context-recall context-relevance conversation-relevance",
             "judges a retrieved context or a conversation, which a case here does not have",
-            "an `llm-rubric` can ask a judge instead",
+            _JUDGE,
         ),
-    ),
-    **dict.fromkeys(("rouge-n", "bleu", "gleu", "meteor", "levenshtein", "tool-call-f1"), (_LIKENESS, None)),
-    **dict.fromkeys(
+        ("rouge-n bleu gleu meteor levenshtein tool-call-f1", _LIKENESS, None),
         (
-            "contains-json",
-            "contains-html",
-            "contains-sql",
-            "contains-xml",
-            "is-html",
-            "is-sql",
-            "is-xml",
-            "is-refusal",
-            "is-valid-function-call",
-            "is-valid-openai-function-call",
-            "is-valid-openai-tools-call",
-            "finish-reason",
+            """contains-json contains-html contains-sql contains-xml is-html is-sql is-xml is-refusal is-valid-function-call
+            is-valid-openai-function-call is-valid-openai-tools-call finish-reason""",
+            _SYNTAX,
+            "`is-json` and `regex` are read",
         ),
-        (_SYNTAX, "`is-json` and `regex` are read"),
-    ),
-    **dict.fromkeys(
         (
-            "trajectory:step-count",
-            "trajectory:goal-success",
-            "trace-error-spans",
-            "trace-span-count",
-            "trace-span-duration",
-            "skill-used",
+            "trajectory:step-count trajectory:goal-success trace-error-spans trace-span-count trace-span-duration skill-used",
+            _TRACE,
+            "`trajectory:tool-used` and `trajectory:tool-sequence` are read",
         ),
-        (_TRACE, "`trajectory:tool-used` and `trajectory:tool-sequence` are read"),
-    ),
-    **dict.fromkeys(
-        ("select-best", "max-score"),
-        ("compares the outputs of several targets with each other", "`honestone compare` does it"),
-    ),
-    "human": ("is a mark that a person gives in promptfoo's web page", "`--judge human` asks a person here"),
+        (
+            "select-best max-score",
+            "compares the outputs of several targets with each other",
+            "`honestone compare` does it",
+        ),
+        ("human", "is a mark that a person gives in promptfoo's web page", "`--judge human` asks a person here"),
+    )
+    for kind in kinds.split()
 }
+
+# ---------------------------------------------------------------------------------------------- tables of keys
+
+ASSERTION: Final = keys(
+    "an assertion",
+    f"""
+    type* | Its kind, see below; others are lost.
+    value | What the output is compared with or judged by.
+    threshold | The pass mark of a score (`llm-rubric`, `g-eval`), the limit of `latency` and `cost`.
+    weight metricOnly | The criterion's weight; 0 is shown and does not count.
+    metric | The criterion's id.
+    - config description | Changes nothing here.
+    ~ provider | the `provider` of an assertion is not read: --judge names the judges
+    ! transform contextTransform | {_CODE}; the assertion is left out
+    ! rubricPrompt | changes what a judge is asked; the assertion is left out
+    """,
+    "assert[].",
+)
+REFERENCE: Final = keys("an assertion", "$ref | An assertion of `assertionTemplates`.", "assert[].")
+SET: Final = keys(
+    "an assert-set",
+    """
+    assert threshold weight metric | A criterion with child criteria; its threshold is its floor.
+    - type config description | Changes nothing here.
+    """,
+    "assert[] assert-set: ",
+)
+WORD_COUNT: Final = keys("`word-count`", "min max | Bounds of the number of words.", "assert[] word-count: value.")
+TOOL_USED: Final = keys(
+    "`trajectory:tool-used`", "pattern name min max | A `tool-count` check.", "assert[] trajectory:tool-used: value."
+)
+TOOL_SEQUENCE: Final = keys(
+    "`trajectory:tool-sequence`", "mode steps | A `tool-calls` check.", "assert[] trajectory:tool-sequence: value."
+)
+TOOL_ARGUMENTS: Final = keys(
+    "`trajectory:tool-args-match`",
+    """
+    name mode args arguments | A `tool-calls` check.
+    pattern defaults ignore | The assertion is lost.
+    """,
+    "assert[] trajectory:tool-args-match: value.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assertion:
-    """One assertion being read. `gates`: it has to pass by itself, as no threshold stands over it."""
+    """One assertion being read. `gates`: it has to pass by itself, as there is no threshold over it."""
 
-    at: Taking
+    at: Entry
     type: str
     negated: bool
     weight: Fraction
     gates: bool
     metric: str | None
     fill: Fill
-    beside: SiblingFiles
+    siblings: SiblingFiles
 
     @property
     def here(self) -> Steps:
@@ -129,12 +144,17 @@ class Assertion:
     def bar(self, mark: Fraction) -> Fraction | None:
         return mark if self.gates and self.weight > 0 else None
 
+    def below(self, keys: Keys) -> Entry:
+        """The value as a mapping, which the caller has made sure of."""
+        below = self.at.below("value")
+        below.read(keys)
+        return below
+
     def problem(self, message: str, hint: str | None = None) -> None:
-        path = self.here if "value" in self.at else self.at.path
-        self.at.walk.problem(f"`{self.type}` {message}", path, hint)
+        self.at.problem(f"`{self.type}` {message}", "value", hint)
 
     def loss(self, message: str, hint: str | None = None) -> None:
-        self.at.walk.loss(message, self.at.path, hint)
+        self.at.loss(message, hint=hint)
 
     def value(self) -> Any:
         """`value` as it is compared: a file's content, templates filled in. None when it is missing or was lost."""
@@ -147,23 +167,23 @@ class Assertion:
         if text.startswith("file://"):
             return self._file(text.removeprefix("file://"), path)
         if text.startswith("package:"):
-            self.at.walk.loss(f"`{text[:60]}` {_CODE}", path)
+            self.at.reading.loss(f"`{text[:60]}` {_CODE}", path)
             return None
-        return self.fill(text, self.at.walk, path)
+        return self.fill(text, self.at.reading, path)
 
     def _file(self, name: str, path: Steps) -> Any:
-        walk = self.at.walk
+        reading = self.at.reading
         plain = name.split(":")[0] if re.search(r"\.\w+:", name) else name
         if Path(plain).suffix.lower() in CODE_FILES:
-            walk.loss(f"`file://{name}` {_CODE}", path)
+            reading.loss(f"`file://{name}` {_CODE}", path)
             return None
-        found = self.beside.find(walk, name, path)
+        found = self.siblings.find(reading, name, path)
         if found is None:
             return None
         if found.suffix.lower() in (".json", ".yaml", ".yml"):
-            marked = self.beside.marked(walk, found, path)
+            marked = self.siblings.marked(reading, found, path)
             return None if marked is None else marked.value
-        return self.beside.open(walk, found, path)
+        return self.siblings.open(reading, found, path)
 
     def text(self) -> str | None:
         """A value that is one text."""
@@ -171,7 +191,7 @@ class Assertion:
         if isinstance(value, str) and value.strip():
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return self.at.walk.marked.raw(self.here) or as_text(value)
+            return self.at.reading.marked.raw(self.here) or as_text(value)
         if "value" not in self.at:
             self.problem("needs a `value`", "give it a text: value: ...")
         elif value is not None:
@@ -179,7 +199,7 @@ class Assertion:
         return None
 
     def check(self, kind: str, value: Any, **options: Any) -> Criterion | None:
-        check = sound_check(self.at.walk, self.here, kind, value, negated=self.negated, **options)
+        check = sound_check(self.at.reading, self.here, kind, value, negated=self.negated, **options)
         return None if check is None else self.criterion(check)
 
     def criterion(self, check: Check, requirement: str | None = None) -> Criterion:
@@ -230,14 +250,13 @@ def _equals(a: Assertion) -> Criterion | None:
     value = a.value()
     if isinstance(value, dict | list):
         return a.check("json-schema", {"const": value})
-    a.at.walk.note("`equals` compares texts without the line breaks at their end")
+    a.at.reading.note("`equals` compares texts without the line breaks at their end")
     text = a.text()
     return None if text is None else a.check("equals", text)
 
 
 def _is_json(a: Assertion) -> Criterion | None:
     if "value" not in a.at:
-        a.at.ignore("value")
         return a.check("is-json", True)
     value = a.value()
     if isinstance(value, str):
@@ -258,7 +277,7 @@ def _limit(a: Assertion) -> Criterion | None:
     threshold = a.at.number("threshold", low=0)
     if threshold is None:
         if "threshold" not in a.at:
-            a.loss(f"`{a.type}` without a `threshold` only measures", "the report tells it for every case")
+            a.loss(f"`{a.type}` without a `threshold` only measures", "the report shows it for every case")
         return None
     return a.check(a.type, threshold)
 
@@ -269,9 +288,7 @@ def _word_count(a: Assertion) -> Criterion | None:
         value = int(value)
     low, high = (value.get("min"), value.get("max")) if isinstance(value, dict) else (value, value)
     if isinstance(value, dict):
-        below = a.at.below("value")
-        below.ignore("min", "max")
-        below.close("`word-count`")
+        a.at.mapping("value", WORD_COUNT)
     count = {"type": "integer", "minimum": 0}
     if (low is None and high is None) or not all(v is None or fits(v, count) for v in (low, high)):
         a.problem(f"takes a number of words or {{min, max}}, not {shown(value)}")
@@ -284,7 +301,7 @@ def _word_count(a: Assertion) -> Criterion | None:
         a.problem(f"has the bounds {low} and {high}")
         return None
     words = r"\A\s*(?:\S++(?:\s++|\Z)){" + f"{low},{high}" + r"}\Z"
-    check = sound_check(a.at.walk, a.here, "regex", words, negated=a.negated)
+    check = sound_check(a.at.reading, a.here, "regex", words, negated=a.negated)
     said = (
         f"{'does not have' if a.negated else 'has'} {low} to {high} words"
         if low != high
@@ -327,16 +344,15 @@ def _factuality(a: Assertion) -> Criterion | None:
     text = a.text()
     if text is None:
         return None
-    a.at.walk.note("`factuality` is one yes/no question: whether the output contradicts the reference")
+    a.at.reading.note("`factuality` is one yes/no question: whether the output contradicts the reference")
     return a.question(f"Contradicts nothing in this reference answer: {text}")
 
 
 def _tool_used(a: Assertion) -> Criterion | None:
     value = a.value()
     if isinstance(value, dict):
-        below = a.at.below("value")
+        below = a.below(TOOL_USED)
         name, low, high = (below.text("pattern", "name"), below.number("min", low=0), below.number("max", low=0))
-        below.close("`trajectory:tool-used`")
         if name is None:
             a.problem("needs a `pattern`")
             return None
@@ -359,10 +375,9 @@ def _tool_sequence(a: Assertion) -> Criterion | None:
     value = a.value()
     mode = "in_order"
     if isinstance(value, dict):
-        below = a.at.below("value")
+        below = a.below(TOOL_SEQUENCE)
         mode = below.choice("mode", ("in_order", "exact")) or mode
         value = below.texts("steps")
-        below.close("`trajectory:tool-sequence`")
     if not isinstance(value, list) or not value or not all(isinstance(n, str) and n for n in value):
         a.problem(f"takes a list of tools' names, not {shown(value)}")
         return None
@@ -376,11 +391,9 @@ def _tool_arguments(a: Assertion) -> Criterion | None:
     if not isinstance(a.value(), dict):
         a.problem(f"takes a mapping with `name` and `args`, not {shown(a.at.value.get('value'))}")
         return None
-    below = a.at.below("value")
+    below = a.below(TOOL_ARGUMENTS)
     name, mode = below.text("name"), below.choice("mode", ("partial", "exact"))
     arguments = below.raw("args", "arguments")
-    below.ignore("pattern", "defaults", "ignore")
-    below.close("`trajectory:tool-args-match`")
     if any(key in below for key in ("pattern", "defaults", "ignore")):
         a.loss("`pattern`, `defaults` and `ignore` of tool arguments have no meaning here")
         return None
@@ -388,7 +401,8 @@ def _tool_arguments(a: Assertion) -> Criterion | None:
         a.problem("needs a `name` and `args`")
         return None
     filled = {
-        key: a.fill(value, a.at.walk, a.here) if isinstance(value, str) else value for key, value in arguments.items()
+        key: a.fill(value, a.at.reading, a.here) if isinstance(value, str) else value
+        for key, value in arguments.items()
     }
     args = "exact" if mode == "exact" else "subset"
     return a.check("tool-calls", [{"tool": name, "arguments": filled}], mode="any_order", args=args)
@@ -420,6 +434,14 @@ _READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
 
 READ_TYPES: Final = (*_READ, "assert-set")
 LOST_TYPES: Final = tuple(_LOST)
+KINDS: Final = (
+    about("", {"assert[].type": f"Read, each also with `not-`: {', '.join(READ_TYPES)}."}),
+    about("", {"assert[].type: others": f"Not read: {', '.join(LOST_TYPES)}."}, "lost"),
+    WORD_COUNT,
+    TOOL_USED,
+    TOOL_SEQUENCE,
+    TOOL_ARGUMENTS,
+)
 TYPES: Final = frozenset([*READ_TYPES, *LOST_TYPES])
 
 
@@ -429,69 +451,40 @@ def is_type(name: str) -> bool:
 
 # ------------------------------------------------------------------------------------------------------ the walk
 
-_OWN_KEYS: Final = (
-    "type",
-    "value",
-    "threshold",
-    "weight",
-    "metric",
-    "metricOnly",
-    "config",
-    "provider",
-    "rubricPrompt",
-    "transform",
-    "contextTransform",
-    "description",
-)
 
-
-def read_assertions(at: Taking, *, gates: bool, fill: Fill, beside: SiblingFiles, depth: int = 0) -> list[Criterion]:
+def read_assertions(at: Entry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int = 0) -> list[Criterion]:
     """A list of assertions. `gates`: each has to pass; else a threshold of the test is what counts."""
     if not isinstance(at.value, list):
-        at.walk.problem(f"`assert` must be a list of assertions, not {shown(at.value)}", at.path)
+        at.reading.problem(f"`assert` must be a list of assertions, not {shown(at.value)}", at.path)
         return []
     found = (
-        read_assertion(Taking(at.walk, (*at.path, index)), gates=gates, fill=fill, beside=beside, depth=depth)
+        read_assertion(Entry(at.reading, (*at.path, index)), gates=gates, fill=fill, siblings=siblings, depth=depth)
         for index in range(len(at.value))
     )
     return [criterion for criterion in found if criterion is not None]
 
 
-def read_assertion(at: Taking, *, gates: bool, fill: Fill, beside: SiblingFiles, depth: int = 0) -> Criterion | None:
-    if not at.require_mapping("an assertion"):
-        return None
+def read_assertion(at: Entry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int = 0) -> Criterion | None:
     if "$ref" in at:
         meant = _referred(at, depth)
         if meant is None:
             return None
-        return read_assertion(meant, gates=gates, fill=fill, beside=beside, depth=depth + 1)
-    written = at.text("type", required=True)
-    if written is None:
-        return None
+        return read_assertion(meant, gates=gates, fill=fill, siblings=siblings, depth=depth + 1)
+    written = at.value.get("type") if at.is_mapping else None
     if written == "assert-set":
-        return _set(at, gates=gates, fill=fill, beside=beside, depth=depth)
-    type = written.removeprefix("not-")
+        return _set(at, gates=gates, fill=fill, siblings=siblings, depth=depth)
+    type = str(written).removeprefix("not-")
     if type in _LOST or type.startswith("promptfoo:redteam:"):
         why, hint = _LOST.get(type, (_OTHER_MODEL, None))
-        at.walk.loss(f"the assertion `{written}` {why}", at.path, hint)
+        at.loss(f"the assertion `{written}` {why}", hint=hint)
         return None
-    if type not in _READ:
-        meant_type = near(type, TYPES)
-        at.walk.problem(
-            f"unknown assertion `{written}`",
-            (*at.path, "type"),
-            f"did you mean `{meant_type}`?" if meant_type else None,
-        )
+    if isinstance(written, str) and written.strip() and type not in _READ:
+        at.problem(f"unknown assertion `{written}`", "type", did_you_mean(type, TYPES))
         return None
-    at.taken.update(_OWN_KEYS)
-    at.close("an assertion")
-    at.ignore("provider", why="the `provider` of an assertion is not read: --judge names the judges")
-    for key in ("transform", "contextTransform", "rubricPrompt"):
-        if key in at:
-            what = "changes what a judge is asked" if key == "rubricPrompt" else _CODE
-            at.walk.loss(f"`{key}` {what}; the assertion is left out", (*at.path, key))
-            return None
-    counts = at.flag("metricOnly") is not True
+    if not at.read(ASSERTION) or at.text("type") is None:
+        return None
+    if any(key in at for key in ("transform", "contextTransform", "rubricPrompt")):
+        return None
     weight = at.number("weight", low=0)
     assertion = Assertion(
         at=at,
@@ -500,47 +493,45 @@ def read_assertion(at: Taking, *, gates: bool, fill: Fill, beside: SiblingFiles,
         gates=gates,
         metric=at.text("metric"),
         fill=fill,
-        beside=beside,
-        weight=(ONE if weight is None else weight) if counts else ZERO,
+        siblings=siblings,
+        weight=ZERO if at.flag("metricOnly") else ONE if weight is None else weight,
     )
     return _READ[type](assertion)
 
 
-def _referred(at: Taking, depth: int) -> Taking | None:
+def _referred(at: Entry, depth: int) -> Entry | None:
     """The template that `$ref: '#/assertionTemplates/NAME'` means, in the same file."""
-    name = at.text("$ref")
-    at.close("an assertion")
+    name = at.text("$ref") if at.read(REFERENCE) else None
     path: Steps = tuple((name or "").removeprefix("#/").split("/"))
-    if name is None or not name.startswith("#/") or not at.walk.marked.has(path):
-        at.walk.problem(f"`$ref` names nothing in this file: `{name}`", (*at.path, "$ref"))
+    if name is None or not name.startswith("#/") or not at.reading.marked.has(path):
+        at.reading.problem(f"`$ref` names nothing in this file: `{name}`", (*at.path, "$ref"))
         return None
     if depth >= 5:
-        at.walk.problem("this `$ref` leads on and on", (*at.path, "$ref"))
+        at.problem("this `$ref` refers to too many others in turn", "$ref")
         return None
-    return Taking(at.walk, path)
+    return Entry(at.reading, path)
 
 
-def _set(at: Taking, *, gates: bool, fill: Fill, beside: SiblingFiles, depth: int) -> Criterion | None:
-    """A group: all of it has to pass, or the mean has to reach its own threshold."""
+def _set(at: Entry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int) -> Criterion | None:
+    """A group: all of it must pass, or the mean must reach its own threshold."""
+    at.read(SET)
     threshold = at.number("threshold", low=0, high=1)
     weight = at.number("weight", low=0)
     weight = ONE if weight is None else weight
     metric = at.text("metric")
-    at.ignore("type", "config")
     if "assert" not in at:
-        at.walk.problem("an `assert-set` needs `assert`, a list of assertions", at.path)
+        at.problem("an `assert-set` needs `assert`, a list of assertions")
         return None
     if depth > 5:
-        at.walk.problem("sets of assertions are nested too deeply", at.path)
+        at.reading.problem("sets of assertions are nested too deeply", at.path)
         return None
     below = at.below("assert")
-    at.close("an assert-set")
     each = gates and threshold is None and weight > 0
-    children = read_assertions(below, gates=each, fill=fill, beside=beside, depth=depth + 1)
+    children = read_assertions(below, gates=each, fill=fill, siblings=siblings, depth=depth + 1)
     if not children:
         return None
     if not any(child.weight > 0 for child in children):
-        at.walk.note("a set whose assertions all have weight 0 is left out: it decides nothing")
+        at.reading.note("a set whose assertions all have weight 0 is left out: it decides nothing")
         return None
     id = metric or "assert-set"
     floor = (implied_floor(children) if threshold is None else threshold) if gates and weight > 0 else None
@@ -569,17 +560,3 @@ def assertion_of_cell(cell: str) -> dict[str, Any]:
     if value is not None and value.strip():
         out["value"] = value.strip()
     return out
-
-
-__all__ = [
-    "CODE_FILES",
-    "LOST_TYPES",
-    "READ_TYPES",
-    "TYPES",
-    "Assertion",
-    "Fill",
-    "assertion_of_cell",
-    "is_type",
-    "read_assertion",
-    "read_assertions",
-]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -17,46 +15,116 @@ from typing import Any, Final
 from honestone.core.errors import FileError, UsageError
 from honestone.core.rubric import slug
 from honestone.core.suite.case import AttemptRule, Case, Message, Suite, TargetSpec
-from honestone.formats.document import Document
+from honestone.formats.document import Document, MarkedLine
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
-from honestone.interop.base import KnownKey, Loss, MarkedLine, Reader, Steps, SuiteSource, Taking, Walk, shown
+from honestone.formats.reader import Cases, Entry, Reading, Steps, keys, shown, words
+from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.criteria import as_text, distinct, gated, undecided
+from honestone.interop.csv_rows import csv_rows
 from honestone.interop.placeholders import fill
 from honestone.interop.promptfoo.asserts import (
+    ASSERTION,
     CODE_FILES,
-    LOST_TYPES,
-    READ_TYPES,
+    KINDS,
+    SET,
     assertion_of_cell,
     is_type,
     read_assertions,
 )
+from honestone.interop.reader import Reader
 from honestone.interop.sibling_files import SiblingFiles
 
 MAX_CASES: Final = 10_000
-_MEDIA: Final = (
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".gif",
-    ".webp",
-    ".bmp",
-    ".svg",
-    ".pdf",
-    ".mp3",
-    ".wav",
-    ".ogg",
-    ".mp4",
-    ".mov",
-    ".webm",
-)
+_MEDIA: Final = words(".png .jpg .jpeg .gif .webp .bmp .svg .pdf .mp3 .wav .ogg .mp4 .mov .webm")
 MAX_FILLED_IN_ALL: Final = 50_000_000
 """Characters that all prompts together may come to once their variables are filled in."""
 
 DEFAULTS: Final = (
     "promptfoo: a case passes when every assertion passes; with a `threshold`, when their weighted mean reaches it",
-    "promptfoo: an `llm-rubric` without a threshold is one yes/no question, and more than half of the judges have to say yes",
+    "promptfoo: an `llm-rubric` without a threshold is one yes/no question, and more than half of the judges must say yes",
     "promptfoo: an assertion of weight 0 is shown and does not count",
+)
+
+# ---------------------------------------------------------------------------------------------- tables of keys
+
+_CODE: Final = "runs code of this config, which honestone never does"
+CONFIG: Final = keys(
+    "a promptfoo config",
+    f"""
+    description | The suite's title.
+    prompts | Each prompt with each test is a case, `PROMPT/TEST` where there are several prompts. Texts, chats, and text, Markdown, JSON, YAML and CSV files next to the config; prompts made by programs or services are lost.
+    providers targets | The target, when it is one that `--target` knows (openai, anthropic, google, ollama, exec, echo); else noted, and `--target` chooses. Settings of a provider belong in honestone.toml; prompts for one provider only are lost.
+    tests | The tests, here or in YAML, JSON, JSON lines and CSV files.
+    defaultTest | Under every test; its assertions come first.
+    scenarios | Every `config` with every test.
+    evaluateOptions | How the tests run, see below.
+    - assertionTemplates | Assertions used in several places, by `$ref`.
+    - $schema outputPath sharing writeLatestResults metadata tags tracing nunjucksFilters author | How promptfoo itself runs.
+    ~ commandLineOptions | promptfoo: `commandLineOptions` are not read: options are given on the command line
+    ~ env | promptfoo: `env` is not read: variables come from the environment
+    ! derivedMetrics | computes figures of its own, which no report here has
+    ! extensions | {_CODE}
+    ! redteam | makes attacks with a model, which nothing here does
+    """,
+)
+RUN: Final = keys(
+    "`evaluateOptions`",
+    """
+    repeat | Attempts, all of which must pass.
+    maxConcurrency timeoutMs | How many cases run at a time; the limit of one run.
+    ~ delay maxEvalTimeMs | promptfoo: `delay` and `maxEvalTimeMs` are not read: --max-minutes limits a run
+    - cache showProgressBar generateSuggestions eventSource interactiveProviders isRedteam silent | How promptfoo itself runs.
+    """,
+    "evaluateOptions.",
+)
+PROMPT: Final = keys(
+    "a prompt",
+    """
+    raw id label display | Its text or file, and its name.
+    ! config function | of a prompt has no meaning here
+    """,
+    "prompts[].",
+)
+TEST: Final = keys(
+    "a test",
+    f"""
+    description | The case's description; its short form is the case's id.
+    vars | Filled in for `{{{{name}}}}`; lists are multiplied into cases, `file://` is read.
+    assert | The criteria, in order.
+    threshold | The threshold of the case's rubric, for the weighted mean; then no assertion has a floor.
+    prompts | The prompts that the test is for.
+    metadata | Kept with the case.
+    options | See below.
+    ! provider providers | of one test: a suite here has one target
+    ! providerOutput | is a recorded output: `--target record:FILE` reads those
+    ! assertScoringFunction | {_CODE}
+    """,
+    "tests[].",
+)
+OPTIONS: Final = keys(
+    "`options`",
+    """
+    prefix suffix | Put before and after the prompt.
+    disableVarExpansion disableDefaultAsserts | As in promptfoo.
+    - disableConversationVar runSerially | How promptfoo itself runs.
+    ~ provider | the `provider` of `options` is not read: --judge names the judges
+    ! transform postprocess | runs code on every output before it is judged; here the output is judged as it is
+    ! transformVars | runs code on the variables; here they are used as they are
+    ! rubricPrompt | changes what a judge is asked; here it is asked as always
+    ! storeOutputAs | carries an output over to a later test, which no case here does
+    ! factuality | gives scores to the kinds of a factuality answer; here it is yes or no
+    ! ... | is an option of the provider, which a case here does not set
+    """,
+    "tests[].options.",
+)
+SCENARIO: Final = keys(
+    "a scenario",
+    """
+    config tests | Every set of data with every test.
+    - description | For people.
+    """,
+    "scenarios[].",
 )
 
 # -------------------------------------------------------------------------------------------------- what is read
@@ -69,7 +137,7 @@ class _Prompt:
     id: str
     label: str
     messages: tuple[Message, ...]
-    walk: Walk
+    reading: Reading
     path: Steps
 
 
@@ -77,7 +145,7 @@ class _Prompt:
 class _Layer:
     """A test as it is written, or the defaults under it: each later layer overrides the earlier."""
 
-    at: Taking
+    at: Entry
     description: str | None = None
     id: str | None = None
     variables: Mapping[str, Any] = field(default_factory=dict)
@@ -112,17 +180,7 @@ def target_of(provider: str) -> str | None:
     first, _, more = rest.partition(":")
     if first in modes[kind]:
         return f"{kind}:{more}" if more else None
-    if first in (
-        "completion",
-        "completions",
-        "embedding",
-        "embeddings",
-        "image",
-        "assistant",
-        "realtime",
-        "live",
-        "moderation",
-    ):
+    if first in words("completion completions embedding embeddings image assistant realtime live moderation"):
         return None
     return f"{kind}:{rest}"
 
@@ -132,97 +190,62 @@ class _Config:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.walk = Walk(document.marked)
-        self.walks: list[Walk] = []
-        self.beside = SiblingFiles(document.path.parent)
+        self.reading = Reading(document.marked)
+        self.others: list[Reading] = []
+        self.siblings = SiblingFiles(document.path.parent)
         self.filled = 0
 
-    def other(self, marked: Marked) -> Walk:
-        walk = Walk(marked)
-        self.walks.append(walk)
-        return walk
+    def other(self, marked: Marked) -> Reading:
+        self.others.append(Reading(marked))
+        return self.others[-1]
 
     def read(self) -> SuiteSource:
-        top = self.walk.at()
-        if not top.require_mapping("a promptfoo config"):
-            self.walk.finish()
-        title = top.text("description") or ""
-        prompts = self.prompts(top)
-        target = self.target(top)
-        options = self.options(top)
+        reading, top = self.reading, self.reading.at()
+        if not top.read(CONFIG):
+            reading.finish()
+        prompts, target, options = self.prompts(top), self.target(top), self.options(top)
         default = self.default_test(top)
         tests = [*self.tests(top, default), *self.scenarios(top, default)]
-        top.ignore(
-            "assertionTemplates",
-            "$schema",
-            "outputPath",
-            "sharing",
-            "writeLatestResults",
-            "metadata",
-            "tags",
-            "tracing",
-            "nunjucksFilters",
-            "author",
-        )
-        top.ignore(
-            "commandLineOptions", why="promptfoo: `commandLineOptions` are not read: options stand on the command line"
-        )
-        top.ignore("env", why="promptfoo: `env` is not read: variables come from the environment")
-        top.lose("derivedMetrics", message="`{key}` computes figures of its own, which no report here has")
-        top.lose("extensions", message="`{key}` runs code of this config, which honestone never does")
-        top.lose("redteam", message="`{key}` makes attacks with a model; there is nothing like it here")
-        top.close("a promptfoo config")
-        cases: dict[str, Case] = {}
-        places: dict[str, str] = {}
-        if not tests and not self.walk.problems and not any(walk.problems for walk in self.walks):
-            self.walk.problem("this config has no tests", (), "give it `tests`, each with `vars` and `assert`")
+        if not tests and not any(one.problems for one in (reading, *self.others)):
+            reading.problem("this config has no tests", (), "give it `tests`, each with `vars` and `assert`")
+        cases = Cases()
         for prompt in prompts:
             for number, layers in enumerate(tests, 1):
                 if self.applies(prompt, layers):
-                    self.cases(prompt, len(prompts) > 1, number, layers, options, cases, places)
+                    self.cases(prompt, len(prompts) > 1, number, layers, options, cases)
         if tests and prompts and not cases:
-            self.walk.problem("no test of this config goes with any of its prompts", ())
-        for note in DEFAULTS:
-            self.walk.note(note)
-        self.walk.join(*self.walks)
-        self.walk.finish()
-        suite = Suite(
-            cases=tuple(cases.values()), title=title, target=TargetSpec(use=target), concurrency=options.concurrency
-        )
-        return SuiteSource(
-            suite=suite,
-            dialect="promptfoo",
-            base=self.document.path.parent,
-            notes=tuple(self.walk.notes),
-            losses=tuple(self.walk.losses),
-            files=(self.document.path, *self.beside.files),
-            places=places,
-        )
+            reading.problem("no test of this config is for any of its prompts", ())
+        reading.note(*DEFAULTS)
+        reading.join(*self.others)
+        reading.finish()
+        title, spec = top.text("description") or "", TargetSpec(use=target)
+        suite = Suite(cases=cases.all(), title=title, target=spec, concurrency=options.concurrency)
+        return reading.suite(self.document, "promptfoo", suite, cases, self.siblings.files)
 
     # -------------------------------------------------------------------------------------------------- the target
 
-    def target(self, top: Taking) -> str | None:
+    def target(self, top: Entry) -> str | None:
         """The one provider, where it is also a target here. Several are not lost: `--target` chooses."""
         key = top.which("providers", "targets")
         value = top.raw("providers", "targets")
         entries = value if isinstance(value, list) else [] if value is None else [value]
         if not entries:
-            self.walk.note("promptfoo: no provider is named: --target says what produces the outputs")
+            self.reading.note("promptfoo: no provider is named: --target says what produces the outputs")
             return None
         names = [self.provider(top, str(key), entry) for entry in entries]
         use = target_of(names[0]) if len(names) == 1 else None
         if use is None:
             listed = ", ".join(f"`{name}`" for name in names[:5])
-            self.walk.note(f"promptfoo: the target is not taken from {listed}: --target chooses one")
+            self.reading.note(f"promptfoo: the target is not taken from {listed}: --target chooses one")
         else:
-            self.walk.note(f"promptfoo: provider `{names[0]}` is the target `{use}`")
+            self.reading.note(f"promptfoo: provider `{names[0]}` is the target `{use}`")
         return use
 
-    def provider(self, top: Taking, key: str, entry: Any) -> str:
+    def provider(self, top: Entry, key: str, entry: Any) -> str:
         if isinstance(entry, str):
             return entry
         if not isinstance(entry, dict) or not entry:
-            self.walk.problem(f"a provider must be text or a mapping, not {shown(entry)}", (*top.path, key))
+            self.reading.problem(f"a provider must be text or a mapping, not {shown(entry)}", (*top.path, key))
             return "?"
         name = entry.get("id")
         options = entry
@@ -230,39 +253,22 @@ class _Config:
             name, options = next(iter(entry.items()))
         if isinstance(options, dict) and options.get("prompts"):
             place = (*top.path, key)
-            self.walk.loss("`prompts` of a provider has no meaning here: every prompt is tried", place)
+            self.reading.loss("`prompts` of a provider has no meaning here: every prompt is tried", place)
         if isinstance(options, dict) and options.get("config"):
-            self.walk.note(
-                "promptfoo: the `config` of a provider is not read: settings of a target stand in honestone.toml"
+            self.reading.note(
+                "promptfoo: the `config` of a provider is not read: settings of a target belong in honestone.toml"
             )
         return str(name if name is not None else "?")
 
-    def options(self, top: Taking) -> _Options:
-        if "evaluateOptions" not in top:
-            top.ignore("evaluateOptions")
+    def options(self, top: Entry) -> _Options:
+        at = top.mapping("evaluateOptions", RUN)
+        if at is None:
             return _Options()
-        at = top.below("evaluateOptions")
-        at.require_mapping("`evaluateOptions`")
         repeat = at.number("repeat", low=1, high=1000, is_whole=True)
         concurrency = at.number("maxConcurrency", low=1, high=1000, is_whole=True)
         timeout = at.number("timeoutMs", low=0)
-        at.ignore(
-            "delay",
-            "maxEvalTimeMs",
-            why="promptfoo: `delay` and `maxEvalTimeMs` are not read: --max-minutes limits a run",
-        )
-        at.ignore(
-            "cache",
-            "showProgressBar",
-            "generateSuggestions",
-            "eventSource",
-            "interactiveProviders",
-            "isRedteam",
-            "silent",
-        )
-        at.close("`evaluateOptions`")
         if repeat is not None and repeat > 1:
-            self.walk.note("promptfoo: every repeat is a test of its own, so all attempts have to pass (pass^k)")
+            self.reading.note("promptfoo: every repeat is a test of its own, so all attempts have to pass (pass^k)")
         return _Options(
             repeat=int(repeat or 1),
             concurrency=None if concurrency is None else int(concurrency),
@@ -271,84 +277,77 @@ class _Config:
 
     # ------------------------------------------------------------------------------------------------- the prompts
 
-    def prompts(self, top: Taking) -> list[_Prompt]:
+    def prompts(self, top: Entry) -> list[_Prompt]:
         value = top.raw("prompts")
         path = (*top.path, "prompts")
         if value is None:
-            self.walk.note("promptfoo: without `prompts`, the prompt is the variable `prompt`")
-            found = [self.prompt("{{prompt}}", None, self.walk, path)]
+            self.reading.note("promptfoo: without `prompts`, the prompt is the variable `prompt`")
+            found = [self.prompt("{{prompt}}", None, self.reading, path)]
         elif isinstance(value, str):
-            found = list(self.named(value, None, self.walk, path))
+            found = list(self.named(value, None, self.reading, path))
         elif isinstance(value, list):
             found = [p for i, entry in enumerate(value) for p in self.entry(entry, (*path, i))]
         elif isinstance(value, dict):
             found = [
                 p
                 for name, label in value.items()
-                for p in self.named(str(name), as_text(label) or None, self.walk, (*path, name))
+                for p in self.named(str(name), as_text(label) or None, self.reading, (*path, name))
             ]
         else:
-            self.walk.problem(f"`prompts` must be text or a list, not {shown(value)}", path)
+            self.reading.problem(f"`prompts` must be text or a list, not {shown(value)}", path)
             found = []
         unique: dict[str, _Prompt] = {}
         for prompt in found:
             id = distinct(prompt.id, unique)
-            unique[id] = _Prompt(
-                id=id, label=prompt.label, messages=prompt.messages, walk=prompt.walk, path=prompt.path
-            )
+            unique[id] = replace(prompt, id=id)
         return list(unique.values())
 
     def entry(self, entry: Any, path: Steps) -> Iterator[_Prompt]:
         if isinstance(entry, str):
-            yield from self.named(entry, None, self.walk, path)
+            yield from self.named(entry, None, self.reading, path)
             return
-        at = Taking(self.walk, path)
-        if not at.require_mapping("a prompt"):
+        at = Entry(self.reading, path)
+        if not at.read(PROMPT):
             return
         label, raw, id = at.text("label", "display"), at.text("raw"), at.text("id")
-        at.lose("config", "function", message="`{key}` of a prompt has no meaning here")
-        at.close("a prompt")
         text = raw if raw is not None else id
         if text is None:
-            self.walk.problem("a prompt needs `raw` or `id`", path)
+            self.reading.problem("a prompt needs `raw` or `id`", path)
             return
-        yield from self.named(text, label or (id if raw is not None else None), self.walk, path)
+        yield from self.named(text, label or (id if raw is not None else None), self.reading, path)
 
-    def named(self, text: str, label: str | None, walk: Walk, path: Steps) -> Iterator[_Prompt]:
+    def named(self, text: str, label: str | None, reading: Reading, path: Steps) -> Iterator[_Prompt]:
         """The prompts that one entry stands for: its own text, or the files that it names."""
         if re.match(r"(?:exec|langfuse|portkey|helicone|package|https?):", text):
-            walk.loss(f"the prompt `{text[:60]}` comes from a program or a service", path, "write it into a file")
+            reading.loss(f"the prompt `{text[:60]}` comes from a program or a service", path, "write it into a file")
             return
         is_file = text.startswith("file://")
         name = text.removeprefix("file://")
         if not is_file and not _looks_like_path(name):
-            yield self.prompt(text, label, walk, path)
+            yield self.prompt(text, label, reading, path)
             return
         code = name.rsplit(":", 1)[0] if ":" in name else name
         if Path(code).suffix.lower() in (*CODE_FILES, ".exe", ".bat", ".pl"):
-            walk.loss(f"the prompt `{text[:60]}` is made by code of this config, which honestone never runs", path)
+            reading.loss(f"the prompt `{text[:60]}` is made by code of this config, which honestone never runs", path)
             return
-        if "*" in name:
-            files = self.beside.glob(walk, name, path)
-        else:
-            found = self.beside.find(walk, name, path)
-            files = [] if found is None else [found]
-        for file in files:
-            yield from self.in_file(file, label, walk, path)
+        for file in self.siblings.glob(reading, name, path):
+            yield from self.in_file(file, label, reading, path)
 
-    def in_file(self, file: Path, label: str | None, walk: Walk, path: Steps) -> Iterator[_Prompt]:
-        text = self.beside.open(walk, file, path)
+    def in_file(self, file: Path, label: str | None, reading: Reading, path: Steps) -> Iterator[_Prompt]:
+        text = self.siblings.open(reading, file, path)
         if text is None:
             return
         suffix = file.suffix.lower()
         if suffix == ".csv":
-            texts = [(row.get("prompt") or "", row.get("label") or None) for _, row in _table(text, file, walk)]
+            texts = [
+                (row.get("prompt") or "", row.get("label") or None) for _, row in csv_rows(text, str(file), reading)
+            ]
         elif suffix == ".jsonl":
             texts = [(line, None) for line in text.splitlines() if line.strip()]
         elif suffix == ".txt":
             texts = [(part.strip("\n"), None) for part in re.split(r"(?m)^---[ \t]*$", text)]
         elif suffix in (".yaml", ".yml"):
-            marked = self.beside.marked(walk, file, path)
+            marked = self.siblings.marked(reading, file, path)
             if marked is None:
                 return
             texts = [(as_text(marked.value), None)]
@@ -356,98 +355,89 @@ class _Config:
             texts = [(text, None)]
         texts = [(text, name) for text, name in texts if text.strip()]
         if not texts:
-            walk.problem(f"there is no prompt in `{file.name}`", path)
+            reading.problem(f"there is no prompt in `{file.name}`", path)
         for number, (text, name) in enumerate(texts, 1):
             stem = file.stem if len(texts) == 1 else f"{file.stem}-{number}"
-            yield self.prompt(text, name or (label if len(texts) == 1 else None) or stem, walk, path)
+            yield self.prompt(text, name or (label if len(texts) == 1 else None) or stem, reading, path)
 
-    def prompt(self, text: str, label: str | None, walk: Walk, path: Steps) -> _Prompt:
-        messages = _chat(text, walk, path) or (Message("user", text),)
+    def prompt(self, text: str, label: str | None, reading: Reading, path: Steps) -> _Prompt:
+        messages = _chat(text, reading, path) or (Message("user", text),)
         name = label or text
-        return _Prompt(id=slug(name, limit=40), label=name, messages=messages, walk=walk, path=path)
+        return _Prompt(id=slug(name, limit=40), label=name, messages=messages, reading=reading, path=path)
 
     # --------------------------------------------------------------------------------------------------- the tests
 
-    def default_test(self, top: Taking) -> _Layer | None:
+    def default_test(self, top: Entry) -> _Layer | None:
         value = top.raw("defaultTest")
         if value is None:
             return None
         if not isinstance(value, str):
             return self.layer(top.below("defaultTest"), is_default=True)
         path = (*top.path, "defaultTest")
-        found = self.beside.find(self.walk, value.removeprefix("file://"), path)
-        marked = found and self.beside.marked(self.walk, found, path)
+        marked = self.siblings.named(self.reading, value.removeprefix("file://"), path)
         return self.layer(self.other(marked).at(), is_default=True) if marked else None
 
-    def tests(self, top: Taking, default: _Layer | None) -> list[tuple[_Layer, ...]]:
+    def tests(self, top: Entry, default: _Layer | None) -> list[tuple[_Layer, ...]]:
         value = top.raw("tests")
         path = (*top.path, "tests")
         base = () if default is None else (default,)
         if value is None:
             return [base] if base and "scenarios" not in top else []
         if isinstance(value, str):
-            layers = list(self.test_file(value, self.walk, path))
+            layers = list(self.test_file(value, self.reading, path))
         elif isinstance(value, dict):
-            self.walk.loss("`tests` are made by code of this config, which honestone never runs", path)
+            self.reading.loss("`tests` are made by code of this config, which honestone never runs", path)
             layers = []
         elif isinstance(value, list):
-            layers = [layer for i in range(len(value)) for layer in self.test_entry(self.walk, (*path, i))]
+            layers = [layer for i in range(len(value)) for layer in self.test_entry(self.reading, (*path, i))]
         else:
-            self.walk.problem(f"`tests` must be a list of tests or the name of a file, not {shown(value)}", path)
+            self.reading.problem(f"`tests` must be a list of tests or the name of a file, not {shown(value)}", path)
             layers = []
         return [(*base, layer) for layer in layers]
 
-    def test_entry(self, walk: Walk, path: Steps) -> Iterator[_Layer]:
-        at = Taking(walk, path)
+    def test_entry(self, reading: Reading, path: Steps) -> Iterator[_Layer]:
+        at = Entry(reading, path)
         if isinstance(at.value, str):
-            yield from self.test_file(at.value, walk, path)
-        elif at.require_mapping("a test"):
-            if "path" in at and "vars" not in at and "assert" not in at:
-                walk.loss("these tests are made by code of this config, which honestone never runs", path)
-                return
+            yield from self.test_file(at.value, reading, path)
+        elif "path" in at and "vars" not in at and "assert" not in at:
+            reading.loss("these tests are made by code of this config, which honestone never runs", path)
+        else:
             yield self.layer(at)
 
-    def test_file(self, name: str, walk: Walk, path: Steps) -> Iterator[_Layer]:
+    def test_file(self, name: str, reading: Reading, path: Steps) -> Iterator[_Layer]:
         """The tests in a YAML, JSON, JSON lines or CSV file, or in all files that a pattern chooses."""
         if re.match(r"(?:https?|huggingface|langfuse):", name):
-            walk.loss(f"the tests at `{name[:60]}` are on a server", path, "save them beside this file")
+            reading.loss(f"the tests at `{name[:60]}` are on a server", path, "save them next to this file")
             return
         name = name.removeprefix("file://")
         plain = name.rsplit(":", 1)[0] if ":" in name else name
-        if Path(plain).suffix.lower() in CODE_FILES or Path(plain.partition("#")[0]).suffix.lower() in (
-            ".xlsx",
-            ".xls",
-        ):
-            why = "is made by code or a spreadsheet program"
-            walk.loss(f"the test file `{name[:60]}` {why}", path, "save the tests as YAML, JSON or CSV")
+        sheet = Path(plain.partition("#")[0]).suffix.lower() in (".xlsx", ".xls")
+        if sheet or Path(plain).suffix.lower() in CODE_FILES:
+            message = f"the test file `{name[:60]}` is made by code or a spreadsheet program"
+            reading.loss(message, path, "save the tests as YAML, JSON or CSV")
             return
-        if "*" in name:
-            files = self.beside.glob(walk, name, path)
-        else:
-            found = self.beside.find(walk, name, path)
-            files = [] if found is None else [found]
-        for file in files:
-            yield from self.tests_in(file, walk, path)
+        for file in self.siblings.glob(reading, name, path):
+            yield from self.tests_in(file, reading, path)
 
-    def tests_in(self, file: Path, walk: Walk, path: Steps) -> Iterator[_Layer]:
-        text = self.beside.open(walk, file, path)
+    def tests_in(self, file: Path, reading: Reading, path: Steps) -> Iterator[_Layer]:
+        text = self.siblings.open(reading, file, path)
         if text is None:
             return
         suffix = file.suffix.lower()
         if suffix == ".csv":
-            for line, row in _table(text, file, walk):
+            for line, row in csv_rows(text, str(file), reading):
                 yield from self.row(file, line, row)
             return
         if suffix in (".jsonl", ".ndjson"):
             try:
                 rows = Document(path=file, text=text).rows
             except FileError as error:
-                walk.problems.append(error)
+                reading.problems.append(error)
                 return
             for row_read in rows:
                 yield from self.test_entry(self.other(row_read.marked), ())
             return
-        marked = self.beside.marked(walk, file, path)
+        marked = self.siblings.marked(reading, file, path)
         if marked is None:
             return
         other = self.other(marked)
@@ -487,99 +477,55 @@ class _Config:
                 assertion["metric"] = row["__metric"]
         if asserts:
             test["assert"] = asserts
-        walk = self.other(MarkedLine(str(file), _node(test, line), line))
-        walk.losses += [
+        reading = self.other(MarkedLine(str(file), _node(test, line), line))
+        reading.losses += [
             Loss(place=f"{file}:{line}:1", message=f"the column `{column}` has no meaning here") for column in unread
         ]
-        yield self.layer(walk.at(), expands=False)
+        yield self.layer(reading.at(), expands=False)
 
-    def scenarios(self, top: Taking, default: _Layer | None) -> list[tuple[_Layer, ...]]:
+    def scenarios(self, top: Entry, default: _Layer | None) -> list[tuple[_Layer, ...]]:
         """Every set of data of a scenario with every test of it."""
         base = () if default is None else (default,)
         found: list[tuple[_Layer, ...]] = []
-        for at in top.each("scenarios", "scenarios"):
+        for at in top.each("scenarios"):
             if isinstance(at.value, str):
-                self.walk.loss("a scenario in a file of its own is not read", at.path, "write it here")
+                at.loss("a scenario in a file of its own is not read", hint="write it here")
+            if isinstance(at.value, str) or not at.read(SCENARIO):
                 continue
-            if not at.require_mapping("a scenario"):
-                continue
-            at.ignore("description")
-            data = [
-                self.layer(config, is_default=True)
-                for config in at.each("config", "data")
-                if config.require_mapping("data")
-            ]
-            tests = [layer for test in at.each("tests", "tests") for layer in self.test_entry(self.walk, test.path)]
-            at.close("a scenario")
+            data = [self.layer(config, is_default=True) for config in at.each("config")]
+            tests = [layer for test in at.each("tests") for layer in self.test_entry(self.reading, test.path)]
             if len(found) + len(data) * len(tests) > MAX_CASES:
                 raise self.too_many(at)
             found += [(*base, config, test) for config in data for test in tests]
         return found
 
-    def too_many(self, at: Taking) -> UsageError:
+    def too_many(self, at: Entry) -> UsageError:
         return UsageError(
             f"this config stands for more than {MAX_CASES} cases",
-            place=at.walk.marked.at(at.path),
+            place=at.reading.marked.at(at.path),
             hint="variables that are lists are multiplied: split them, or set `disableVarExpansion`",
         )
 
-    def layer(self, at: Taking, *, is_default: bool = False, expands: bool | None = None) -> _Layer:
+    def layer(self, at: Entry, *, is_default: bool = False, expands: bool | None = None) -> _Layer:
         """One test, read once; its assertions are read for each case, with the case's variables."""
-        if not at.require_mapping("a test"):
+        if not at.read(TEST.named("`defaultTest`") if is_default else TEST):
             return _Layer(at=at)
-        options = at.below("options") if "options" in at else None
-        prefix = suffix = None
-        keeps = True
-        if options is not None and options.require_mapping("`options`"):
-            prefix, suffix = options.text("prefix"), options.text("suffix")
-            if options.flag("disableVarExpansion"):
-                expands = False
-            keeps = options.flag("disableDefaultAsserts") is not True
-            options.ignore("disableConversationVar", "runSerially")
-            options.ignore("provider", why="the `provider` of `options` is not read: --judge names the judges")
-            options.lose(
-                "transform",
-                "postprocess",
-                message="`{key}` runs code on every output before it is judged; here the output is judged as it is",
-            )
-            options.lose("transformVars", message="`{key}` runs code on the variables; here they are used as they are")
-            options.lose("rubricPrompt", message="`{key}` changes what a judge is asked; here it is asked as always")
-            options.lose(
-                "storeOutputAs", message="`{key}` carries an output over to a later test, which no case here does"
-            )
-            options.lose(
-                "factuality", message="`{key}` gives scores to the kinds of a factuality answer; here it is yes or no"
-            )
-            for key in options.value:
-                if key not in options.taken:
-                    options.lose(
-                        str(key), message="`{key}` is an option of the provider, which a case here does not set"
-                    )
-        at.ignore("options", "assert")
-        at.lose("provider", "providers", message="`{key}` of one test: a suite here has one target")
-        at.lose("providerOutput", message="`{key}` is a recorded output: `--target record:FILE` reads those")
-        at.lose("assertScoringFunction", message="`{key}` runs code of this config, which honestone never does")
+        options = at.mapping("options", OPTIONS)
         prompts = at.texts("prompts")
-        metadata = at.raw("metadata")
-        if metadata is not None and not isinstance(metadata, dict):
-            at.walk.problem(f"`metadata` must be a mapping, not {shown(metadata)}", (*at.path, "metadata"))
-            metadata = None
-        layer = _Layer(
+        return _Layer(
             at=at,
             description=at.text("description"),
             variables=self.variables(at),
             threshold=at.number("threshold", low=0, high=1),
-            prefix=prefix,
-            suffix=suffix,
-            expands=expands,
-            keeps_defaults=keeps,
+            prefix=None if options is None else options.text("prefix"),
+            suffix=None if options is None else options.text("suffix"),
+            expands=False if options is not None and options.flag("disableVarExpansion") else expands,
+            keeps_defaults=options is None or options.flag("disableDefaultAsserts") is not True,
             prompts=None if prompts is None else tuple(prompts),
-            metadata={str(key): value for key, value in (metadata or {}).items()},
+            metadata=at.data("metadata"),
         )
-        at.close("`defaultTest`" if is_default else "a test")
-        return layer
 
-    def variables(self, at: Taking) -> dict[str, Any]:
+    def variables(self, at: Entry) -> dict[str, Any]:
         value = at.raw("vars")
         path = (*at.path, "vars")
         if value is None:
@@ -587,46 +533,44 @@ class _Config:
         if isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value)):
             out: dict[str, Any] = {}
             for name in [value] if isinstance(value, str) else value:
-                found = self.beside.find(at.walk, name.removeprefix("file://"), path)
-                marked = found and self.beside.marked(at.walk, found, path)
+                marked = self.siblings.named(at.reading, name.removeprefix("file://"), path)
                 if marked and isinstance(marked.value, dict):
                     out |= {str(key): v for key, v in marked.value.items()}
                 elif marked:
-                    at.walk.problem(f"`{name}` must hold a mapping of variables", path)
+                    at.reading.problem(f"`{name}` must hold a mapping of variables", path)
             return out
-        if not isinstance(value, dict):
-            at.walk.problem(f"`vars` must be a mapping, not {shown(value)}", path)
-            return {}
-        return {str(key): self.variable(v, at.walk, (*path, key)) for key, v in value.items()}
+        return {key: self.variable(v, at.reading, (*path, key)) for key, v in at.data("vars").items()}
 
-    def variable(self, value: Any, walk: Walk, path: Steps) -> Any:
+    def variable(self, value: Any, reading: Reading, path: Steps) -> Any:
         """A value, or the content of the file that it names."""
         if isinstance(value, list):
-            return [self.variable(v, walk, (*path, i)) for i, v in enumerate(value)]
+            return [self.variable(v, reading, (*path, i)) for i, v in enumerate(value)]
         if not isinstance(value, str) or not value.startswith("file://"):
             if isinstance(value, int | float) and not isinstance(value, bool):
-                return walk.marked.raw(path) or value
+                return reading.marked.raw(path) or value
             return value
         name = value.removeprefix("file://")
         plain = name.rsplit(":", 1)[0] if ":" in name else name
         if Path(plain).suffix.lower() in CODE_FILES:
-            walk.loss(f"the variable `{value[:60]}` is made by code of this config, which honestone never runs", path)
+            reading.loss(
+                f"the variable `{value[:60]}` is made by code of this config, which honestone never runs", path
+            )
             return ""
         if Path(plain).suffix.lower() in _MEDIA:
-            walk.loss(f"the variable `{value[:60]}` is no text, which a case here cannot hold", path)
+            reading.loss(f"the variable `{value[:60]}` is not text, which a case here cannot hold", path)
             return ""
         if "*" in name:
-            return [self.beside.open(walk, file, path) or "" for file in self.beside.glob(walk, name, path)]
-        found = self.beside.find(walk, name, path)
+            return [self.siblings.open(reading, file, path) or "" for file in self.siblings.glob(reading, name, path)]
+        found = self.siblings.find(reading, name, path)
         if found is None:
             return ""
         if found.suffix.lower() in (".yaml", ".yml", ".json"):
-            marked = self.beside.marked(walk, found, path)
+            marked = self.siblings.marked(reading, found, path)
             # A list in a file is one value; only a list in the config stands for several cases.
             if marked is None:
                 return ""
             return tuple(marked.value) if isinstance(marked.value, list) else marked.value
-        return self.beside.open(walk, found, path) or ""
+        return self.siblings.open(reading, found, path) or ""
 
     # --------------------------------------------------------------------------------------------------- the cases
 
@@ -648,8 +592,7 @@ class _Config:
         number: int,
         layers: Sequence[_Layer],
         options: _Options,
-        cases: dict[str, Case],
-        places: dict[str, str],
+        cases: Cases,
     ) -> None:
         """The cases of one prompt and one test: one, or as many as its listed variables multiply to."""
         test = layers[-1]
@@ -660,7 +603,9 @@ class _Config:
         lists = [name for name, value in variables.items() if expands and isinstance(value, list)]
         for name in lists:
             if not variables[name]:
-                test.at.walk.problem(f"the variable `{name}` is an empty list, so this test has no case", test.at.path)
+                test.at.reading.problem(
+                    f"the variable `{name}` is an empty list, so this test has no case", test.at.path
+                )
                 return
         if len(cases) + math.prod(len(variables[name]) for name in lists) > MAX_CASES:
             raise self.too_many(test.at)
@@ -673,28 +618,25 @@ class _Config:
                 [*([prompt.id] if is_one_of_several else []), name, *(slug(as_text(v), limit=24) for v in chosen)]
             )
             id = distinct(id, cases)
-            case = self.case(id, prompt, layers, own, options)
-            if case is not None:
-                cases[id] = case
-                places[id] = test.at.walk.marked.at(test.at.path)
+            cases.add(self.case(id, prompt, layers, own, options), test.at)
 
     def case(
         self, id: str, prompt: _Prompt, layers: Sequence[_Layer], variables: Mapping[str, Any], options: _Options
     ) -> Case | None:
         test = layers[-1]
 
-        def filled(text: str, walk: Walk, path: Steps) -> str:
+        def filled(text: str, reading: Reading, path: Steps) -> str:
             result = fill(text, known)
             for lost in result.lost:
-                walk.loss(lost, path, "names of variables are filled in, nothing else of a template is")
+                reading.loss(lost, path, "names of variables are filled in, nothing else of a template is")
             self.filled += len(result.text)
             if self.filled > MAX_FILLED_IN_ALL:
-                raise UsageError("filled in, these prompts and tests are too large", place=walk.marked.at(path))
+                raise UsageError("filled in, these prompts and tests are too large", place=reading.marked.at(path))
             return result.text
 
         known: Mapping[str, Any] = variables
         known = {
-            key: filled(value, test.at.walk, test.at.path) if isinstance(value, str) and "{{" in value else value
+            key: filled(value, test.at.reading, test.at.path) if isinstance(value, str) and "{{" in value else value
             for key, value in variables.items()
         }
         threshold = next((layer.threshold for layer in reversed(layers) if layer.threshold is not None), None)
@@ -703,27 +645,27 @@ class _Config:
             for layer in layers
             if (layer is test or test.keeps_defaults) and "assert" in layer.at
             for criterion in read_assertions(
-                layer.at.below("assert"), gates=threshold is None, fill=filled, beside=self.beside
+                layer.at.below("assert"), gates=threshold is None, fill=filled, siblings=self.siblings
             )
         ]
         messages = [
-            Message(message.role, filled(message.content, prompt.walk, prompt.path)) for message in prompt.messages
+            Message(message.role, filled(message.content, prompt.reading, prompt.path)) for message in prompt.messages
         ]
         prefix = next((layer.prefix for layer in reversed(layers) if layer.prefix is not None), None)
         suffix = next((layer.suffix for layer in reversed(layers) if layer.suffix is not None), None)
         if prefix or suffix:
-            first = filled(prefix or "", test.at.walk, test.at.path)
-            last = filled(suffix or "", test.at.walk, test.at.path)
+            first = filled(prefix or "", test.at.reading, test.at.path)
+            last = filled(suffix or "", test.at.reading, test.at.path)
             end = messages[-1]
             messages[-1] = Message(end.role, f"{first}{end.content}{last}")
-        problems = len(test.at.walk.problems)
-        rubric = gated(test.at.walk, test.at.path, criteria, threshold)
-        if len(test.at.walk.problems) > problems:
+        problems = len(test.at.reading.problems)
+        rubric = gated(test.at.reading, test.at.path, criteria, threshold)
+        if len(test.at.reading.problems) > problems:
             return None
         skip = None
         if rubric is None:
             skip = "asserts nothing that decides"
-            self.walk.note("promptfoo passes a test that asserts nothing; here it is skipped, as nothing was judged")
+            self.reading.note("promptfoo passes a test that asserts nothing; here it is skipped, as nothing was judged")
         metadata: dict[str, Any] = {}
         for layer in layers:
             metadata |= layer.metadata
@@ -745,7 +687,7 @@ def _looks_like_path(text: str) -> bool:
     return len(text) < 300 and not re.search(r"\s|\{", text) and Path(text).suffix.lower() in known
 
 
-def _chat(text: str, walk: Walk, path: Steps) -> tuple[Message, ...] | None:
+def _chat(text: str, reading: Reading, path: Steps) -> tuple[Message, ...] | None:
     """The messages of a prompt that is a JSON list of them; None when it is plain text."""
     if not text.lstrip().startswith("["):
         return None
@@ -759,11 +701,11 @@ def _chat(text: str, walk: Walk, path: Steps) -> tuple[Message, ...] | None:
     for entry in value:
         if not isinstance(entry, dict) or not isinstance(entry.get("role"), str) or "content" not in entry:
             return None
-        messages.append(Message(entry["role"], _content(entry["content"], walk, path)))
+        messages.append(Message(entry["role"], _content(entry["content"], reading, path)))
     return tuple(messages)
 
 
-def _content(content: Any, walk: Walk, path: Steps) -> str:
+def _content(content: Any, reading: Reading, path: Steps) -> str:
     if not isinstance(content, list):
         return as_text(content)
     parts = []
@@ -773,34 +715,8 @@ def _content(content: Any, walk: Walk, path: Steps) -> str:
         elif isinstance(part, str):
             parts.append(part)
         else:
-            walk.loss("a part of a message that is no text has no meaning here", path)
+            reading.loss("a part of a message that is not text has no meaning here", path)
     return "\n".join(parts)
-
-
-def _table(text: str, file: Path, walk: Walk) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file with their first lines. A file that is none is a problem."""
-    reader = csv.reader(io.StringIO(text))
-    try:
-        header = [column.strip() for column in next(reader, [])]
-        if len(set(header)) != len(header):
-            walk.problems.append(UsageError("two columns have the same name", place=f"{file}:1:1"))
-            return
-        line = reader.line_num + 1
-        for cells in reader:
-            if len(cells) > len(header):
-                walk.problems.append(
-                    UsageError(
-                        f"this row has {len(cells)} cells, but there are {len(header)} columns",
-                        place=f"{file}:{line}:1",
-                        hint="put a cell with a comma in double quotes",
-                    )
-                )
-            elif any(cell.strip() for cell in cells):
-                yield line, dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=True))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        place = f"{file}:{max(reader.line_num, 1)}:1"
-        walk.problems.append(UsageError(f"this is no CSV table: {error}", place=place))
 
 
 def _number(text: str) -> int | float | None:
@@ -870,75 +786,6 @@ def _is_own(assertion: Mapping[str, Any]) -> bool:
     return "$ref" in assertion or (isinstance(assertion.get("type"), str) and is_type(assertion["type"]))
 
 
-KEYS: Final = (
-    KnownKey(key="description", meaning="The suite's title."),
-    KnownKey(
-        key="prompts",
-        meaning="Each prompt with each test is a case, `PROMPT/TEST` where there are several prompts. Texts, chats, and text, Markdown, JSON, YAML and CSV files beside the config.",
-    ),
-    KnownKey(key="prompts: code, exec:, langfuse: ...", meaning="Prompts made by programs or services.", how="lost"),
-    KnownKey(
-        key="providers, targets",
-        meaning="The target, when it is one that `--target` knows (openai, anthropic, google, ollama, exec, echo); else told, and `--target` chooses.",
-    ),
-    KnownKey(key="providers[].config", meaning="Settings of a target stand in honestone.toml.", how="ignored"),
-    KnownKey(key="providers[].prompts", meaning="Prompts for one provider only.", how="lost"),
-    KnownKey(key="tests", meaning="The tests, here or in YAML, JSON, JSON lines and CSV files."),
-    KnownKey(key="tests[].description", meaning="The case's description; its short form is the case's id."),
-    KnownKey(
-        key="tests[].vars", meaning="Filled in for `{{name}}`; lists are multiplied into cases, `file://` is read."
-    ),
-    KnownKey(key="tests[].assert", meaning="The criteria, in order."),
-    KnownKey(
-        key="tests[].threshold",
-        meaning="The threshold of the case's rubric, for the weighted mean; then no assertion has a floor.",
-    ),
-    KnownKey(key="tests[].prompts", meaning="The prompts that the test goes with."),
-    KnownKey(key="tests[].metadata", meaning="Kept with the case."),
-    KnownKey(key="tests[].options.prefix, suffix", meaning="Put before and after the prompt."),
-    KnownKey(key="tests[].options.disableVarExpansion, disableDefaultAsserts", meaning="As in promptfoo."),
-    KnownKey(key="tests[].options.provider", meaning="`--judge` names the judges.", how="ignored"),
-    KnownKey(
-        key="tests[].options.transform, transformVars, rubricPrompt, storeOutputAs, factuality",
-        meaning="Code, prompts and memory between tests.",
-        how="lost",
-    ),
-    KnownKey(
-        key="tests[].provider, providers, providerOutput, assertScoringFunction",
-        meaning="A suite has one target, and code of a config is never run.",
-        how="lost",
-    ),
-    KnownKey(key="defaultTest", meaning="Under every test; its assertions come first."),
-    KnownKey(key="scenarios", meaning="Every `config` with every test."),
-    KnownKey(key="assertionTemplates, $ref", meaning="Assertions used in several places."),
-    KnownKey(key="assert[].type", meaning=f"Read, each also with `not-`: {', '.join(READ_TYPES)}."),
-    KnownKey(key="assert[].type: others", meaning=f"Not read: {', '.join(LOST_TYPES)}.", how="lost"),
-    KnownKey(key="assert[].weight", meaning="The criterion's weight; 0 is shown and does not count."),
-    KnownKey(
-        key="assert[].threshold",
-        meaning="The pass mark of a score (`llm-rubric`, `g-eval`), the limit of `latency` and `cost`.",
-    ),
-    KnownKey(key="assert[].metric", meaning="The criterion's id."),
-    KnownKey(key="assert[].provider, config", meaning="`--judge` names the judges.", how="ignored"),
-    KnownKey(
-        key="assert[].transform, contextTransform, rubricPrompt", meaning="The assertion is left out.", how="lost"
-    ),
-    KnownKey(
-        key="assert-set: assert, threshold, weight",
-        meaning="A criterion with child criteria; its threshold is its floor.",
-    ),
-    KnownKey(key="evaluateOptions.repeat", meaning="Attempts, all of which have to pass."),
-    KnownKey(
-        key="evaluateOptions.maxConcurrency, timeoutMs", meaning="How many cases run at a time; the limit of one run."
-    ),
-    KnownKey(
-        key="commandLineOptions, env, outputPath, sharing, tags, metadata, tracing",
-        meaning="How promptfoo itself runs.",
-        how="ignored",
-    ),
-    KnownKey(key="derivedMetrics, extensions, redteam", meaning="Nothing here is like them.", how="lost"),
-)
-
 EXAMPLE: Final = """\
 description: Answers about opening hours
 prompts:
@@ -964,7 +811,7 @@ PROMPTFOO: Final = Reader(
     gives="suite",
     signs=_signs,
     read=_read,
-    keys=KEYS,
+    keys=(CONFIG, RUN, PROMPT, TEST, OPTIONS, SCENARIO, ASSERTION, *KINDS, SET),
     defaults=DEFAULTS,
     looks_like=("prompts", "providers", "tests", "defaultTest", "evaluateOptions", "scenarios", "description"),
     example=EXAMPLE,

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
-from honestone.core.errors import RubricError
-from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric
+from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
 from honestone.formats.document import Document
-from honestone.interop.base import ForeignRubric, KnownKey, Reader, Steps, Taking, Walk, slug
-from honestone.interop.criteria import unique_ids, yes_no
+from honestone.formats.reader import Entry, Reading, Steps, keys
+from honestone.formats.source import ForeignRubric
+from honestone.interop.criteria import sound_rubric, unique_ids, yes_no
+from honestone.interop.reader import Reader
 
 NO_BARS = "threshold 70 and no floor: the format has neither; --threshold and --floor set them"
 ALL_NEGATIVE = (
@@ -24,6 +25,32 @@ ALL_NEGATIVE = (
 OWN_KEYS = frozenset({"name", "options", "scale_type", "aggregation"})
 """What an entry of autorubric may have and one of `rubric` has not."""
 
+
+RUBRIC: Final = keys(
+    "a rubric",
+    """
+    rubric sections criteria | the list or the sections may be below it
+    name title | next to `rubric`: the title
+    - description version | next to `rubric`: for people
+    ! guidelines | are shown to the judge with every criterion; honestone has no such text
+    """,
+)
+SECTION: Final = keys(
+    "a section",
+    """
+    criteria | criteria, weighed as one list
+    - name title id description | names of a section
+    ~ weight | a section's weight changes nothing, as in the tool: criteria are weighed as one list
+    """,
+    "sections[].",
+)
+CRITERION: Final = keys(
+    "a criterion",
+    """
+    requirement* | the question; yes is met
+    weight | its weight; below 0 a penalty
+    """,
+)
 
 # ------------------------------------------------------------------------------------------------------ the shared shape
 
@@ -44,45 +71,33 @@ def rough_entries(value: Any) -> list[dict[Any, Any]] | None:
     return found if any("requirement" in entry for entry in found) else None
 
 
-def entries_of(walk: Walk, root: Taking) -> list[Taking]:
+def entries_of(reading: Reading, root: Entry) -> list[Entry]:
     """Every criterion of a rubric value, sections opened: their weights are global, as in the tool."""
     if isinstance(root.value, dict):
-        return _entries_of_mapping(walk, root)
+        return _entries_of_mapping(reading, root)
     if not isinstance(root.value, list):
-        walk.problem("a rubric must be a list of criteria", root.path)
+        reading.problem("a rubric must be a list of criteria", root.path)
         return []
-    found: list[Taking] = []
+    found: list[Entry] = []
     for index, entry in enumerate(root.value):
-        taking = walk.at((*root.path, index))
-        if isinstance(entry, dict) and "criteria" in entry:
-            found += _section(walk, taking)
-        else:
-            found.append(taking)
-    if not found and not walk.problems:
-        walk.problem("there are no criteria", root.path, "each is a mapping with weight and requirement")
+        one = reading.at((*root.path, index))
+        if not isinstance(entry, dict) or "criteria" not in entry:
+            found.append(one)
+        elif one.read(SECTION):
+            found += one.each("criteria")
+    if not found and not reading.problems:
+        reading.problem("there are no criteria", root.path, "each is a mapping with weight and requirement")
     return found
 
 
-def _entries_of_mapping(walk: Walk, root: Taking) -> list[Taking]:
+def _entries_of_mapping(reading: Reading, root: Entry) -> list[Entry]:
     """`{rubric: ...}`, `{sections: [...]}` and, with guidelines, `{criteria: [...]}`."""
-    root.ignore("name", "title", "description", "version")
-    key = next((key for key in ("rubric", "sections", "criteria") if key in root), None)
-    root.lose("guidelines", message="`{key}` are told to the judge with every criterion; honestone has no such text")
+    root.read(RUBRIC)
+    key = root.which("rubric", "sections", "criteria")
     if key is None:
-        walk.problem("this rubric has no criteria", root.path, "they stand in a list, or below `rubric` or `sections`")
+        root.problem("this rubric has no criteria", hint="put them in a list, or below `rubric` or `sections`")
         return []
-    inner = root.below(key)
-    root.close("a rubric")
-    return entries_of(walk, inner)
-
-
-def _section(walk: Walk, taking: Taking) -> list[Taking]:
-    """Its criteria. The tool looks at nothing else in a section."""
-    taking.ignore("name", "title", "id", "description")
-    taking.ignore("weight", why="a section's weight changes nothing, as in the tool: criteria are weighed as one list")
-    inside = list(taking.each("criteria", "criteria"))
-    taking.close("a section")
-    return inside
+    return entries_of(reading, root.below(key))
 
 
 def all_negative(criteria: Sequence[Criterion]) -> bool:
@@ -90,34 +105,30 @@ def all_negative(criteria: Sequence[Criterion]) -> bool:
 
 
 def turned(criterion: Criterion) -> Criterion:
-    """One of an all-negative rubric: 1 + sum(w*s) / sum(|w|) is the mean of the criteria turned round."""
+    """One of an all-negative rubric: 1 + sum(w*s) / sum(|w|) is the mean of the inverted criteria."""
     if criterion.weight == 0:
         return criterion
     return replace(criterion, weight=-criterion.weight, negate=not criterion.negate)
 
 
-def make_rubric(walk: Walk, criteria: Sequence[Criterion], *, title: str = "", path: Steps = ()) -> Rubric | None:
+def make_rubric(reading: Reading, criteria: Sequence[Criterion], *, title: str = "", path: Steps = ()) -> Rubric | None:
     """The rubric, with the ids made unique; None, and a problem at `path`, when there is none."""
     if not criteria:
-        walk.problem("no criterion is left", path, "give it one with a weight above 0")
+        reading.problem("no criterion is left", path, "give it one with a weight above 0")
         return None
     found = tuple(criteria)
     if all_negative(found):
         found = tuple(map(turned, found))
-        walk.note(ALL_NEGATIVE)
+        reading.note(ALL_NEGATIVE)
     named = unique_ids(found)
     for before, after in zip(found, named, strict=True):
         if before.id != after.id:
-            walk.note(f"two criteria are called `{before.id}`: the later one is `{after.id}` here")
+            reading.note(f"two criteria are called `{before.id}`: the later one is `{after.id}` here")
     if not any(c.weight > 0 for c in named):
-        walk.problem("every weight is 0, so there is nothing to add up", path, "give one criterion a weight above 0")
+        reading.problem("every weight is 0, so there is nothing to add up", path, "give one criterion a weight above 0")
         return None
-    walk.note(NO_BARS)
-    try:
-        return Rubric(criteria=named, title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0))
-    except RubricError as error:
-        walk.problem(error.message, path, error.hint)
-        return None
+    reading.note(NO_BARS)
+    return sound_rubric(reading, path, named, title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0))
 
 
 # ------------------------------------------------------------------------------------------------------ this package
@@ -135,33 +146,30 @@ def signs(document: Document) -> int:
 
 
 def read(document: Document) -> ForeignRubric:
-    walk = Walk(document.marked)
-    title = title_of(walk)
-    criteria = [_criterion(walk, entry) for entry in entries_of(walk, walk.at())]
-    walk.finish()
-    rubric = make_rubric(walk, [c for c in criteria if c], title=title)
-    walk.finish()
+    reading = Reading(document.marked)
+    title = title_of(reading)
+    criteria = [_criterion(reading, entry) for entry in entries_of(reading, reading.at())]
+    reading.finish()
+    rubric = make_rubric(reading, [c for c in criteria if c], title=title)
+    reading.finish()
     assert rubric is not None
-    return ForeignRubric(
-        rubric=rubric, dialect="rubric", marked=document.marked, notes=tuple(walk.notes), losses=tuple(walk.losses)
-    )
+    return reading.rubric(rubric, "rubric")
 
 
-def title_of(walk: Walk) -> str:
+def title_of(reading: Reading) -> str:
     """A name beside the rubric: the tools look past it, and it is what a title is here."""
-    value = walk.marked.value
-    top = walk.at()
+    value = reading.marked.value
+    top = reading.at()
     return (top.text("title", "name") or "") if isinstance(value, dict) and "rubric" in value else ""
 
 
-def _criterion(walk: Walk, entry: Taking) -> Criterion | None:
-    if not entry.require_mapping("a criterion"):
+def _criterion(reading: Reading, entry: Entry) -> Criterion | None:
+    if not entry.read(CRITERION):
         return None
-    requirement = entry.text("requirement", required=True)
+    requirement = entry.text("requirement")
     weight = entry.number("weight")
     if entry.which("weight") is None:
-        walk.problem("`weight` is missing", entry.path, "a number; below 0 it is a penalty")
-    entry.close("a criterion")
+        reading.problem("`weight` is missing", entry.path, "a number; below 0 it is a penalty")
     if requirement is None or weight is None:
         return None
     return yes_no(slug(requirement), requirement, weight=weight)
@@ -174,17 +182,7 @@ READERS: tuple[Reader, ...] = (
         gives="rubric",
         signs=signs,
         read=read,
-        keys=(
-            KnownKey(key="requirement", meaning="the question; yes is met"),
-            KnownKey(key="weight", meaning="its weight; below 0 a penalty"),
-            KnownKey(key="sections[].criteria", meaning="criteria, weighed as one list"),
-            KnownKey(key="sections[].name, title, id, description", meaning="names of a section", how="ignored"),
-            KnownKey(key="sections[].weight", meaning="changes nothing in the tool either", how="ignored"),
-            KnownKey(key="rubric", meaning="the list or the sections may stand below it"),
-            KnownKey(key="name, title", meaning="beside `rubric`: the title"),
-            KnownKey(key="description, version", meaning="beside `rubric`: for people", how="ignored"),
-            KnownKey(key="guidelines", meaning="text for every judge call", how="lost"),
-        ),
+        keys=(CRITERION, SECTION, RUBRIC),
         defaults=(
             "score: sum(w*s) / sum(positive w), cut to 0..1; with negative weights alone 1 + sum(w*s) / sum(|w|)",
             NO_BARS,

@@ -15,11 +15,12 @@ from honestone.core.rubric import Criterion, Item, Rubric, problems, slug
 from honestone.formats.document import Document
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
+from honestone.formats.reader import about, keys
 from honestone.formats.rubric_file import Draft
-from honestone.formats.source import SourceErrors
+from honestone.formats.source import ForeignRubric, SourceErrors
 from honestone.formats.yaml_lines import decimal
-from honestone.interop.base import ForeignRubric, KnownKey, Reader
 from honestone.interop.criteria import scaled, yes_no
+from honestone.interop.reader import Reader
 
 HEADING: Final = re.compile(r"(?m)^#{1,6}[ \t].*\bEvaluation Contract\b")
 REPORT: Final = re.compile(
@@ -101,7 +102,7 @@ class _Contract:
                 continue
             bar = _BAR.search(line, inside.end())
             if bar is None:
-                self._error(f"the {word} is no number", number, inside.end() + 1, "write it as 90/100")
+                self._error(f"the {word} is not a number", number, inside.end() + 1, "write it as 90/100")
                 return ZERO, number
             return exact(bar[1]) / 100, number
         return None, None
@@ -129,7 +130,7 @@ class _Contract:
             cells = _cells(self.lines[number])
             if not cells:
                 if re.match(r"\s*\.\.\.\s*$", self.lines[number]):
-                    self._error("the table goes on with `...`", number + 1, 1, "write out every criterion")
+                    self._error("the table continues with `...`", number + 1, 1, "write out every criterion")
                 return
             if len(cells) != len(names):
                 self._error(
@@ -156,7 +157,7 @@ class _Contract:
         cell, column = row.cells["weight"]
         match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?%?", cell)
         if match is None:
-            self._error(f'the weight "{cell[:40]}" is no number', row.line, column, "write it as 20%")
+            self._error(f'the weight "{cell[:40]}" is not a number', row.line, column, "write it as 20%")
         return exact(match[1]) if match else Fraction(1)
 
     def _criterion(self, id: str, requirement: str, weight: Fraction, marks: str, row: _Row) -> Criterion:
@@ -170,7 +171,7 @@ class _Contract:
         levels = _levels(marks)
         if marks and not levels:
             self._error(
-                f"the sub-items of `{id}` are no checklist",
+                f"the sub-items of `{id}` are not a checklist",
                 row.line,
                 row.cells["sub-items"][1],
                 "write □ before each: □ Has a title · □ Has a date; or levels: 0: none · 100: full",
@@ -214,7 +215,7 @@ def _put(mapping: Node, key: str, value: Node) -> None:
 
 
 def _cells(line: str) -> list[tuple[str, int]]:
-    """The cells of a table's row, each with its column in the line; none when it is no row."""
+    """The cells of a table's row, each with its column in the line; none when it is not a row."""
     if "|" not in line or not line.strip().startswith("|"):
         return []
     found: list[tuple[str, int]] = []
@@ -319,9 +320,28 @@ def _refuse_state(document: Document) -> ForeignRubric:
     raise UsageError(
         "this is the state of a rulph loop, not a rubric: it lacks the criteria and the floor",
         place=document.marked.at(("rulph",)),
-        hint="the rubric stands in the report or the Evaluation Contract of the same loop",
+        hint="the rubric is in the report or the Evaluation Contract of the same loop",
     )
 
+
+_COLUMNS: Final = about(
+    "",
+    {
+        "Criterion": "the criterion's id; its requirement too without a description",
+        "Weight": "its weight, in percent",
+        "Description": "its requirement",
+        "Sub-items": "□ A · □ B: a checklist; 0: none · 100: full: levels; without: scored from 0 to 100",
+        "Threshold, Per-criterion floor": "the gate",
+    },
+)
+_OTHERS: Final = about(
+    "",
+    {
+        "Target, Max rounds, Scoring method, Formula": "of the loop, not of the rubric",
+        "Score History, Final Scores": "recorded results",
+    },
+    "ignored",
+)
 
 READERS: tuple[Reader, ...] = (
     Reader(
@@ -330,22 +350,7 @@ READERS: tuple[Reader, ...] = (
         gives="rubric",
         signs=_signs_of_contract,
         read=_read,
-        keys=(
-            KnownKey(key="Criterion", meaning="the criterion's id; its requirement too without a description"),
-            KnownKey(key="Weight", meaning="its weight, in percent"),
-            KnownKey(key="Description", meaning="its requirement"),
-            KnownKey(
-                key="Sub-items",
-                meaning="□ A · □ B: a checklist; 0: none · 100: full: levels; without: scored from 0 to 100",
-            ),
-            KnownKey(key="Threshold, Per-criterion floor", meaning="the gate"),
-            KnownKey(
-                key="Target, Max rounds, Scoring method, Formula",
-                meaning="of the loop, not of the rubric",
-                how="ignored",
-            ),
-            KnownKey(key="Score History, Final Scores", meaning="recorded results", how="ignored"),
-        ),
+        keys=(_COLUMNS, _OTHERS),
         defaults=DEFAULTS,
         example="## Evaluation Contract\n\n**Threshold**: 80/100\n\n| # | Criterion | Weight | Sub-items |\n| --- | --- | --- | --- |\n| 1 | tone | 100% | □ Is polite · □ Is short |\n",
     ),
@@ -355,13 +360,7 @@ READERS: tuple[Reader, ...] = (
         gives="rubric",
         signs=_signs_of_reply,
         read=_refuse_reply,
-        keys=(
-            KnownKey(
-                key="scores, checklist, suggestions",
-                meaning="a judge's answers; `judge read` reads them",
-                how="ignored",
-            ),
-        ),
+        keys=(keys("", "- scores checklist suggestions | a judge's answers; `judge read` reads them"),),
         looks_like=("scores", "checklist", "suggestions"),
     ),
     Reader(
@@ -370,7 +369,7 @@ READERS: tuple[Reader, ...] = (
         gives="rubric",
         signs=_signs_of_state,
         read=_refuse_state,
-        keys=(KnownKey(key="rulph", meaning="where the loop is; holds no criteria", how="ignored"),),
+        keys=(keys("", "- rulph | where the loop is; holds no criteria"),),
         looks_like=("rulph",),
     ),
 )

@@ -13,14 +13,14 @@ from honestone.core.rubric import Check, Criterion, Item, Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.check_words import check_in_words
 from honestone.formats.document import Document
-from honestone.formats.fields import near
+from honestone.formats.reader import Cases, Entry, Keys, Reading, did_you_mean, keys, shown, words
+from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_fields import MAX_SECONDS
 from honestone.formats.suite_file import rubric_within
-from honestone.interop.base import EntryWalk, ForeignRubric, KnownKey, Reader, SuiteSource, Taking, Walk, shown
-from honestone.interop.criteria import FROM_0_TO_1, scaled
+from honestone.interop.criteria import FROM_0_TO_1, check_criterion, checklist, scaled
+from honestone.interop.reader import Reader
 
 VERSION: Final = "1.0"
-KINDS: Final = ("contains", "not-contains", "pytest", "llm-rubric", "rubric")
 PASS_THRESHOLD: Final = Fraction(7, 10)
 TIMEOUT: Final = 300
 FIXTURES: Final = "fixtures"
@@ -31,241 +31,244 @@ DEFAULTS: Final = (
 )
 SPEC_DEFAULTS: Final = ("skill specification: threshold 70, no floor",)
 
-_SUITE_KEYS: Final = ("skill_id", "version", "description", "tasks")
-_TASK_KEYS: Final = ("id", "description", "prompt", "judge", "timeout_seconds")
+SUITE: Final = keys(
+    "the suite",
+    """
+    skill_id | the skill that the suite is for; its name in results
+    version | "1.0"; the number 1.0 is read with a note
+    description | the suite's title
+    tasks | the cases, see below
+    - ... | noted
+    """,
+)
+TASK: Final = keys(
+    "a task",
+    """
+    id | the case's id; unique
+    prompt | the case's input
+    description | the case's description
+    timeout_seconds | the case's timeout; 300 without one
+    judge | how the output is judged, see below; a specification's `quality_criteria` without one
+    - ... | noted, and kept in the case's metadata
+    """,
+    "tasks[].",
+)
+_JUDGES: Final[Mapping[str, str]] = {
+    "contains": "expected | one `icontains` item for each text; passes with all",
+    "not-contains": "expected | honestone's own: passes with none of the texts",
+    "pytest": "test_file | a `pytest` check of a file in fixtures/ next to the suite; $AI_OUTPUT_FILE is the output",
+    "llm-rubric": "rubric pass_threshold | a judge's score from 0 to 1; passes from `pass_threshold` on",
+    "rubric": "rubric | honestone's own: a whole rubric, a list of criteria or {file: PATH}",
+}
+JUDGES: Final = {
+    kind: keys("a judge", f"type | which judge, see below\n{rows}\n- ... | noted", f"tasks[].judge {kind}: ")
+    for kind, rows in _JUDGES.items()
+}
+SPEC: Final = keys(
+    "the specification",
+    """
+    name | the title
+    quality_criteria | criteria, scored from 0 to 1
+    tasks | where they have prompts, the specification is a suite too
+    - purpose description inputs outputs domain_knowledge reference_skills | for people
+    - ... | noted
+    """,
+)
+QUALITY: Final = keys(
+    "a quality criterion", "name description weight | a criterion, its question and weight", "quality_criteria[]."
+)
 
 
 def read_task_suite(document: Document) -> SuiteSource:
     """Raises SourceErrors with everything that is wrong."""
-    walk = EntryWalk(document.marked, "tasks", "task")
-    walk.notes += DEFAULTS
-    top = walk.at()
+    reading = Reading(document.marked, "tasks", "task")
+    reading.note(*DEFAULTS)
+    top = reading.at()
     skill = _filled(top, "skill_id", "name the skill that the suite is for")
-    _version(walk, top)
+    _version(top)
     title = _if_text(top, "description")
-    top.taken.add("tasks")
-    tasks = _Tasks(walk, document)
-    cases = tasks.read(top)
-    _note_extra(walk, top, _SUITE_KEYS, "the suite")
-    walk.finish()
+    tasks = _Tasks(reading, document)
+    tasks.read(top)
+    _note_extra(top, SUITE, "the suite")
+    reading.finish()
     assert skill is not None
-    return SuiteSource(
-        suite=Suite(cases=tuple(cases), title=title or skill, skill_id=skill),
-        dialect="task-suite-1.0",
-        base=document.path.parent,
-        notes=tuple(walk.notes),
-        losses=tuple(walk.losses),
-        files=(document.path, *dict.fromkeys(tasks.files)),
-        places={case.id: walk.marked.at(("tasks", index)) for index, case in enumerate(cases)},
-    )
+    suite = Suite(cases=tasks.cases.all(), title=title or skill, skill_id=skill)
+    return reading.suite(document, "task-suite-1.0", suite, tasks.cases, tasks.files)
 
 
-def _filled(taking: Taking, key: str, hint: str) -> str | None:
-    """A text that has to be there and has to say something."""
-    text = taking.text(key)
-    if text is None and not (key in taking and not isinstance(taking.value[key], str)):
-        is_there = isinstance(taking.value, dict) and key in taking.value
-        taking.walk.problem(
-            f"`{key}` is empty" if is_there else f"`{key}` is missing",
-            (*taking.path, key) if is_there else taking.path,
-            hint,
-        )
+def _filled(entry: Entry, key: str, hint: str) -> str | None:
+    """A text that must be there and must say something."""
+    text = entry.text(key)
+    if text is None and not (key in entry and not isinstance(entry.value[key], str)):
+        is_there = isinstance(entry.value, dict) and key in entry.value
+        path = (*entry.path, key) if is_there else entry.path
+        entry.reading.problem(f"`{key}` is {'empty' if is_there else 'missing'}", path, hint)
     return text.strip() if text else None
 
 
-def _if_text(taking: Taking, key: str) -> str | None:
+def _if_text(entry: Entry, key: str) -> str | None:
     """Words for people, which the format leaves free."""
-    value = taking.raw(key)
+    value = entry.raw(key)
     return (value.strip() or None) if isinstance(value, str) else None
 
 
-def _version(walk: Walk, top: Taking) -> None:
+def _version(top: Entry) -> None:
     """The text "1.0"; the number 1.0 says the same, though the tool itself refuses it."""
     value = top.raw("version")
     if value is None:
-        walk.problem("`version` is missing", (), f'write version: "{VERSION}"')
+        top.problem("`version` is missing", hint=f'write version: "{VERSION}"')
     elif isinstance(value, int | float) and not isinstance(value, bool) and value == 1:
-        walk.note(f'version is a number; read as the text "{VERSION}" (improvement-evaluator itself wants quotes)')
+        top.note(f'version is a number; read as the text "{VERSION}" (improvement-evaluator itself wants quotes)')
     elif value != VERSION:
-        walk.problem(f'`version` is {shown(value)}, but must be "{VERSION}"', ("version",))
+        top.problem(f'`version` is {shown(value)}, but must be "{VERSION}"', "version")
 
 
-def _note_extra(walk: Walk, taking: Taking, known: tuple[str, ...], where: str) -> None:
-    """Extra keys are allowed in this format; one that was probably meant to be another is said to be."""
-    for key in taking.value if isinstance(taking.value, dict) else ():
-        if key not in known and key not in taking.taken:
-            meant = near(str(key), [name for name in known if name not in taking])
-            place = walk.marked.key_at((*taking.path, key))
-            walk.note(
-                f"{place}: `{key}` in {where} is no key of the format and changes nothing"
-                + (f"; did you mean `{meant}`?" if meant else "")
-            )
+def _note_extra(entry: Entry, keys: Keys, where: str) -> None:
+    """Extra keys are allowed in this format; one that was probably meant to be another is reported."""
+    for key in entry.value if isinstance(entry.value, dict) else ():
+        if str(key) not in keys.by_name:
+            hint = did_you_mean(key, [name for name in keys.by_name if name not in entry])
+            place = entry.reading.marked.key_at((*entry.path, key))
+            note = f"{place}: `{key}` in {where} is not a key of the format and changes nothing"
+            entry.note(note + (f"; {hint}" if hint else ""))
 
 
 class _Tasks:
     """The tasks of a suite, and the files that they name."""
 
-    def __init__(self, walk: Walk, document: Document) -> None:
-        self.walk = walk
+    def __init__(self, reading: Reading, document: Document) -> None:
+        self.reading = reading
         self.document = document
         self.files: list[Path] = []
-        self.first: dict[str, int] = {}
+        self.cases = Cases("tasks")
 
-    def read(self, top: Taking) -> list[Case]:
+    def read(self, top: Entry) -> None:
         value = top.value.get("tasks") if top.is_mapping else None
         if not isinstance(value, list) or not value:
-            what = (
-                "is missing" if value is None else "is empty" if value == [] else f"must be a list, not {shown(value)}"
+            empty = "is missing" if value is None else "is empty" if value == [] else ""
+            top.problem(
+                f"`tasks` {empty or f'must be a list, not {shown(value)}'}", "tasks", "a suite has one task at least"
             )
-            self.walk.problem(
-                f"`tasks` {what}", ("tasks",) if value is not None else (), "a suite has one task at least"
-            )
-            return []
-        cases = [self.task(Taking(self.walk, ("tasks", index)), index) for index in range(len(value))]
-        return [case for case in cases if case is not None]
+            return
+        for task in top.each("tasks"):
+            if task.read(TASK):
+                self.cases.add(self.task(task), task)
 
-    def task(self, task: Taking, index: int) -> Case | None:
-        if not task.require_mapping("a task"):
-            return None
+    def task(self, task: Entry) -> Case | None:
         id = _filled(task, "id", "name the task: id: finds-the-bug")
-        self._no_id_twice(id, task, index)
+        if id is not None and not id.isprintable():
+            task.problem("`id` holds characters that cannot be shown", "id")
         prompt = _filled(task, "prompt", "say what the agent is asked")
-        description = _if_text(task, "description")
-        timeout = self._timeout(task)
-        rubric = self._judge(task)
-        _note_extra(self.walk, task, _TASK_KEYS, f"task `{id}`")
+        timeout, rubric = self._timeout(task), self._judge(task)
+        _note_extra(task, TASK, f"task `{id}`")
         if id is None or prompt is None or rubric is None:
             return None
+        written = task.value["prompt"]
         return Case(
             id=id,
             rubric=rubric,
-            messages=(Message("user", str(task.value["prompt"]) if isinstance(task.value["prompt"], str) else prompt),),
+            messages=(Message("user", written if isinstance(written, str) else prompt),),
             timeout=timeout,
-            description=description,
-            metadata={str(key): _plain(value) for key, value in task.value.items() if key not in _TASK_KEYS},
+            description=_if_text(task, "description"),
+            metadata={str(key): _plain(value) for key, value in task.value.items() if str(key) not in TASK.by_name},
         )
 
-    def _no_id_twice(self, id: str | None, task: Taking, index: int) -> None:
-        if id is None:
-            return
-        if id in self.first:
-            line = self.walk.marked.position(("tasks", self.first[id], "id"))[0]
-            self.walk.problem(f"two tasks have this id, the first in line {line}", (*task.path, "id"))
-        if not id.isprintable():
-            self.walk.problem("`id` holds characters that cannot be shown", (*task.path, "id"))
-        self.first.setdefault(id, index)
-
-    def _timeout(self, task: Taking) -> float:
+    def _timeout(self, task: Entry) -> float:
         seconds = task.number("timeout_seconds", high=MAX_SECONDS)
         if seconds is not None and seconds <= 0:
-            self.walk.problem("`timeout_seconds` must be above 0", (*task.path, "timeout_seconds"))
+            self.reading.problem("`timeout_seconds` must be above 0", (*task.path, "timeout_seconds"))
         return float(seconds) if seconds is not None else TIMEOUT
 
     # ------------------------------------------------------------------------------------------ judges
 
-    def _judge(self, task: Taking) -> Rubric | None:
+    def _judge(self, task: Entry) -> Rubric | None:
         if "judge" not in task:
-            self.walk.problem(
-                "`judge` is missing", task.path, "say how it is judged: {type: contains, expected: [word]}"
-            )
+            hint = "say how it is judged: {type: contains, expected: [word]}"
+            task.problem("`judge` is missing", hint=hint)
             return None
         judge = task.below("judge")
-        if not judge.require_mapping("`judge`"):
+        if not judge.is_mapping:
+            judge.problem(f"`judge` must be a mapping, not {shown(judge.value)}")
             return None
-        kind = judge.choice("type", KINDS)
+        kind = judge.choice("type", tuple(JUDGES))
         if kind is None:
             if "type" not in judge:
-                self.walk.problem("`type` of `judge` is missing", judge.path, f"one of: {', '.join(KINDS)}")
+                judge.problem("`type` of `judge` is missing", hint=f"one of: {', '.join(JUDGES)}")
             return None
-        rubric = {
-            "contains": self._keywords,
-            "not-contains": self._keywords,
-            "pytest": self._pytest,
-            "llm-rubric": self._llm_rubric,
-            "rubric": self._rubric,
-        }[kind](judge)
-        _note_extra(self.walk, judge, (), f"`judge` of task `{task.value.get('id')}`")
+        judge.read(JUDGES[kind])
+        read = {"pytest": self._pytest, "llm-rubric": self._llm_rubric, "rubric": self._rubric}
+        rubric = read.get(kind, self._keywords)(judge)
+        _note_extra(judge, JUDGES[kind], f"`judge` of task `{task.value.get('id')}`")
         return rubric
 
-    def _keywords(self, judge: Taking) -> Rubric | None:
-        """Score: found of all. It passes only with all of them, wherever they stand and in whatever case."""
+    def _keywords(self, judge: Entry) -> Rubric | None:
+        """Score: found of all. It passes only with all of them, wherever they are and in whatever case."""
         negated = judge.value["type"] == "not-contains"
         words = judge.raw("expected")
         here = (*judge.path, "expected")
         if not isinstance(words, list) or not words:
-            self.walk.problem(
+            self.reading.problem(
                 "`expected` must be a list of one word at least", here if "expected" in judge else judge.path
             )
             return None
         wrong = [index for index, word in enumerate(words) if not isinstance(word, str) or not word]
         for index in wrong:
-            self.walk.problem(
+            self.reading.problem(
                 f"`expected` must hold texts, not {shown(words[index])}",
                 (*here, index),
                 None
                 if isinstance(words[index], str)
-                else f'put it in quotes: "{self.walk.marked.raw((*here, index))}"',
+                else f'put it in quotes: "{self.reading.marked.raw((*here, index))}"',
             )
         return None if wrong else keywords_rubric(words, negated=negated)
 
-    def _pytest(self, judge: Taking) -> Rubric | None:
+    def _pytest(self, judge: Entry) -> Rubric | None:
         name = judge.text("test_file")
         here = (*judge.path, "test_file")
         if name is None:
-            self.walk.problem(
-                "`test_file` is missing", judge.path, f"name a test beside the suite: {FIXTURES}/test_it.py"
+            self.reading.problem(
+                "`test_file` is missing", judge.path, f"name a test next to the suite: {FIXTURES}/test_it.py"
             )
             return None
         problem = fixture_problem(self.document.path.parent, name)
         if problem:
-            self.walk.problem(problem, here, f"tests stand beside the suite, in the folder {FIXTURES}/")
+            self.reading.problem(problem, here, f"tests are next to the suite, in the folder {FIXTURES}/")
             return None
         self.files.append(self.document.path.parent / name)
         return pytest_rubric(name)
 
-    def _llm_rubric(self, judge: Taking) -> Rubric | None:
+    def _llm_rubric(self, judge: Entry) -> Rubric | None:
         text = _filled(judge, "rubric", "say what a good answer has")
         threshold = judge.number("pass_threshold", low=0, high=1)
         if text is None or ("pass_threshold" in judge and threshold is None):
             return None
         return scored_rubric(text, PASS_THRESHOLD if threshold is None else threshold)
 
-    def _rubric(self, judge: Taking) -> Rubric | None:
+    def _rubric(self, judge: Entry) -> Rubric | None:
         """Ours: a whole rubric as the judge of a task."""
         if "rubric" not in judge:
-            self.walk.problem("`rubric` is missing", judge.path, "write criteria, or {file: PATH}")
+            self.reading.problem("`rubric` is missing", judge.path, "write criteria, or {file: PATH}")
             return None
-        judge.taken.add("rubric")
         found = rubric_within(self.document, (*judge.path, "rubric"))
-        self.walk.problems += found.problems
-        self.walk.losses += found.losses
-        for note in found.notes:
-            self.walk.note(note)
+        self.reading.problems += found.problems
+        self.reading.losses += found.losses
+        self.reading.note(*found.notes)
         self.files += found.files
         return found.rubric
 
 
 def keywords_rubric(words: list[str], *, negated: bool = False) -> Rubric:
     items = []
-    used: set[str] = set()
     for word in words:
         check = Check(kind="icontains", value=word, negated=negated)
-        first = slug(word)
-        id, number = first, 2
-        while id in used:
-            id, number = f"{first}-{number}", number + 1
-        used.add(id)
-        items.append(Item(id=id, requirement=check_in_words(check), check=check))
+        items.append(Item(id=slug(word), requirement=check_in_words(check), check=check))
     id, text = ("none-of", "Holds none of the words") if negated else ("keywords", "Holds every keyword")
-    return Rubric(criteria=(Criterion(id=id, requirement=text, items=tuple(items)),), threshold=ONE, floor=ZERO)
+    return Rubric(criteria=(checklist(id, items, text),), threshold=ONE, floor=ZERO)
 
 
 def pytest_rubric(test_file: str) -> Rubric:
-    check = Check(kind="pytest", value=test_file)
-    item = Item(id="tests", requirement=check_in_words(check), check=check, whole=True)
-    return Rubric(
-        criteria=(Criterion(id="tests", requirement=item.requirement, items=(item,)),), threshold=ONE, floor=ZERO
-    )
+    criterion = check_criterion(Check(kind="pytest", value=test_file), id="tests")
+    return Rubric(criteria=(criterion,), threshold=ONE, floor=ZERO)
 
 
 def scored_rubric(text: str, threshold: Fraction) -> Rubric:
@@ -274,7 +277,7 @@ def scored_rubric(text: str, threshold: Fraction) -> Rubric:
 
 
 def fixture_problem(base: Path, name: str) -> str | None:
-    """Why this is no test file of the suite: it has to be a real file in the real folder `fixtures` beside it."""
+    """Why this is not a test file of the suite: it must be a real file in the real folder `fixtures` next to it."""
     if not name.startswith(f"{FIXTURES}/"):
         return f"`test_file` is `{name}`, but must start with {FIXTURES}/"
     if "\0" in name or ".." in name.split("/"):
@@ -286,7 +289,7 @@ def fixture_problem(base: Path, name: str) -> str | None:
             return f"`test_file` is `{name}`, which leads out of {FIXTURES}/"
         is_file = stat.S_ISREG(real.stat().st_mode)
     except FileNotFoundError:
-        return f"there is no file `{name}` beside the suite"
+        return f"file `{name}` not found next to the suite"
     except (OSError, RuntimeError, ValueError) as error:
         return f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}"
     return None if is_file else f"`{name}` is not a file"
@@ -301,99 +304,67 @@ def _plain(value: Any) -> Any:
 
 # ---------------------------------------------------------------------------------------------------- specifications
 
-_SPEC_KEYS: Final = (
-    "name",
-    "purpose",
-    "description",
-    "inputs",
-    "outputs",
-    "quality_criteria",
-    "domain_knowledge",
-    "reference_skills",
-    "tasks",
-)
-
 
 def read_skill_spec(document: Document) -> ForeignRubric:
     """What a specification of a skill says about quality: a weighted rubric."""
-    walk = Walk(document.marked)
-    walk.notes += SPEC_DEFAULTS
-    top = walk.at()
-    criteria = _quality(walk, top)
+    reading = Reading(document.marked)
+    reading.note(*SPEC_DEFAULTS)
+    top = reading.at()
+    criteria = _quality(top)
     title = top.text("name", "purpose")
-    top.ignore(
-        "purpose",
-        "inputs",
-        "outputs",
-        "domain_knowledge",
-        "reference_skills",
-        "tasks",
-        why="only `quality_criteria` says how a skill is judged; the rest of a specification says what it is made from",
-    )
-    top.ignore(*_SPEC_KEYS)
-    _note_extra(walk, top, _SPEC_KEYS, "the specification")
-    if not criteria and not walk.problems:
-        walk.problem("this specification has no `quality_criteria`, so nothing can be judged by it", ())
-    walk.finish()
-    return ForeignRubric(
-        rubric=Rubric(criteria=tuple(criteria), title=title.strip() if title else "", floor=ZERO),
-        dialect="skill-spec",
-        marked=document.marked,
-        notes=tuple(walk.notes),
-        losses=tuple(walk.losses),
-    )
+    if any(key in top for key in words("purpose inputs outputs domain_knowledge reference_skills tasks")):
+        reading.note(_ONLY_QUALITY)
+    _note_extra(top, SPEC, "the specification")
+    if not criteria and not reading.problems:
+        top.problem("this specification has no `quality_criteria`, so nothing can be judged by it")
+    reading.finish()
+    rubric = Rubric(criteria=tuple(criteria), title=title.strip() if title else "", floor=ZERO)
+    return reading.rubric(rubric, "skill-spec")
 
 
-def _quality(walk: Walk, top: Taking) -> list[Criterion]:
-    found: list[Criterion] = []
-    for entry in top.each("quality_criteria", "criteria"):
-        if not entry.require_mapping("a criterion"):
-            continue
+_ONLY_QUALITY: Final = (
+    "only `quality_criteria` says how a skill is judged; the rest of a specification says what it is made from"
+)
+
+
+def _quality(top: Entry) -> list[Criterion]:
+    found: dict[str, Criterion] = {}
+    for entry in top.mappings("quality_criteria", QUALITY):
         name = _filled(entry, "name", "name what is judged")
         text = _filled(entry, "description", "say what is asked")
         weight = entry.number("weight", low=0)
-        entry.close("a quality criterion")
-        if name and text and name in {criterion.id for criterion in found}:
-            walk.problem(f"two criteria have the name `{name}`", (*entry.path, "name"))
+        if name in found:
+            entry.problem(f"two criteria have the name `{name}`", "name")
         elif name and text:
-            found.append(scaled(name, text, FROM_0_TO_1, weight=ONE if weight is None else weight))
-    if found and not any(criterion.weight for criterion in found):
-        walk.problem("the weights of these criteria sum to 0", ("quality_criteria",), at_key=True)
-    return found
+            found[name] = scaled(name, text, FROM_0_TO_1, weight=ONE if weight is None else weight)
+    if found and not any(criterion.weight for criterion in found.values()):
+        top.reading.problem("the weights of these criteria sum to 0", ("quality_criteria",), at_key=True)
+    return list(found.values())
 
 
 def read_spec_with_tasks(document: Document) -> SuiteSource:
     """A specification that has tasks too: each is judged as it says, else by what the specification says about quality."""
-    walk = EntryWalk(document.marked, "tasks", "task")
-    walk.notes += (*DEFAULTS, *SPEC_DEFAULTS)
-    top = walk.at()
+    reading = Reading(document.marked, "tasks", "task")
+    reading.note(*DEFAULTS, *SPEC_DEFAULTS)
+    top = reading.at()
     skill = _filled(top, "name", "name the skill")
-    quality = _quality(walk, top)
-    top.ignore(*_SPEC_KEYS)
-    tasks = _SpecTasks(walk, document, quality)
-    cases = tasks.read(top)
-    _note_extra(walk, top, _SPEC_KEYS, "the specification")
-    walk.finish()
-    return SuiteSource(
-        suite=Suite(cases=tuple(cases), title=skill or "", skill_id=skill),
-        dialect="skill-spec",
-        base=document.path.parent,
-        notes=tuple(walk.notes),
-        losses=tuple(walk.losses),
-        files=(document.path, *dict.fromkeys(tasks.files)),
-        places={case.id: walk.marked.at(("tasks", index)) for index, case in enumerate(cases)},
-    )
+    tasks = _SpecTasks(reading, document, _quality(top))
+    tasks.read(top)
+    _note_extra(top, SPEC, "the specification")
+    reading.finish()
+    suite = Suite(cases=tasks.cases.all(), title=skill or "", skill_id=skill)
+    return reading.suite(document, "skill-spec", suite, tasks.cases, tasks.files)
 
 
 class _SpecTasks(_Tasks):
-    def __init__(self, walk: Walk, document: Document, quality: list[Criterion]) -> None:
-        super().__init__(walk, document)
+    def __init__(self, reading: Reading, document: Document, quality: list[Criterion]) -> None:
+        super().__init__(reading, document)
         self.quality = quality
 
-    def _judge(self, task: Taking) -> Rubric | None:
+    def _judge(self, task: Entry) -> Rubric | None:
         if "judge" in task or not self.quality:
             return super()._judge(task)
-        self.walk.note("tasks without a `judge` are judged by the specification's `quality_criteria`")
+        self.reading.note("tasks without a `judge` are judged by the specification's `quality_criteria`")
         return Rubric(criteria=tuple(self.quality), floor=ZERO)
 
 
@@ -426,35 +397,6 @@ def _signs_of_spec_with_tasks(document: Document) -> int:
     return 90 if not document.is_lines and "quality_criteria" in document.keys and _has_tasks(document) else 0
 
 
-_TASK_DOCS: Final = (
-    KnownKey(key="tasks[].id", meaning="the case's id; unique"),
-    KnownKey(key="tasks[].prompt", meaning="the case's input"),
-    KnownKey(key="tasks[].description", meaning="the case's description"),
-    KnownKey(key="tasks[].timeout_seconds", meaning="the case's timeout; 300 without one"),
-    KnownKey(
-        key="tasks[].judge: contains", meaning="one `icontains` item for each text of `expected`; passes with all"
-    ),
-    KnownKey(key="tasks[].judge: not-contains", meaning="honestone's own: passes with none of `expected`"),
-    KnownKey(
-        key="tasks[].judge: pytest",
-        meaning="a `pytest` check of `test_file`, which stands in fixtures/ beside the suite; $AI_OUTPUT_FILE is the output",
-    ),
-    KnownKey(
-        key="tasks[].judge: llm-rubric",
-        meaning="a judge's score from 0 to 1 by `rubric`; passes from `pass_threshold` on",
-    ),
-    KnownKey(
-        key="tasks[].judge: rubric",
-        meaning="honestone's own: `rubric` is a whole rubric, a list of criteria or {file: PATH}",
-    ),
-)
-
-_SPEC_DOCS: Final = (
-    KnownKey(key="name", meaning="the title"),
-    KnownKey(key="quality_criteria[]", meaning="criteria by `name`, `description` and `weight`, scored from 0 to 1"),
-    KnownKey(key="purpose, inputs, outputs, domain_knowledge, reference_skills", meaning="for people", how="ignored"),
-)
-
 READERS: tuple[Reader, ...] = (
     Reader(
         name="task-suite",
@@ -462,13 +404,7 @@ READERS: tuple[Reader, ...] = (
         gives="suite",
         signs=_signs_of_suite,
         read=read_task_suite,
-        keys=(
-            KnownKey(key="skill_id", meaning="the skill that the suite is for; its name in results"),
-            KnownKey(key="version", meaning='"1.0"; the number 1.0 is read with a note'),
-            KnownKey(key="description", meaning="the suite's title"),
-            *_TASK_DOCS,
-            KnownKey(key="any other key", meaning="noted", how="ignored"),
-        ),
+        keys=(SUITE, TASK, *JUDGES.values()),
         defaults=DEFAULTS,
         looks_like=("skill_id", "version", "tasks", "description"),
         example='skill_id: greeter\nversion: "1.0"\ntasks:\n  - {id: hi, prompt: Greet me, judge: {type: contains, expected: [hello]}}\n',
@@ -479,7 +415,7 @@ READERS: tuple[Reader, ...] = (
         gives="rubric",
         signs=_signs_of_spec,
         read=read_skill_spec,
-        keys=_SPEC_DOCS,
+        keys=(SPEC, QUALITY),
         defaults=SPEC_DEFAULTS,
         looks_like=("name", "purpose", "inputs", "outputs", "quality_criteria"),
         example="name: greeter\npurpose: Greets\nquality_criteria:\n  - {name: warmth, description: Sounds warm, weight: 0.5}\n",
@@ -490,10 +426,8 @@ READERS: tuple[Reader, ...] = (
         gives="suite",
         signs=_signs_of_spec_with_tasks,
         read=read_spec_with_tasks,
-        keys=(*_SPEC_DOCS, *_TASK_DOCS),
+        keys=(SPEC, QUALITY, TASK, *JUDGES.values()),
         defaults=(*DEFAULTS, *SPEC_DEFAULTS),
         example="name: greeter\npurpose: Greets\nquality_criteria:\n  - {name: warmth, description: Sounds warm}\ntasks:\n  - {id: hi, prompt: Greet me}\n",
     ),
 )
-
-__all__ = ["READERS", "fixture_problem", "keywords_rubric", "pytest_rubric", "read_task_suite", "scored_rubric"]

@@ -18,11 +18,12 @@ from honestone.core.errors import FileError
 from honestone.core.numbers import ONE
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric
 from honestone.formats.document import Document
-from honestone.formats.fields import near
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import MAX_DEPTH, Node, refuse
-from honestone.interop.base import ForeignRubric, KnownKey, Reader, Steps, Taking, Walk
+from honestone.formats.reader import Entry, Reading, Steps, about, did_you_mean, keys
+from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import scaled, unique_ids, yes_no
+from honestone.interop.reader import Reader
 
 NO_BARS = "threshold 70 and no floor: the format has neither; --threshold and --floor set them"
 BETWEEN = "choices become a scale from 0 to 1, evenly spaced: a judge may also answer between two of them"
@@ -35,6 +36,40 @@ RUN_SETTINGS = (
 )
 NO_RUBRIC = 'a rubric file has [[criteria]] with `name` and `text`; a configuration names it: [[env.taskset.task.judges]] id = "rubric", path = ...'
 
+
+FILE: Final = keys(
+    "a rubric",
+    """
+    title name | the title
+    criteria | the criteria, see below
+    - description version | for people
+    """,
+)
+CRITERION: Final = keys(
+    "a criterion",
+    """
+    name* | the criterion's id
+    text* | the question
+    weight | its weight, 1 without one, 0 or more
+    choices | from worst to best, evenly spaced from 0 to 1; without them yes or no
+    """,
+    "criteria[].",
+)
+JUDGE: Final = keys(
+    "a judge",
+    """
+    id* path* | with id `rubric`: a group of the criteria in its `path`
+    name weight | the group's id and weight
+    weights | weights of single criteria
+    ! prompt | is a prompt of its own: judges are asked in honestone's own words
+    - model base_url api_key_var headers type sampling max_criteria structured_output extra_body | how the judge is called
+    ~ view question_field answer_field | the run decides which part of a rollout judges see: the case's input, its reference, the output
+    """,
+    "env.taskset.task.judges[].",
+)
+WEIGHTS: Final = keys("`weights`", "... | the weight of a criterion by name", "env.taskset.task.judges[].weights.")
+REWARDS: Final = about("", {"env.taskset.id, env.taskset.task.rewards": "rewards in Python"}, "lost")
+SETTINGS: Final = about("", {"any other key of a configuration": "settings of the run"}, "ignored")
 
 # ------------------------------------------------------------------------------------------------------ recognising
 
@@ -73,89 +108,80 @@ def _looks_like_toml(text: str) -> bool:
 
 def read(document: Document) -> ForeignRubric:
     marked = _marked(document)
-    walk = Walk(marked)
+    reading = Reading(marked)
     value = marked.value
     if isinstance(value, list) or "criteria" in value:
-        criteria, title = _file(walk, walk.at())
+        criteria, title = _file(reading, reading.at())
     else:
-        criteria, title = _configuration(walk, document.path), ""
-    walk.finish()
+        criteria, title = _configuration(reading, document.path), ""
+    reading.finish()
     if not any(criterion.weight > 0 for criterion in criteria):
-        walk.problem("no criterion has a weight above 0", (), NO_RUBRIC)
-        walk.finish()
-    walk.note(NO_BARS)
-    return ForeignRubric(
-        rubric=Rubric(criteria=unique_ids(criteria), title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0)),
-        dialect="verifiers",
-        marked=marked,
-        notes=tuple(walk.notes),
-        losses=tuple(walk.losses),
-    )
+        reading.problem("no criterion has a weight above 0", (), NO_RUBRIC)
+        reading.finish()
+    reading.note(NO_BARS)
+    named = unique_ids(criteria)
+    rubric = Rubric(criteria=named, title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0))
+    return reading.rubric(rubric, "verifiers")
 
 
 def _marked(document: Document) -> Marked:
     return document.marked if isinstance(document.value, dict | list) else toml_marked(document.text, document.name)
 
 
-def _file(walk: Walk, root: Taking) -> tuple[list[Criterion], str]:
+def _file(reading: Reading, root: Entry) -> tuple[list[Criterion], str]:
     """A rubric file: a list of criteria, or a mapping with that list."""
     title = ""
     if root.is_mapping:
+        root.read(FILE)
         title = root.text("title", "name") or ""
-        root.ignore("description", "version")
-        if not root.value.get("criteria") and isinstance(root.value.get("criteria"), list):
-            walk.problem("there are no criteria", (*root.path, "criteria"), NO_RUBRIC)
-        entries = list(root.each("criteria", "criteria"))
-        root.close("a rubric")
+        if root.value.get("criteria") == []:
+            root.problem("there are no criteria", "criteria", NO_RUBRIC)
+        entries = root.each("criteria")
     else:
-        entries = [walk.at((*root.path, index)) for index in range(len(root.value))]
+        entries = [reading.at((*root.path, index)) for index in range(len(root.value))]
     seen: dict[str, Steps] = {}
     criteria = []
     for entry in entries:
-        criterion = _criterion(walk, entry)
+        criterion = _criterion(reading, entry)
         if criterion is None:
             continue
         if criterion.id in seen:
-            first = walk.marked.at(seen[criterion.id])
-            walk.problem(f"two criteria have the name `{criterion.id}`: the first is {first}", entry.path)
+            first = reading.marked.at(seen[criterion.id])
+            reading.problem(f"two criteria have the name `{criterion.id}`: the first is {first}", entry.path)
         seen.setdefault(criterion.id, entry.path)
         criteria.append(criterion)
     return criteria, title
 
 
-def _criterion(walk: Walk, entry: Taking) -> Criterion | None:
-    if not entry.require_mapping("a criterion"):
+def _criterion(reading: Reading, entry: Entry) -> Criterion | None:
+    if not entry.read(CRITERION):
         return None
-    name = entry.text("name", required=True)
-    text = entry.text("text", required=True)
+    name, text = entry.text("name"), entry.text("text")
     weight = entry.number("weight", low=0) if "weight" in entry else ONE
-    entry.raw("weight")
-    choices = _choices(walk, entry)
-    entry.close("a criterion")
+    choices = _choices(reading, entry)
     if name is None or text is None or weight is None or choices is None:
         return None
     words = [choice.casefold() for choice in choices]
     if words in (["no", "yes"], ["yes", "no"]):
         return yes_no(name, text, weight=weight, negate=words[0] == "yes")
-    walk.note(BETWEEN)
+    reading.note(BETWEEN)
     levels = {Fraction(rank, len(choices) - 1): choice for rank, choice in enumerate(choices)}
     return scaled(name, text, levels, weight=weight)
 
 
-def _choices(walk: Walk, entry: Taking) -> list[str] | None:
+def _choices(reading: Reading, entry: Entry) -> list[str] | None:
     """From worst to best; no and yes without any. None when they are wrong."""
     if "choices" not in entry:
-        entry.raw("choices")
         return ["no", "yes"]
     here = (*entry.path, "choices")
     if not isinstance(entry.raw("choices"), list):
-        walk.problem("`choices` must be a list of texts, from worst to best", here)
+        reading.problem("`choices` must be a list of texts, from worst to best", here)
         return None
     choices = entry.texts("choices")
     if choices is None:
         return None
     if len(choices) < 2 or len(set(choices)) < len(choices) or not all(choice.strip() for choice in choices):
-        walk.problem("`choices` needs two different texts at least, from worst to best", here)
+        reading.problem("`choices` needs two different texts at least, from worst to best", here)
         return None
     return choices
 
@@ -163,36 +189,36 @@ def _choices(walk: Walk, entry: Taking) -> list[str] | None:
 # ------------------------------------------------------------------------------------------------------ configurations
 
 
-def _configuration(walk: Walk, path: Path) -> list[Criterion]:
+def _configuration(reading: Reading, path: Path) -> list[Criterion]:
     """The rubric judges of a run configuration, each a group with its weight."""
-    task = _down(walk.marked.value, JUDGES[:-1])
+    task = _down(reading.marked.value, JUDGES[:-1])
     if not isinstance(task, dict) or not isinstance(task.get("judges"), list):
-        walk.problem(
+        reading.problem(
             "this verifiers configuration names no rubric: its tasks and rewards are Python packages",
-            _deepest(walk),
+            _deepest(reading),
             NO_RUBRIC,
         )
         return []
-    walk.note(RUN_SETTINGS)
-    taking = walk.at(JUDGES[:-1])
+    reading.note(RUN_SETTINGS)
+    tasks = reading.at(JUDGES[:-1])
     for name in task.get("rewards") or ():
-        walk.loss(f"the reward `{name}` is Python code", (*JUDGES[:-1], "rewards", name))
-    taskset = _down(walk.marked.value, ("env", "taskset", "id"))
+        reading.loss(f"the reward `{name}` is Python code", (*JUDGES[:-1], "rewards", name))
+    taskset = _down(reading.marked.value, ("env", "taskset", "id"))
     if taskset is not None:
-        walk.loss(f"the rewards that the taskset `{taskset}` computes are Python code", ("env", "taskset", "id"))
-    judges = [found for entry in taking.each("judges", "judges") if (found := _judge(walk, entry, path)) is not None]
-    if not judges and not walk.problems:
-        walk.problem("no judge of this configuration has a rubric", JUDGES, NO_RUBRIC)
+        reading.loss(f"the rewards that the taskset `{taskset}` computes are Python code", ("env", "taskset", "id"))
+    judges = [found for entry in tasks.each("judges") if (found := _judge(reading, entry, path)) is not None]
+    if not judges and not reading.problems:
+        reading.problem("no judge of this configuration has a rubric", JUDGES, NO_RUBRIC)
     if len(judges) > 1:
-        walk.note("several rubric judges: their weighted mean, where verifiers adds up weight times score")
+        reading.note("several rubric judges: their weighted mean, where verifiers adds up weight times score")
     return list(judges[0].children) if len(judges) == 1 else judges
 
 
-def _deepest(walk: Walk) -> Steps:
+def _deepest(reading: Reading) -> Steps:
     """The last part of `env.taskset.task` that is there."""
     path: Steps = ()
     for step in JUDGES:
-        if not walk.marked.has((*path, step)):
+        if not reading.marked.has((*path, step)):
             break
         path = (*path, step)
     return path
@@ -204,87 +230,62 @@ def _down(value: Any, steps: Sequence[str]) -> Any:
     return value
 
 
-def _judge(walk: Walk, entry: Taking, config: Path) -> Criterion | None:
-    if not entry.require_mapping("a judge"):
+def _judge(reading: Reading, entry: Entry, config: Path) -> Criterion | None:
+    if not entry.read(JUDGE):
         return None
-    id = entry.text("id", required=True)
+    id = entry.text("id")
     if id is not None and id != "rubric":
-        walk.loss(f"the judge `{id}` has no rubric file", entry.path)
+        reading.loss(f"the judge `{id}` has no rubric file", entry.path)
         return None
     name = entry.text("name") or "rubric"
     weight = entry.number("weight") if "weight" in entry else ONE
-    entry.raw("weight")
-    file = entry.text("path", required=True)
-    entry.lose("prompt", message="`{key}`: judges are asked in honestone's own words")
-    entry.ignore(
-        "model",
-        "base_url",
-        "api_key_var",
-        "headers",
-        "type",
-        "sampling",
-        "max_criteria",
-        "structured_output",
-        "extra_body",
-    )
-    entry.ignore(
-        "view",
-        "question_field",
-        "answer_field",
-        why="which part of a rollout judges see is up to the run here: the case's input, its reference, the output",
-    )
-    weights = _weights(walk, entry)
-    entry.close("a judge")
+    file = entry.text("path")
+    weights = _weights(reading, entry)
     if id is None or file is None or weight is None:
         return None
     if weight <= 0:
-        walk.loss(f"judge `{name}` has the weight {float(weight):g}: a group of criteria is no penalty", entry.path)
+        reading.loss(
+            f"judge `{name}` has the weight {float(weight):g}: a group of criteria is not a penalty", entry.path
+        )
         return None
-    criteria = _read_named(walk, entry, file, config)
+    criteria = _read_named(reading, entry, file, config)
     known = {criterion.id for criterion in criteria}
     for unknown in sorted(set(weights) - known) if criteria else ():
-        hint = near(unknown, sorted(known))
-        walk.problem(
-            f"`weights` names `{unknown}`, which is no criterion of {file}",
-            (*entry.path, "weights", unknown),
-            f"did you mean `{hint}`?" if hint else None,
-            at_key=True,
-        )
+        path = (*entry.path, "weights", unknown)
+        message = f"`weights` names `{unknown}`, which is not a criterion of {file}"
+        reading.problem(message, path, did_you_mean(unknown, known), at_key=True)
     children = tuple(replace(c, weight=weights.get(c.id, c.weight)) for c in criteria)
     return Criterion(id=name, requirement=name, weight=weight, children=children) if children else None
 
 
-def _weights(walk: Walk, entry: Taking) -> Mapping[str, Fraction]:
-    if "weights" not in entry:
-        entry.raw("weights")
+def _weights(reading: Reading, entry: Entry) -> Mapping[str, Fraction]:
+    weights = entry.mapping("weights", WEIGHTS)
+    if weights is None:
         return {}
-    taking = entry.below("weights")
-    if not taking.require_mapping("`weights`"):
-        return {}
-    found = {str(key): taking.number(str(key), low=0) for key in taking.value}
+    found = {str(key): reading.at(weights.path).number(str(key), low=0) for key in weights.value}
     return {key: number for key, number in found.items() if number is not None}
 
 
-def _read_named(walk: Walk, entry: Taking, file: str, config: Path) -> list[Criterion]:
-    """The criteria of the file that a judge names: beside the configuration, else in the working directory."""
+def _read_named(reading: Reading, entry: Entry, file: str, config: Path) -> list[Criterion]:
+    """The criteria of the file that a judge names: next to the configuration, else in the working directory."""
     here = (*entry.path, "path")
     beside = config.parent / file
     path = beside if beside.is_file() else Path(file)
     try:
         document = Document.of(path)
-        inner = Walk(_marked(document))
+        inner = Reading(_marked(document))
     except FileError as error:
-        walk.problem(error.message, here, error.hint)
+        reading.problem(error.message, here, error.hint)
         return []
     if not isinstance(inner.marked.value, dict | list):
-        walk.problem(f"`{file}` is no rubric", here, NO_RUBRIC)
+        reading.problem(f"`{file}` is not a rubric", here, NO_RUBRIC)
         return []
     criteria, _ = _file(inner, inner.at())
     if not criteria and not inner.problems:
         inner.problem("there are no criteria", (), NO_RUBRIC)
     elif not inner.problems and not any(criterion.weight > 0 for criterion in criteria):
         inner.problem("no criterion has a weight above 0", ())
-    walk.join(inner)
+    reading.join(inner)
     return criteria
 
 
@@ -303,7 +304,7 @@ class _Written(float):
 
 
 def toml_marked(text: str, name: str) -> Marked:
-    """TOML with the place of every table and key. Raises FileError when it is none."""
+    """TOML with the place of every table and key. Raises FileError when it is not TOML."""
     try:
         value = tomllib.loads(text, parse_float=_Written)
     except tomllib.TOMLDecodeError as error:
@@ -348,7 +349,7 @@ _KEY = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=\s*")
 
 
 def _toml_places(text: str) -> Mapping[Steps, tuple[int, int]]:
-    """Where tables and keys stand. Only for messages: what is inside an inline value is found at the value's start."""
+    """Where tables and keys are. Only for messages: what is inside an inline value is found at the value's start."""
     places: dict[Steps, tuple[int, int]] = {}
     counts: dict[Steps, int] = {}
     table: Steps = ()
@@ -389,32 +390,7 @@ READERS: tuple[Reader, ...] = (
         gives="rubric",
         signs=signs,
         read=read,
-        keys=(
-            KnownKey(key="criteria[].name", meaning="the criterion's id"),
-            KnownKey(key="criteria[].text", meaning="the question"),
-            KnownKey(key="criteria[].weight", meaning="its weight, 1 without one, 0 or more"),
-            KnownKey(
-                key="criteria[].choices",
-                meaning="from worst to best, evenly spaced from 0 to 1; without them yes or no",
-            ),
-            KnownKey(key="title, name", meaning="the title"),
-            KnownKey(key="description, version", meaning="for people", how="ignored"),
-            KnownKey(
-                key="env.taskset.task.judges[]", meaning="with id `rubric`: a group of the criteria in its `path`"
-            ),
-            KnownKey(
-                key="env.taskset.task.judges[].name, weight, weights",
-                meaning="the group's id and weight; weights of single criteria",
-            ),
-            KnownKey(key="env.taskset.task.judges[].prompt", meaning="a prompt of one's own", how="lost"),
-            KnownKey(
-                key="env.taskset.task.judges[].model, sampling, base_url, api_key_var, headers, type, extra_body, max_criteria, structured_output, view, question_field, answer_field",
-                meaning="how the judge is called and what it is shown",
-                how="ignored",
-            ),
-            KnownKey(key="env.taskset.id, env.taskset.task.rewards", meaning="rewards in Python", how="lost"),
-            KnownKey(key="everything else of a configuration", meaning="settings of the run", how="ignored"),
-        ),
+        keys=(FILE, CRITERION, JUDGE, WEIGHTS, REWARDS, SETTINGS),
         defaults=("score: sum(w*s) / sum(w); the first choice is 0, the last 1, the others evenly between", NO_BARS),
         looks_like=("env", "num_tasks", "num_rollouts"),
         example='[[criteria]]\nname = "cause"\ntext = "Does it say why it failed?"\nweight = 2\n\n'

@@ -12,9 +12,8 @@ from honestone.core.numbers import ONE, ZERO, exact
 from honestone.core.rubric import Criterion, Item, as_written, slug
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Suite, TargetSpec
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, Entry, Keys, Reading, Steps, did_you_mean, keys, shown
+from honestone.formats.reader import Cases, Entry, Keys, Reading, Steps, about, did_you_mean, keys, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
-from honestone.interop.base import Reader
 from honestone.interop.criteria import (
     MAJORITY,
     check_item,
@@ -26,6 +25,7 @@ from honestone.interop.criteria import (
     undecided,
     yes_no,
 )
+from honestone.interop.reader import Reader
 from honestone.interop.sibling_files import SiblingFiles
 
 DEFAULTS: Final = (
@@ -107,6 +107,7 @@ _LOST: Final[Mapping[str, str]] = {
     "trigger": "guesses from words whether a skill would start, which no check here does",
     "diff": "compares files of the workspace with saved ones, which no check here does",
 }
+OTHERS: Final = about("", {", ".join(_LOST): "Code of the file, or nothing like it here."}, "lost", "graders[]: ")
 _SKILLS: Final = "waza: other skills and instruction files are not installed: the skill under test is"
 TASK: Final = keys(
     "a task",
@@ -581,7 +582,7 @@ def _read_task(document: Document) -> SuiteSource:
     # A task is in `tasks`, its fixtures next to that folder.
     above = folder.parent if folder.name == "tasks" else folder
     shared = _Shared(siblings=SiblingFiles(above), folder=above)
-    cases = Cases()
+    cases = Cases("tasks")
     cases.add(_task(reading.at(), shared, folder), reading.at())
     if not cases and not reading.problems:
         reading.problem("this is not a task", ())
@@ -598,7 +599,7 @@ def _read_eval(document: Document) -> SuiteSource:
     reading = Reading(document.marked)
     top = reading.at()
     siblings = SiblingFiles(document.path.parent)
-    cases = Cases()
+    cases = Cases("tasks")
     others: list[Reading] = []
     if not top.read(EVALUATION):
         reading.finish()
@@ -803,7 +804,7 @@ _EVAL: Final = Reader(
     gives="suite",
     signs=_eval_signs,
     read=_read_eval,
-    keys=(EVALUATION, CONFIG, GRADER, *CONFIGS.values(), TOOL),
+    keys=(EVALUATION, CONFIG, GRADER, *CONFIGS.values(), TOOL, OTHERS),
     defaults=DEFAULTS,
     looks_like=("name", "skill", "config", "metrics", "graders", "tasks"),
     example=_EVAL_EXAMPLE,
@@ -814,7 +815,7 @@ _TASK: Final = Reader(
     gives="suite",
     signs=_task_signs,
     read=_read_task,
-    keys=(TASK, INPUTS, FILE, EXPECTED, BEHAVIOR, GRADER, *CONFIGS.values(), TOOL),
+    keys=(TASK, INPUTS, FILE, EXPECTED, BEHAVIOR, GRADER, *CONFIGS.values(), TOOL, OTHERS),
     defaults=DEFAULTS,
     looks_like=("id", "inputs", "expected", "graders"),
     example=_TASK_EXAMPLE,
