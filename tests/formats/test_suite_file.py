@@ -32,7 +32,7 @@ def errors(folder: Path, text: str) -> list[str]:
     """`line:column: message` of everything that is told to be wrong."""
     with pytest.raises(UsageError) as raised:
         source(folder, text)
-    found = getattr(raised.value, "errors", (raised.value,))
+    found = raised.value.errors or (raised.value,)
     assert all(error.place for error in found)
     return [f"{Path(str(error.place)).name}: {error.message}" for error in found]
 

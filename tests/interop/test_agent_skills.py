@@ -54,7 +54,7 @@ def read(folder: Path, content: Any) -> SuiteSource:
 def wrong(folder: Path, content: Any) -> list[str]:
     with pytest.raises(UsageError) as raised:
         read(folder, content)
-    found = getattr(raised.value, "errors", (raised.value,))
+    found = raised.value.errors or (raised.value,)
     assert all(error.place for error in found)
     return [error.message for error in found]
 

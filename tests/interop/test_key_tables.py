@@ -52,7 +52,7 @@ def outcome(reader: Reader, value: Any) -> tuple[str, tuple[str, ...], tuple[str
     try:
         source = reader.read(Document(path=Path(name).resolve(), text=text))
     except UsageError as error:
-        errors = getattr(error, "errors", (error,))
+        errors = error.errors or (error,)
         return "\n".join(sorted(one.message for one in errors)), (), ()
     result = source.suite if isinstance(source, SuiteSource) else source.rubric
     return repr(result), tuple(loss.message for loss in source.losses), source.notes

@@ -48,7 +48,7 @@ def source(folder: Path, text: str) -> SuiteSource:
 def wrong(folder: Path, text: str) -> list[str]:
     with pytest.raises(UsageError) as raised:
         source(folder, text)
-    found = getattr(raised.value, "errors", (raised.value,))
+    found = raised.value.errors or (raised.value,)
     return [f"{Path(str(error.place)).name}: {error.message}" for error in found]
 
 

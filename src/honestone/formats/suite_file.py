@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, cast
 
-from honestone.core.errors import FileError, RubricError, UsageError
+from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, slug
 from honestone.core.suite.case import (
     SUITE_VERSION,
@@ -401,7 +401,7 @@ class _SuiteReading(Reading):
         try:
             source = self.read_rubric(file)
         except UsageError as error:
-            for wrong in getattr(error, "errors", (error,)):
+            for wrong in error.errors or (error,):
                 self._problem_elsewhere(wrong, path)
             return None
         self.notes += source.notes
@@ -418,7 +418,7 @@ class _SuiteReading(Reading):
             title=rubric.title,
         )
 
-    def _problem_elsewhere(self, wrong: UsageError, path: FilePath) -> None:
+    def _problem_elsewhere(self, wrong: HonestoneError, path: FilePath) -> None:
         """An error in a file that is named at `path`: it keeps its own place."""
         self.problems.append(
             RubricError(
