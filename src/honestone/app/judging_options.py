@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from honestone.core.errors import SettingsError, UsageError
 from honestone.core.scorecard import Rule
@@ -83,11 +83,6 @@ class JudgingOptions:
             number = getattr(self, name)
             if number is not None and not least <= number < float("inf"):
                 raise UsageError(f"`{name}` is {number}, but must be at least {least}")
-
-    @classmethod
-    def take(cls, options: dict[str, Any]) -> JudgingOptions:
-        """Takes its own out of a command's keyword arguments."""
-        return cls(**{name: options.pop(name) for name in cls.__slots__})
 
     @property
     def rule(self) -> Rule:

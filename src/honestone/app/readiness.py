@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from honestone.adapters.registry import CLIS, DEFAULT_MODELS
 from honestone.app.workspace import Workspace
@@ -124,10 +124,19 @@ def _api(
     return Readiness(name=name, ready=look.ready, found=look.what, hint=look.hint or None, family=family_of(kind))
 
 
-def _named(name: str, entry: Mapping[str, Any]) -> Readiness:
-    provider = entry.get("provider", "cli")
+def _named(name: str, entry: Mapping[str, object]) -> Readiness:
+    provider = _text(entry, "provider") or "cli"
+    key = _text(entry, "api_key_env")
     if provider in CLIS:
-        return _cli(name, provider=provider, command=entry.get("command"), api_key_env=entry.get("api_key_env"))
+        return _cli(name, provider=provider, command=_text(entry, "command"), api_key_env=key)
     if provider == "cli":
         return Readiness(name=name, ready=True, found="a command of your settings")
-    return _api(name, provider=provider, base_url=entry.get("base_url"), api_key_env=entry.get("api_key_env"))
+    return _api(name, provider=provider, base_url=_text(entry, "base_url"), api_key_env=key)
+
+
+def _text(entry: Mapping[str, object], name: str) -> str | None:
+    """A setting that is text; the program of a command that is a list."""
+    value = entry.get(name)
+    if isinstance(value, list):
+        return str(value[0]) if value else None
+    return None if value is None else str(value)

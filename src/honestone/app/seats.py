@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
 
 from honestone.app.judging_options import EFFORTS, JudgingOptions
 from honestone.app.workspace import Workspace
@@ -13,18 +13,34 @@ from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import CHECK
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
 from honestone.core.rubric import Rubric
-from honestone.ports import Judge, Store
+from honestone.ports import Completion, Judge, Model, Prompt, Store
 
 if TYPE_CHECKING:
     from honestone.adapters.registry import AdapterContext
     from honestone.core.packing import Budget
     from honestone.core.question import Question
+    from honestone.core.suite.case import Case
     from honestone.engine.meter import Meter
     from honestone.engine.panel import Panel, Seat
 
 
-def make_context(options: JudgingOptions, workspace: Workspace, **extra: Any) -> AdapterContext:
-    """What judges, workers and targets are made with. `extra` are further fields of AdapterContext."""
+class ContextFields(TypedDict, total=False):
+    """Fields of AdapterContext that only some use cases set."""
+
+    worker_timeout: float
+    target_timeout: float
+    target_output: str
+    cases: Sequence[Case]
+    suite_folder: Path | None
+    artifact: Path | None
+    rubric_folder: Path | None
+    fixes: tuple[str, ...]
+    hidden: tuple[str, ...]
+    ask: Callable[[Model], Callable[[Prompt], Awaitable[Completion]]] | None
+
+
+def make_context(options: JudgingOptions, workspace: Workspace, **extra: Unpack[ContextFields]) -> AdapterContext:
+    """What judges, workers and targets are made with."""
     from honestone.adapters.registry import JUDGE_TIMEOUT, AdapterContext
 
     return AdapterContext(

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate
-from honestone.app.judging_options import JudgingOptions
 from honestone.cli import options as shared
 from honestone.cli.printing import MANY, Printer, exit_code_of
 from honestone.cli.progress import Progress
@@ -52,7 +51,7 @@ def eval_(
 
     Exits 0 when all pass, 1 when one fails, 3 when one could not be judged, 2 when something is wrong with the call.
     """
-    judging = JudgingOptions.take(options)
+    judging = shared.take_judging(options)
     paths = [Path(name) for name in artifacts]
     form = "json" if as_json else form
     with Progress(quiet=quiet) as progress:

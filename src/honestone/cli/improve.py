@@ -154,7 +154,7 @@ def improve(
         return improve_suite(
             artifact,
             suite_path,
-            JudgingOptions.take(options),
+            shared.take_judging(options),
             SuiteTask(
                 worker=worker_name,
                 target=target,
@@ -187,7 +187,7 @@ def improve(
             "improve needs a rubric, or a suite of tasks",
             hint="honestone improve ARTIFACT (--rubric RUBRIC | --suite SUITE) --worker WORKER",
         )
-    judging = JudgingOptions.take(options)
+    judging = shared.take_judging(options)
     with Progress(quiet=quiet) as progress:
         job = Job(
             artifact,

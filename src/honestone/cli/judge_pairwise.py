@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from honestone.app.judging_options import JudgingOptions
 from honestone.app.pairwise import ComparePairRequest, compare_pair
 from honestone.cli import options as shared
 from honestone.cli.printing import dump, write
@@ -33,7 +32,7 @@ def pairwise(a: Path, b: Path, rubric_path: Path, as_json: bool, quiet: bool, **
     """
     from honestone.report.pairwise import pairwise_text
 
-    request = ComparePairRequest(a=a, b=b, rubric=rubric_path, judging=JudgingOptions.take(options))
+    request = ComparePairRequest(a=a, b=b, rubric=rubric_path, judging=shared.take_judging(options))
     with Progress(quiet=quiet) as progress:
         found = compare_pair(here(), request, progress)
     write(dump(found.document) + "\n" if as_json else pairwise_text(found.document, style_for(sys.stdout)))

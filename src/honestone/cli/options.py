@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from honestone.app.judging_options import JudgingOptions
 
 
 class Amount(click.FloatRange):
@@ -23,6 +27,13 @@ class Amount(click.FloatRange):
 F = TypeVar("F", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
+
+
+def take_judging(options: dict[str, Any]) -> JudgingOptions:
+    """The judging options, taken out of a command's keyword arguments."""
+    from honestone.app.judging_options import JudgingOptions
+
+    return JudgingOptions(**{field.name: options.pop(field.name) for field in fields(JudgingOptions)})
 
 
 def _all(*options: Callable[[F], F]) -> Callable[[F], F]:

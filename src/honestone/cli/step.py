@@ -243,7 +243,7 @@ def _go_on(run: str | None, submission: Submission) -> int:
 def _run(session: Session, submission: Submission) -> int:
     given = dict(session.options)
     quiet = given.pop("quiet", False)
-    judging = JudgingOptions.take(given)
+    judging = shared.take_judging(given)
     with Progress(quiet=quiet) as progress:
         job = _StepJob(session, judging, given, submission, progress)
         return job.run("json")

@@ -51,12 +51,11 @@ def check(
 
     With --golden or --oracle judges are asked: exit 1 when a verdict is not as it must be, 3 when it cannot be decided.
     """
-    from honestone.app.judging_options import JudgingOptions
     from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
     from honestone.cli.progress import Progress
     from honestone.cli.workspace import here
 
-    judging = JudgingOptions.take(options)
+    judging = shared.take_judging(options)
     request = RubricCheckRequest(path=path, judging=judging, fix=fix, golden=golden, oracle=oracle, history=history)
     with Progress(quiet=quiet) as progress:
         checked = check_rubric(here(), request, progress)

@@ -35,12 +35,11 @@ def lock(
 
     Name the ARTIFACT too where a check runs a program that is part of it.
     """
-    from honestone.app.judging_options import JudgingOptions
     from honestone.app.rubrics.lock import lock_rubric
     from honestone.cli.progress import Progress
     from honestone.cli.workspace import here
 
-    judging = JudgingOptions.take(options)
+    judging = shared.take_judging(options)
     with Progress(quiet=quiet) as progress:
         locked = lock_rubric(
             here(), path, artifacts, judging, only_check=only_check, accept_loss=accept_loss, note=progress.note

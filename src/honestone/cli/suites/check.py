@@ -62,9 +62,8 @@ def check(
     Tasks that are passed without the skill, and tasks that nobody passes, are told from runs: those on record,
     those named by --with-run, or one made now by --run.
     """
-    from honestone.app.setup import JudgingOptions
 
-    judging = JudgingOptions.take(options)
+    judging = shared.take_judging(options)
     if (judging.judges or target) and not is_run:
         raise UsageError("--judge and --target are for --run; nothing else asks anybody", hint="add --run")
     checked = read(path, accept_loss=accept_loss)

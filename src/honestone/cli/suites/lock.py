@@ -23,13 +23,12 @@ def lock(
     path: Path, only_check: bool, accept_loss: bool, target: str | None, as_json: bool, quiet: bool, **options: Any
 ) -> int:
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
-    from honestone.app.judging_options import JudgingOptions
     from honestone.app.rubrics.lock import lock_file
     from honestone.app.suites.plan import SuiteRequest, plan_suite
     from honestone.cli.progress import Progress
     from honestone.cli.workspace import here
 
-    judging = JudgingOptions.take(options)
+    judging = shared.take_judging(options)
     asked = SuiteRequest(suite=path, judging=judging, target=target or "mock", accept_loss=accept_loss)
     with Progress(quiet=quiet) as progress:
         contract = plan_suite(here(), asked, progress).whole_contract
