@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import doctest
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +116,74 @@ def test_an_output_is_held_against_a_rubric(tmp_path: Path, monkeypatch: pytest.
         honestone.assert_passes("nothing", words)
     with pytest.raises(honestone.CouldNotJudge):
         honestone.assert_passes("nothing", judged, judge=ScriptedJudge("no JSON at all"))
+
+
+JUDGE = """
+import json, sys
+asked = json.load(sys.stdin)
+print(json.dumps({"verdicts": [{"criterion": c["id"], "item": i["id"], "answer": True} for c in asked["criteria"] for i in c["items"]]}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ((), {}),
+        (
+            ("--threshold", "70", "--evidence", "require", "--repeat", "2"),
+            {"threshold": 70, "evidence": "require", "repeat": 2},
+        ),
+    ],
+)
+def test_every_door_has_the_same_contract(
+    words: tuple[str, ...], options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same file, rubric, judge and options have one contract id from `eval`, from `rubric lock` and from Python."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "judge.py").write_text(JUDGE)
+    (tmp_path / "r.yaml").write_text(JUDGED)
+    (tmp_path / "a.md").write_text("a kind word\n")
+    judge = f"script:{sys.executable} judge.py"
+
+    def run(*command: str) -> dict[str, Any]:
+        argv = [sys.executable, "-m", "honestone", *command, "--judge", judge, *words, "--json"]
+        return dict(json.loads(subprocess.run(argv, capture_output=True, text=True, check=False).stdout))
+
+    ids = {run("eval", "a.md", "--rubric", "r.yaml")["contract"], run("rubric", "lock", "r.yaml")["contract"]}
+    found = honestone.evaluate(Path("a.md"), Path("r.yaml"), judges=[judge], **options)
+    assert {found.document["contract"]} == ids
+
+
+def test_folder_and_store_are_the_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative paths start in `folder`, the store is relative to it, and a path is shown as it was written."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.md").write_text("hello")
+    (tmp_path / "work" / "r.yaml").write_text(WORDS)
+    monkeypatch.chdir(tmp_path)
+    found = honestone.evaluate(Path("a.md"), "r.yaml", folder=Path("work"), store=Path("kept"))
+    assert found.passed and found.document["artifact"]["path"] == "a.md" and found.document["run"]
+    assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["a.md", "kept", "r.yaml"]
+
+
+def test_what_no_command_would_take_is_refused() -> None:
+    """A value out of range and an object that is not a judge are usage errors; an unknown option is a TypeError."""
+    rubric = honestone.parse_rubric(JUDGED)
+    with pytest.raises(honestone.UsageError, match="combine"):
+        honestone.evaluate("word", rubric, judges=["mock"], combine="most")
+    with pytest.raises(honestone.UsageError, match="repeat"):
+        honestone.evaluate("word", rubric, judges=["mock"], repeat=0)
+    with pytest.raises(honestone.UsageError, match="not a judge"):
+        honestone.evaluate("word", rubric, judges=[object()])  # type: ignore[list-item]
+    with pytest.raises(TypeError):
+        honestone.evaluate("word", rubric, judges=["mock"], nonsense=1)  # type: ignore[call-arg]
+
+
+def test_two_reports_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By run, by document, or by saved file: case by case."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    first = honestone.run_suite("suite.yaml", target="cmd:cat")
+    second = honestone.run_suite("suite.yaml", target="cmd:echo hello")
+    found = honestone.compare(first, second["run"])
+    assert found["schema"] == "honestone.comparison/1"
+    assert (found["verdict"], found["delta"]) == ("pass", 0.5)
