@@ -17,7 +17,8 @@ from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message,
 from honestone.core.verdict import Outcome, Verdict, judge_gate
 from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
-from honestone.interop.agentv.read import READERS, read_targets
+from honestone.interop.agentv.read import READERS
+from honestone.interop.agentv.targets import read_targets
 from honestone.interop.recognise import read_any_rubric, read_any_suite, recognise
 
 
@@ -224,9 +225,9 @@ def test_bands_are_levels_at_their_lower_ends(folder: Path) -> None:
     ("ranges", "says"),
     [
         ("{3: poor, 10: good}", "must start at 0"),
-        ("{0: bad, 11: good}", "`11` is no score"),
-        ("{0: bad, 5.5: good}", "`5.5` is no score"),
-        ("{0: bad, five: good}", "`five` is no score"),
+        ("{0: bad, 11: good}", "`11` is not a score"),
+        ("{0: bad, 5.5: good}", "`5.5` is not a score"),
+        ("{0: bad, five: good}", "`five` is not a score"),
         ("{0: bad, 10: ''}", "says nothing at 10"),
         ("{}", "is empty"),
         ("[{score_range: [0, 4], outcome: a}, {score_range: [6, 10], outcome: b}]", "leave a gap at 5"),
@@ -252,7 +253,7 @@ def test_score_ranges_that_are_wrong_are_refused_in_place(folder: Path, ranges: 
         ("weight: 3.0", "weight: -3", 7, "`weight` is -3"),
         ("weight: 3.0", "weight: heavy", 7, "must be a number"),
         ("required: true", "required: sometimes", 7, "must be true or false"),
-        ("type: rubric", "type: rubrix", 5, "no grader of type"),
+        ("type: rubric", "type: rubrix", 5, "is not a type of grader"),
         ("id: one", "idd: one", 11, "unknown key `idd`"),
         ("id: one", "name: one", 11, "`id` is missing"),
         ("role: system, ", "", 13, "`content`"),

@@ -74,7 +74,7 @@ def keys(what: str, rows: str, at: str = "") -> Keys:
     In front of the names: `-` ignored, `~` ignored and noted in the words of the table, `!` lost for the reason that the
     table gives ("`KEY` REASON"). A name that ends with `*` is required; the name `...` stands for any other key.
     """
-    return Keys(what, tuple(_row(line) for line in rows.strip().splitlines()), at)
+    return Keys(what, tuple(_row(line) for line in rows.splitlines() if line.strip()), at)
 
 
 def _row(line: str) -> KnownKey:

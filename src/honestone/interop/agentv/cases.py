@@ -13,16 +13,28 @@ from honestone.core.errors import FileError, RubricError
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split
+from honestone.formats.document import Document
 from honestone.formats.nodes import MapKey
+from honestone.formats.reader import Entry, Reading, Steps, shown
 from honestone.interop.agentv.checks import expected_data
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
 from honestone.interop.agentv.graders import Frame, as_top_level, read_graders
+from honestone.interop.agentv.keys import (
+    CASE,
+    COMMAND,
+    ENVIRONMENT,
+    EXECUTION,
+    HOOKS,
+    REPEAT,
+    REPOSITORY,
+    RUN,
+    WORKSPACE,
+)
 from honestone.interop.agentv.rubrics import rated, read_criteria
 from honestone.interop.agentv.text import Texts, fill, names_file, placeholders
-from honestone.interop.base import Steps, Taking, Walk, shown
 
 GOAL_THEN_ANSWER: Final = ("Goal:\n", "\n\nA good answer:\n")
-"""How a goal and a reference answer stand in one text."""
+"""How a goal and a reference answer are put into one text."""
 
 _STRATEGIES: Final = {
     "pass_at_k": AttemptRule.PASS_AT_K,
@@ -30,8 +42,6 @@ _STRATEGIES: Final = {
     "pass_all": AttemptRule.PASS_HAT_K,
     "mean": AttemptRule.MEAN,
 }
-_NO_BUDGET: Final = "budgets are set on the command line (--max-calls, --max-usd), not by the file"
-_JUDGE_CHOICE: Final = "which model judges is chosen with --judge, not by the file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,21 +84,21 @@ class Shared:
     texts: Texts
     merges: bool
     running: Running = field(default_factory=Running)
-    graders: tuple[Taking, ...] = ()
-    prompts: Taking | None = None
+    graders: tuple[Entry, ...] = ()
+    prompts: Entry | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
-    input_files: tuple[tuple[Taking, str], ...] = ()
+    input_files: tuple[tuple[Entry, str], ...] = ()
     place: Place = field(default_factory=Place)
 
 
 class Targets:
-    """The targets that a file and its cases name, to be told once."""
+    """The targets that a file and its cases name, to be reported once."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def take(self, take: Taking, *keys: str) -> None:
+    def take(self, take: Entry, *keys: str) -> None:
         for key in keys:
             value = take.raw(key)
             for one in value if isinstance(value, list) else [] if value is None else [value]:
@@ -109,13 +119,16 @@ class Targets:
 # -------------------------------------------------------------------------------------------------------- one case
 
 
-def read_case(take: Taking, shared: Shared, number: int, targets: Targets) -> Case | None:
+def read_case(take: Entry, shared: Shared, number: int, targets: Targets) -> Case | None:
     """One case; None when there is none to make, which was said."""
-    if not take.require_mapping("a case"):
+    if not take.read(CASE):
         return None
-    id = take.text("id", required=shared.dialect.name != "agentv-5") or f"test-{number}"
-    values = {**shared.values, **_values(take)}
-    execution = take.below("execution") if isinstance(take.value.get("execution"), dict) else None
+    id = take.text("id")
+    if "id" not in take and shared.dialect.name != "agentv-5":
+        take.problem("`id` is missing", hint="give it a text: id: ...")
+    id = id or f"test-{number}"
+    values = {**shared.values, **take.data("vars")}
+    execution = take.mapping("execution", EXECUTION) if isinstance(take.value.get("execution"), dict) else None
     running = _running(take, execution, targets).over(shared.running)
     texts = shared.texts
     goal = _goal(take, values)
@@ -135,15 +148,12 @@ def read_case(take: Taking, shared: Shared, number: int, targets: Targets) -> Ca
     tags, split, metadata = _metadata(take)
     description = take.text("description")
     _rest(take, targets)
-    if execution is not None:
-        execution.close("`execution`")
-    take.close("a case")
     skip = None
     if not criteria:
         skip = "nothing that marks it can be read" if had_graders else None
         criteria = _by_goal(take, frame)
     if not messages and shared.dialect.needs_input:
-        take.walk.problem("this case has no `input`", take.path, "say what the target is asked: input: ...")
+        take.reading.problem("this case has no `input`", take.path, "say what the target is asked: input: ...")
     rubric = _rubric(take, criteria, frame.threshold)
     if rubric is None:
         return None
@@ -171,46 +181,18 @@ def _pass_mark(running: Running) -> Fraction:
     return PASS_MARK if running.threshold is None else running.threshold
 
 
-def _rest(take: Taking, targets: Targets) -> None:
-    """Keys that change nothing here, and those whose meaning is lost."""
+def _rest(take: Entry, targets: Targets) -> None:
+    """Its targets and their options."""
     targets.take(take, "provider", "providers", "target")
-    take.ignore(
-        "conversation_id",
-        "suite",
-        "dataset",
-        "note",
-        "notes",
-        "evaluator",
-        "category",
-        "mode",
-        "aggregation",
-        "on_turn_failure",
-        "window_size",
-        "on_dependency_failure",
-        "governance",
-        "name",
-        "vars",
-    )
-    take.lose("turns", message="a conversation of several turns cannot be run")
-    take.lose("depends_on", message="cases do not wait for one another (`{key}`)")
-    take.lose("assert_scoring_function", message="scores put together by a function, not as a weighted mean")
     options = take.raw("options")
-    if isinstance(options, dict):
-        here = take.below("options")
-        here.ignore("provider", why=_JUDGE_CHOICE)
-        here.lose(
-            *(str(key) for key in options if key != "provider"), message="the option `{key}` of a case has no like here"
-        )
+    for key in options if isinstance(options, dict) else ():
+        if key == "provider":
+            take.note("which model judges is chosen with --judge, not by the file")
+        else:
+            take.reading.loss(f"the option `{key}` of a case has no equivalent here", (*take.path, "options", key))
 
 
-def _values(take: Taking) -> dict[str, Any]:
-    value = take.raw("vars")
-    if value is not None and not isinstance(value, dict):
-        take.walk.problem(f"`vars` must be a mapping, not {shown(value)}", (*take.path, "vars"))
-    return {str(key): one for key, one in value.items()} if isinstance(value, dict) else {}
-
-
-def _goal(take: Taking, values: Mapping[str, Any]) -> str | None:
+def _goal(take: Entry, values: Mapping[str, Any]) -> str | None:
     goal = take.text("criteria", "expected_outcome", "outcome")
     return None if goal is None else fill(goal, values).strip()
 
@@ -218,7 +200,7 @@ def _goal(take: Taking, values: Mapping[str, Any]) -> str | None:
 # ----------------------------------------------------------------------------------------------- input and answer
 
 
-def _messages(take: Taking, shared: Shared, values: Mapping[str, Any]) -> tuple[Message, ...]:
+def _messages(take: Entry, shared: Shared, values: Mapping[str, Any]) -> tuple[Message, ...]:
     key = take.which("input", "input_messages")
     if key is not None:
         own = shared.texts.messages(take, key)
@@ -229,27 +211,27 @@ def _messages(take: Taking, shared: Shared, values: Mapping[str, Any]) -> tuple[
     return (*shared.messages, *_with_files(own, files, shared.texts))
 
 
-def _with_files(messages: tuple[Message, ...], files: list[tuple[Taking, str]], texts: Texts) -> tuple[Message, ...]:
-    """Input files stand before the first message of the user."""
+def _with_files(messages: tuple[Message, ...], files: list[tuple[Entry, str]], texts: Texts) -> tuple[Message, ...]:
+    """Input files come before the first message of the user."""
     if not files or not messages:
         return messages
-    attached = [texts.attached(take.walk, (*take.path, "input_files"), name) for take, name in files]
+    attached = [texts.attached(take.reading, (*take.path, "input_files"), name) for take, name in files]
     at = next((index for index, message in enumerate(messages) if message.role == "user"), 0)
     content = "\n\n".join([*attached, messages[at].content])
     return (*messages[:at], replace(messages[at], content=content), *messages[at + 1 :])
 
 
-def _prompted(take: Taking, shared: Shared, values: Mapping[str, Any]) -> tuple[Message, ...]:
+def _prompted(take: Entry, shared: Shared, values: Mapping[str, Any]) -> tuple[Message, ...]:
     """The first prompt with the case's variables in it; a prompt that is one variable is that variable."""
     prompt, at = _prompt(take, shared)
     if prompt is None:
         if isinstance(take.value.get("vars"), dict) and "input" in take.value["vars"]:
-            return shared.texts.messages_at(take.walk, (*take.path, "vars", "input"), take.value["vars"]["input"])
+            return shared.texts.messages_at(take.reading, (*take.path, "vars", "input"), take.value["vars"]["input"])
         return ()
     names = placeholders(prompt)
     absent = [name for name in names if name not in values]
     if absent and at is not None:
-        take.walk.problem(
+        take.reading.problem(
             f"the prompt asks for `{absent[0]}`, which `vars` of this case does not have",
             (*take.path, "vars"),
             f"give it a value: vars: {{{absent[0]}: ...}}",
@@ -259,9 +241,9 @@ def _prompted(take: Taking, shared: Shared, values: Mapping[str, Any]) -> tuple[
         name = names[0]
         mine = isinstance(take.value.get("vars"), dict) and name in take.value["vars"]
         path: Steps = (*take.path, "vars", name)
-        return shared.texts.messages_at(take.walk, path, values[name]) if mine else _plain_messages(values[name])
+        return shared.texts.messages_at(take.reading, path, values[name]) if mine else _plain_messages(values[name])
     if "{%" in prompt:
-        take.walk.loss("a prompt with template code (`{% ... %}`) is not run", at.path if at else take.path)
+        take.reading.loss("a prompt with template code (`{% ... %}`) is not run", at.path if at else take.path)
     filled = fill(prompt, values)
     return _chat(filled) if prompt.lstrip().startswith("[") else (Message("user", filled),)
 
@@ -294,47 +276,46 @@ def _chat(text: str) -> tuple[Message, ...]:
     return _plain_messages(value) if is_chat else (Message("user", text),)
 
 
-def _prompt(take: Taking, shared: Shared) -> tuple[str | None, Taking | None]:
-    """The prompt of a case or its file, and where it stands."""
+def _prompt(take: Entry, shared: Shared) -> tuple[str | None, Entry | None]:
+    """The prompt of a case or its file, and its place."""
     holder = take if "prompts" in take else shared.prompts
-    take.ignore("prompts")
     if holder is None:
         return None, None
     listed = holder.value["prompts"]
     several = isinstance(listed, list)
     if several and len(listed) > 1:
-        holder.walk.loss(
+        holder.reading.loss(
             "only the first of several prompts is read", (*holder.path, "prompts", 1), "make one file for each prompt"
         )
     path: Steps = (*holder.path, "prompts", 0) if several else (*holder.path, "prompts")
     value = listed[0] if several and listed else listed
-    here = Taking(holder.walk, path)
+    here = Entry(holder.reading, path)
     if isinstance(value, dict) and not isinstance(value.get("raw"), str) and isinstance(value.get("path"), str):
         value = "file://" + value["path"].removeprefix("file://")
     if isinstance(value, str) and not names_file(value):
         return value, here
-    return shared.texts.prompt(holder.walk, path, value, bare=False), here
+    return shared.texts.prompt(holder.reading, path, value, bare=False), here
 
 
 _ANSWERS: Final = ("expected_output", "expected_messages")
 
 
-def _raw_answer(take: Taking, values: Mapping[str, Any]) -> Any:
+def _raw_answer(take: Entry, values: Mapping[str, Any]) -> Any:
     return next((take.value[key] for key in _ANSWERS if key in take), values.get("expected_output"))
 
 
-def _answer(take: Taking, texts: Texts, values: Mapping[str, Any]) -> str | None:
+def _answer(take: Entry, texts: Texts, values: Mapping[str, Any]) -> str | None:
     own = texts.reference(take, *_ANSWERS)
     if own is not None or "expected_output" not in values:
         return own
     mine = isinstance(take.value.get("vars"), dict) and "expected_output" in take.value["vars"]
     if not mine:
         return _as_text(values["expected_output"])
-    return texts.reference_at(take.walk, (*take.path, "vars", "expected_output"), values["expected_output"])
+    return texts.reference_at(take.reading, (*take.path, "vars", "expected_output"), values["expected_output"])
 
 
 def _reference(goal: str | None, answer: str | None) -> str | None:
-    """What a judge is shown beside the criteria: AgentV shows it both."""
+    """What a judge is shown with the criteria: AgentV shows it both."""
     if goal is not None and answer is not None:
         return GOAL_THEN_ANSWER[0] + goal + GOAL_THEN_ANSWER[1] + answer
     return goal if goal is not None else answer
@@ -344,7 +325,7 @@ def _reference(goal: str | None, answer: str | None) -> str | None:
 
 
 def _criteria(
-    take: Taking, execution: Taking | None, shared: Shared, running: Running, frame: Frame
+    take: Entry, execution: Entry | None, shared: Shared, running: Running, frame: Frame
 ) -> tuple[list[Criterion], bool]:
     """The criteria of a case and whether anything was written to make them of."""
     criteria: list[Criterion] = []
@@ -363,7 +344,7 @@ def _criteria(
     return [*criteria, *above], had or has_own or has_above
 
 
-def _lists(holders: list[Taking], frame: Frame) -> tuple[list[Criterion], bool]:
+def _lists(holders: list[Entry], frame: Frame) -> tuple[list[Criterion], bool]:
     found: list[Criterion] = []
     had = False
     for holder in holders:
@@ -373,78 +354,61 @@ def _lists(holders: list[Taking], frame: Frame) -> tuple[list[Criterion], bool]:
     return found, had
 
 
-def _by_goal(take: Taking, frame: Frame) -> list[Criterion]:
+def _by_goal(take: Entry, frame: Frame) -> list[Criterion]:
     """Without a grader, a judge is asked about the goal, else about the reference."""
     if frame.goal is not None:
         return [rated(frame.dialect.judge, frame.goal)]
     if frame.reference is not None:
         return [rated(frame.dialect.judge, "Agrees with the reference in what matters")]
     key = "expected_outcome" if not frame.dialect.required else "assert"
-    take.walk.problem("there is nothing to judge this case by", take.path, f"say what is expected: {key}: ...")
+    take.reading.problem("there is nothing to judge this case by", take.path, f"say what is expected: {key}: ...")
     return [rated(frame.dialect.judge, "?")]
 
 
-def _rubric(take: Taking, criteria: list[Criterion], threshold: Fraction) -> Rubric | None:
+def _rubric(take: Entry, criteria: list[Criterion], threshold: Fraction) -> Rubric | None:
     try:
         return Rubric(criteria=as_top_level(criteria), threshold=threshold, floor=ZERO)
     except RubricError as error:
-        take.walk.problem(f"the graders of this case: {error.message}", take.path, error.hint)
+        take.reading.problem(f"the graders of this case: {error.message}", take.path, error.hint)
         return None
 
 
 # --------------------------------------------------------------------------------------------------------- running
 
 
-def _running(take: Taking, execution: Taking | None, targets: Targets) -> Running:
+def _running(take: Entry, execution: Entry | None, targets: Targets) -> Running:
     """How one case is run: its own `threshold`, `run` and `execution`."""
     own = Running(threshold=take.number("threshold", low=0, high=1), timeout=_seconds(take))
-    if isinstance(take.value.get("run"), dict):
-        run = take.below("run")
-        own = own.over(
-            Running(
-                threshold=run.number("threshold", low=0, high=1),
-                timeout=_seconds(run),
-                **_repeat(run, "repeat", AttemptRule.PASS_AT_K),
-            )
-        )
-        run.ignore("budget_usd", why=_NO_BUDGET)
-        run.close("`run`")
-    take.ignore("run")
-    if execution is None:
-        take.ignore("execution")
-        return own
-    return own.over(read_execution(execution, targets))
+    if isinstance(take.value.get("run"), dict) and (run := take.mapping("run", RUN)) is not None:
+        bar, repeat = run.number("threshold", low=0, high=1), _repeat(run, "repeat", AttemptRule.PASS_AT_K)
+        own = own.over(Running(threshold=bar, timeout=_seconds(run), **repeat))
+    return own if execution is None else own.over(read_execution(execution, targets))
 
 
-def _seconds(take: Taking) -> float | None:
+def _seconds(take: Entry) -> float | None:
     seconds = take.number("timeout_seconds", low=0)
     return None if seconds is None or seconds == 0 else float(seconds)
 
 
-def read_execution(take: Taking, targets: Targets) -> Running:
+def read_execution(take: Entry, targets: Targets) -> Running:
     """An `execution` block, without its lists of graders."""
     targets.take(take, "target", "targets", "provider", "providers")
-    found = Running(
+    return Running(
         threshold=take.number("threshold", low=0, high=1),
         timeout=_seconds(take),
         skip_defaults=bool(take.flag("skip_defaults")),
         **_repeat(take, "trials", AttemptRule.PASS_AT_K),
     )
-    take.ignore("cache", "fail_on_error", "failOnError", "verbose", "otel_file", "keep_workspaces")
-    take.ignore("budget_usd", "budgetUsd", why=_NO_BUDGET)
-    return found
 
 
-def read_options(take: Taking) -> Running:
+def read_options(take: Entry) -> Running:
     """`evaluate_options`, without its concurrency."""
     milliseconds = take.number("timeout_ms", low=0)
-    take.ignore("budget_usd", why=_NO_BUDGET)
-    take.ignore("cache", "delay", "generate_suggestions", "max_eval_time_ms", "filter_range", "max_concurrency")
     timeout = float(milliseconds / 1000) if milliseconds else _seconds(take)
     return Running(timeout=timeout, **_repeat(take, "repeat", AttemptRule.PASS_AT_K))
 
 
-def _repeat(take: Taking, key: str, usual: AttemptRule) -> dict[str, Any]:
+def _repeat(take: Entry, key: str, usual: AttemptRule) -> dict[str, Any]:
     """`repeat: 3` or `{count, strategy}` as attempts and their rule."""
     value = take.raw(key)
     if value is None:
@@ -453,14 +417,13 @@ def _repeat(take: Taking, key: str, usual: AttemptRule) -> dict[str, Any]:
     if not isinstance(value, dict):
         count = take.number(key, low=1, is_whole=True)
         return {"attempts": int(count), "attempt_rule": usual} if count is not None else {}
+    here.read(REPEAT.named(f"`{key}`"))
     count = here.number("count", low=1, is_whole=True)
     strategy = here.choice("strategy", (*_STRATEGIES, "confidence_interval"))
     stops = here.flag("early_exit")
-    here.ignore("cost_limit_usd", "costLimitUsd", why=_NO_BUDGET)
-    here.close(f"`{key}`")
     if strategy == "confidence_interval":
-        here.walk.loss(
-            "attempts scored by the lower end of a confidence interval",
+        here.reading.loss(
+            "attempts scored by the lower bound of a confidence interval",
             (*here.path, "strategy"),
             "use mean or pass_at_k",
         )
@@ -473,103 +436,89 @@ def _repeat(take: Taking, key: str, usual: AttemptRule) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------- workspace
 
 
-def _place(take: Taking, above: Place) -> Place:
+def _place(take: Entry, above: Place) -> Place:
     """Where a case runs: its own `workspace` or `environment`, else its file's."""
     found = read_place(take)
     return above if found is None else found
 
 
-def read_place(take: Taking) -> Place | None:
+def read_place(take: Entry) -> Place | None:
     for key, read in (("workspace", _workspace), ("environment", _environment)):
         value = take.raw(key)
         if isinstance(value, dict):
             return read(take.below(key))
         if value is not None:
-            take.walk.loss(
+            take.reading.loss(
                 f"`{key}` in a file of its own is not read", (*take.path, key), "write it into the eval file"
             )
     return None
 
 
-def _workspace(take: Taking) -> Place:
+def _workspace(take: Entry) -> Place:
+    take.read(WORKSPACE)
     copy = take.text("template")
     git, ref = None, None
-    repos = list(take.each("repos", "repositories"))
+    repos = take.each("repos")
     for index, repo in enumerate(repos):
         if index or not repo.is_mapping:
-            repo.walk.loss("only one repository can be checked out", repo.path)
+            repo.reading.loss("only one repository can be checked out", repo.path)
             continue
+        repo.read(REPOSITORY)
         git, ref = repo.text("repo", "source"), repo.text("commit", "base_commit", "ref")
         if repo.text("path") not in (None, ".", "./"):
-            repo.walk.loss(
+            repo.reading.loss(
                 "a repository is checked out as the workspace itself, not into a folder of it", (*repo.path, "path")
             )
-        repo.lose("ancestor", "sparse", "checkout", "clone", message="`{key}` of a repository has no like here")
-        repo.close("a repository")
     before, after = _hooks(take.below("hooks")) if isinstance(take.value.get("hooks"), dict) else ((), ())
-    take.ignore("hooks")
-    take.ignore("isolation", "mode", why="each case has a workspace of its own")
-    take.lose("path", "docker", "env", message="`{key}` of a workspace has no like here")
-    take.close("`workspace`")
     there = CaseWorkspace(copy=copy, git=git, ref=ref) if copy or git else None
     return Place(workspace=there or (CaseWorkspace() if before or after else None), setup=before, teardown=after)
 
 
-def _hooks(take: Taking) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _hooks(take: Entry) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    take.read(HOOKS)
     before = [line for key in ("before_all", "before_each") for line in _command(take, key)]
     after = [line for key in ("after_each", "after_all") for line in _command(take, key)]
     if "before_all" in take or "after_all" in take:
-        take.walk.note("`before_all` and `after_all` run for every case, each in a workspace of its own")
-    take.ignore("enabled")
-    take.close("`hooks`")
+        take.reading.note("`before_all` and `after_all` run for every case, each in a workspace of its own")
     return tuple(before), tuple(after)
 
 
-def _command(take: Taking, key: MapKey) -> Iterator[str]:
+def _command(take: Entry, key: MapKey) -> Iterator[str]:
     value = take.raw(str(key))
     if value is None:
         return
     here = take.below(key)
     if isinstance(value, dict):
+        here.read(COMMAND.named(f"`{key}`"))
         words = here.texts("command") or here.texts("script")
         is_line = isinstance(value.get("command") or value.get("script"), str)
-        here.ignore("timeout_ms", "timeoutMs", "reset")
         if here.text("cwd") not in (None, ".", "./", "{{workspace_path}}"):
-            here.walk.loss("commands run in the workspace, not in another folder", (*here.path, "cwd"))
-        here.close(f"`{key}`")
+            here.reading.loss("commands run in the workspace, not in another folder", (*here.path, "cwd"))
         if words:
             words = [word.replace("{{workspace_path}}", ".") for word in words]
             yield words[0] if is_line else shlex.join(words)
     elif isinstance(value, str):
         yield value
     else:
-        take.walk.problem(f"`{key}` must be a mapping with a `command`, not {shown(value)}", here.path)
+        take.reading.problem(f"`{key}` must be a mapping with a `command`, not {shown(value)}", here.path)
 
 
-def _environment(take: Taking) -> Place:
-    kind = take.choice("type", ("host", "docker"))
-    if kind == "docker":
-        take.walk.loss("a workspace in a container has no like here", take.path)
-        take.ignore("context", "dockerfile", "image", "resources", "mounts", "secrets")
+def _environment(take: Entry) -> Place:
+    take.read(ENVIRONMENT)
+    if take.choice("type", ("host", "docker")) == "docker":
+        take.loss("a workspace in a container has no equivalent here")
     copy = take.text("workdir")
     setup = tuple(_command(take, "setup"))
-    take.lose("env", message="variables of a workspace (`{key}`) are not set")
-    take.close("`environment`")
     return Place(workspace=CaseWorkspace(copy=copy) if copy else CaseWorkspace(), setup=setup)
 
 
 # -------------------------------------------------------------------------------------------------------- metadata
 
 
-def _metadata(take: Taking) -> tuple[tuple[str, ...], Split | None, dict[str, Any]]:
-    """`metadata`, with the tags and the split that stand in it."""
-    value = take.raw("metadata")
+def _metadata(take: Entry) -> tuple[tuple[str, ...], Split | None, dict[str, Any]]:
+    """`metadata`, with the tags and the split in it."""
+    known = take.data("metadata")
     tags = take.texts("tags") if not isinstance(take.value.get("tags"), dict) else None
-    take.ignore("tags")
-    if value is not None and not isinstance(value, dict):
-        take.walk.problem(f"`metadata` must be a mapping, not {shown(value)}", (*take.path, "metadata"))
-        value = None
-    known = {str(key): one for key, one in (value or {}).items()}
     inner = known.get("tags")
     if isinstance(inner, list) and all(isinstance(tag, str) for tag in inner):
         tags = [*(tags or ()), *inner]
@@ -581,22 +530,20 @@ def _metadata(take: Taking) -> tuple[tuple[str, ...], Split | None, dict[str, An
     return tuple(tags or ()), None, known
 
 
-def cases_of_file(walk: Walk, path: Steps, name: str, texts: Texts) -> tuple[list[Taking], Walk | None]:
+def cases_of_file(reading: Reading, path: Steps, name: str, texts: Texts) -> tuple[list[Entry], Reading | None]:
     """The cases of another file that a list of tests names: YAML (a list, or under `tests`) or JSON lines."""
-    from honestone.formats.document import Document
-
     try:
         document = Document.of(texts.resolve(name))
         if document.is_lines:
-            found = [Taking(Walk(row.marked), ()) for row in document.rows]
+            found = [Entry(Reading(row.marked), ()) for row in document.rows]
             texts.files.append(document.path)
             return found, None
-        inner = Walk(document.marked)
+        inner = Reading(document.marked)
     except FileError as error:
-        walk.problem(f"the cases of `{name}` cannot be read: {error.message}", path)
+        reading.problem(f"the cases of `{name}` cannot be read: {error.message}", path)
         return [], None
     texts.files.append(document.path)
     top = inner.at()
     if isinstance(top.value, list):
-        return [Taking(inner, (index,)) for index in range(len(top.value))], inner
-    return (list(top.each("tests", "cases")) if top.is_mapping else []), inner
+        return [Entry(inner, (index,)) for index in range(len(top.value))], inner
+    return (list(top.each("tests")) if top.is_mapping else []), inner

@@ -12,8 +12,9 @@ from typing import Any, Final
 from honestone.core.check_kinds import KINDS
 from honestone.core.checks import check_problem
 from honestone.core.rubric import Check, as_written
+from honestone.formats.reader import Entry, shown
+from honestone.interop.agentv.keys import CALL, FIELD, TOOL_ARGS, TOOL_SEQUENCE, TOOL_USED
 from honestone.interop.agentv.text import fill
-from honestone.interop.base import Taking, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +42,20 @@ class CodeContext:
     expected: Any = None
 
 
-_Read = Callable[[Taking, CodeContext], Checks | None]
+_Read = Callable[[Entry, CodeContext], Checks | None]
 
 
 def one(kind: str, value: Any, **options: Any) -> Checks:
     return Checks(parts=(Part(check=Check(kind=kind, value=value, options=options)),))
 
 
-def read_checks(take: Taking, kind: str, context: CodeContext) -> Checks | None:
+def read_checks(take: Entry, kind: str, context: CodeContext) -> Checks | None:
     """The checks of a grader whose type is in `CODE`. None when there are none, which was said."""
     found = CODE[kind](take, context)
     for part in found.parts if found else ():
         problem = check_problem(part.check) if part.check.kind in KINDS else None
         if problem is not None:
-            take.walk.problem(problem[0], take.path, problem[1])
+            take.reading.problem(problem[0], take.path, problem[1])
     return found
 
 
@@ -62,53 +63,54 @@ def read_checks(take: Taking, kind: str, context: CodeContext) -> Checks | None:
 
 
 def _text(kind: str) -> _Read:
-    def read(take: Taking, context: CodeContext) -> Checks | None:
+    def read(take: Entry, context: CodeContext) -> Checks | None:
         value = take.texts("value")
         if not value or not all(word.strip() for word in value):
-            take.walk.problem(f"`{kind}` needs a `value`", take.path, f"for example: {{type: {kind}, value: hello}}")
+            take.reading.problem(f"`{kind}` needs a `value`", take.path, f"for example: {{type: {kind}, value: hello}}")
             return None
         words = [fill(word, context.values) for word in value]
         if kind in ("starts-with", "ends-with", "equals"):
             if len(words) > 1:
-                take.walk.problem(f"`value` of `{kind}` must be one text", (*take.path, "value"))
+                take.reading.problem(f"`value` of `{kind}` must be one text", (*take.path, "value"))
             return one(kind, words[0].strip())  # the tool trims both sides
         return one(kind, words[0] if len(words) == 1 and not kind.endswith(("-any", "-all")) else words)
 
     return read
 
 
-def _regex(take: Taking, context: CodeContext) -> Checks | None:
-    pattern, flags = take.text("value", "pattern", required=True), take.text("flags") or ""
+def _regex(take: Entry, context: CodeContext) -> Checks | None:
+    pattern, flags = take.text("value", "pattern"), take.text("flags") or ""
     if pattern is None:
+        take.problem("`value` is missing")
         return None
     unknown = sorted(set(flags) - set("imsgu"))
     if unknown:
-        take.walk.loss(f"the flag `{unknown[0]}` of a pattern has no like here", (*take.path, "flags"))
+        take.reading.loss(f"the flag `{unknown[0]}` of a pattern has no equivalent here", (*take.path, "flags"))
     python = pattern.replace("(?<", "(?P<").replace("(?P<=", "(?<=").replace("(?P<!", "(?<!")
     kept = "".join(sorted(set(flags) & set("ims")))  # g and u change nothing here
     return one("regex", {"pattern": python, "flags": kept} if kept else python)
 
 
-def _is_json(take: Taking, context: CodeContext) -> Checks | None:
+def _is_json(take: Entry, context: CodeContext) -> Checks | None:
     schema = take.raw("value", "schema")
     if isinstance(schema, dict):
         return one("json-schema", schema)
     if schema not in (None, True):
-        take.walk.problem(f"`value` of `is-json` must be a JSON Schema, not {shown(schema)}", (*take.path, "value"))
+        take.reading.problem(f"`value` of `is-json` must be a JSON Schema, not {shown(schema)}", (*take.path, "value"))
     return one("is-json", True)
 
 
 # --------------------------------------------------------------------------------------------------------- fields
 
 
-def _field_accuracy(take: Taking, context: CodeContext) -> Checks | None:
+def _field_accuracy(take: Entry, context: CodeContext) -> Checks | None:
     together = take.choice("aggregation", ("weighted_average", "all_or_nothing")) == "all_or_nothing"
-    fields = [field for at in take.each("fields", "fields") for field in _field(at, context)]
+    fields = [field for at in take.mappings("fields", FIELD) for field in _field(at, context)]
     if "fields" not in take or not take.value["fields"]:
-        take.walk.problem("`field-accuracy` needs `fields`", take.path)
+        take.reading.problem("`field-accuracy` needs `fields`", take.path)
         return None
     if not fields:
-        take.walk.loss("none of these fields has an expected value in the case's expected output", take.path)
+        take.reading.loss("none of these fields has an expected value in the case's expected output", take.path)
         return None
     if together:
         return one(
@@ -130,23 +132,20 @@ def _field_accuracy(take: Taking, context: CodeContext) -> Checks | None:
     )
 
 
-def _field(take: Taking, context: CodeContext) -> Iterator[dict[str, Any]]:
-    if not take.require_mapping("a field"):
-        return
-    path = take.text("path", required=True)
+def _field(take: Entry, context: CodeContext) -> Iterator[dict[str, Any]]:
+    path = take.text("path")
     match = take.choice("match", ("exact", "numeric_tolerance", "date"))
     weight, tolerance = take.number("weight", low=0), take.number("tolerance", low=0)
     relative, required, formats = take.flag("relative"), take.flag("required"), take.texts("formats")
-    take.close("a field")
     if path is None:
         return
     if required is False:
-        take.walk.note(
+        take.reading.note(
             "a field that is not required counts as wrong when it is absent; AgentV leaves it out of the mean"
         )
     expected, found = _look_up(context.expected, path)
     if not found:
-        take.walk.note("fields without an expected value are not asked (AgentV counts them as met)")
+        take.reading.note("fields without an expected value are not asked (AgentV counts them as met)")
         return
     yield {
         "path": path,
@@ -188,11 +187,11 @@ def expected_data(value: Any) -> Any:
 # ----------------------------------------------------------------------------------------------------- tool calls
 
 
-def _trajectory(take: Taking, context: CodeContext) -> Checks | None:
+def _trajectory(take: Entry, context: CodeContext) -> Checks | None:
     mode = take.choice("mode", ("any_order", "in_order", "exact", "subset", "superset"))
     args = _args(take, "args_match", "argsMatch")
     minimums = take.raw("minimums")
-    calls = [call for at in take.each("expected", "tool calls") for call in _call(at)]
+    calls = [call for at in take.mappings("expected", CALL) for call in _call(at)]
     if isinstance(minimums, dict) and minimums:
         here = take.below("minimums")
         counts = {str(name): here.number(name, low=0, is_whole=True) for name in minimums}
@@ -205,9 +204,9 @@ def _trajectory(take: Taking, context: CodeContext) -> Checks | None:
         )
     if not calls:
         what = "minimums" if mode == "any_order" else "expected"
-        take.walk.problem(f"`tool-trajectory` needs `{what}`", take.path)
+        take.reading.problem(f"`tool-trajectory` needs `{what}`", take.path)
         return None
-    take.walk.note(
+    take.reading.note(
         "a sequence of tool calls is met or not met as a whole; AgentV gives part of the score for part of it"
     )
     options: dict[str, Any] = {"mode": {"superset": "any_order", None: "in_order"}.get(mode, mode)}
@@ -216,37 +215,32 @@ def _trajectory(take: Taking, context: CodeContext) -> Checks | None:
     return one("tool-calls", calls, **options)
 
 
-def _args(take: Taking, *keys: str) -> str | None:
+def _args(take: Entry, *keys: str) -> str | None:
     """AgentV's `superset` (the call has all these arguments) is `subset` here (these are among the call's)."""
     value = take.raw(*keys)
     if value is None or value in ("exact", "ignore"):
         return value if isinstance(value, str) else None
     if value == "superset":
         return "subset"
-    take.walk.loss(f"`{keys[0]}: {shown(value)}` of tool calls has no like here", take.path)
+    take.reading.loss(f"`{keys[0]}: {shown(value)}` of tool calls has no equivalent here", take.path)
     return None
 
 
-def _call(take: Taking) -> Iterator[dict[str, Any]]:
-    if not take.require_mapping("a tool call"):
-        return
-    tool, args = take.text("tool", required=True), take.raw("args")
-    take.lose("max_duration_ms", "maxDurationMs", message="a time limit of one tool call cannot be checked")
-    take.lose("args_match", "argsMatch", message="`{key}` of one tool call cannot be checked: give it to all of them")
+def _call(take: Entry) -> Iterator[dict[str, Any]]:
+    tool, args = take.text("tool"), take.raw("args")
     if args is not None and args != "any" and not isinstance(args, dict):
-        take.walk.problem(f"`args` must be a mapping or `any`, not {shown(args)}", (*take.path, "args"))
-    take.close("a tool call")
+        take.reading.problem(f"`args` must be a mapping or `any`, not {shown(args)}", (*take.path, "args"))
     yield {"tool": tool or "?", **({"arguments": args} if isinstance(args, dict) else {})}
 
 
-def _has_value(take: Taking, kind: str) -> bool:
+def _has_value(take: Entry, kind: str) -> bool:
     take.raw("value")
     if "value" not in take:
-        take.walk.problem(f"`{kind}` needs a `value`", take.path)
+        take.reading.problem(f"`{kind}` needs a `value`", take.path)
     return "value" in take
 
 
-def _tool_used(take: Taking, context: CodeContext) -> Checks | None:
+def _tool_used(take: Entry, context: CodeContext) -> Checks | None:
     if not _has_value(take, "trajectory:tool-used"):
         return None
     value = take.raw("value")
@@ -254,13 +248,11 @@ def _tool_used(take: Taking, context: CodeContext) -> Checks | None:
         names = [value] if isinstance(value, str) else value
         parts = tuple(Part(id=str(n), check=Check(kind="tool-count", value={str(n): {"min": 1}})) for n in names)
         return Checks(parts=parts, whole=len(parts) == 1) if parts else None
-    here = take.below("value")
-    if not here.require_mapping("`value` of `trajectory:tool-used`"):
+    here = take.mapping("value", TOOL_USED)
+    if here is None:
         return None
     name = here.text("name", "tool")
     least, most = here.number("min", low=0, is_whole=True), here.number("max", low=0, is_whole=True)
-    here.lose("pattern", message="tools named by a pattern cannot be counted")
-    here.close("`value` of `trajectory:tool-used`")
     if name is None:
         return None
     least = Fraction(1) if least is None and most is None else least
@@ -268,7 +260,7 @@ def _tool_used(take: Taking, context: CodeContext) -> Checks | None:
     return one("tool-count", {name: bounds})
 
 
-def _tool_sequence(take: Taking, context: CodeContext) -> Checks | None:
+def _tool_sequence(take: Entry, context: CodeContext) -> Checks | None:
     if not _has_value(take, "trajectory:tool-sequence"):
         return None
     value = take.raw("value")
@@ -277,10 +269,9 @@ def _tool_sequence(take: Taking, context: CodeContext) -> Checks | None:
         steps: Any = value
         mode: str | None = "in_order"
     else:
-        if not here.require_mapping("`value` of `trajectory:tool-sequence`"):
+        if not here.read(TOOL_SEQUENCE):
             return None
         steps, mode = here.raw("steps"), here.choice("mode", ("in_order", "exact"))
-        here.close("`value` of `trajectory:tool-sequence`")
     names = (
         [
             step if isinstance(step, str) else step.get("name") or step.get("tool")
@@ -291,25 +282,20 @@ def _tool_sequence(take: Taking, context: CodeContext) -> Checks | None:
         else []
     )
     if not names or not all(isinstance(name, str) for name in names):
-        take.walk.problem("`trajectory:tool-sequence` needs `steps`, a list of tool names", here.path)
+        take.reading.problem("`trajectory:tool-sequence` needs `steps`, a list of tool names", here.path)
         return None
     return one("tool-calls", [{"tool": name} for name in names], mode=mode or "in_order")
 
 
-def _tool_args(take: Taking, context: CodeContext) -> Checks | None:
+def _tool_args(take: Entry, context: CodeContext) -> Checks | None:
     if not _has_value(take, "trajectory:tool-args-match"):
         return None
-    here = take.below("value")
-    if not here.require_mapping("`value` of `trajectory:tool-args-match`"):
+    here = take.mapping("value", TOOL_ARGS)
+    if here is None:
         return None
-    name, args, mode = (
-        here.text("name", "tool", required=True),
-        here.raw("args"),
-        here.choice("mode", ("partial", "exact")),
-    )
-    here.close("`value` of `trajectory:tool-args-match`")
+    name, args, mode = here.text("name", "tool"), here.raw("args"), here.choice("mode", ("partial", "exact"))
     if not isinstance(args, dict):
-        here.walk.problem(f"`args` must be a mapping, not {shown(args)}", here.path)
+        here.reading.problem(f"`args` must be a mapping, not {shown(args)}", here.path)
         return None
     return one(
         "tool-calls",
@@ -319,9 +305,9 @@ def _tool_args(take: Taking, context: CodeContext) -> Checks | None:
     )
 
 
-def _skill_used(take: Taking, context: CodeContext) -> Checks | None:
+def _skill_used(take: Entry, context: CodeContext) -> Checks | None:
     take.raw("value")
-    take.walk.note("`skill-used` asks whether the skill that is tried was read; its name is not compared")
+    take.reading.note("`skill-used` asks whether the skill that is tried was read; its name is not compared")
     return one("skill-loaded", True)
 
 
@@ -329,10 +315,10 @@ def _skill_used(take: Taking, context: CodeContext) -> Checks | None:
 
 
 def _limit(kind: str, *keys: str) -> _Read:
-    def read(take: Taking, context: CodeContext) -> Checks | None:
+    def read(take: Entry, context: CodeContext) -> Checks | None:
         most = take.number(*keys, low=0)
         if most is None:
-            take.walk.problem(f"`{kind}` needs `{keys[0]}`", take.path) if take.which(*keys) is None else None
+            take.reading.problem(f"`{kind}` needs `{keys[0]}`", take.path) if take.which(*keys) is None else None
             return None
         return one(kind, as_written(most))
 
@@ -346,11 +332,11 @@ _TOKENS: Final = {
 }
 
 
-def _tokens(take: Taking, context: CodeContext) -> Checks | None:
+def _tokens(take: Entry, context: CodeContext) -> Checks | None:
     limits = {name: take.number(*keys, low=0) for name, keys in _TOKENS.items()}
     value = {name: as_written(most) for name, most in limits.items() if most is not None}
     if not value:
-        take.walk.problem("`token-usage` needs `max_total`, `max_input` or `max_output`", take.path)
+        take.reading.problem("`token-usage` needs `max_total`, `max_input` or `max_output`", take.path)
         return None
     return one("tokens", value)
 
@@ -362,7 +348,7 @@ _METRICS: Final = {
 }
 
 
-def _metrics(take: Taking, context: CodeContext) -> Checks | None:
+def _metrics(take: Entry, context: CodeContext) -> Checks | None:
     parts = []
     for key, (kind, other) in _METRICS.items():
         most = take.number(key, other, low=0)
@@ -372,45 +358,30 @@ def _metrics(take: Taking, context: CodeContext) -> Checks | None:
     calls = take.number("max_tool_calls", "maxToolCalls", low=0, is_whole=True)
     if calls is not None:
         parts.append(Part(id="max_tool_calls", check=Check(kind="tool-count", value={"*": {"max": int(calls)}})))
-    for key in ("max_llm_calls", "target_exploration_ratio", "exploration_tolerance"):
-        take.lose(key, message="`{key}` cannot be checked")
     if not parts and not any(key.startswith(("max_", "target_")) for key in map(str, take.value)):
-        take.walk.problem("`execution-metrics` needs a limit", take.path, "for example: max_duration_ms: 60000")
+        take.reading.problem("`execution-metrics` needs a limit", take.path, "for example: max_duration_ms: 60000")
     return Checks(parts=tuple(parts), whole=False) if parts else None
 
 
 # ------------------------------------------------------------------------------------------------------- commands
 
-_COMMON: Final = {
-    "name",
-    "metric",
-    "id",
-    "type",
-    "weight",
-    "required",
-    "min_score",
-    "negate",
-    "transform",
-    "preprocessors",
-}
 
-
-def _script(take: Taking, context: CodeContext) -> Checks | None:
+def _script(take: Entry, context: CodeContext) -> Checks | None:
     words = _words(take)
     cwd = take.text("cwd")
     if cwd not in (None, ".", "./"):
-        take.walk.loss(f"a grader runs beside its file, not in `{cwd}`", (*take.path, "cwd"))
-    take.lose("target", "provider", message="a grader gets no model to call (`{key}`)")
+        take.reading.loss(f"a grader runs in its file's folder, not in `{cwd}`", (*take.path, "cwd"))
     given = take.raw("config")
     config: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
-    # Keys that nobody knows are the program's own settings, as in AgentV.
-    config |= {str(key): take.raw(str(key)) for key in take.value if key not in take.taken and key not in _COMMON}
+    # Unknown keys are the program's own settings, as in AgentV.
+    known = take.keys.by_name if take.keys is not None else {}
+    config |= {str(key): value for key, value in take.value.items() if str(key) not in known}
     if words is None:
         return None
     options: dict[str, Any] = {}
     if config:
         options["config"] = config
-    take.walk.note(
+    take.reading.note(
         "a grader that is a program is met when it gives 1 (or its `min_score`); AgentV takes its score as it is"
     )
     least = take.number("min_score", low=0, high=1)
@@ -419,21 +390,21 @@ def _script(take: Taking, context: CodeContext) -> Checks | None:
     return one("grader", words, **options)
 
 
-def _words(take: Taking) -> list[str] | None:
+def _words(take: Entry) -> list[str] | None:
     key = take.which("command", "script")
     if key is None:
-        take.walk.problem("a grader that is a program needs a `command`", take.path)
+        take.reading.problem("a grader that is a program needs a `command`", take.path)
         return None
     value = take.value[key]
     if isinstance(value, str):
         try:
             value = shlex.split(value)
         except ValueError as error:
-            take.walk.problem(f"`{key}` cannot be split into words: {str(error).lower()}", (*take.path, key))
+            take.reading.problem(f"`{key}` cannot be split into words: {str(error).lower()}", (*take.path, key))
             return None
     words = take.texts(key) if isinstance(value, list) and isinstance(take.value[key], list) else value
     if not words or not str(words[0]).strip():
-        take.walk.problem(f"`{key}` is empty", (*take.path, key))
+        take.reading.problem(f"`{key}` is empty", (*take.path, key))
         return None
     return list(words)
 

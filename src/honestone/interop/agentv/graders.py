@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final
 
 from honestone.core.errors import FileError
-from honestone.core.rubric import Criterion, Item
+from honestone.core.rubric import Criterion, Item, slug
 from honestone.formats.check_words import check_in_words
 from honestone.formats.fields import near
 from honestone.formats.marked import read_marked
+from honestone.formats.reader import Entry, Reading, Steps, did_you_mean, shown
 from honestone.interop.agentv.checks import CODE, NOT_HERE, Checks, CodeContext, read_checks
 from honestone.interop.agentv.dialect import Dialect
+from honestone.interop.agentv.keys import AGGREGATOR, CODE_GRADERS, GROUP, INCLUDE, INCLUDED, JUDGE, WEIGHTS
 from honestone.interop.agentv.rubrics import rated, read_criteria, read_criterion
 from honestone.interop.agentv.text import Texts, as_requirement, fill
-from honestone.interop.base import Steps, Taking, Walk, shown
-from honestone.interop.criteria import unique_ids
+from honestone.interop.criteria import unique_ids, yes_no
 
 RUBRICS: Final = ("rubric", "rubrics")
 JUDGES: Final = ("llm-judge", "llm-grader", "llm-rubric", "agent-rubric", "g-eval")
@@ -44,37 +45,34 @@ class Frame:
         return CodeContext(values=self.values, expected=self.expected)
 
 
-def read_graders(take: Taking, key: str, frame: Frame) -> list[Criterion]:
-    """The graders of a list, in order. Strings anywhere in it are one rubric, where the first of them stands."""
+def read_graders(take: Entry, key: str, frame: Frame) -> list[Criterion]:
+    """The graders of a list, in order. Strings anywhere in it are one rubric, in the place of the first of them."""
     listed = take.raw(key)
     if listed is None:
         return []
     if not isinstance(listed, list):
-        take.walk.problem(f"`{key}` must be a list of graders, not {shown(listed)}", (*take.path, key))
+        take.reading.problem(f"`{key}` must be a list of graders, not {shown(listed)}", (*take.path, key))
         return []
     found: list[Criterion] = []
     strings = [index for index, entry in enumerate(listed) if isinstance(entry, str)]
     for index in range(len(listed)):
-        here = Taking(take.walk, (*take.path, key, index))
+        here = Entry(take.reading, (*take.path, key, index))
         if index in strings:
             found += _of_strings(take, key, strings, frame) if index == strings[0] else []
-        elif here.require_mapping("a grader"):
+        else:
             found += _included(here, frame) if "include" in here else read_grader(here, frame)
     return found
 
 
-def _of_strings(take: Taking, key: str, indexes: Sequence[int], frame: Frame) -> list[Criterion]:
+def _of_strings(take: Entry, key: str, indexes: Sequence[int], frame: Frame) -> list[Criterion]:
     """Strings among the graders: one rubric that counts as much as they are many."""
-    from honestone.core.rubric import slug
-    from honestone.interop.criteria import yes_no
-
     children = []
     for index in indexes:
         text = fill(take.value[key][index], frame.values).strip()
         if text:
             children.append(yes_no(slug(text), text, required=frame.dialect.required))
         else:
-            take.walk.problem("a criterion has no text", (*take.path, key, index))
+            take.reading.problem("a criterion has no text", (*take.path, key, index))
     if not children:
         return []
     return [_group(_kind_name(frame.dialect), children, weight=Fraction(len(children)))]
@@ -84,89 +82,73 @@ def _kind_name(dialect: Dialect) -> str:
     return "llm-rubric" if dialect.judge == "llm-rubric" else "rubrics"
 
 
-def _included(take: Taking, frame: Frame) -> list[Criterion]:
+def _included(take: Entry, frame: Frame) -> list[Criterion]:
     """`include: NAME`: the graders of another file."""
+    take.read(INCLUDE)
     name = take.text("include")
-    take.close("an `include`")
     if name is None:
         return []
     if frame.depth >= _DEEPEST_INCLUDE:
-        take.walk.problem(f"`include` goes deeper than {_DEEPEST_INCLUDE} files", take.path)
+        take.reading.problem(f"`include` goes deeper than {_DEEPEST_INCLUDE} files", take.path)
         return []
     path = frame.texts.resolve(name if "/" in name or "." in name else f".agentv/templates/{name}.yaml")
     try:
-        inner = Walk(read_marked(path))
+        inner = Reading(read_marked(path))
     except FileError as error:
-        take.walk.problem(f"the graders of `{name}` cannot be read: {error.message}", (*take.path, "include"))
+        take.reading.problem(f"the graders of `{name}` cannot be read: {error.message}", (*take.path, "include"))
         return []
     frame.texts.files.append(path)
     texts = Texts(path.parent)
     texts.files = frame.texts.files
     here = inner.at()
     found: list[Criterion] = []
-    if here.require_mapping("a file of graders"):
+    if here.read(INCLUDED):
         found = read_graders(here, "assert", replace(frame, texts=texts, depth=frame.depth + 1))
-        here.close("a file of graders")
-    take.walk.join(inner)
+    take.reading.join(inner)
     return found
 
 
 # -------------------------------------------------------------------------------------------------- one grader
 
 
-def read_grader(take: Taking, frame: Frame) -> list[Criterion]:
+def read_grader(take: Entry, frame: Frame) -> list[Criterion]:
     """One grader as a criterion; none where it is lost, which was said."""
-    written = take.text("type", required=True)
-    if written is None:
+    written = take.reading.marked.raw((*take.path, "type")) if take.is_mapping else None
+    if written is None or not written.strip():
+        if take.read(JUDGE):
+            take.text("type")
         return []
     kind, turned = _kind(written)
-    name = take.text("name", "metric", "id") or written
     if kind not in CODE and kind not in (*RUBRICS, *JUDGES, *GROUPS):
         _say_unknown(take, written, kind)
         return []
-    take.lose("transform", "preprocessors", "postprocess", message="`{key}` changes an output before it is graded")
-    weight = take.number("weight", low=0)
-    common = _Common(
-        name=name, weight=Fraction(1) if weight is None else weight, negate=(take.flag("negate") or False) != turned
-    )
+    what = f"a grader of type `{kind}`"
+    take.read(CODE_GRADERS[kind] if kind in CODE else GROUP.named(what) if kind in GROUPS else JUDGE.named(what))
+    name, weight = take.text("name", "metric", "id") or written, take.number("weight", low=0)
+    negate = (take.flag("negate") or False) != turned
+    common = _Common(name=name, weight=Fraction(1) if weight is None else weight, negate=negate)
     if kind in CODE:
         return _of_code(take, kind, common, frame)
-    if kind in GROUPS:
-        return _of_group(take, kind, common, frame)
-    take.ignore(
-        "target",
-        "provider",
-        "model",
-        "temperature",
-        "max_steps",
-        "maxSteps",
-        "grader_target",
-        why="which model judges is chosen with --judge, not by the file",
-    )
-    return _of_judge(take, kind, common, frame)
+    return _of_group(take, kind, common, frame) if kind in GROUPS else _of_judge(take, kind, common, frame)
 
 
 def _kind(written: str) -> tuple[str, bool]:
-    """The type in kebab case, and whether `not-` turns it round."""
+    """The type in kebab case, and whether `not-` inverts it."""
     kind = written.replace("_", "-")
     bare = kind.removeprefix("not-")
     return (bare, True) if bare != kind and bare in CODE else (kind, False)
 
 
-def _say_unknown(take: Taking, written: str, kind: str) -> None:
+def _say_unknown(take: Entry, written: str, kind: str) -> None:
     if kind in NOT_HERE:
-        take.walk.loss(f"a grader of type `{written}` {NOT_HERE[kind]}", take.path)
+        take.reading.loss(f"a grader of type `{written}` {NOT_HERE[kind]}", take.path)
         return
     known = (*CODE, *RUBRICS, *JUDGES, *GROUPS)
-    meant = near(kind.replace("-", "_"), [one.replace("-", "_") for one in known])
-    if meant is not None and meant.replace("_", "-") != kind and _is_slip(kind, meant.replace("_", "-")):
-        take.walk.problem(
-            f"there is no grader of type `{written}`",
-            (*take.path, "type"),
-            f"did you mean `{meant.replace('_', '-')}`?",
-        )
+    meant = (near(kind.replace("-", "_"), [one.replace("-", "_") for one in known]) or kind).replace("_", "-")
+    if meant != kind and _is_slip(kind, meant):
+        take.problem(f"`{written}` is not a type of grader", "type", f"did you mean `{meant}`?")
         return
-    take.walk.loss(f"a grader of type `{written}` is a program of its own in AgentV", take.path)
+    take.reading.loss(f"a grader of type `{written}` is a program of its own in AgentV", take.path)
 
 
 def _is_slip(written: str, meant: str) -> bool:
@@ -181,7 +163,7 @@ class _Common:
     negate: bool
 
 
-def _bar(take: Taking, frame: Frame, *, is_yes_no: bool, minimum: bool = True) -> dict[str, Any]:
+def _bar(take: Entry, frame: Frame, *, is_yes_no: bool, minimum: bool = True) -> dict[str, Any]:
     """A grader's own bar: `min_score`, or `required` (true: its cut, else the case's threshold; a number: that)."""
     least = take.number("min_score", low=0, high=1) if minimum else None
     required = take.raw("required")
@@ -192,7 +174,7 @@ def _bar(take: Taking, frame: Frame, *, is_yes_no: bool, minimum: bool = True) -
     return {"floor": take.number("required", low=0, high=1)}
 
 
-def _of_code(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
+def _of_code(take: Entry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
     is_program = CODE[kind] is CODE["script"]
     if is_program:
         bar = _bar(take, frame, is_yes_no=True, minimum=False)
@@ -200,8 +182,6 @@ def _of_code(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Cri
     else:
         found = read_checks(take, kind, frame.code)
         bar = _bar(take, frame, is_yes_no=found is None or found.whole)
-    take.ignore("config")
-    take.close(f"a grader of type `{kind}`")
     return [_as_criterion(found, common, bar)] if found else []
 
 
@@ -225,65 +205,47 @@ def _as_criterion(found: Checks, common: _Common, bar: dict[str, Any]) -> Criter
     return _group(common.name, children, weight=common.weight, negate=common.negate, **bar)
 
 
-def _of_judge(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
+def _of_judge(take: Entry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
     key = _criteria_key(take)
     if key is not None:
-        if "prompt" in take:
-            take.lose(
-                "prompt", message="a rubric with a `prompt` of its own: the criteria are asked in honestone's words"
-            )
+        _lose_prompt(take)
         children = read_criteria(take, key, frame.dialect, frame.values)
         bar = _bar(take, frame, is_yes_no=_is_alone(common, children))
-        take.ignore("config")
-        take.close(f"a grader of type `{kind}`")
         return [_named(common, children, bar)] if children else []
     if kind in RUBRICS:
         what = "rubrics" if kind == "rubric" else "criteria"
-        take.walk.problem(
+        take.reading.problem(
             f"a grader of type `{kind}` needs `{what}`", take.path, f"for example: {what}: [Names the cause]"
         )
-        take.ignore("rubrics", "criteria", "value")
     elif "score_ranges" in take or isinstance(take.value.get("value"), dict):
         return _of_one_criterion(take, kind, common, frame)
     words = _asked(take, kind, common, frame)
     bar = _bar(take, frame, is_yes_no=False)
-    take.ignore("config")
-    take.close(f"a grader of type `{kind}`")
     return [rated(common.name, words, weight=common.weight, negate=common.negate, **bar)]
 
 
-def _criteria_key(take: Taking) -> str | None:
-    """Where the list of criteria stands."""
+def _lose_prompt(take: Entry) -> None:
+    if "prompt" in take:
+        take.loss("a rubric with a `prompt` of its own: the criteria are asked in honestone's words", "prompt")
+
+
+def _criteria_key(take: Entry) -> str | None:
+    """The key of the list of criteria."""
     return next((key for key in ("rubrics", "criteria", "value") if isinstance(take.value.get(key), list)), None)
 
 
-def _of_one_criterion(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
-    """`llm-rubric` with one criterion as its value, or with score ranges beside it."""
+def _of_one_criterion(take: Entry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
+    """`llm-rubric` with one criterion as its value, or with score ranges next to it."""
     if isinstance(take.value.get("value"), dict):
         inner = take.below("value")
         if _criteria_key(inner) is not None:
             children: tuple[Criterion, ...] = read_criteria(
                 inner, _criteria_key(inner) or "", frame.dialect, frame.values
             )
-            inner.close("`value`")
         else:
             children = tuple(read_criterion(inner, frame.dialect, frame.values))
     else:
-        taken = Taking(take.walk, take.path)
-        taken.ignore(
-            "type",
-            "name",
-            "metric",
-            "negate",
-            "prompt",
-            "target",
-            "provider",
-            "model",
-            "temperature",
-            "config",
-            "weight",
-        )
-        text = taken.text("value")
+        text = take.text("value")
         children = tuple(
             replace(
                 one,
@@ -291,7 +253,7 @@ def _of_one_criterion(take: Taking, kind: str, common: _Common, frame: Frame) ->
                 weight=Fraction(1),
                 requirement=fill(text, frame.values).strip() if text else one.requirement,
             )
-            for one in read_criterion(taken, frame.dialect, frame.values)
+            for one in read_criterion(Entry(take.reading, take.path), frame.dialect, frame.values, JUDGE)
         )
         children = tuple(
             replace(one, items=tuple(replace(item, id=one.id, requirement=one.requirement) for item in one.items))
@@ -299,23 +261,20 @@ def _of_one_criterion(take: Taking, kind: str, common: _Common, frame: Frame) ->
         )
         return [_named(common, children, {})] if children else []
     bar = _bar(take, frame, is_yes_no=_is_alone(common, children))
-    take.lose("prompt", message="a rubric with a `prompt` of its own: the criteria are asked in honestone's words")
-    take.ignore("config", "score_ranges", "operator")
-    take.close(f"a grader of type `{kind}`")
+    _lose_prompt(take)
     return [_named(common, children, bar)] if children else []
 
 
-def _asked(take: Taking, kind: str, common: _Common, frame: Frame) -> str:
+def _asked(take: Entry, kind: str, common: _Common, frame: Frame) -> str:
     """What a free-form judge is asked: its prompt or value, else the case's goal, under the grader's name."""
-    walk, bare = take.walk, frame.dialect.bare_prompts
+    reading, bare = take.reading, frame.dialect.bare_prompts
     for key in ("prompt", "value", "criteria"):
         if key not in take or (key == "criteria" and kind in RUBRICS):
-            take.ignore(key)
             continue
         path: Steps = (*take.path, key)
-        prompt = frame.texts.prompt(walk, path, take.raw(key), bare=bare)
+        prompt = frame.texts.prompt(reading, path, take.raw(key), bare=bare)
         if prompt is not None:
-            return as_requirement(walk, path, prompt, frame.goal, frame.values) or "?"
+            return as_requirement(reading, path, prompt, frame.goal, frame.values) or "?"
     aim = frame.goal or (
         "Agrees with the reference in what matters" if frame.reference else "Is a good answer to the input"
     )
@@ -353,11 +312,11 @@ def _group(name: str, children: Sequence[Criterion], **more: Any) -> Criterion:
 # ------------------------------------------------------------------------------------------------------- groups
 
 
-def _of_group(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
+def _of_group(take: Entry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
     key = next((key for key in _MEMBERS if key in take), _MEMBERS[0])
     children = read_graders(take, key, frame)
     if key not in take or not take.value[key]:
-        take.walk.problem(f"a grader of type `{kind}` needs `{key}`", take.path)
+        take.reading.problem(f"a grader of type `{kind}` needs `{key}`", take.path)
     weights = _aggregation(take, children)
     threshold = take.number("threshold", low=0, high=1)
     bar = _bar(take, frame, is_yes_no=False)
@@ -365,51 +324,36 @@ def _of_group(take: Taking, kind: str, common: _Common, frame: Frame) -> list[Cr
         take.value.get("required") is True and "min_score" not in take and threshold is not None
     ):
         bar["floor"] = threshold if threshold is not None else bar["floor"]
-    take.lose("config", message="`{key}` that a group hands to its graders")
-    take.close(f"a grader of type `{kind}`")
     if not children:
         return []
     members = [replace(child, weight=weights.get(child.id, child.weight)) for child in children]
     return [_group(common.name, members, weight=common.weight, negate=common.negate, **bar)]
 
 
-def _aggregation(take: Taking, children: Sequence[Criterion]) -> dict[str, Fraction]:
+def _aggregation(take: Entry, children: Sequence[Criterion]) -> dict[str, Fraction]:
     """The weights that a group's `aggregator` gives to its members by name."""
-    if "aggregator" not in take:
-        take.ignore("aggregator")
+    value = take.raw("aggregator")
+    kind = value.get("type") if isinstance(value, dict) else None
+    if isinstance(kind, str) and kind.replace("_", "-") != "weighted-average":
+        path = (*take.path, "aggregator")
+        take.reading.loss(f"the scores of a group put together by `{kind}`, not as a weighted mean", path)
         return {}
-    here = take.below("aggregator")
-    if not here.require_mapping("`aggregator`"):
+    here = take.mapping("aggregator", AGGREGATOR)
+    if here is None or here.text("type") is None:
         return {}
-    kind = here.text("type", required=True)
-    if kind is not None and kind.replace("_", "-") != "weighted-average":
-        take.walk.loss(f"the scores of a group put together by `{kind}`, not as a weighted mean", here.path)
-        return {}
-    written = here.raw("weights")
     weights: dict[str, Fraction] = {}
-    if isinstance(written, dict):
-        by_name = here.below("weights")
-        names = {child.id for child in children}
-        for name in written:
-            weight = by_name.number(name, low=0)
-            if str(name) not in names:
-                meant = near(str(name), sorted(names))
-                hint = f"did you mean `{meant}`?" if meant else None
-                here.walk.problem(
-                    f"there is no grader `{name}` in this group", (*by_name.path, name), hint, at_key=True
-                )
-            weights[str(name)] = Fraction(1) if weight is None else weight
-    elif written is not None:
-        here.walk.problem(f"`weights` must be a mapping, not {shown(written)}", (*here.path, "weights"))
-    here.close("`aggregator`")
+    by_name = here.mapping("weights", WEIGHTS)
+    names = sorted(child.id for child in children)
+    for name in by_name.value if by_name is not None else ():
+        path = (*here.path, "weights", name)
+        if str(name) not in names:
+            message = f"`{name}` is not a grader of this group"
+            here.reading.problem(message, path, did_you_mean(name, names), at_key=True)
+        weight = Entry(here.reading, path[:-1]).number(name, low=0)
+        weights[str(name)] = Fraction(1) if weight is None else weight
     return {child.id: weights.get(child.id, Fraction(1)) for child in children}
 
 
 def as_top_level(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
     """The graders of a case as the criteria of its rubric, each id once."""
     return unique_ids(list(criteria))
-
-
-def leaves(criteria: Sequence[Criterion]) -> Iterator[Criterion]:
-    for criterion in criteria:
-        yield from (one for one, _ in criterion.walk() if one.items)

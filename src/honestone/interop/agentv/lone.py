@@ -11,18 +11,30 @@ from honestone.core.errors import RubricError
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
 from honestone.formats.document import Document
-from honestone.formats.reader import keys
+from honestone.formats.reader import Entry, Reading, keys
+from honestone.formats.source import ForeignRubric
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect, dialect_of
 from honestone.interop.agentv.graders import Frame, as_top_level, read_graders
 from honestone.interop.agentv.rubrics import read_criteria, read_criterion
 from honestone.interop.agentv.text import Texts
-from honestone.interop.base import ForeignRubric, Taking, Walk
 from honestone.interop.reader import Reader
 
 _ABOUT: Final = ("$schema", "name", "version", "description", "threshold")
 _HOLDERS: Final = (*GRADER_LISTS, "rubrics", "execution")
 _TEXTS: Final = {"expected_outcome", "outcome"}
 _CRITERION: Final = {"id", "weight", "required", "score_ranges", "required_min_score", "min_score", "operator"} | _TEXTS
+
+
+RUBRIC: Final = keys(
+    "an AgentV rubric",
+    """
+    rubrics | the criteria: texts, or mappings as in a case; a list of them may be the whole file
+    evaluators assert assertions execution | each grader is a group of criteria; also under `execution`
+    threshold | what must be reached, 0-1
+    name | the title
+    - $schema version description | about the file, not about its criteria
+    """,
+)
 
 
 def signs(document: Document) -> int:
@@ -49,22 +61,21 @@ def _are_criteria(entries: list[Any]) -> bool:
 
 def read(document: Document) -> ForeignRubric:
     """Raises SourceErrors with all that is wrong."""
-    walk, dialect = Walk(document.marked), _dialect(document.value)
-    top = walk.at()
+    reading, dialect = Reading(document.marked), _dialect(document.value)
+    top = reading.at()
     bar, title = PASS_MARK, ""
     if isinstance(document.value, list):
-        criteria = [one for index in range(len(document.value)) for one in _of_entry(walk, index, dialect)]
+        criteria = [one for index in range(len(document.value)) for one in _of_entry(reading, index, dialect)]
     else:
+        top.read(RUBRIC)
         bar, title = top.number("threshold", low=0, high=1) or bar, top.text("name") or ""
         criteria = _of_mapping(top, Frame(dialect=dialect, texts=Texts(document.path.parent), threshold=bar))
-        top.ignore(*_ABOUT)
-        top.close("an AgentV rubric")
     rubric = _rubric(top, criteria, bar, title)
-    walk.finish()
+    reading.finish()
     assert rubric is not None
-    notes = (dialect.said, f"it passes at {float(bar * 100):g}, without a floor", *walk.notes)
+    notes = (dialect.said, f"it passes at {float(bar * 100):g}, without a floor", *reading.notes)
     return ForeignRubric(
-        rubric=rubric, dialect=dialect.name, marked=document.marked, notes=notes, losses=tuple(walk.losses)
+        rubric=rubric, dialect=dialect.name, marked=document.marked, notes=notes, losses=tuple(reading.losses)
     )
 
 
@@ -80,12 +91,12 @@ def _dialect(value: Any) -> Dialect:
     return found
 
 
-def _of_entry(walk: Walk, index: int, dialect: Dialect) -> list[Criterion]:
-    here = Taking(walk, (index,))
-    return list(read_criterion(here, dialect, {})) if here.require_mapping("a criterion") else []
+def _of_entry(reading: Reading, index: int, dialect: Dialect) -> list[Criterion]:
+    here = Entry(reading, (index,))
+    return list(read_criterion(here, dialect, {}))
 
 
-def _of_mapping(top: Taking, frame: Frame) -> list[Criterion]:
+def _of_mapping(top: Entry, frame: Frame) -> list[Criterion]:
     """`rubrics` are the criteria themselves; each grader is a group of its own."""
     found = list(read_criteria(top, "rubrics", frame.dialect, {})) if "rubrics" in top else []
     holders = [top]
@@ -97,17 +108,17 @@ def _of_mapping(top: Taking, frame: Frame) -> list[Criterion]:
     return found
 
 
-def _rubric(top: Taking, criteria: list[Criterion], bar: Any, title: str) -> Rubric | None:
-    if not criteria and top.walk.problems:
+def _rubric(top: Entry, criteria: list[Criterion], bar: Any, title: str) -> Rubric | None:
+    if not criteria and top.reading.problems:
         return None  # they say why
     if not criteria:
-        lost = top.walk.losses
-        top.walk.problem("there is nothing to judge by", top.path, lost[0].message if lost else "name a criterion")
+        lost = top.reading.losses
+        top.reading.problem("there is nothing to judge by", top.path, lost[0].message if lost else "name a criterion")
         return None
     try:
         return Rubric(criteria=as_top_level(criteria), threshold=bar, floor=ZERO, title=title)
     except RubricError as error:
-        top.walk.problem(error.message, top.path, error.hint)
+        top.reading.problem(error.message, top.path, error.hint)
         return None
 
 
@@ -119,23 +130,10 @@ LONE: Final = Reader(
     read=read,
     defaults=("it passes at 80, without a floor", "`required` as in the dialect whose words it uses"),
     looks_like=("rubrics", "evaluators"),
-    keys=(
-        keys(
-            "",
-            """
-    rubrics | the criteria: texts, or mappings as in a case; a list of them may be the whole file
-    evaluators assert assertions | each grader is a group of criteria; also under `execution`
-    threshold | what has to be reached, 0-1
-    name | the title
-    - version description | about the file, not about its criteria
-            """,
-        ),
-    ),
+    keys=(RUBRIC,),
     example="""\
 rubrics:
   - Says what it costs
   - {id: honest, expected_outcome: Hides no drawback, weight: 2, required: true}
 """,
 )
-
-__all__ = ["LONE"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from honestone.formats.document import Document
+from honestone.formats.reader import about
 from honestone.interop.agentv.dialect import (
     DIALECTS,
     FIVE,
@@ -16,11 +17,11 @@ from honestone.interop.agentv.dialect import (
     likeness,
     likeness_of_row,
 )
-from honestone.interop.agentv.keys import DEFAULTS, EXAMPLES, KEYS
+from honestone.interop.agentv.keys import DEFAULTS, EXAMPLES, SUITE_KEYS
 from honestone.interop.agentv.lone import LONE
 from honestone.interop.agentv.scores import SCORES
 from honestone.interop.agentv.suite import read_suite_file
-from honestone.interop.agentv.targets import TARGETS, TargetDescription, read_targets
+from honestone.interop.agentv.targets import TARGETS
 from honestone.interop.reader import Reader
 
 
@@ -38,7 +39,7 @@ def _signs_of_lines(document: Document) -> int:
 
 
 def _signs_of_sidecar(document: Document) -> int:
-    """A YAML file without cases whose cases stand in the JSON lines file of the same stem."""
+    """A YAML file without cases with its cases in the JSON lines file of the same stem."""
     if document.is_lines or not document.keys & {"dataset", "execution", "evaluator", "assert", "assertions"}:
         return 0
     if document.keys & {"cases", "tests", "evalcases", "eval_cases", "criteria", "tasks", "prompts"}:
@@ -61,7 +62,7 @@ READERS: tuple[Reader, ...] = (
             gives="suite",
             signs=_signs(dialect),
             read=read_suite_file,
-            keys=KEYS[dialect.name],
+            keys=SUITE_KEYS,
             defaults=DEFAULTS[dialect.name],
             looks_like=_LOOKS_LIKE[dialect.name],
             example=EXAMPLES[dialect.name],
@@ -74,7 +75,15 @@ READERS: tuple[Reader, ...] = (
         gives="suite",
         signs=lambda document: max(_signs_of_lines(document), _signs_of_sidecar(document)),
         read=read_suite_file,
-        keys=KEYS["agentv-jsonl"],
+        keys=(
+            about(
+                "",
+                {
+                    "each row": "one case, with the keys of a case",
+                    "NAME.yaml": "next to NAME.jsonl: what holds for all rows",
+                },
+            ),
+        ),
         defaults=DEFAULTS["agentv-jsonl"],
         example=EXAMPLES["agentv-jsonl"],
     ),
@@ -82,5 +91,3 @@ READERS: tuple[Reader, ...] = (
     TARGETS,
     SCORES,
 )
-
-__all__ = ["READERS", "TargetDescription", "read_targets"]

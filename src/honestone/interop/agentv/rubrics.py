@@ -7,13 +7,14 @@ from fractions import Fraction
 from typing import Any, Final
 
 from honestone.core.rubric import Criterion, slug
+from honestone.formats.reader import Entry, Keys, shown
 from honestone.interop.agentv.dialect import Dialect
+from honestone.interop.agentv.keys import BAND, CRITERION
 from honestone.interop.agentv.text import fill
-from honestone.interop.base import Taking, shown
 from honestone.interop.criteria import scaled, yes_no
 
 TOP: Final = 10
-"""Score ranges lie on 0-10."""
+"""Score ranges are on 0-10."""
 
 OPERATORS: Final[Mapping[str, str]] = {
     "correctness": "Clearly says this, in any words: ",
@@ -35,57 +36,61 @@ def is_rated(criterion: Criterion) -> bool:
     return anchors is not None and dict(anchors.levels) == _RATED
 
 
-def read_criteria(take: Taking, key: str, dialect: Dialect, values: Mapping[str, Any]) -> tuple[Criterion, ...]:
+def read_criteria(take: Entry, key: str, dialect: Dialect, values: Mapping[str, Any]) -> tuple[Criterion, ...]:
     """The criteria of a list: at least one, or a problem at the list."""
     listed = take.raw(key)
     if not isinstance(listed, list) or not listed:
-        take.walk.problem(
+        take.reading.problem(
             f"`{key}` must be a list of criteria, not {shown(listed)}" if listed else f"`{key}` holds no criterion",
             (*take.path, key),
             f"for example: {key}: [Names the cause]",
         )
         return ()
-    here = [Taking(take.walk, (*take.path, key, index)) for index in range(len(listed))]
+    here = [Entry(take.reading, (*take.path, key, index)) for index in range(len(listed))]
     found = [criterion for one in here for criterion in _criterion(one, dialect, values)]
     _say_when_mixed(take, found, dialect)
     return tuple(found)
 
 
-def _say_when_mixed(take: Taking, found: list[Criterion], dialect: Dialect) -> None:
+def _say_when_mixed(take: Entry, found: list[Criterion], dialect: Dialect) -> None:
     kinds = {criterion.items[0].anchors is None for criterion in found}
     if len(kinds) == 2 and dialect.required:
-        take.walk.note(
+        take.reading.note(
             "criteria without score ranges are yes/no questions; AgentV marks them 0-10 where another of their list has ranges"
         )
 
 
-def _criterion(take: Taking, dialect: Dialect, values: Mapping[str, Any]) -> Iterator[Criterion]:
+def _criterion(take: Entry, dialect: Dialect, values: Mapping[str, Any]) -> Iterator[Criterion]:
     if isinstance(take.value, str):
         text = fill(take.value, values).strip()
         if text:
             yield yes_no(slug(text), text, required=dialect.required)
         else:
-            take.walk.problem("a criterion has no text", take.path)
+            take.reading.problem("a criterion has no text", take.path)
         return
-    if take.require_mapping("a criterion"):
-        yield from read_criterion(take, dialect, values)
+    yield from read_criterion(take, dialect, values)
 
 
-def read_criterion(take: Taking, dialect: Dialect, values: Mapping[str, Any]) -> Iterator[Criterion]:
-    """One criterion written as a mapping."""
+def read_criterion(
+    take: Entry, dialect: Dialect, values: Mapping[str, Any], keys: Keys = CRITERION
+) -> Iterator[Criterion]:
+    """One criterion written as a mapping; of a grader that is one, `keys` are the grader's."""
+    if not take.read(keys):
+        return
     id = take.text("id")
     text = take.text("expected_outcome", "outcome", "description", "criteria")
     weight = take.number("weight", low=0)
     levels = _levels(take)
     if text is None and levels is None:
-        take.walk.problem("this criterion has no text", take.path, f"say what it asks for: {_text_key(dialect)}: ...")
+        take.reading.problem(
+            "this criterion has no text", take.path, f"say what it asks for: {_text_key(dialect)}: ..."
+        )
         text = "?"
     # Without a text the described levels say what is meant; the id names it.
     words = fill(text or id or "how good it is", values).strip()
     operator = take.choice("operator", tuple(OPERATORS))
     words = OPERATORS.get(operator or "", "") + words
     gate = _gate(take, dialect, is_scaled=levels is not None)
-    take.close("a criterion")
     name, weight = id or slug(words), Fraction(1) if weight is None else weight
     if levels is None:
         yield yes_no(name, words, weight=weight, **gate)
@@ -97,7 +102,7 @@ def _text_key(dialect: Dialect) -> str:
     return "outcome" if dialect.required else "expected_outcome"
 
 
-def _gate(take: Taking, dialect: Dialect, *, is_scaled: bool) -> dict[str, Any]:
+def _gate(take: Entry, dialect: Dialect, *, is_scaled: bool) -> dict[str, Any]:
     """A criterion's own bar: `required_min_score` of 10, `min_score` of 1, or `required`."""
     of_ten = take.number("required_min_score", low=0, high=TOP)
     of_one = take.number("min_score", low=0, high=1)
@@ -107,17 +112,17 @@ def _gate(take: Taking, dialect: Dialect, *, is_scaled: bool) -> dict[str, Any]:
         needed = required if required is not None else dialect.required and floor is None
         return {"required": needed, "floor": floor}
     if required and floor is None and dialect.required_means_ten:
-        take.walk.note("`required: true` with score ranges asks for 10 of 10, as in AgentV 2")
+        take.reading.note("`required: true` with score ranges asks for 10 of 10, as in AgentV 2")
         return {"floor": Fraction(1)}
     if required and dialect.required and not dialect.required_means_ten:
-        take.walk.note("`required: true` with score ranges: score 0 fails the case (AgentV itself ignores it there)")
+        take.reading.note("`required: true` with score ranges: score 0 fails the case (AgentV itself ignores it there)")
     return {"required": bool(required) and (floor is None or not dialect.required_means_ten), "floor": floor}
 
 
 # -------------------------------------------------------------------------------------------------- score ranges
 
 
-def _levels(take: Taking) -> dict[Fraction, str] | None:
+def _levels(take: Entry) -> dict[Fraction, str] | None:
     """`score_ranges` as levels on 0-10: a map from lower bounds, or a list of bands. None when there are none."""
     value = take.raw("score_ranges")
     if value is None:
@@ -125,36 +130,36 @@ def _levels(take: Taking) -> dict[Fraction, str] | None:
     here = take.below("score_ranges")
     levels = _from_map(here) if isinstance(value, dict) else _from_bands(here) if isinstance(value, list) else None
     if levels is None:
-        here.walk.problem(f"`score_ranges` must be a mapping from 0-10 to text, not {shown(value)}", here.path)
+        here.reading.problem(f"`score_ranges` must be a mapping from 0-10 to text, not {shown(value)}", here.path)
     # Something harmless in place of what is wrong: the problem has been noted.
     levels = levels or {Fraction(0): "?"}
     levels.setdefault(Fraction(TOP), levels[max(levels)])
     return dict(sorted(levels.items()))
 
 
-def _from_map(take: Taking) -> dict[Fraction, str]:
+def _from_map(take: Entry) -> dict[Fraction, str]:
     found: dict[Fraction, str] = {}
     for key in take.value:
         bound = _bound(key)
         place = (*take.path, key)
         if bound is None:
-            take.walk.problem(
-                f"`{take.walk.marked.raw_key(place)}` is no score of a range: they are whole numbers from 0 to {TOP}",
+            take.reading.problem(
+                f"`{take.reading.marked.raw_key(place)}` is not a score of a range: they are whole numbers from 0 to {TOP}",
                 place,
                 at_key=True,
             )
             continue
         if bound in found:
-            take.walk.problem(f"`score_ranges` has {bound} twice", place, at_key=True)
+            take.reading.problem(f"`score_ranges` has {bound} twice", place, at_key=True)
         found[bound] = _words(take.value[key]) or "?"
         if _words(take.value[key]) is None:
-            take.walk.problem(f"`score_ranges` says nothing at {bound}", place)
+            take.reading.problem(f"`score_ranges` says nothing at {bound}", place)
     if found and min(found) != 0:
-        take.walk.problem(
+        take.reading.problem(
             f"`score_ranges` must start at 0, but start at {min(found)}", take.path, "describe what scores 0"
         )
     elif not take.value:
-        take.walk.problem("`score_ranges` is empty", take.path)
+        take.reading.problem("`score_ranges` is empty", take.path)
     return found if Fraction(0) in found else {}
 
 
@@ -167,17 +172,16 @@ def _words(value: Any) -> str | None:
     return value.strip() if isinstance(value, str) and value.strip() else None
 
 
-def _from_bands(take: Taking) -> dict[Fraction, str]:
+def _from_bands(take: Entry) -> dict[Fraction, str]:
     """Bands `{score_range: [low, high], outcome}` that cover 0-10 without gap or overlap."""
     bands: list[tuple[int, int, str]] = []
     for index in range(len(take.value)):
-        one = Taking(take.walk, (*take.path, index))
-        if not one.require_mapping("a score range"):
+        one = take.below(index)
+        if not one.read(BAND):
             continue
-        ends, text = (one.raw("score_range"), one.text("outcome", "expected_outcome", "description", required=True))
-        one.close("a score range")
+        ends, text = one.raw("score_range"), one.text("outcome", "expected_outcome", "description")
         if not _are_ends(ends):
-            one.walk.problem(
+            one.reading.problem(
                 f"`score_range` must be two whole numbers from 0 to {TOP}, the lower first, not {shown(ends)}",
                 (*one.path, "score_range"),
             )
@@ -188,13 +192,13 @@ def _from_bands(take: Taking) -> dict[Fraction, str]:
     for low, high, _ in bands:
         if low != expected:
             what = "overlap" if low < expected else "leave a gap"
-            take.walk.problem(
+            take.reading.problem(
                 f"`score_ranges` {what} at {min(low, expected)}", take.path, "bands cover 0 to 10, each score once"
             )
             return {}
         expected = high + 1
     if expected != TOP + 1:
-        take.walk.problem(
+        take.reading.problem(
             f"`score_ranges` end at {expected - 1}, not at {TOP}", take.path, "bands cover 0 to 10, each score once"
         )
         return {}

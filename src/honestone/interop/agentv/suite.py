@@ -1,15 +1,17 @@
-"""A whole AgentV file (YAML, or JSON lines with the YAML file beside it) as a suite."""
+"""A whole AgentV file (YAML, or JSON lines with the YAML file next to it) as a suite."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case, Suite, TargetSpec
 from honestone.formats.document import Document
+from honestone.formats.reader import Entry, Reading, Steps, shown
+from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.agentv.cases import (
     Running,
     Shared,
@@ -20,58 +22,32 @@ from honestone.interop.agentv.cases import (
     read_options,
     read_place,
 )
-from honestone.interop.agentv.dialect import CASE_LISTS, GRADER_LISTS, PASS_MARK, Dialect, dialect_of, dialect_of_row
+from honestone.interop.agentv.dialect import CASE_LISTS, PASS_MARK, Dialect, dialect_of, dialect_of_row
+from honestone.interop.agentv.keys import DEFAULT_TEST, DEFAULTS_OF_FILE, FILE, FILE_EXECUTION, OPTIONS
 from honestone.interop.agentv.targets import use_of
 from honestone.interop.agentv.text import Texts
-from honestone.interop.base import Loss, Steps, SuiteSource, Taking, Walk, shown
-
-IGNORED: Final = (
-    "$schema",
-    "version",
-    "author",
-    "category",
-    "license",
-    "requires",
-    "tags",
-    "metadata",
-    "governance",
-    "dataset",
-    "suite",
-    "evaluator",
-    "conversation_id",
-    "env",
-    "derived_metrics",
-    "output_path",
-    "experiment",
-    "early_exit",
-    "on_run_complete",
-    "policy",
-    "note",
-    "notes",
-)
-"""Keys of a file that change nothing here."""
 
 
 @dataclass(kw_only=True)
 class _File:
-    """One reading: the walk of the file itself, and those of the rows or files that its cases stand in."""
+    """One reading: the reading of the file itself, and those of the rows or files with its cases."""
 
     document: Document
-    walk: Walk
+    reading: Reading
     dialect: Dialect
     texts: Texts
     targets: Targets
-    others: list[Walk]
+    others: list[Reading]
 
-    def joined(self) -> Walk:
+    def joined(self) -> Reading:
         for other in self.others:
-            self.walk.join(other)
-        self.walk.problems = list({(p.place, p.message): p for p in self.walk.problems}.values())
-        return self.walk
+            self.reading.join(other)
+        self.reading.problems = list({(p.place, p.message): p for p in self.reading.problems}.values())
+        return self.reading
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        return tuple({(loss.place, loss.message): loss for loss in self.walk.losses}.values())
+        return tuple({(loss.place, loss.message): loss for loss in self.reading.losses}.values())
 
 
 def read_suite_file(document: Document) -> SuiteSource:
@@ -83,23 +59,27 @@ def read_suite_file(document: Document) -> SuiteSource:
         raise UsageError(
             "this file says what holds for all cases, but has none itself",
             place=document.marked.at(()),
-            hint=f"the cases stand in the rows beside it, which read it too: name {rows.name}",
+            hint=f"the cases are in the rows next to it, which read it too: name {rows.name}",
         )
     dialect = dialect_of(document.value)
     if dialect is None:
         document.marked.at(())  # raises the reading error, when there is one
-        raise UsageError("this is no AgentV file", place=document.marked.at(()))
-    file = _start(document, Walk(document.marked), dialect)
-    top = file.walk.at()
+        raise UsageError("this is not an AgentV file", place=document.marked.at(()))
+    file = _start(document, Reading(document.marked), dialect)
+    top = file.reading.at()
     shared, concurrency, title = _shared(file, top)
     cases = list(_own_cases(file, top, shared))
-    top.close("an AgentV file")
     return _finish(file, shared, cases, concurrency, title)
 
 
-def _start(document: Document, walk: Walk, dialect: Dialect) -> _File:
+def _start(document: Document, reading: Reading, dialect: Dialect) -> _File:
     return _File(
-        document=document, walk=walk, dialect=dialect, texts=Texts(document.path.parent), targets=Targets(), others=[]
+        document=document,
+        reading=reading,
+        dialect=dialect,
+        texts=Texts(document.path.parent),
+        targets=Targets(),
+        others=[],
     )
 
 
@@ -114,52 +94,51 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
     above = marked.value if sidecar is not None and isinstance(marked.value, dict) else {}
     rows = document.rows
     dialect = dialect_of_row(rows[0].marked.value if isinstance(rows[0].marked.value, dict) else {}, above)
-    file = _start(document, Walk(marked) if sidecar is not None else Walk(rows[0].marked), dialect)
+    file = _start(document, Reading(marked) if sidecar is not None else Reading(rows[0].marked), dialect)
     merges = dialect.merges and not any(
         key in row.marked.value for row in rows for key in ("expected_outcome", "outcome")
     )
     shared, concurrency, title = Shared(dialect=dialect, texts=file.texts, merges=merges), None, ""
     if sidecar is not None:
-        top = file.walk.at()
-        if top.require_mapping("the file beside JSON lines"):
+        top = file.reading.at()
+        if top.is_mapping:
             shared, concurrency, title = _shared(file, top)
             shared = replace(shared, merges=merges)
-            top.close("the file beside JSON lines")
+        else:
+            top.problem(f"the file next to JSON lines must be a mapping, not {shown(top.value)}")
         file.texts.files.append(sidecar)
     cases: list[_Read] = []
     for number, row in enumerate(rows, 1):
-        walk = Walk(row.marked)
-        file.others.append(walk)
-        cases += _case(Taking(walk, ()), shared, number, file)
+        reading = Reading(row.marked)
+        file.others.append(reading)
+        cases += _case(Entry(reading, ()), shared, number, file)
     return _finish(file, shared, cases, concurrency, title)
 
 
 # ------------------------------------------------------------------------------------------------ what holds for all
 
 
-def _shared(file: _File, top: Taking) -> tuple[Shared, int | None, str]:
+def _shared(file: _File, top: Entry) -> tuple[Shared, int | None, str]:
     """What the file says for all cases, how many run at a time, and its title."""
+    top.read(FILE)
     running = Running(threshold=top.number("threshold", low=0, high=1), timeout=_timeout(top))
     graders = [top]
     concurrency = None
     if isinstance(top.value.get("execution"), dict):
         execution = top.below("execution")
+        execution.read(FILE_EXECUTION)
         running = running.over(read_execution(execution, file.targets))
         concurrency = execution.number("workers", "max_concurrency", low=1, is_whole=True)
-        graders.append(_held(execution))
-        execution.close("`execution`")
+        graders.append(execution)
     elif "execution" in top:
-        file.walk.problem(f"`execution` must be a mapping, not {shown(top.raw('execution'))}", (*top.path, "execution"))
-    top.ignore("execution")
+        file.reading.problem(
+            f"`execution` must be a mapping, not {shown(top.raw('execution'))}", (*top.path, "execution")
+        )
     if isinstance(top.value.get("evaluate_options"), dict):
         options = top.below("evaluate_options")
+        options.read(OPTIONS)
         running = running.over(read_options(options))
         concurrency = options.number("max_concurrency", low=1, is_whole=True) or concurrency
-        options.close("`evaluate_options`")
-    top.ignore("evaluate_options", "budget_usd")
-    top.lose(
-        "repeat", "runs", message="`{key}` at the top of a file is not read: write `evaluate_options: {{repeat: N}}`"
-    )
     file.targets.take(top, "target", "providers")
     if isinstance(top.value.get("targets"), list):
         file.targets.take(top, "targets")
@@ -168,28 +147,21 @@ def _shared(file: _File, top: Taking) -> tuple[Shared, int | None, str]:
     graders += more
     place = read_place(top)
     messages = file.texts.messages(top, "input") if "input" in top else ()
-    top.ignore("input")
     files = tuple((top, name) for name in top.texts("input_files") or ())
     title = top.text("name", "dataset") or ""
     description = top.text("description")
-    top.ignore(*IGNORED)
-    top.ignore("prompts")
-    top.lose("scenarios", message="`{key}` (sets of cases made of others) are not read")
-    top.lose("extensions", message="`{key}` of AgentV cannot be run")
-    top.lose("preprocessors", "nunjucks_filters", message="`{key}` that change texts are not run")
     shared = Shared(
         dialect=file.dialect,
         texts=file.texts,
         merges=file.dialect.merges and "tests" in top,
         running=running,
-        graders=tuple(_held(one) for one in graders),
+        graders=tuple(graders),
         prompts=top if "prompts" in top else None,
         values=values,
         messages=messages,
         input_files=files,
         **({"place": place} if place is not None else {}),
     )
-    top.ignore(*GRADER_LISTS)
     return (
         shared,
         None if concurrency is None else int(concurrency),
@@ -197,45 +169,32 @@ def _shared(file: _File, top: Taking) -> tuple[Shared, int | None, str]:
     )
 
 
-def _held(take: Taking) -> Taking:
-    """A mapping whose lists of graders are read once for each case."""
-    take.ignore(*GRADER_LISTS)
-    return take
-
-
-def _timeout(top: Taking) -> float | None:
+def _timeout(top: Entry) -> float | None:
     seconds = top.number("timeout_seconds", low=0)
     return float(seconds) if seconds else None
 
 
-def _defaults(file: _File, top: Taking) -> None:
+def _defaults(file: _File, top: Entry) -> None:
     value = top.raw("defaults")
     if not isinstance(value, dict):
         return
     here = top.below("defaults")
+    here.read(DEFAULTS_OF_FILE)
     file.targets.take(here, "provider", "target")
-    here.ignore("grader", why="which model judges is chosen with --judge, not by the file")
-    here.lose("system_message", message="`{key}` for all cases is not read: write it into their input")
-    here.close("`defaults`")
 
 
-def _default_test(file: _File, top: Taking) -> tuple[dict[str, Any], list[Taking]]:
+def _default_test(file: _File, top: Entry) -> tuple[dict[str, Any], list[Entry]]:
     """`default_test`: variables and graders of all cases."""
     value = top.raw("default_test")
     if value is None:
         return {}, []
     if not isinstance(value, dict):
-        file.walk.loss("`default_test` in a file of its own is not read", (*top.path, "default_test"))
+        file.reading.loss("`default_test` in a file of its own is not read", (*top.path, "default_test"))
         return {}, []
     here = top.below("default_test")
+    here.read(DEFAULT_TEST)
     file.targets.take(here, "provider", "providers")
     values = here.raw("vars")
-    here.ignore("metadata")
-    here.lose(
-        "options", "assert_scoring_function", "prompts", "threshold", message="`{key}` of `default_test` is not read"
-    )
-    _held(here)
-    here.close("`default_test`")
     return ({str(k): v for k, v in values.items()} if isinstance(values, dict) else {}), [here]
 
 
@@ -245,20 +204,19 @@ def _default_test(file: _File, top: Taking) -> tuple[dict[str, Any], list[Taking
 @dataclass(frozen=True, slots=True)
 class _Read:
     case: Case
-    take: Taking
+    take: Entry
 
 
-def _case(take: Taking, shared: Shared, number: int, file: _File) -> Iterator[_Read]:
+def _case(take: Entry, shared: Shared, number: int, file: _File) -> Iterator[_Read]:
     case = read_case(take, shared, number, file.targets)
     if case is not None:
         yield _Read(case, take)
 
 
-def _own_cases(file: _File, top: Taking, shared: Shared) -> Iterator[_Read]:
+def _own_cases(file: _File, top: Entry, shared: Shared) -> Iterator[_Read]:
     key = next((key for key in CASE_LISTS if key in top), None)
-    top.ignore(*CASE_LISTS)
     if key is None:
-        file.walk.problem(
+        file.reading.problem(
             "this file has no cases", top.path, "an AgentV file lists them under `tests` (earlier `evalcases`)"
         )
         return
@@ -269,7 +227,7 @@ def _own_cases(file: _File, top: Taking, shared: Shared) -> Iterator[_Read]:
         return
     if not isinstance(value, list) or not value:
         what = f"must be a list of cases, not {shown(value)}" if value else "holds no case"
-        file.walk.problem(f"`{key}` {what}", path)
+        file.reading.problem(f"`{key}` {what}", path)
         return
     number = 1
     for index, entry in enumerate(value):
@@ -277,17 +235,17 @@ def _own_cases(file: _File, top: Taking, shared: Shared) -> Iterator[_Read]:
         if isinstance(entry, str):
             read = list(_cases_elsewhere(file, shared, here, entry, number))
         elif isinstance(entry, dict) and "include" in entry:
-            file.walk.loss("cases taken from another suite are not read", here, "run that file by itself")
+            file.reading.loss("cases taken from another suite are not read", here, "run that file by itself")
             read = []
         else:
-            read = list(_case(Taking(file.walk, here), shared, number, file))
+            read = list(_case(Entry(file.reading, here), shared, number, file))
         number += max(len(read), 1)
         yield from read
 
 
 def _cases_elsewhere(file: _File, shared: Shared, path: Steps, name: str, number: int) -> Iterator[_Read]:
-    found, walk = cases_of_file(file.walk, path, name, file.texts)
-    file.others += [walk] if walk is not None else [take.walk for take in found]
+    found, reading = cases_of_file(file.reading, path, name, file.texts)
+    file.others += [reading] if reading is not None else [take.reading for take in found]
     for offset, take in enumerate(found):
         yield from _case(take, shared, number + offset, file)
 
@@ -296,27 +254,27 @@ def _cases_elsewhere(file: _File, shared: Shared, path: Steps, name: str, number
 
 
 def _finish(file: _File, shared: Shared, cases: list[_Read], concurrency: int | None, title: str) -> SuiteSource:
-    seen: dict[str, Taking] = {}
+    seen: dict[str, Entry] = {}
     for read in cases:
         if read.case.id in seen:
             steps: Steps = (*read.take.path, "id")
-            read.take.walk.problem(
+            read.take.reading.problem(
                 f"two cases have the id `{read.case.id}`",
                 steps,
-                f"the first is at {seen[read.case.id].walk.marked.at(seen[read.case.id].path)}",
+                f"the first is at {seen[read.case.id].reading.marked.at(seen[read.case.id].path)}",
             )
         seen.setdefault(read.case.id, read.take)
     target, said = _target(file.targets.names)
-    walk = file.joined()
-    walk.finish()
+    reading = file.joined()
+    reading.finish()
     if not cases:
         raise UsageError(
             "no case of this file can be read",
-            place=walk.marked.at(()),
-            hint=walk.losses[0].message if walk.losses else "a file needs one case at least",
+            place=reading.marked.at(()),
+            hint=reading.losses[0].message if reading.losses else "a file needs one case at least",
         )
     bar = shared.running.threshold
-    notes = [file.dialect.said, _pass_note(file.dialect, bar), *said, *walk.notes]
+    notes = [file.dialect.said, _pass_note(file.dialect, bar), *said, *reading.notes]
     return SuiteSource(
         suite=Suite(cases=tuple(read.case for read in cases), title=title, target=target, concurrency=concurrency),
         dialect=file.dialect.name,
@@ -324,7 +282,7 @@ def _finish(file: _File, shared: Shared, cases: list[_Read], concurrency: int | 
         notes=tuple(notes),
         losses=file.losses,
         files=(file.document.path, *dict.fromkeys(file.texts.files)),
-        places={read.case.id: read.take.walk.marked.at(read.take.path) for read in cases},
+        places={read.case.id: read.take.reading.marked.at(read.take.path) for read in cases},
     )
 
 
@@ -342,6 +300,3 @@ def _target(names: list[str]) -> tuple[TargetSpec, list[str]]:
     listed = ", ".join(f"`{name}`" for name in names)
     what = "target" if len(names) == 1 else "targets"
     return TargetSpec(), [f"the file's {what} {listed}: name what to run with --target"] if names else []
-
-
-__all__ = ["IGNORED", "read_suite_file"]

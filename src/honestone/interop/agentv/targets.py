@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from honestone.core.errors import UsageError
 from honestone.formats.document import Document
-from honestone.formats.reader import keys
-from honestone.interop.base import SuiteSource, Taking, Walk
+from honestone.formats.reader import Entry, Reading, keys, words
+from honestone.formats.source import SuiteSource
 from honestone.interop.reader import Reader
 
 AGENTS: Final = {
@@ -31,6 +31,21 @@ MODELS: Final = {
     "gemini": "google",
     "ollama": "ollama",
 }
+TARGET: Final = keys(
+    "a target",
+    """
+    name id label | the name by which an eval file asks for the target
+    provider | `cli` becomes cmd:, agents and model APIs their own name
+    command command_template | the command line of a `cli` target
+    model deployment | the model: PROVIDER:MODEL
+    timeout_seconds timeout_ms | the time limit of one run
+    judge_target grader_target | which target judges; noted, not used
+    config | a mapping with the same keys
+    - cwd healthcheck files_format hooks workspace_template system_prompt env environment transform | not carried over, which is noted
+    - ... | changes nothing
+    """,
+    "targets[].",
+)
 _PLACES: Final = {
     "PROMPT": "PROMPT",
     "PROMPT_FILE": "PROMPT_FILE",
@@ -43,9 +58,9 @@ _PLACES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetDescription:
-    """One target of a targets file. `use` is what `--target` takes for it; None where there is nothing like it here.
+    """One target of a targets file. `use` is what `--target` takes for it; None where nothing here is like it.
 
-    `judge` is the target that judges its outputs; `notes` say what is lost on the way; `place` is where it stands.
+    `judge` is the target that judges its outputs; `notes` say what is lost on the way; `place` is where it is.
     """
 
     name: str
@@ -86,26 +101,28 @@ def is_targets_file(value: Any) -> bool:
 def read_targets(path: Path) -> tuple[TargetDescription, ...]:
     """The targets of a `targets.yaml`, or the `providers` of an eval file. Raises FileError, or SourceErrors with places."""
     document = Document.of(path)
-    walk = Walk(document.marked)
-    top = walk.at()
+    reading = Reading(document.marked)
+    top = reading.at()
     found: list[TargetDescription] = []
-    if top.require_mapping("a targets file"):
+    if not top.is_mapping:
+        top.problem("a targets file must be a mapping with a list of `targets`")
+    else:
         key = "targets" if "targets" in top else "providers"
         if key not in top:
-            walk.problem(
+            reading.problem(
                 "this file has no `targets`",
                 (),
                 "a targets file is a list: targets: [{name: ..., provider: cli, command: ...}]",
             )
         for index, entry in enumerate(_list(top.raw(key))):
-            here = Taking(walk, (*top.path, key, index) if isinstance(top.value[key], list) else (*top.path, key))
+            here = Entry(reading, (*top.path, key, index) if isinstance(top.value[key], list) else (*top.path, key))
             found += [_named_only(here, entry)] if isinstance(entry, str) else _target(here)
     names: dict[str, TargetDescription] = {}
     for target in found:
         if target.name in names:
-            walk.problems.append(UsageError(f"two targets have the name `{target.name}`", place=target.place))
+            reading.problems.append(UsageError(f"two targets have the name `{target.name}`", place=target.place))
         names[target.name] = target
-    walk.finish()
+    reading.finish()
     return tuple(found)
 
 
@@ -113,21 +130,21 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _named_only(take: Taking, name: str) -> TargetDescription:
+def _named_only(take: Entry, name: str) -> TargetDescription:
     return TargetDescription(
-        name=name, provider=name.partition(":")[0], use=use_of(name), place=take.walk.marked.at(take.path)
+        name=name, provider=name.partition(":")[0], use=use_of(name), place=take.reading.marked.at(take.path)
     )
 
 
-def _target(take: Taking) -> Iterator[TargetDescription]:
-    if not take.require_mapping("a target"):
+def _target(take: Entry) -> Iterator[TargetDescription]:
+    if not take.read(TARGET):
         return
-    place = take.walk.marked.at(take.path)
+    place = take.reading.marked.at(take.path)
     id, name, provider = take.text("id"), take.text("name", "label"), take.text("provider")
     provider, name = provider or id, name or id
     if name is None or provider is None:
         missing = "name" if name is None else "provider"
-        take.walk.problem(f"this target has no `{missing}`", take.path, f"for example: {missing}: cli")
+        take.reading.problem(f"this target has no `{missing}`", take.path, f"for example: {missing}: cli")
         return
     config = take.below("config") if isinstance(take.value.get("config"), dict) else take
     notes: list[str] = []
@@ -136,17 +153,7 @@ def _target(take: Taking) -> Iterator[TargetDescription]:
     seconds = config.number("timeout_seconds", low=0)
     if seconds is None and milliseconds is not None:
         seconds = milliseconds / 1000
-    for key in (
-        "cwd",
-        "files_format",
-        "healthcheck",
-        "hooks",
-        "workspace_template",
-        "system_prompt",
-        "env",
-        "environment",
-        "transform",
-    ):
+    for key in words("cwd files_format healthcheck hooks workspace_template system_prompt env environment transform"):
         if key in config or key in take:
             notes.append(f"`{key}` is not carried over")
     yield TargetDescription(
@@ -160,7 +167,7 @@ def _target(take: Taking) -> Iterator[TargetDescription]:
     )
 
 
-def _use(config: Taking, provider: str, notes: list[str]) -> str | None:
+def _use(config: Entry, provider: str, notes: list[str]) -> str | None:
     kind = provider.partition(":")[0]
     if kind in ("cli", "exec"):
         return _command(config, notes)
@@ -169,12 +176,12 @@ def _use(config: Taking, provider: str, notes: list[str]) -> str | None:
     model = provider.partition(":")[2] or config.text("model", "deployment")
     use = use_of(provider) if ":" in provider else _of_model(kind, model)
     if use is None:
-        why = f"its model is the variable {model}" if model and "${" in model else f"there is no provider `{kind}` here"
+        why = f"its model is the variable {model}" if model and "${" in model else f"`{kind}` is not a provider here"
         notes.append(f"{why}: name it with --target PROVIDER:MODEL")
     return use
 
 
-def _command(config: Taking, notes: list[str]) -> str | None:
+def _command(config: Entry, notes: list[str]) -> str | None:
     import shlex
 
     key = config.which("command", "command_template")
@@ -182,7 +189,7 @@ def _command(config: Taking, notes: list[str]) -> str | None:
     if isinstance(line, list) and all(isinstance(word, str) for word in line):
         line = shlex.join(line)
     if not isinstance(line, str) or not line.strip():
-        config.walk.problem(
+        config.reading.problem(
             "a target of provider `cli` needs a `command`",
             config.path,
             "for example: command: python agent.py {PROMPT}",
@@ -196,10 +203,10 @@ def _command(config: Taking, notes: list[str]) -> str | None:
 
 
 def _refuse(document: Document) -> SuiteSource:
-    """A targets file is no suite."""
+    """A targets file is not a suite."""
     names = ", ".join(f"`{target.name}`" for target in read_targets(document.path)[:5])
     raise UsageError(
-        "this is a list of AgentV targets, not a suite: there is nothing in it to judge",
+        "this is a list of AgentV targets, not a suite: it holds nothing to judge",
         place=document.marked.key_at(("targets",)),
         hint=f"it names {names}; run the eval file and name what to run with --target",
     )
@@ -213,22 +220,6 @@ TARGETS: Final = Reader(
     read=_refuse,
     looks_like=("targets", "providers"),
     defaults=("it names targets and is refused as a suite",),
-    keys=(
-        keys(
-            "",
-            """
-    targets[].name | the name by which an eval file asks for the target (`label` or `id` later)
-    targets[].provider | `cli` becomes cmd:, agents and model APIs their own name
-    targets[].command | the command line of a `cli` target (`command_template` earlier)
-    targets[].model | the model: PROVIDER:MODEL
-    targets[].timeout_seconds | the time limit of one run
-    targets[].judge_target | which target judges (`grader_target` later); noted, not used
-    - targets[].cwd | a target runs in the case's workspace
-    - targets[].healthcheck | not carried over
-            """,
-        ),
-    ),
+    keys=(TARGET,),
     example="targets:\n  - name: mine\n    provider: cli\n    command: python agent.py {PROMPT_FILE} {OUTPUT_FILE}\n",
 )
-
-__all__ = ["TARGETS", "TargetDescription", "is_targets_file", "read_targets", "use_of"]

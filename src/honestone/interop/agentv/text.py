@@ -11,7 +11,8 @@ from typing import Any, Final
 from honestone.core.errors import FileError
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.marked import read_text
-from honestone.interop.base import Steps, Taking, Walk, shown
+from honestone.formats.reader import Entry, Reading, Steps, shown
+from honestone.interop.agentv.keys import BLOCK, MESSAGE
 
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
 _PROGRAM: Final = (".ts", ".js", ".mjs", ".cjs", ".mts", ".py", ".sh")
@@ -58,7 +59,7 @@ class Texts:
         path = self.resolve(name)
         text = read_text(path)
         if "\0" in text:
-            raise FileError(f"`{name}` is no text")
+            raise FileError(f"`{name}` is not text")
         if path not in self.files:
             self.files.append(path)
         return text
@@ -68,56 +69,52 @@ class Texts:
 
     # ------------------------------------------------------------------------------------------------ messages
 
-    def messages(self, take: Taking, key: str) -> tuple[Message, ...]:
+    def messages(self, take: Entry, key: str) -> tuple[Message, ...]:
         """An input: text, one message, a list of messages, or any other value as JSON."""
-        return self.messages_at(take.walk, (*take.path, key), take.raw(key))
+        return self.messages_at(take.reading, (*take.path, key), take.raw(key))
 
-    def messages_at(self, walk: Walk, path: Steps, value: Any) -> tuple[Message, ...]:
+    def messages_at(self, reading: Reading, path: Steps, value: Any) -> tuple[Message, ...]:
         if isinstance(value, str):
             return (Message("user", value),)
         if isinstance(value, dict) and "role" in value:
-            return tuple(self._message(Taking(walk, path)))
+            return tuple(self._message(Entry(reading, path)))
         if isinstance(value, list) and value and all(isinstance(one, dict) and "role" in one for one in value):
-            return tuple(m for index in range(len(value)) for m in self._message(Taking(walk, (*path, index))))
-        raw = walk.marked.raw(path) if not isinstance(value, dict | list) else None
+            return tuple(m for index in range(len(value)) for m in self._message(Entry(reading, (*path, index))))
+        raw = reading.marked.raw(path) if not isinstance(value, dict | list) else None
         return (Message("user", raw if raw is not None else plain(value)),)
 
-    def _message(self, take: Taking) -> list[Message]:
-        role = take.text("role", required=True) or "user"
-        content = self.content(take)
-        take.lose("tool_calls", message="`{key}` of a message have no place in a case")
-        take.ignore("name")
-        take.close("a message")
-        return [Message(role, content)]
+    def _message(self, take: Entry) -> list[Message]:
+        take.read(MESSAGE)
+        return [Message(take.text("role") or "user", self.content(take))]
 
-    def content(self, take: Taking) -> str:
+    def content(self, take: Entry) -> str:
         """A message's content: text, a list of text and file blocks, or a value as JSON."""
         value = take.raw("content")
         if value is None:
             if "tool_calls" not in take:
-                take.walk.problem("`content` is missing", take.path)
+                take.reading.problem("`content` is missing", take.path)
             return ""
         if isinstance(value, list) and value and all(isinstance(block, dict) and "type" in block for block in value):
-            blocks = (self._block(Taking(take.walk, (*take.path, "content", i))) for i in range(len(value)))
+            blocks = (self._block(Entry(take.reading, (*take.path, "content", i))) for i in range(len(value)))
             return "\n\n".join(blocks)
-        return take.walk.marked.raw((*take.path, "content")) or plain(value) if not isinstance(value, str) else value
+        return take.reading.marked.raw((*take.path, "content")) or plain(value) if not isinstance(value, str) else value
 
-    def _block(self, take: Taking) -> str:
+    def _block(self, take: Entry) -> str:
+        take.read(BLOCK)
         kind = take.choice("type", ("text", "file", "image"))
-        value = take.text("value", "text", "path", required=True)
-        take.close("a content block")
+        value = take.text("value", "text", "path")
         if kind == "image":
-            take.walk.loss("an image in an input cannot be given to a target", take.path)
+            take.reading.loss("an image in an input cannot be given to a target", take.path)
         if kind != "file" or value is None:
             return value or ""
-        return self.attached(take.walk, (*take.path, "value"), value)
+        return self.attached(take.reading, (*take.path, "value"), value)
 
-    def attached(self, walk: Walk, path: Steps, name: str) -> str:
+    def attached(self, reading: Reading, path: Steps, name: str) -> str:
         """The text of an input file, under its name. One that is not there is a loss: the input would lack it."""
         try:
             text = self.file(name)
         except FileError as error:
-            walk.loss(
+            reading.loss(
                 f"the input file `{name}` cannot be given to the target: {self._why(name, error)}",
                 path,
                 "put the file where its path says; or --accept-loss names it to the target without its text",
@@ -127,18 +124,18 @@ class Texts:
 
     # ----------------------------------------------------------------------------------------------- references
 
-    def reference(self, take: Taking, *keys: str) -> str | None:
+    def reference(self, take: Entry, *keys: str) -> str | None:
         """The expected output as text: of one message its content, of several all."""
         key = take.which(*keys)
-        return None if key is None else self.reference_at(take.walk, (*take.path, key), take.value[key])
+        return None if key is None else self.reference_at(take.reading, (*take.path, key), take.value[key])
 
-    def reference_at(self, walk: Walk, path: Steps, value: Any) -> str | None:
-        found = as_prompt(self.messages_at(walk, path, value))
+    def reference_at(self, reading: Reading, path: Steps, value: Any) -> str | None:
+        found = as_prompt(self.messages_at(reading, path, value))
         return found if found.strip() else None
 
     # -------------------------------------------------------------------------------------------------- prompts
 
-    def prompt(self, walk: Walk, path: Steps, value: Any, *, bare: bool) -> str | None:
+    def prompt(self, reading: Reading, path: Steps, value: Any, *, bare: bool) -> str | None:
         """A judge's prompt: the text itself or of the file it names. None when there is none to use, which was said.
 
         `bare`: a path without `file://` that leads nowhere is only noted.
@@ -147,15 +144,15 @@ class Texts:
             raw = value.get("raw")
             if isinstance(raw, str) and raw.strip():
                 return raw
-            walk.loss("a prompt that a program writes cannot be read", path, "write the prompt's text in its place")
+            reading.loss("a prompt that a program writes cannot be read", path, "write the prompt's text in its place")
             return None
         if not isinstance(value, str) or not value.strip():
-            walk.problem(f"`prompt` must be text, not {shown(value)}", path)
+            reading.problem(f"`prompt` must be text, not {shown(value)}", path)
             return None
         if not names_file(value):
             return value
         if value.strip().endswith(_PROGRAM):
-            walk.loss(
+            reading.loss(
                 f"the prompt `{value}` is written by a program, which is not run",
                 path,
                 "write the prompt's text in its place",
@@ -165,11 +162,11 @@ class Texts:
             return self.file(value.strip())
         except FileError as error:
             if bare and not value.startswith("file://"):
-                walk.note(
-                    f"{walk.marked.at(path)}: the prompt file `{value}` is not there: the judge is asked by the grader's name and the case's goal"
+                reading.note(
+                    f"{reading.marked.at(path)}: the prompt file `{value}` is not there: the judge is asked by the grader's name and the case's goal"
                 )
             else:
-                walk.loss(
+                reading.loss(
                     f"the prompt file `{value}` cannot be read: {self._why(value, error)}",
                     path,
                     "put the file where its path says; or --accept-loss leaves it out",
@@ -191,10 +188,10 @@ _OURS: Final = {
 }
 
 
-def as_requirement(walk: Walk, path: Steps, prompt: str, goal: str | None, values: Mapping[str, Any]) -> str:
-    """A judge's prompt as a requirement: what a judge sees anyway is named in its place, the rest is filled in."""
+def as_requirement(reading: Reading, path: Steps, prompt: str, goal: str | None, values: Mapping[str, Any]) -> str:
+    """A judge's prompt as a requirement: what a judge sees anyway is named instead, the rest is filled in."""
     known = {**values, **_OURS, **({name: goal for name in ("criteria", "expected_outcome") if goal})}
     open_ = sorted({name for name in placeholders(prompt) if name not in known})
     if open_:
-        walk.loss(f"the prompt asks for `{open_[0]}`, which a judge is not given", path)
+        reading.loss(f"the prompt asks for `{open_[0]}`, which a judge is not given", path)
     return fill(prompt, known).strip()
