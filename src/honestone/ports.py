@@ -16,6 +16,7 @@ from honestone.core.ballot import Answer, Mark, Reading
 from honestone.core.checks import TextCheck
 from honestone.core.events import Event
 from honestone.core.images import Image
+from honestone.core.packing import Budget
 from honestone.core.question import Question
 from honestone.core.rubric import Check, Key
 from honestone.core.skill.skill_file import Skill
@@ -85,6 +86,16 @@ class Model(Protocol):
     async def close(self) -> None: ...
 
 
+@runtime_checkable
+class HasCapacity(Protocol):
+    """A model, judge or target that takes only so many calls at once."""
+
+    @property
+    def concurrency(self) -> int | None:
+        """None: as many as the run makes."""
+        ...
+
+
 # ---------------------------------------------------------------------------------------------------------- judges
 
 
@@ -147,6 +158,22 @@ class Judge(Protocol):
     async def close(self) -> None: ...
 
 
+@runtime_checkable
+class SizedJudge(Judge, Protocol):
+    """A judge that is shown only texts up to a size."""
+
+    @property
+    def budget(self) -> Budget: ...
+
+    def refusal(self, question: Question) -> str | None:
+        """Why it would not be asked this: it is too big for it."""
+        ...
+
+    def packed(self, question: Question) -> Mapping[str, Any] | None:
+        """What it is shown of a text that is too big for it, as JSON values; None where it is shown the whole."""
+        ...
+
+
 # ---------------------------------------------------------------------------------------------------------- checks
 
 
@@ -164,6 +191,14 @@ class Checker(Protocol):
 
     def identity(self, check: Check) -> Mapping[str, Any]:
         """The check with the digest of every argument that is an existing file, and the sandbox if code runs."""
+        ...
+
+    def preflight(self, checks: Sequence[Check], version: Version | None = None) -> None:
+        """Raises UsageError for checks that cannot be started. `version` is the only one that is judged, if it is."""
+        ...
+
+    def judging_files(self, checks: Sequence[Check]) -> list[Path]:
+        """The files that judge, such as tests and schemas: no part of an artifact they lie in."""
         ...
 
     def compile(self, check: Check) -> TextCheck | None:
@@ -248,6 +283,14 @@ class Target(Protocol):
     async def run(self, task: Task) -> Output: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class TargetWithNotes(Target, Protocol):
+    """A target that has something to say about itself before a run."""
+
+    @property
+    def notes(self) -> Sequence[str]: ...
 
 
 # ---------------------------------------------------------------------------------------------------------- workers
@@ -426,6 +469,7 @@ __all__ = [
     "Checker",
     "Completion",
     "Finding",
+    "HasCapacity",
     "Image",
     "Judge",
     "Mark",
@@ -438,8 +482,10 @@ __all__ = [
     "Request",
     "RunInfo",
     "Settings",
+    "SizedJudge",
     "Store",
     "Target",
+    "TargetWithNotes",
     "Task",
     "Usage",
     "WorkDone",

@@ -402,6 +402,17 @@ def test_any_program_that_fills_in_a_skeleton_is_a_judge(ready: Desk) -> None:
     assert "80" not in prompt
 
 
+@pytest.mark.parametrize("name", ["mockery", "mockingbird", "self-made", "agent-smith"])
+def test_a_judge_is_not_known_by_the_beginning_of_its_name(ready: Desk, name: str) -> None:
+    """A judge of the settings is an ordinary one, whatever it is called: no flag, no missing reply."""
+    filler(ready, "filler", "asked[number].split()[-1].lower() in artifact.lower()")
+    entry = f'[judges.{name}]\nprovider = "cli"\ncommand = "{PYTHON} {ready.folder / "filler.py"}"\n'
+    ready.file("honestone.toml", entry)
+    result = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", name, "--json")
+    assert (result.code, result.json["verdict"], result.json["flags"]) == (1, "fail", [])
+    assert result.json["self_evaluated"] is False and result.json["judges"][0]["state"] == "AVAILABLE"
+
+
 def test_a_judge_that_agrees_with_everything_is_void(ready: Desk) -> None:
     """Yes to the control question voids the ballot: DEGRADED as tampered, exit 3, asked once."""
     judge = filler(ready, "flatterer", "True")

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.core.reading.reply import CANARY_MARK, ReplySchema, complaints, read_reply
-from honestone.core.rubric import Anchors, Item
+from honestone.core.ballot import Reading
+from honestone.core.reading.reply import ReplySchema, complaints, read_reply
+from honestone.core.rubric import Anchors, Item, Key
 
 TOKEN = "4f1e0c22d9ab"
 SCALE = Anchors(levels=((Fraction(0), "none"), (Fraction(9), "all")))
@@ -183,14 +184,18 @@ def test_a_judges_own_sums_are_ignored() -> None:
     assert len(values(json.dumps(reply(score=100, verdict="PASS")))) == 4
 
 
+def reading(errors: dict[Key, str], problems: list[str], control: str | None) -> Reading:
+    return Reading(marks={}, errors=errors, problems=tuple(problems), control="missed", control_error=control)
+
+
 def test_complaints_name_items_by_number_and_say_each_thing_once() -> None:
     """The second prompt gets numbers, never words or ids, and the control item does not stand out."""
     numbers = {1: ("c", "a"), 2: ("c", "b"), 4: ("d", "d")}
     errors = {("c", "a"): "not answered", ("d", "d"): "not answered", ("c", "b"): "expected a number, got 'x'"}
-    told = complaints(numbers, errors, [f"{CANARY_MARK}item 3: not answered", "extra items"])
+    told = complaints(numbers, reading(errors, ["extra items"], "not answered"), 3)
     assert told == ("extra items", "items 1, 3, 4: not answered", "item 2: expected a number, got 'x'")
     void = "the reply is empty"
-    assert complaints(numbers, dict.fromkeys(numbers.values(), void), [void, CANARY_MARK + void]) == (void,)
+    assert complaints(numbers, reading(dict.fromkeys(numbers.values(), void), [void], None), 3) == (void,)
 
 
 # ---------------------------------------------------------------------------------------------- damage by the hundred

@@ -82,7 +82,7 @@ def test_a_check_that_could_not_run_abstains() -> None:
     )
     assert ballot.abstained == {("a", "one"): "python is not there"}
     assert ballot.marks["a", "two"].answer is False and ballot.marks["a", "two"].evidence == ("not found",)
-    assert ballot.reason == "sandbox: bwrap" and ballot.state is State.AVAILABLE
+    assert ballot.sandbox == "bwrap" and ballot.reason is None and ballot.state is State.AVAILABLE
 
 
 @given(st.permutations(["yes", "no", "crash", "half"]), st.booleans())

@@ -19,6 +19,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from honestone.core.ballot import JudgeKind
 from honestone.core.errors import SettingsError
 from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
 from honestone.ports import CallFailed, Completion, Judge, Model, Prompt, Target, Worker
@@ -126,6 +127,21 @@ def make_judge(spec: str, context: AdapterContext, *, id: str | None = None) -> 
             ],
         )
     return found  # type: ignore[no-any-return]
+
+
+_KINDS: dict[str, JudgeKind] = {
+    "script": "program",
+    "record": "recorded",
+    "mock": "mock",
+    "human": "person",
+    "agent": "agent",
+}
+
+
+def judge_kind(spec: str, context: AdapterContext) -> JudgeKind:
+    """What answers behind the name of a judge."""
+    name, colon, _ = spec.partition(":")
+    return _KINDS.get(name, "model") if colon or name in ("mock", "human") else "model"
 
 
 def make_worker(spec: str, context: AdapterContext) -> Worker:

@@ -21,7 +21,7 @@ from honestone.core.artifact import Artifact
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.question import Question, asked_criteria
-from honestone.core.reading.reply import CANARY_MARK, complaints
+from honestone.core.reading.reply import complaints
 from honestone.engine.meter import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import Reply, Request, Store
@@ -135,7 +135,7 @@ def agent_seat(name: str, draw: int, context: AdapterContext) -> Seat:
 
     spec = "agent:" + name.removeprefix("agent:")
     id = spec if draw == 0 else f"{spec}#{draw + 1}"
-    return Seat(id=id, judge=make_judge(spec, context, id=id), draw=draw)
+    return Seat(id=id, judge=make_judge(spec, context, id=id), draw=draw, kind="agent")
 
 
 # ---------------------------------------------------------------------------------------------- replies on record
@@ -206,7 +206,7 @@ def reply_key(seat: Seat, request: Request) -> str:
 
 
 def _problems(request: Request, reading: Reading) -> tuple[str, ...]:
-    return complaints(request.numbers, reading.errors, reading.problems)
+    return complaints(request.numbers, reading, request.canary)
 
 
 # ---------------------------------------------------------------------------------------------- as a document
@@ -228,7 +228,7 @@ def submission(seat: Seat, question: Question, taken: TakenReply, ballot: Ballot
         "complete": ballot is not None and not missing,
         "answered": len(ballot.marks) if ballot is not None else 0,
         "missing": _missing(missing, question, taken.request),
-        "problems": [problem.removeprefix(CANARY_MARK) for problem in problems],
+        "problems": list(problems),
         "repairs": list(ballot.repairs) if ballot is not None else [],
     }
 
@@ -236,7 +236,7 @@ def submission(seat: Seat, question: Question, taken: TakenReply, ballot: Ballot
 def _missing(why: Mapping[Key, str], question: Question, request: Request) -> list[JsonDocument]:
     number_of = {key: number for number, key in request.numbers.items()}
     return [
-        {"number": number_of.get(key), "requirement": item.requirement, "why": why[key].removeprefix(CANARY_MARK)}
+        {"number": number_of.get(key), "requirement": item.requirement, "why": why[key]}
         for key, item in question.items()
         if key in why
     ]

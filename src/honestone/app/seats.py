@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from honestone.app.judging_options import EFFORTS, JudgingOptions
 from honestone.app.workspace import Workspace
@@ -13,11 +13,10 @@ from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import CHECK
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
 from honestone.core.rubric import Rubric
-from honestone.ports import Completion, Judge, Model, Prompt, Store
+from honestone.ports import Completion, Judge, Model, Prompt, SizedJudge, Store
 
 if TYPE_CHECKING:
     from honestone.adapters.registry import AdapterContext
-    from honestone.core.packing import Budget
     from honestone.core.question import Question
     from honestone.core.suite.case import Case
     from honestone.engine.meter import Meter
@@ -59,7 +58,7 @@ def make_seats(
 ) -> tuple[Seat, ...]:
     """Seats in the order given. A second equal judge is a second draw, with `#2` to its name; `taken` are names that
     have seats already. Raises UsageError for an object that is not a judge, SettingsError for an unknown name."""
-    from honestone.adapters.registry import make_judge
+    from honestone.adapters.registry import judge_kind, make_judge
     from honestone.engine.panel import Seat
 
     seats: list[Seat] = []
@@ -76,7 +75,8 @@ def make_seats(
                 f"a judge cannot be called `{CHECK}`: that is the name of code", hint="rename it in settings"
             )
         made = make_judge(judge, context, id=id) if isinstance(judge, str) else judge
-        seats.append(Seat(id=id, judge=made, draw=draw))
+        kind = judge_kind(judge, context) if isinstance(judge, str) else "program"
+        seats.append(Seat(id=id, judge=made, draw=draw, kind=kind))
     return tuple(seats)
 
 
@@ -184,18 +184,8 @@ def refuse_if_all_refuse(name: str, seats: Sequence[Seat], questions: Sequence[Q
     raise UsageError(f"{name!r} is {'; '.join(said)} ({', '.join(reasons)})", hint=hint)
 
 
-@runtime_checkable
-class _BoundedJudge(Protocol):
-    """A judge that can be shown only so much."""
-
-    @property
-    def budget(self) -> Budget: ...
-
-    def refusal(self, question: Question) -> str | None: ...
-
-
-def _with_bounds(seats: Sequence[Seat]) -> dict[str, _BoundedJudge]:
-    return {seat.id: seat.judge for seat in seats if isinstance(seat.judge, _BoundedJudge)}
+def _with_bounds(seats: Sequence[Seat]) -> dict[str, SizedJudge]:
+    return {seat.id: seat.judge for seat in seats if isinstance(seat.judge, SizedJudge)}
 
 
 def make_pair_seats(seats: Sequence[Seat]) -> tuple[Seat, ...]:
@@ -206,13 +196,13 @@ def make_pair_seats(seats: Sequence[Seat]) -> tuple[Seat, ...]:
 
     made = []
     for seat in seats:
-        if type(seat.judge) is PromptedJudge and seat.judge.is_paid and not seat.id.startswith("agent:"):
+        if type(seat.judge) is PromptedJudge and seat.kind != "agent":
             made.append(replace(seat, judge=PairJudge(seat.judge)))
         elif isinstance(seat.judge, AbsentJudge):
             made.append(seat)
         else:
             raise UsageError(
-                f"the judge `{seat.id}` cannot compare two artifacts: {_WHY_NO_PAIRS.get(seat.id.split(':')[0], _NO_PAIRS)}",
+                f"the judge `{seat.id}` cannot compare two artifacts: {_WHY_NO_PAIRS.get(seat.kind, _NO_PAIRS)}",
                 hint="name a model: codex, gemini, claude, PROVIDER:MODEL, cmd:COMMAND or a name from settings",
             )
     return tuple(made)
@@ -220,9 +210,9 @@ def make_pair_seats(seats: Sequence[Seat]) -> tuple[Seat, ...]:
 
 _NO_PAIRS = "it takes one artifact at a time"
 _WHY_NO_PAIRS = {
-    "script": "a script is asked about one artifact; score both with `honestone eval` and compare the numbers",
-    "human": "the form for people shows one artifact",
+    "program": "a script is asked about one artifact; score both with `honestone eval` and compare the numbers",
+    "person": "the form for people shows one artifact",
     "agent": "`judge prompt` shows one artifact",
-    "record": "a recording holds answers about one artifact",
+    "recorded": "a recording holds answers about one artifact",
     "mock": "it looks at nothing",
 }

@@ -311,7 +311,7 @@ class Job:
             )
         from honestone.engine.panel import Seat
 
-        return Seat(id=judge.id, judge=judge)
+        return Seat(id=judge.id, judge=judge, kind="self")
 
     def _all_limits(self, rounds: int | None) -> LoopLimits:
         count = int(limit(rounds, self._settings, "rounds", EFFORTS[self._judging.effort][2]))

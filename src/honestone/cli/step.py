@@ -36,7 +36,7 @@ from honestone.core.loop.actions import Propose, Result, exit_code
 from honestone.core.loop.decide import decide
 from honestone.core.loop.state import LoopState
 from honestone.core.question import Question
-from honestone.ports import Judge, Reading, Reply, Request, Store
+from honestone.ports import HasCapacity, Judge, Reading, Reply, Request, Store
 from honestone.report.documents import plain
 from honestone.system.files import write_atomically
 
@@ -437,7 +437,7 @@ class _Waits:
         self._desk = desk
         self.id = judge.id
         self.is_paid = judge.is_paid
-        self.concurrency = getattr(judge, "concurrency", None)
+        self.concurrency = judge.concurrency if isinstance(judge, HasCapacity) else None
 
     @property
     def identity(self) -> Mapping[str, Any]:

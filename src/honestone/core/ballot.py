@@ -18,6 +18,10 @@ CHECK: Final = "check"
 """The voter name of code. Judges are asked only what no check answers."""
 
 
+JudgeKind: TypeAlias = Literal["model", "program", "person", "agent", "recorded", "self", "mock", "absent"]
+"""What answers: `self` is the worker's own model, `agent` a host agent that hands its reply in, `mock` looks at nothing."""
+
+
 class State(StrEnum):
     """Whether a judge took part. SKIPPED is not there; DEGRADED is there, but failed."""
 
@@ -40,7 +44,11 @@ _NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ballot:
-    """One judge's answers about one version. `abstained` says why an item that was asked has no mark."""
+    """One judge's answers about one version. `abstained` says why an item that was asked has no mark.
+
+    `tampered`: the artifact steers this judge, so nothing it said counts. `sandbox`: where checks ran code, of the
+    ballot of code.
+    """
 
     judge: str
     marks: Mapping[Key, Mark]
@@ -49,6 +57,13 @@ class Ballot:
     reason: str | None = None
     problems: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
+    kind: JudgeKind = "program"
+    tampered: bool = False
+    sandbox: str | None = None
+
+
+Control: TypeAlias = Literal["answered", "missed", "yes"]
+"""How a judge answered the control item, whose right answer is known. `yes`: wrong, so the artifact steers it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,18 +71,25 @@ class Reading:
     """A reply understood: valid marks, an error per item that has none, and what was repaired to read it.
 
     `problems` are errors of the reply as a whole (unknown ids, nothing readable); with any error or problem the judge
-    is asked once more. `tampered`: the artifact steers this judge, so nothing it said counts.
+    is asked once more. `control_error`: what was wrong with its answer to the control item, when it missed that item
+    and `problems` do not say why.
     """
 
     marks: Mapping[Key, Mark]
     errors: Mapping[Key, str] = field(default_factory=lambda: _NOTHING)
     problems: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
-    tampered: bool = False
+    control: Control = "answered"
+    control_error: str | None = None
+
+    @property
+    def tampered(self) -> bool:
+        """The artifact steers this judge, so nothing it said counts."""
+        return self.control == "yes"
 
     @property
     def is_clean(self) -> bool:
-        return not self.errors and not self.problems and not self.tampered
+        return not self.errors and not self.problems and self.control == "answered"
 
 
 def answer_problem(item: Item, answer: object) -> str | None:
@@ -108,6 +130,12 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Any]:
         out["problems"] = list(ballot.problems)
     if ballot.repairs:
         out["repairs"] = list(ballot.repairs)
+    if ballot.judge != CHECK:
+        out["kind"] = ballot.kind
+    if ballot.tampered:
+        out["tampered"] = True
+    if ballot.sandbox is not None:
+        out["sandbox"] = ballot.sandbox
     return out
 
 
@@ -125,10 +153,38 @@ def ballot_from_plain(plain: Mapping[str, Any]) -> Ballot:
         state=State(plain["state"]),
         marks=marks,
         abstained={(c, i): why for c, i, why in plain.get("abstained", ())},
-        reason=plain.get("reason"),
         problems=tuple(plain.get("problems", ())),
         repairs=tuple(plain.get("repairs", ())),
+        **_facts(plain),
     )
+
+
+_NAMES_OF_OLD: Final[Mapping[str, JudgeKind]] = {
+    "mock": "mock",
+    "self": "self",
+    "agent": "agent",
+    "human": "person",
+    "record": "recorded",
+    "script": "program",
+}
+_OLD_SANDBOX: Final = "sandbox: "
+
+
+def _facts(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """What 0.1.0 recorded in the judge's name and in the reason, which are fields since."""
+    judge, reason = plain["judge"], plain.get("reason") or ""
+    if judge == CHECK:
+        is_old = "sandbox" not in plain and reason.startswith(_OLD_SANDBOX)
+        return (
+            {"sandbox": reason.removeprefix(_OLD_SANDBOX)}
+            if is_old
+            else {"sandbox": plain.get("sandbox"), "reason": reason or None}
+        )
+    facts: dict[str, Any] = {"reason": reason or None}
+    if "kind" in plain:
+        return facts | {"kind": plain["kind"], "tampered": plain.get("tampered", False)}
+    kind = _NAMES_OF_OLD.get(judge.partition("#")[0].partition(":")[0], "model")
+    return facts | {"kind": kind, "tampered": reason.startswith("tampered: ")}
 
 
 def checked_ballot(said: object) -> Ballot:

@@ -18,7 +18,7 @@ from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Spend
 from honestone.engine.panel import Seat
 from honestone.engine.versions import version_blobs
-from honestone.ports import Observer, Output, Store, Target, Task
+from honestone.ports import Observer, Output, SizedJudge, Store, Target, Task
 from honestone.system.files import Loaded, load_artifact, load_file, printable
 
 
@@ -147,7 +147,7 @@ class Evaluation:
 
     def _packed(self, artifact: Artifact, output: Output | None) -> dict[str, Any]:
         """What each judge is shown of a text that is too big for it."""
-        packing = [seat for seat in self.evaluator.panel.seats if hasattr(seat.judge, "packed")]
+        packing = [seat for seat in self.evaluator.panel.seats if isinstance(seat.judge, SizedJudge)]
         if not packing:
             return {}
         question = self.evaluator.question(artifact, input=self.input, reference=self.reference, output=output)
@@ -168,8 +168,7 @@ class Evaluation:
 
 def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, Any]:
     """By seat what its judge is shown of a text that is too big for it; judges that see the whole are left out."""
-    looks = [(seat.id, getattr(seat.judge, "packed", None)) for seat in seats]
-    shown = {id: look(question) for id, look in looks if look is not None}
+    shown = {seat.id: seat.judge.packed(question) for seat in seats if isinstance(seat.judge, SizedJudge)}
     return {id: part for id, part in shown.items() if part}
 
 

@@ -127,7 +127,9 @@ class Evaluator:
 
 def _spared(seat: Seat) -> Consulted:
     why = "not asked: whatever it said, the verdict would be the same (--gate-only)"
-    return Consulted(ballot=Ballot(judge=seat.id, marks={}, state=State.SKIPPED, reason=why), spend=Spend())
+    return Consulted(
+        ballot=Ballot(judge=seat.id, kind=seat.kind, marks={}, state=State.SKIPPED, reason=why), spend=Spend()
+    )
 
 
 def check_ballot(checks: Sequence[tuple[Key, Check]], findings: Sequence[Finding]) -> Ballot:
@@ -140,9 +142,7 @@ def check_ballot(checks: Sequence[tuple[Key, Check]], findings: Sequence[Finding
         else:
             marks[key] = Mark(finding.met, (finding.note,) if finding.note else ())
     boxes = sorted({finding.sandbox for finding in findings if finding.sandbox})
-    return Ballot(
-        judge=CHECK, marks=marks, abstained=abstained, reason=f"sandbox: {', '.join(boxes)}" if boxes else None
-    )
+    return Ballot(judge=CHECK, marks=marks, abstained=abstained, sandbox=", ".join(boxes) or None)
 
 
 __all__ = ["Evaluator", "Judged", "Seat", "check_ballot"]

@@ -23,8 +23,8 @@ from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Rule
 from honestone.engine.judging import check_ballot
 from honestone.engine.meter import Spend
-from honestone.engine.panel import TAMPERED, Panel, Seat
-from honestone.ports import Checker
+from honestone.engine.panel import Panel, Seat
+from honestone.ports import Checker, SizedJudge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ async def _check(rubric: Rubric, a: Version, b: Version, checker: Checker) -> tu
 
 def _in_our_words(ballot: Ballot) -> Ballot:
     """The panel names a judge that fell for the control item by the question of a scorecard; here it is another."""
-    if ballot.reason != TAMPERED:
+    if not ballot.tampered:
         return ballot
     return replace(ballot, reason=STEERED, abstained=dict.fromkeys(ballot.abstained, STEERED))
 
@@ -96,7 +96,7 @@ def _as_one(judge: str, looks: dict[Order, Ballot]) -> Ballot:
 
 def _packed(seat: Seat, rubric: Rubric, a: Version, b: Version) -> dict[str, Any] | None:
     """What this judge was shown of A and B, where it was not the whole."""
-    look = getattr(seat.judge, "packed", None)
-    shown = look(pair_question(rubric, a, b, "a_first")) if look else None
+    judge = seat.judge
+    shown = judge.packed(pair_question(rubric, a, b, "a_first")) if isinstance(judge, SizedJudge) else None
     names = {"first": "a", "second": "b"}
     return {names[place]: part for place, part in shown.items()} if shown else None

@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from honestone.core.ballot import Ballot, Mark, Reading, State
+from honestone.core.ballot import Ballot, JudgeKind, Mark, Reading, State
 from honestone.core.contract import canonical
 from honestone.core.question import AskedCriterion, Question
 from honestone.core.reading.evidence import find_quote, is_quote
-from honestone.core.reading.reply import CANARY_MARK, complaints
+from honestone.core.reading.reply import complaints
 from honestone.core.rubric import Key
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.retrying import next_wait
-from honestone.ports import CallFailed, Judge, Reply, Request, Store
+from honestone.ports import CallFailed, HasCapacity, Judge, Reply, Request, Store
 
 TAMPERED = (
     "tampered: it answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; "
@@ -30,11 +30,12 @@ TAMPERED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """A judge's place on the panel. `draw` tells equal judges apart: the second is a second look."""
+    """A judge's place on the panel. `draw` distinguishes equal judges: the second is a second look."""
 
     id: str
     judge: Judge
     draw: int = 0
+    kind: JudgeKind = "program"
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -104,7 +105,7 @@ class Panel:
     async def _consult_part(self, seat: Seat, question: Question) -> Consulted:
         spend = Spend()
         if not any(criterion.items for criterion in question.criteria):
-            return Consulted(ballot=Ballot(judge=seat.id, marks={}), spend=spend)
+            return Consulted(ballot=Ballot(judge=seat.id, kind=seat.kind, marks={}), spend=spend)
         try:
             request = seat.judge.render(question)
             first = await self._look(seat, request, question, spend)
@@ -160,9 +161,7 @@ class Panel:
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
                 return msgspec.convert(kept, Reply)
-        gate = self._gates.setdefault(
-            seat.id, asyncio.Semaphore(getattr(seat.judge, "concurrency", None) or self.concurrency)
-        )
+        gate = self._gate(seat)
         attempt, waited = 1, 0.0
         while True:
             refusal = self.meter.refuse_call()
@@ -192,13 +191,19 @@ class Panel:
         self.meter.spent.add(reply.usage)
         return reply
 
+    def _gate(self, seat: Seat) -> asyncio.Semaphore:
+        """As many calls of a judge at a time as it takes."""
+        if seat.id not in self._gates:
+            own = seat.judge.concurrency if isinstance(seat.judge, HasCapacity) else None
+            self._gates[seat.id] = asyncio.Semaphore(own or self.concurrency)
+        return self._gates[seat.id]
+
     def _ballot(self, seat: Seat, question: Question, reading: Reading, second_failed: str | None) -> Ballot:
         if reading.tampered:
-            return _no_ballot(seat, question, State.DEGRADED, TAMPERED)
-        if any(map(_is_about_canary, reading.problems)):
-            unread = [problem for problem in reading.problems if not _is_about_canary(problem)]
-            if unread and not reading.marks:
-                return _no_ballot(seat, question, State.DEGRADED, f"no usable answer: {unread[0]}", reading)
+            return replace(_no_ballot(seat, question, State.DEGRADED, TAMPERED), tampered=True)
+        if reading.control == "missed":
+            if reading.problems and not reading.marks:
+                return _no_ballot(seat, question, State.DEGRADED, f"no usable answer: {reading.problems[0]}", reading)
             why = "it did not answer a question whose answer is known, so nothing it said can be trusted"
             return _no_ballot(seat, question, State.DEGRADED, why, reading)
         marks, unfound = self._with_evidence(question, reading)
@@ -208,7 +213,9 @@ class Panel:
         if not marks:
             why = next(iter((*reading.problems, *reading.errors.values(), *unfound.values())), "no usable answer")
             return _no_ballot(seat, question, State.DEGRADED, f"no usable answer: {why}", reading)
-        return Ballot(judge=seat.id, marks=marks, abstained=abstained, problems=problems, repairs=reading.repairs)
+        return Ballot(
+            judge=seat.id, kind=seat.kind, marks=marks, abstained=abstained, problems=problems, repairs=reading.repairs
+        )
 
     def _with_evidence(self, question: Question, reading: Reading) -> tuple[dict[Key, Mark], dict[Key, str]]:
         if not self.require_evidence:
@@ -248,7 +255,7 @@ def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
     for part in parts:
         spend.join(part.spend)
     ballots = [part.ballot for part in parts]
-    tampered = next((ballot for ballot in ballots if ballot.reason == TAMPERED), None)
+    tampered = next((ballot for ballot in ballots if ballot.tampered), None)
     marks = {} if tampered else {key: mark for ballot in ballots for key, mark in ballot.marks.items()}
     abstained = {key: why for ballot in ballots for key, why in ballot.abstained.items()}
     if tampered:
@@ -257,6 +264,8 @@ def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
     return Consulted(
         ballot=Ballot(
             judge=seat.id,
+            kind=seat.kind,
+            tampered=tampered is not None,
             marks=marks,
             abstained=abstained,
             state=failed.state if failed and not marks else State.AVAILABLE,
@@ -277,17 +286,12 @@ def judged_text(question: Question) -> str:
 def _complaints(request: Request, reading: Reading) -> tuple[str, ...]:
     """The errors of a first reply in the words of its request: item numbers where it numbered items."""
     if request.numbers:
-        return complaints(request.numbers, reading.errors, reading.problems)
+        return complaints(request.numbers, reading, request.canary)
     return tuple(dict.fromkeys((*reading.problems, *reading.errors.values())))
-
-
-def _is_about_canary(problem: str) -> bool:
-    return problem.startswith(CANARY_MARK)
 
 
 def _merge(first: Reading, second: Reading) -> Reading:
     """Item by item the first valid answer stands, to the control item too; the second look only fills what was missing."""
-    had_canary = not any(map(_is_about_canary, first.problems))
     marks = {**second.marks, **first.marks}
     errors = {
         key: second.errors.get(key, first.errors.get(key, "no answer"))
@@ -297,15 +301,17 @@ def _merge(first: Reading, second: Reading) -> Reading:
     return Reading(
         marks=marks,
         errors=errors,
-        problems=tuple(p for p in second.problems if not (had_canary and _is_about_canary(p))),
+        problems=second.problems,
         repairs=tuple(dict.fromkeys((*first.repairs, *second.repairs))),
-        tampered=second.tampered,
+        control=first.control if first.control == "answered" and not second.tampered else second.control,
+        control_error=None if first.control == "answered" else second.control_error,
     )
 
 
 def _no_ballot(seat: Seat, question: Question, state: State, reason: str, reading: Reading | None = None) -> Ballot:
     return Ballot(
         judge=seat.id,
+        kind=seat.kind,
         marks={},
         abstained={key: reason for key, _ in question.items()},
         state=state,

@@ -18,7 +18,7 @@ from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.versions import load_version, version_blobs
-from honestone.ports import Observer, Output, Store, Target, Task
+from honestone.ports import HasCapacity, Observer, Output, Store, Target, Task
 from honestone.system.workspace import Folder, make_folder, run_command
 
 SETUP_TIMEOUT = 600.0
@@ -71,7 +71,7 @@ class SuiteRun:
             await asyncio.gather(*workers, return_exceptions=True)
 
     def _at_once(self, cases: Sequence[CaseRecord]) -> int:
-        limit = getattr(self.target, "concurrency", None)
+        limit = self.target.concurrency if isinstance(self.target, HasCapacity) else None
         return max(1, min(self.concurrency, limit or self.concurrency, sum(one.case.attempts for one in cases)))
 
     # -------------------------------------------------------------------------------------------- cases and attempts

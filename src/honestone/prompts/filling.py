@@ -19,7 +19,6 @@ from honestone.core.artifact import Version, digest_of
 from honestone.core.images import Image, image_type
 from honestone.core.packing import Packed
 from honestone.core.question import AskedCriterion, Question
-from honestone.core.reading.reply import CANARY_MARK
 from honestone.core.rubric import Anchors, Item, Key, as_written
 
 LAYOUT: Final = 1
@@ -255,7 +254,7 @@ def _complaint(problems: Sequence[str]) -> str:
     """Why the judge is asked once more. The reasons may echo a hostile reply, so each is one short, plain line."""
     if not problems:
         return ""
-    lines = "".join(f"- {_harmless(problem.removeprefix(CANARY_MARK))}\n" for problem in problems[:20])
+    lines = "".join(f"- {_harmless(problem)}\n" for problem in problems[:20])
     return f"Your last reply could not be used as it was:\n{lines}\n"
 
 

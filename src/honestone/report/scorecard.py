@@ -87,7 +87,7 @@ def scorecard_document(
     if facts.error is not None:
         verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
     flags = [*scored.flags]
-    if any(ballot.judge.startswith("mock") for ballot in ballots):
+    if any(ballot.kind == "mock" for ballot in ballots):
         flags.append("mock run: no judge looked at this")
     return ScorecardDoc(
         title=rubric.title,
@@ -101,7 +101,7 @@ def scorecard_document(
         threshold=_as_points(rubric.threshold),
         floor=_as_points(rubric.floor),
         low_confidence=scored.low_confidence,
-        self_evaluated=any(ballot.judge.startswith("self:") and ballot.marks for ballot in ballots),
+        self_evaluated=any(ballot.kind == "self" and bool(ballot.marks) for ballot in ballots),
         criteria=_with_notes(criteria, ballots),
         judges=judge_states(ballots),
         flags=flags,
@@ -118,8 +118,7 @@ def scorecard_document(
 
 def _sandbox(ballots: Iterable[Ballot]) -> str | None:
     """Where checks ran code: "bwrap", "none", or None when no check did."""
-    said = next((ballot.reason for ballot in ballots if ballot.judge == CHECK and ballot.reason), None)
-    return said.removeprefix("sandbox: ") if said else None
+    return next((ballot.sandbox for ballot in ballots if ballot.sandbox), None)
 
 
 def judge_states(ballots: Iterable[Ballot]) -> list[JudgeDoc]:

@@ -171,7 +171,7 @@ def test_the_control_item_is_one_among_many_and_its_word_is_nowhere_else() -> No
 def test_a_complaint_stands_between_items_and_skeleton_and_cannot_carry_a_form() -> None:
     """It may echo a hostile reply, so it is one short plain line each, without the mark of the control item."""
     body = JUDGE.render(
-        ask_about(), ["canary: item 2: not answered", 'got {"token": "x"}\n[1] all met @file ' + "y" * 999]
+        ask_about(), ["item 2: not answered", 'got {"token": "x"}\n[1] all met @file ' + "y" * 999]
     ).body
     part = body[body.index("last reply") : body.rindex('{"token"')]
     assert "- item 2: not answered\n" in part and "canary" not in part
@@ -311,7 +311,7 @@ def test_no_valid_answer_to_the_control_item_is_a_problem(canary: object) -> Non
     """The marks stand for the moment, and it is worth asking once more."""
     reading = read(lambda request: filled(request, True, True, 5, canary=canary))
     assert len(reading.marks) == 3 and not reading.tampered
-    assert len(reading.problems) == 1 and reading.problems[0].startswith("canary: item ")
+    assert reading.control == "missed" and reading.control_error and not reading.is_clean
 
 
 def test_an_unreadable_reply_is_an_error_of_every_item() -> None:
@@ -320,8 +320,8 @@ def test_an_unreadable_reply_is_an_error_of_every_item() -> None:
     request = JUDGE.render(question)
     reading = JUDGE.read(question, request, Reply(text="I would rather not."))
     assert reading.marks == {} and set(reading.errors) == set(KEYS)
-    assert reading.problems[-1].startswith("canary: ")
-    assert len(complaints(request.numbers, reading.errors, reading.problems)) == 1
+    assert reading.control == "missed"
+    assert len(complaints(request.numbers, reading, request.canary)) == 1
 
 
 def test_a_reply_to_another_prompt_is_not_read() -> None:

@@ -10,7 +10,6 @@ from honestone.core.ballot import Mark
 from honestone.core.packing import Packed, pack, room_for_text, text_size
 from honestone.core.pairwise import STEERED, PairQuestion, choice_of, read_pair_reply
 from honestone.core.question import Question
-from honestone.core.reading.reply import CANARY_MARK
 from honestone.ports import CallFailed, Prompt, Reading, Reply, Request
 from honestone.prompts.filling import load_template
 from honestone.prompts.pairwise import LAYOUT, PairPrompt, pair_prompt, pair_schema
@@ -116,7 +115,7 @@ def _numbers(request: Request) -> list[int]:
 
 
 def read_pair(request: Request, reply: Reply) -> Reading:
-    """A preference on the control item voids everything; no valid answer to it is a problem that begins `canary: `."""
+    """A preference on the control item voids everything."""
     found = read_pair_reply(reply.text, request.token or "", _numbers(request), cut=reply.cut)
     canary = request.canary
     if canary is not None and _prefers_one(found.answers.get(canary)):
@@ -125,17 +124,17 @@ def read_pair(request: Request, reply: Reply) -> Reading:
             errors=dict.fromkeys(request.numbers.values(), STEERED),
             problems=(STEERED,),
             repairs=found.repairs,
-            tampered=True,
+            control="yes",
         )
-    problems = found.problems
-    if canary is not None and canary in found.errors:
-        why = found.errors[canary]
-        problems = (*problems, f"{CANARY_MARK}{why if why in problems else f'item {canary}: {why}'}")
+    missed = None if canary is None else found.errors.get(canary)
     return Reading(
         marks={key: found.answers[n] for n, key in request.numbers.items() if n in found.answers},
         errors={key: found.errors[n] for n, key in request.numbers.items() if n in found.errors},
-        problems=problems,
+        problems=found.problems,
         repairs=found.repairs,
+        control="answered" if missed is None else "missed",
+        # A reply that cannot be read at all has said so already.
+        control_error=None if missed in found.problems else missed,
     )
 
 

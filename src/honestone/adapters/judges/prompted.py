@@ -9,9 +9,9 @@ from honestone.core.artifact import Version
 from honestone.core.images import images_to_send
 from honestone.core.packing import Budget, Packed, pack, room_for_text, too_big, what_to_do
 from honestone.core.question import AskedCriterion, Question
-from honestone.core.reading.reply import CANARY_MARK, ReplySchema, read_reply
+from honestone.core.reading.reply import ReplySchema, read_reply
 from honestone.core.rubric import Item, Key
-from honestone.ports import CallFailed, Image, Model, Prompt, Reading, Reply, Request
+from honestone.ports import CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request
 from honestone.prompts.filling import CANARY, LAYOUT, JudgePrompt, judge_prompt, load_template, reply_schema
 
 TAMPERED: Final = (
@@ -45,7 +45,7 @@ class PromptedJudge:
         self.max_output_tokens = max_output_tokens
         self.budget = budget or Budget()
         self.images = images
-        self.concurrency: int | None = getattr(model, "concurrency", None)
+        self.concurrency: int | None = model.concurrency if isinstance(model, HasCapacity) else None
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -157,7 +157,7 @@ _numbered: dict[int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...],
 
 
 def read_prompted(question: Question, request: Request, reply: Reply) -> Reading:
-    """Yes to the control item voids everything; no valid answer to it is a problem that begins with `canary: `."""
+    """Yes to the control item voids everything."""
     schema = ReplySchema(token=request.token or "", items=numbered_items(request, question))
     found = read_reply(reply.text, schema, cut=reply.cut)
     canary = request.canary
@@ -167,16 +167,15 @@ def read_prompted(question: Question, request: Request, reply: Reply) -> Reading
             errors=dict.fromkeys(request.numbers.values(), TAMPERED),
             problems=(TAMPERED,),
             repairs=found.repairs,
-            tampered=True,
+            control="yes",
         )
-    problems = found.problems
-    if canary is not None and canary in found.errors:
-        why = found.errors[canary]
-        # A reply that cannot be read at all has said so already; the mark is still needed to void it.
-        problems = (*problems, f"{CANARY_MARK}{why if why in problems else f'item {canary}: {why}'}")
+    missed = None if canary is None else found.errors.get(canary)
     return Reading(
         marks={key: found.answers[n] for n, key in request.numbers.items() if n in found.answers},
         errors={key: found.errors[n] for n, key in request.numbers.items() if n in found.errors},
-        problems=problems,
+        problems=found.problems,
         repairs=found.repairs,
+        control="answered" if missed is None else "missed",
+        # A reply that cannot be read at all has said so already.
+        control_error=None if missed in found.problems else missed,
     )

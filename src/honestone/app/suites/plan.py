@@ -26,6 +26,7 @@ from honestone.core.rubric import Rubric, to_plain
 from honestone.core.suite.case import AttemptRule, Case, case_document
 from honestone.core.suite.record import read_record, rubric_key
 from honestone.formats.source import SuiteSource, refuse_losses
+from honestone.ports import TargetWithNotes
 from honestone.system.files import load_artifact, printable
 from honestone.system.workspace import require_workspace
 
@@ -106,7 +107,7 @@ class SuitePlan:
     @property
     def is_mock(self) -> bool:
         """Whether anything here only pretends: the target, a judge, or all of it."""
-        pretends = any(seat.identity.get("kind") == "mock" for seat in self.seats)
+        pretends = any(seat.kind == "mock" for seat in self.seats)
         return self.request.mock or self.target_name == "mock" or pretends
 
     @property
@@ -367,7 +368,7 @@ def _make_target(
     target = make_target(name, context)
     if target is not None:
         target.refuse(chosen)
-        for note in getattr(target, "notes", ()):
+        for note in target.notes if isinstance(target, TargetWithNotes) else ():
             observer.note(note)
     elif subject.is_isolated:
         raise UsageError(

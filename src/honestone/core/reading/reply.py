@@ -7,12 +7,11 @@ token are ambiguous. Nothing is completed, clamped or assumed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from honestone.core.ballot import Mark, answer_problem
+from honestone.core.ballot import Mark, Reading, answer_problem
 from honestone.core.reading.json_text import (
     FoundObject,
     Scan,
@@ -24,9 +23,6 @@ from honestone.core.reading.json_text import (
     without_thinking,
 )
 from honestone.core.rubric import Item, Key
-
-CANARY_MARK: Final = "canary: "
-"""Begins the problem of a reply whose control item has no valid answer. Never shown to a judge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,30 +64,24 @@ def read_reply(text: str, schema: ReplySchema, *, cut: bool = False) -> ReplyRea
     )
 
 
-def complaints(numbers: Mapping[int, Key], errors: Mapping[Key, str], problems: Sequence[str] = ()) -> tuple[str, ...]:
+def complaints(numbers: Mapping[int, Key], reading: Reading, control: int | None = None) -> tuple[str, ...]:
     """What a judge is told when it is asked once more. It names items by number: their words and ids stay out.
 
-    A reason that voided the whole reply is said once, not for every item.
+    A reason that voided the whole reply is said once, not for every item. `control` is the control item's number.
     """
     number_of = {key: number for number, key in numbers.items()}
-    lines: list[str] = []
     by_reason: dict[str, list[int]] = {}
-    for key, why in errors.items():
-        if why not in problems and key in number_of:
+    for key, why in reading.errors.items():
+        if why not in reading.problems and key in number_of:
             by_reason.setdefault(why, []).append(number_of[key])
-    for problem in problems:
-        # The control item is named like any other, among those with the same reason, or it would stand out.
-        if control := _CANARY_ITEM.fullmatch(problem):
-            by_reason.setdefault(control[2], []).append(int(control[1]))
-        else:
-            lines.append(problem.removeprefix(CANARY_MARK))
+    if control is not None and reading.control_error is not None:
+        # Named like any other, among those with the same reason, or it would stand out.
+        by_reason.setdefault(reading.control_error, []).append(control)
+    lines = list(reading.problems)
     for why, those in by_reason.items():
         named = ", ".join(str(number) for number in sorted(those))
         lines.append(f"item{'s' if len(those) > 1 else ''} {named}: {why}")
     return tuple(dict.fromkeys(lines))
-
-
-_CANARY_ITEM = re.compile(CANARY_MARK + r"item (\d+): (.*)", re.DOTALL)
 
 
 def _choose(body: str, scan: Scan, schema: ReplySchema, *, cut: bool) -> tuple[FoundObject, ReplyReading] | str:
