@@ -30,7 +30,7 @@ from honestone.engine.meter import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.engine.suites import SuiteRun
 from honestone.ports import Output, Reply, Request, Task
-from honestone.report.suite_documents import suite_document
+from honestone.report.suite import suite_document
 
 WAIT, AT_ONCE = 0.05, 64
 ITEMS = [f"It says word {number}" for number in range(5)]
@@ -153,7 +153,7 @@ def main() -> None:
         began = time.perf_counter()
         document = suite_document(read_record(store.events(run), run=run))
         drawn = time.perf_counter() - began
-        assert document["counts"]["passed"] == count, document["counts"]
+        assert document.counts["passed"] == count, document.counts
         store.close()
     print(
         f"{count} cases, {AT_ONCE} at a time: bare loop {floor:.2f} s, ours {took:.2f} s = {took / floor:.2f}x (goal 1.25x)"

@@ -25,6 +25,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.numbers import exact
 from honestone.core.rubric import Rubric
 from honestone.ports import Judge
+from honestone.report.documents import plain
 from honestone.report.json_document import JsonDocument
 
 __all__ = ["Evaluated", "assert_passes", "compare", "evaluate", "run_suite"]
@@ -163,7 +164,7 @@ def compare(
         across_contracts=across_contracts,
         require_improvement=require_improvement,
     )
-    return compare_runs(_workspace(folder, store), request)
+    return plain(compare_runs(_workspace(folder, store), request))
 
 
 def _workspace(folder: Path | None, store: Path | None) -> Workspace:

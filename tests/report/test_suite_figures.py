@@ -14,7 +14,8 @@ from honestone.core.events import Event, event_from_plain
 from honestone.core.rubric import Criterion, Item, Rubric, to_plain
 from honestone.core.suite.case import AttemptRule, Case, Message, case_to_plain
 from honestone.core.suite.record import read_record
-from honestone.report.suite_documents import suite_document
+from honestone.report.documents import plain
+from honestone.report.suite import suite_document
 
 ITEM = (Item(id="q", requirement="Q"),)
 RUBRIC = Rubric(
@@ -125,7 +126,7 @@ def same(told: float | None, wanted: Fraction) -> bool:
 @example([("run", "mean", [(True, True), (True, None), (False, True)])])
 def test_every_figure_follows_from_the_attempts(cases: list[Any]) -> None:
     """Status, score, interval, instability, counts, rates, verdict and usage: none is anything but the sum of its parts."""
-    document = suite_document(read_record(log_of(cases), run="r"))
+    document = plain(suite_document(read_record(log_of(cases), run="r")))
     wanted = [("skipped", None, None) if kind == "skip" else expected(rule, attempts) for kind, rule, attempts in cases]
     for (_, _, attempts), (status, low, high), found in zip(cases, wanted, document["cases"], strict=True):
         assert found["status"] == status

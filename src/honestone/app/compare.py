@@ -14,8 +14,9 @@ from honestone.core.errors import StoreError, UsageError
 from honestone.core.suite.comparison import COMPARE_GATES
 from honestone.core.suite.summary import RunSummary
 from honestone.ports import Store
+from honestone.report.documents.suite import ComparisonDoc, TrendDoc
 from honestone.report.json_document import JsonDocument
-from honestone.report.suite_documents import comparison_document, trend_document
+from honestone.report.suite import comparison_document, trend_document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class CompareRequest:
     require_improvement: bool = False
 
 
-def compare_runs(workspace: Workspace, request: CompareRequest) -> JsonDocument:
+def compare_runs(workspace: Workspace, request: CompareRequest) -> ComparisonDoc:
     """`honestone.comparison/1`. Raises ContractMismatch when the two were judged differently, unless that is accepted."""
     gates = require_gates(request.gates) or COMPARE_GATES
     with workspace.open_store() as store:
@@ -46,7 +47,7 @@ def compare_runs(workspace: Workspace, request: CompareRequest) -> JsonDocument:
     return comparison_document(comparison)
 
 
-def trend(workspace: Workspace, runs: Sequence[str]) -> JsonDocument:
+def trend(workspace: Workspace, runs: Sequence[str]) -> TrendDoc:
     """`honestone.trend/1`: how the results changed over runs, in the order given."""
     with workspace.open_store() as store:
         found = [_summary(workspace, store, name) for name in runs]

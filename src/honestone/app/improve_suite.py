@@ -53,7 +53,8 @@ from honestone.core.suite.record import SuiteRecord, read_record
 from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.meter import Meter, Spend
 from honestone.engine.task_judgement import SplitRun, TaskJudgement
-from honestone.report.suite_documents import panel_states, suite_flags
+from honestone.report.documents import plain
+from honestone.report.suite import panel_states, suite_flags
 from honestone.system.files import load_artifact, printable
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ class _Sides:
             results=results_of(cases, record),
             spend=spend,
             earlier=left.before if is_new else spend,
-            judges=panel_states(record.ballots()),
+            judges=[plain(one) for one in panel_states(record.ballots())],
             flags=[*suite_flags(record), *self._not_loaded(record)],
             cut_short=_cut_short(record, left, meter),
         )

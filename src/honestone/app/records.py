@@ -15,6 +15,7 @@ from honestone.engine.versions import load_version
 from honestone.ports import RunInfo, Store
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.scorecard import ScorecardDoc
+from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.json_document import JsonDocument
 
 
@@ -63,9 +64,9 @@ class RunRecord:
     def scorecards(self) -> Iterator[ScorecardDoc]:
         return judged_documents(self.store, self.info.id)
 
-    def suite_report(self) -> JsonDocument:
+    def suite_report(self) -> SuiteReportDoc:
         from honestone.core.suite.record import read_record
-        from honestone.report.suite_documents import suite_document
+        from honestone.report.suite import suite_document
 
         return suite_document(read_record(self.store.events(self.info.id), run=self.info.id))
 

@@ -19,9 +19,9 @@ from honestone.core.suite.record import read_record
 from honestone.core.verdict import Outcome, overall
 from honestone.ports import RunInfo, Store
 from honestone.report.documents.scorecard import RescoredDoc, ScorecardDoc
-from honestone.report.json_document import JsonDocument
+from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.scorecard import Facts, scorecard_document, usage_document
-from honestone.report.suite_documents import suite_document
+from honestone.report.suite import suite_document, suite_usage
 from honestone.system.files import printable
 
 
@@ -43,12 +43,12 @@ class RescoredRun:
     info: RunInfo
     contract: str
     scorecards: tuple[ScorecardDoc, ...] = ()
-    report: JsonDocument | None = None
+    report: SuiteReportDoc | None = None
 
     @property
     def verdict(self) -> str:
         if self.report is not None:
-            return str(self.report["verdict"])
+            return self.report.verdict
         return overall({Outcome(card.verdict) for card in self.scorecards})
 
 
@@ -129,8 +129,10 @@ def _suite(store: Store, info: RunInfo, request: RescoreRequest) -> RescoredRun:
         rule=rule,
         bars=lambda rubric: with_bars(rubric, threshold=request.threshold, floor=request.floor),
     )
-    document = suite_document(record)
-    document["contract"] = contract
-    document["rescored_from"] = {"run": info.id, "contract": info.contract}
-    document["usage"] = {**document["usage"], "judge_calls": 0, "target_calls": 0}
-    return RescoredRun(info=info, contract=contract, report=document)
+    report = replace(
+        suite_document(record),
+        contract=contract,
+        rescored_from=RescoredDoc(run=info.id, contract=info.contract),
+        usage=replace(suite_usage(record), judge_calls=0, target_calls=0),
+    )
+    return RescoredRun(info=info, contract=contract, report=report)

@@ -48,7 +48,7 @@ def compare(
     )
     document = use_case.compare_runs(here(), request)
     write(render(document, "json" if as_json else form))
-    return exit_code_of(document["verdict"])
+    return exit_code_of(document.verdict)
 
 
 @click.command("trend", short_help="Show how a suite's results changed over its runs.")

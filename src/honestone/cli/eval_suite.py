@@ -11,19 +11,19 @@ from honestone.cli.progress import Progress
 from honestone.cli.suites.printing import print_suite
 from honestone.cli.workspace import here
 from honestone.core.errors import UsageError
-from honestone.report.json_document import JsonDocument
+from honestone.report.documents.suite import SuiteReportDoc
 from honestone.system.files import write_atomically
 
 
 def eval_suite(request: SuiteRequest, output: Path | None, progress: Progress, form: str) -> int:
     places = places_to_save(request, output)
-    document = evaluate_suite(here(), request, progress).document
+    document = evaluate_suite(here(), request, progress).report
     progress.close()
     print_suite(document, form)
     for place in places:
         save_report(document, place)
         progress.note(f"saved {place}")
-    return exit_code_of(document["verdict"])
+    return exit_code_of(document.verdict)
 
 
 def places_to_save(request: SuiteRequest, output: Path | None) -> list[Path]:
@@ -39,5 +39,5 @@ def places_to_save(request: SuiteRequest, output: Path | None) -> list[Path]:
     return places
 
 
-def save_report(document: JsonDocument, place: Path) -> None:
+def save_report(document: SuiteReportDoc, place: Path) -> None:
     write_atomically(place, (dump(document) + "\n").encode("utf-8", "backslashreplace"))

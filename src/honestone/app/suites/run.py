@@ -21,8 +21,10 @@ from honestone.core.suite.summary import RunSummary, summary_of
 from honestone.core.verdict import Outcome, Verdict
 from honestone.engine.meter import total_spend
 from honestone.ports import Observer, Store
+from honestone.report.documents import plain
+from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.json_document import JsonDocument
-from honestone.report.suite_documents import baseline_fields, suite_document
+from honestone.report.suite import baseline_fields, suite_document
 from honestone.system.private import sweep
 from honestone.system.workspace import remove
 
@@ -38,9 +40,14 @@ class SuiteResult:
         return self.record.verdict
 
     @cached_property
-    def document(self) -> JsonDocument:
+    def report(self) -> SuiteReportDoc:
         """`honestone.report/1`."""
         return suite_document(self.record)
+
+    @cached_property
+    def document(self) -> JsonDocument:
+        """The same as JSON values."""
+        return plain(self.report)
 
 
 def evaluate_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuiteResult:

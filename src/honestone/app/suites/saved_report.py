@@ -17,7 +17,7 @@ from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import CaseSide
 from honestone.core.suite.summary import CaseSummary, ItemSummary, RunSummary, make_task, printed_share
-from honestone.report.suite_documents import REPORT
+from honestone.report.documents.suite import REPORT
 
 MAX_BYTES: Final = 500_000_000
 _SAVE: Final = "`honestone show RUN --json > FILE` saves one"

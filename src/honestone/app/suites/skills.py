@@ -23,8 +23,9 @@ from honestone.core.suite.record import SuiteRecord
 from honestone.core.suite.summary import summary_of, task_of
 from honestone.core.verdict import Outcome
 from honestone.ports import Observer, Store
+from honestone.report.documents import plain
 from honestone.report.json_document import JsonDocument
-from honestone.report.suite_documents import skill_alone_fields, skill_fields, suite_flags, suite_usage
+from honestone.report.suite import skill_alone_fields, skill_fields, suite_flags, suite_usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,7 @@ def _before(plan: SuitePlan, store: Store, observer: Observer, baseline: Baselin
     results = results_of(plan.chosen, record)
     if results and all(result.passed is not None for result in results):
         cache.keep(key, KnownBaseline(results=tuple(results), run=record.run))
-    return _Before(results=results, run=record.run, usage=suite_usage(record))
+    return _Before(results=results, run=record.run, usage=plain(suite_usage(record)))
 
 
 def _say_cost(plan: SuitePlan, observer: Observer, *, sides: int, cached: int) -> None:

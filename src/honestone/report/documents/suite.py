@@ -332,7 +332,7 @@ class BaselineDoc(Struct, frozen=True, kw_only=True):
 
     name: str = ""
     run: str | None = None
-    usage: dict[str, object] = {}
+    usage: dict[str, object] | UnsetType = UNSET
 
 
 class SuiteReportDoc(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,319 @@
+"""Suite runs as documents: `honestone.report/1`, `honestone.comparison/1` and `honestone.trend/1`, built from records.
+
+Scores are points (0-100), rates and their differences 0-1. JSON numbers are not rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+import msgspec
+from msgspec.structs import replace
+
+from honestone.core.ballot import Ballot
+from honestone.core.events import OutputProduced, StartedArtifact
+from honestone.core.scorecard import Scorecard
+from honestone.core.skill.comparison import SkillComparison
+from honestone.core.skill.evaluation import TaskResult
+from honestone.core.suite.attempts import OUTCOMES, Attempt, Status, mean_card
+from honestone.core.suite.case import AttemptRule
+from honestone.core.suite.comparison import CasePair, CaseSide, RunComparison
+from honestone.core.suite.record import CaseRecord, SuiteRecord
+from honestone.core.suite.summary import RunSummary
+from honestone.core.verdict import Verdict
+from honestone.report.documents import plain
+from honestone.report.documents.scorecard import ArtifactDoc, CriterionDoc, JudgeDoc, UsageDoc, worst_states
+from honestone.report.documents.suite import (
+    AttemptDoc,
+    CaseDoc,
+    ComparedCaseDoc,
+    ComparisonDoc,
+    SideDoc,
+    SuiteNameDoc,
+    SuiteReportDoc,
+    TraceDoc,
+    TrendDoc,
+    TrendRunDoc,
+)
+from honestone.report.json_document import JsonDocument
+from honestone.report.scorecard import Facts, judge_states, points_of, scorecard_document, span_of, usage_document
+
+# ---------------------------------------------------------------------------------------------------------- the report
+
+
+def suite_document(record: SuiteRecord) -> SuiteReportDoc:
+    """`honestone.report/1` of a run."""
+    started, rates, verdict = record.started, record.rates, record.own_verdict
+    has_bar = record.compared is None or started.min_given
+    document = SuiteReportDoc(
+        title=started.suite.title,
+        suite=SuiteNameDoc(path=started.suite.path, title=started.suite.title, dialect=started.suite.dialect),
+        artifact=_artifact(started.artifact),
+        target=started.target,
+        verdict=str(verdict.outcome),
+        reasons=list(verdict.reasons),
+        pass_rate=_share(rates.pass_rate),
+        pass_rate_interval=_shares(rates.passes),
+        min_pass_rate=float(started.min_pass_rate) if has_bar else None,
+        mean_score=points_of(rates.mean_score),
+        mean_score_interval=None if rates.scores is None else span_of(*rates.scores),
+        counts={str(status): count for status, count in rates.counts.items()},
+        unstable=[id for id, one in record.cases.items() if one.result.is_unstable],
+        judges=panel_states(record.ballots()),
+        flags=suite_flags(record),
+        notes=list(started.notes),
+        contract=started.contract_id,
+        run=record.run,
+        usage=suite_usage(record),
+        duration_ms=round(1000 * record.seconds),
+        cases=[],
+    )
+    if record.compared is not None and not record.is_rescored:
+        document = msgspec.convert({**plain(document), **record.compared}, SuiteReportDoc)
+    return replace(document, cases=[case_document(one, started.artifact) for one in record.cases.values()])
+
+
+def suite_usage(record: SuiteRecord) -> UsageDoc:
+    return replace(usage_document(record.spend.to_plain()), target_calls=record.spend.target_calls)
+
+
+def _artifact(artifact: StartedArtifact | None) -> ArtifactDoc | None:
+    return None if artifact is None else ArtifactDoc(path=artifact.path, digest=artifact.digest)
+
+
+def panel_states(ballots: Iterable[Ballot]) -> list[JudgeDoc]:
+    """Each judge once: its worst state over all cases, with the first reason."""
+    return [JudgeDoc(id=one.id, state=one.state, reason=one.reason) for one in worst_states(judge_states(ballots))]
+
+
+def suite_flags(record: SuiteRecord) -> list[str]:
+    out = []
+    if record.started.mock:
+        what = "no agent did this" if record.started.target == "mock" else "no judge looked at this"
+        out.append(f"mock run: {what}")
+    for id, one in record.cases.items():
+        if one.result.is_unstable:
+            passed = sum(1 for attempt in one.attempts.values() if attempt.status is Status.PASSED)
+            out.append(f"flaky: {id} ({passed} of {len(one.attempts)})")
+    return out
+
+
+def case_document(record: CaseRecord, artifact: StartedArtifact | None) -> CaseDoc:
+    """One case: the scorecard of the attempt that represents it, its own result, and every attempt."""
+    case, result, attempts = record.case, record.result, record.in_order
+    produced = record.shown_output
+    output = produced.output if produced is not None else None
+    facts = Facts(
+        path="output.txt" if output is not None else artifact.path if artifact is not None else "",
+        digest="",
+        contract=record.contract,
+        run=None,
+        usage=UsageDoc(),
+        text=output,
+    )
+    card = scorecard_document(record.scorer, record.shown_ballots, facts)
+    criteria = card.criteria
+    if len(attempts) > 1 and case.attempt_rule is AttemptRule.MEAN and any(a.card for a in attempts):
+        criteria = _with_means(criteria, mean_card([attempt.card for attempt in attempts]))
+    return CaseDoc(
+        id=case.id,
+        description=case.description,
+        status=result.status.value,
+        verdict=str(result.verdict),
+        reasons=list(result.reasons),
+        score=points_of(result.score),
+        interval=span_of(result.low, result.high),
+        threshold=card.threshold,
+        floor=card.floor,
+        low_confidence=card.low_confidence,
+        criteria=criteria,
+        judges=card.judges,
+        flags=card.flags,
+        sandbox=card.sandbox,
+        evidence_found=card.evidence_found,
+        contract=record.contract,
+        duration_ms=record.duration_ms,
+        unstable=result.is_unstable,
+        shown_attempt=record.shown,
+        attempt_rule=str(case.attempt_rule),
+        attempts=[_attempt(attempt, record.produced.get(attempt.number)) for attempt in attempts],
+        input=case.input,
+        reference=case.reference,
+        output=output,
+        error=produced.error if produced is not None else None,
+        diff=produced.diff if produced is not None else None,
+        trace=_trace(produced),
+        tags=list(case.tags),
+        split=str(case.in_split),
+    )
+
+
+def _with_means(criteria: Sequence[CriterionDoc], card: Scorecard) -> list[CriterionDoc]:
+    """Criteria show the mean over the attempts; their items are those of the attempt shown."""
+    return [
+        replace(
+            one, score=points_of(line.score), interval=span_of(line.low, line.high), below_floor=line.is_below_floor
+        )
+        for one, line in zip(criteria, card.lines, strict=True)
+    ]
+
+
+def _attempt(attempt: Attempt, produced: OutputProduced | None) -> AttemptDoc:
+    return AttemptDoc(
+        attempt=attempt.number,
+        status=attempt.status.value,
+        verdict=str(attempt.verdict),
+        score=points_of(attempt.score),
+        interval=span_of(attempt.low, attempt.high),
+        duration_ms=produced.duration_ms if produced is not None else 0,
+        reasons=list(attempt.reasons),
+        output=produced.output if produced is not None else None,
+        diff=produced.diff if produced is not None else None,
+        trace=_trace(produced),
+    )
+
+
+def _trace(produced: OutputProduced | None) -> TraceDoc | None:
+    trace = produced.trace if produced is not None else None
+    return None if trace is None else msgspec.convert(trace.to_plain(), TraceDoc)
+
+
+def _share(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _shares(ends: Iterable[Fraction | float] | None) -> list[float] | None:
+    return None if ends is None else [float(end) for end in ends]
+
+
+# ------------------------------------------------------------------------------------------------------- comparisons
+
+
+def baseline_fields(comparison: RunComparison, verdict: Verdict, *, before: RunSummary, name: str) -> JsonDocument:
+    """What a report says of its baseline, as the run records it."""
+    document = comparison_document(comparison)
+    return {
+        "verdict": str(verdict.outcome),
+        "reasons": list(verdict.reasons),
+        "baseline_pass_rate": before.pass_rate,
+        "delta": document.delta,
+        "interval": document.interval,
+        "regressions": document.regressions,
+        "comparison": plain(document),
+        "baseline": {"name": name, "run": before.run},
+    }
+
+
+def skill_alone_fields(
+    record: SuiteRecord,
+    results: Sequence[TaskResult],
+    flags: Sequence[str],
+    is_mock: bool,
+    structure: Sequence[Mapping[str, object]],
+) -> JsonDocument:
+    """What a skill's report says where it has no baseline, as the run records it."""
+    return {
+        "execution_pass_rate": _share(record.rates.pass_rate),
+        "mock": is_mock,
+        "structure": list(structure),
+        "flags": list(flags),
+        "candidate_results": [result.to_plain() for result in results],
+    }
+
+
+def skill_fields(compared: SkillComparison) -> JsonDocument:
+    """What a skill's report says of its baseline, as the run records it."""
+    figures = compared.figures
+    document = comparison_document(compared.comparison)
+    return {
+        "verdict": str(compared.verdict),
+        "reasons": list(compared.reasons),
+        "execution_pass_rate": figures.execution_pass_rate,
+        "baseline_pass_rate": figures.baseline_pass_rate,
+        "delta": figures.delta,
+        "interval": _shares(figures.interval),
+        "regressions": document.regressions,
+        "baseline": {
+            "name": compared.baseline_name,
+            "run": compared.baseline_run,
+            "usage": dict(compared.baseline_usage),
+        },
+        "baseline_cached": compared.is_cached,
+        "mock": compared.is_mock,
+        "structure": list(compared.structure),
+        "flags": list(compared.flags),
+        "candidate_results": [result.to_plain() for result in compared.candidate],
+        "baseline_results": [result.to_plain() for result in compared.baseline],
+        "comparison": plain(document),
+    }
+
+
+def comparison_document(comparison: RunComparison) -> ComparisonDoc:
+    """`honestone.comparison/1`."""
+    found = comparison.found
+    return ComparisonDoc(
+        baseline=comparison.baseline,
+        candidate=comparison.candidate,
+        verdict=str(comparison.verdict.outcome),
+        reasons=list(comparison.verdict.reasons),
+        delta=_share(found.delta),
+        interval=_shares(found.interval),
+        score_delta=points_of(found.score_delta),
+        score_interval=None if found.score_interval is None else span_of(*found.score_interval),
+        p=found.p,
+        wins=found.wins,
+        losses=found.losses,
+        ties=found.ties,
+        regressions=list(found.regressions),
+        improvements=list(found.improvements),
+        missing=list(found.missing),
+        new=list(found.new),
+        undecided=list(found.undecided),
+        unstable=list(found.unstable),
+        notes=list(comparison.notes),
+        cases=[_pair(pair) for pair in found.pairs],
+    )
+
+
+def _pair(pair: CasePair) -> ComparedCaseDoc:
+    return ComparedCaseDoc(
+        id=pair.id,
+        baseline=_side(pair.baseline),
+        candidate=_side(pair.candidate),
+        delta=points_of(pair.delta),
+        unstable=pair.is_unstable,
+    )
+
+
+def _side(side: CaseSide) -> SideDoc:
+    return SideDoc(status=side.status.value, verdict=str(OUTCOMES[side.status]), score=points_of(side.score))
+
+
+def trend_document(runs: Sequence[RunSummary], *, notes: Sequence[str] = ()) -> TrendDoc:
+    """`honestone.trend/1`: runs in the order given, each with what changed from the one before."""
+    before: Mapping[str, CaseSide] = {}
+    entries = []
+    for run in runs:
+        entries.append(
+            TrendRunDoc(
+                run=run.run,
+                suite=run.suite,
+                artifact=_artifact(run.artifact),
+                target=run.target,
+                verdict=run.verdict,
+                pass_rate=run.pass_rate,
+                pass_rate_interval=_shares(run.pass_rate_interval),
+                mean_score=run.mean_score,
+                counts=dict(run.counts),
+                regressions=[id for id, now in run.sides.items() if _turned(before.get(id), now, Status.FAILED)],
+                improvements=[id for id, now in run.sides.items() if _turned(before.get(id), now, Status.PASSED)],
+            )
+        )
+        before = run.sides
+    return TrendDoc(runs=entries, notes=list(notes))
+
+
+def _turned(before: CaseSide | None, now: CaseSide, to: Status) -> bool:
+    """Whether a case went from passed to failed, or back."""
+    return before is not None and before.is_decided and now.status is to and before.status is not to
