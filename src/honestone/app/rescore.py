@@ -13,7 +13,7 @@ from honestone.app.rubrics.loading import load_rubric, with_bars
 from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
-from honestone.core.events import EvaluationStarted, LoopStarted, SuiteImprovementStarted
+from honestone.core.events import EvaluationStarted, ImprovementStarted, LoopStarted, SuiteImprovementStarted
 from honestone.core.rubric import Rubric, to_plain
 from honestone.core.suite.record import read_record
 from honestone.core.verdict import Outcome, overall
@@ -107,6 +107,7 @@ def _scorecards(
         run=info.id,
         usage=usage_document({}),
         text=text_of(store, best),
+        rubric=started.rubric_path if isinstance(started, ImprovementStarted) else None,
     )
     yield scorecard_document(scorer_of(started, rubric=rubric, rule=rule), ballots, facts)
 
