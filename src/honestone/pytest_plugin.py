@@ -56,7 +56,7 @@ def honestone(request: pytest.FixtureRequest) -> Honestone:
 
 
 class Honestone:
-    """What the fixture gives. Rubric paths are looked up in the working directory, then beside the test."""
+    """What the fixture gives. Rubric paths are looked up in the working directory, then next to the test."""
 
     def __init__(self, folder: Path, judges: Sequence[str]) -> None:
         self._folder = folder

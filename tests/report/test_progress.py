@@ -73,7 +73,7 @@ def test_the_line_is_live_and_gone_at_the_end(tmp_path: Path) -> None:
     )
     child.expect(pexpect.EOF)
     raw = child.before
-    assert re.search(r"1/4 .*asking codex  ", raw) and re.search(r"3/4 .*asking claude  ", raw)
+    assert re.search(r"1/4 .*asking codex .*0:00", raw) and re.search(r"3/4 .*asking claude .*0:00", raw)
     assert "0:00" in raw
     assert [one for one in screen(raw) if one] == ["gemini is not installed", "RESULT"]
 

@@ -39,7 +39,7 @@ class ComparePairRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairResult:
-    """`could_judge` is False when there is no preference."""
+    """`could_judge` is False without a preference."""
 
     document: PairwiseDoc
     could_judge: bool

@@ -23,7 +23,7 @@ class Workspace:
     """`folder` is where relative paths and commands start (absolute); `store` is the folder of the store.
 
     `named` is the folder as the door named it: empty for the current one, where paths keep the form they were given in.
-    `person` makes whoever sits at the terminal, from the folder of unfinished forms; None where there is no terminal.
+    `person` makes whoever sits at the terminal, from the folder of unfinished forms; None without a terminal.
     """
 
     folder: Path

@@ -22,7 +22,7 @@ def completion(ctx: click.Context, shell: str | None) -> int:
     found = get_completion_class(name) if name in SHELLS else None
     if found is None:
         raise UsageError(
-            f"there is no completion for {name or 'this shell'!r}", hint=f"name one of {', '.join(SHELLS)}"
+            f"completion is not available for {name or 'this shell'!r}", hint=f"name one of {', '.join(SHELLS)}"
         )
     click.echo(found(ctx.find_root().command, {}, "honestone", "_HONESTONE_COMPLETE").source())
     return 0

@@ -59,7 +59,7 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "skill": Example(
         artifact="csv-summary",
-        about="an agent skill. Its name is no valid one, its description too long, and the command it shows misspelt.",
+        about="an agent skill. Its name is not valid, its description too long, and the command it shows misspelt.",
         watch="Text that no step needs is not deleted, but moved to a page that is linked; the links are followed.",
     ),
 }

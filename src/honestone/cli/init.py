@@ -36,7 +36,7 @@ class _Done:
 def init(folder: Path, as_json: bool) -> int:
     """Write a starter rubric for the document in this folder, and a settings file. Nothing is written over."""
     if not folder.is_dir():
-        raise FileError(f"there is no folder {str(folder)!r}", hint="make it first, or name another --dir")
+        raise FileError(f"the folder {str(folder)!r} does not exist", hint="make it first, or name another --dir")
     done = _Done()
     document = _document(folder)
     if document is None:
@@ -80,12 +80,12 @@ def _write(path: Path, text: str, remark: str, done: _Done) -> None:
 
 def _write_settings(folder: Path, done: _Done) -> None:
     """Not where settings hold already, for example those of a `pyproject.toml`: a second file would hide them."""
-    from honestone.app.setup import shown_path
+    from honestone.cli.workspace import here
     from honestone.formats.settings import find_settings
 
     holding = find_settings(folder.resolve()).folder
     if holding is not None and not (folder / SETTINGS).exists():
-        done.kept[SETTINGS] = f"settings of {shown_path(holding)} hold here"
+        done.kept[SETTINGS] = f"settings of {here().shown(holding)} apply here"
         return
     _write(
         folder / SETTINGS, starter_text("settings.toml"), "judges, workers and limits; all of it is commented out", done
@@ -99,8 +99,8 @@ def _tell(folder: Path, document: str, done: _Done, *, as_json: bool) -> None:
 
     commands = next_commands(folder, document)
     if as_json:
-        told = {"schema": "honestone.init/1", "folder": str(folder), "document": document}
-        write(dump({**told, "written": list(done.written), "kept": list(done.kept), "next": commands}) + "\n")
+        said = {"schema": "honestone.init/1", "folder": str(folder), "document": document}
+        write(dump({**said, "written": list(done.written), "kept": list(done.kept), "next": commands}) + "\n")
         return
     style = style_for(sys.stdout)
     lines = [f"wrote       {clean(name):<16}{clean(remark)}" for name, remark in done.written.items()]

@@ -108,10 +108,10 @@ def _checklist_reader(path: str | None) -> Reader:
         raise FileError(f"cannot read the items: {reason}", place=path) from error
     items = [line.strip() for line in text.splitlines() if line.strip()]
     if not items:
-        raise FileError("there are no items in it", place=path, hint="write one item a line")
+        raise FileError("it has no items", place=path, hint="write one item a line")
     twice = next((item for at, item in enumerate(items) if item in items[:at]), None)
     if twice is not None:
-        raise FileError(f"an item stands in it twice: {twice}", place=path)
+        raise FileError(f"an item is listed twice: {twice}", place=path)
     return lambda reply: _plain(read_checklist(reply, items))
 
 

@@ -73,9 +73,7 @@ class LazyGroup(click.Group):
         name = args[0] if args else ""
         if args and not name.startswith("-") and name not in self._table:
             near = get_close_matches(name, self._table, n=1)
-            raise click.UsageError(
-                f"there is no command {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""), ctx
-            )
+            raise click.UsageError(f"unknown command {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

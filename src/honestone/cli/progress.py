@@ -1,27 +1,31 @@
-"""What a person sees while work goes on: notes as lines on stderr, and on a terminal one live line below them.
+"""What a person sees during the work: notes as lines on stderr, and on a terminal one live line below them.
 
-The live line is rewritten in place and gone before anything else is printed. There is no thread: it moves when it is
-told something, and while an event loop runs a timer in that loop moves the clock and the spinner.
+The live line is rewritten in place and gone before anything else is printed. There is no thread: it moves when something is
+reported, and while an event loop runs a timer in that loop moves the clock and the spinner. rich draws the line.
 """
 
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from honestone.core.events import Event
-from honestone.report.draw import Style, bar, clean, cut, line, width
+from honestone.report.draw import Style, clean, line
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.spinner import Spinner
 
 TICK: Final = 0.12  # seconds between two frames
 _CLEAR: Final = "\r\x1b[2K"
-_SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_ASCII_SPINNER: Final = "|/-\\"
 _BLOCKS: Final = "█▏░┃✓✗→…⠋"
 
 
@@ -90,7 +94,6 @@ class Progress:
         self._started = clock()
         self._doing = ""
         self._done = self._total = 0
-        self._frame = 0
         self._drawn_at = float("-inf")
         self._is_drawn = False
         self._timer: Any = None  # asyncio.TimerHandle
@@ -162,26 +165,52 @@ class Progress:
         if not now and at - self._drawn_at < TICK / 2:
             return
         self._drawn_at = at
-        self._frame += 1
         self._is_drawn = True
         self._write(_CLEAR + self._line(_columns(self._stream, {}) - 1))
 
     def _line(self, room: int) -> str:
-        """`⠹ 3/12 ██████░░░░ asking codex  0:42`: as much of it as there is room for, on one line."""
+        """`⠹ 3/12 ━━━━━━╸    asking codex 0:42`: as much of it as there is room for, on one line."""
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        console, spinner = self._renderer
+        console.width = max(room, 1)
+        cells: list[RenderableType] = [spinner]
+        if self._total > 0:
+            cells.append(Text(f"{self._done}/{self._total}"))
+        if self._total > 1 and room >= 60:
+            cells.append(ProgressBar(total=self._total, completed=self._done, width=16, complete_style="cyan"))
+        if room >= 24:
+            cells.append(Text(self._doing, no_wrap=True, overflow="ellipsis"))
+        if room >= 16:
+            cells.append(Text(f" {_elapsed(self._clock() - self._started)}", style="dim"))
+        grid = Table.grid(padding=(0, 1))
+        for cell in cells:
+            grid.add_column(no_wrap=not (isinstance(cell, Text) and cell.overflow))  # only the words give way
+        grid.add_row(*cells)
+        with console.capture() as drawn:
+            console.print(grid, end="")
+        return drawn.get().rstrip("\n")
+
+    @cached_property
+    def _renderer(self) -> tuple[Console, Spinner]:
+        """rich, imported with the first frame, drawing for what the stream can show."""
+        from rich.console import Console
+        from rich.spinner import Spinner
+
         style = self._style
-        frames = _SPINNER if style.unicode else _ASCII_SPINNER
-        elapsed = _elapsed(self._clock() - self._started)
-        spinner = frames[self._frame % len(frames)]
-        counted = f"{self._done}/{self._total} " if self._total > 0 else ""
-        cells = 16 if self._total > 1 and room >= 60 else 0
-        space = room - len(spinner) - 1 - len(counted) - (cells + 1 if cells else 0) - 2 - len(elapsed)
-        doing = cut(self._doing, max(space, 0), style.glyph("more"))
-        share = 100 * min(self._done, self._total) / self._total if cells else 0
-        drawn = bar(style, cells, share, look="cyan") + " " if cells else ""
-        if space < 4:
-            return cut(f"{spinner} {counted}{elapsed}", max(room, 0), "")
-        gap = " " * max(0, min(2, room - width(doing)))
-        return f"{style.paint(spinner, 'cyan')} {counted}{drawn}{doing}{gap}{style.paint(elapsed, 'dim')}"
+        console = Console(
+            file=io.TextIOWrapper(io.BytesIO(), encoding=style.encoding),
+            force_terminal=True,
+            color_system="standard" if style.color else None,
+            no_color=not style.color,
+            legacy_windows=False,
+            highlight=False,
+            emoji=False,
+            markup=False,
+        )
+        return console, Spinner("dots" if style.unicode else "line", style="cyan")
 
     def _keep_moving(self) -> None:
         """Lets a running event loop redraw: a judge may think for minutes without a word."""
@@ -201,7 +230,7 @@ class Progress:
             self._keep_moving()
 
     def _write(self, text: str) -> None:
-        """Never raises: somebody who closed stderr still gets the result."""
+        """Never raises: with stderr closed, the result still arrives."""
         encoding = self._style.encoding
         try:
             self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))

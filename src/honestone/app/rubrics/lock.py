@@ -70,7 +70,7 @@ def write_lock(path: Path, contract: Contract) -> tuple[Path, str]:
 
 def check_lock(path: Path, contract: Contract) -> Path:
     """The lock's place, where the contract is what it holds. Raises ContractMismatch (exit 2) with the difference in words
-    when it is not, and FileError when there is no lock."""
+    when it is not, and FileError when it does not exist."""
     from honestone.formats.lock_file import lock_path, read_lock, require_locked
 
     place = lock_path(path)
