@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from honestone.core.authoring.suite_lint import (
     WHY,
-    Shown,
     SuiteRemark,
+    TaskOutcome,
     is_common,
     lint_results,
     lint_suite,
@@ -134,15 +134,15 @@ def test_size_is_no_matter_where_there_is_no_skill() -> None:
 def test_runs_show_what_needs_no_skill_and_what_nobody_does() -> None:
     """Passed bare: no signal. Failed everywhere: never passed. A crash shows nothing."""
     shown = [
-        Shown(case="amber", passed=True, is_bare=True),
-        Shown(case="amber", passed=True),
-        Shown(case="birch", passed=False, is_bare=True),
-        Shown(case="birch", passed=True),
-        Shown(case="cedar", passed=False, is_bare=True),
-        Shown(case="cedar", passed=False),
-        Shown(case="daisy", passed=None, is_bare=True),
-        Shown(case="elder", passed=True, is_bare=True),
-        Shown(case="elder", passed=False, is_bare=True),
+        TaskOutcome(case="amber", passed=True, is_bare=True),
+        TaskOutcome(case="amber", passed=True),
+        TaskOutcome(case="birch", passed=False, is_bare=True),
+        TaskOutcome(case="birch", passed=True),
+        TaskOutcome(case="cedar", passed=False, is_bare=True),
+        TaskOutcome(case="cedar", passed=False),
+        TaskOutcome(case="daisy", passed=None, is_bare=True),
+        TaskOutcome(case="elder", passed=True, is_bare=True),
+        TaskOutcome(case="elder", passed=False, is_bare=True),
     ]
     found = lint_results(suite(*SOUND), shown)
     assert flaws(found) == [("no-signal", "amber"), ("never-passed", "cedar")]
@@ -150,7 +150,7 @@ def test_runs_show_what_needs_no_skill_and_what_nobody_does() -> None:
 
 def test_one_failure_is_no_pattern() -> None:
     """Once may be chance; twice, with nobody passing it, is told."""
-    once = [Shown(case="amber", passed=False)]
+    once = [TaskOutcome(case="amber", passed=False)]
     assert lint_results(suite(*SOUND), once) == []
     assert flaws(lint_results(suite(*SOUND), once * 2)) == [("never-passed", "amber")]
 

@@ -361,7 +361,7 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class TaskOutcome:
     """How one task went in a run: None is unknown. `is_bare`: without the skill."""
 
     case: str
@@ -373,9 +373,9 @@ _OFTEN: Final = 2
 """A single failure may be the answer's own fault."""
 
 
-def lint_results(suite: Suite, shown: Sequence[Shown]) -> list[SuiteRemark]:
+def lint_results(suite: Suite, shown: Sequence[TaskOutcome]) -> list[SuiteRemark]:
     """Tasks that a bare model passes, and tasks that nobody ever passes."""
-    by_case: Mapping[str, list[Shown]] = defaultdict(list)
+    by_case: Mapping[str, list[TaskOutcome]] = defaultdict(list)
     for one in shown:
         if one.passed is not None:
             by_case[one.case].append(one)

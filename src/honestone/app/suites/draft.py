@@ -1,0 +1,220 @@
+"""A draft of a task suite: from a skill's own text, by its words or by a model, or from recorded sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from honestone.app.drafting_model import make_model, reply_key
+from honestone.app.suites.skill_loading import load_skill
+from honestone.app.workspace import Workspace
+from honestone.core.authoring.suite_drafting import (
+    TaskDraft,
+    draft_suite,
+    made_suite,
+    points_to_check,
+    read_model_tasks,
+)
+from honestone.core.authoring.suite_lint import FEWEST, MOST
+from honestone.core.errors import UsageError
+from honestone.core.skill.skill_file import Skill
+from honestone.core.suite.case import Suite
+from honestone.system.files import printable
+
+if TYPE_CHECKING:
+    from honestone.ports import Model
+
+FORMATS: Final = ("task-suite", "honestone")
+SCHEMA: Final = "honestone.suite-draft/1"
+FROM_SESSIONS: Final = 30
+"""So many tasks at most from sessions, where the request names no number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteDraftRequest:
+    """`skill` or `sessions` (a folder of session logs) or both; `form` is one of FORMATS, by default task-suite, and
+    honestone for sessions; `model` is a judge's name; `most` tasks are drafted."""
+
+    skill: Path | None = None
+    sessions: Path | None = None
+    form: str | None = None
+    model: str | None = None
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftedSuite:
+    """A suite that was drafted, in which format, from what, and what a person should look at."""
+
+    suite: Suite
+    form: str
+    source: str
+    to_check: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def text(self, output: Path | None) -> str:
+        """The file, which reads back without an error. `output` is where it will be written."""
+        from honestone.formats.document import Document
+        from honestone.formats.suite_file import read_suite
+        from honestone.formats.suite_write import dump_suite
+        from honestone.interop.task_suite.read import read_task_suite
+        from honestone.interop.task_suite.write import dump_task_suite
+        from honestone.report.draw import line
+
+        is_foreign = self.form == "task-suite"
+        body = dump_task_suite(self.suite)[0] if is_foreign else dump_suite(self.suite)
+        first = f"A draft from {line(self.source)}. What a person should look at:"
+        head = [first, *(f"- {point}" for point in self.to_check)]
+        text = "".join(f"# {row}\n" for row in head) + body
+        document = Document(path=output or Path("task_suite.yaml"), text=text)
+        back = (read_task_suite(document) if is_foreign else read_suite(document)).suite
+        assert [case.id for case in back.cases] == [case.id for case in self.suite.cases]
+        return text
+
+    @property
+    def by_code(self) -> int:
+        return sum(1 for case in self.suite.cases if not case.rubric.asks_judges)
+
+    def to_plain(self, output: Path | None) -> dict[str, object]:
+        return {
+            "schema": SCHEMA,
+            "source": self.source,
+            "format": self.form,
+            "written": None if output is None else str(output),
+            "tasks": [
+                {
+                    "id": case.id,
+                    "prompt": case.input,
+                    "description": case.description,
+                    "split": str(case.in_split),
+                    "judged_by_code": not case.rubric.asks_judges,
+                }
+                for case in self.suite.cases
+            ],
+            "to_check": list(self.to_check),
+            "notes": list(self.notes),
+        }
+
+
+def draft_tasks(workspace: Workspace, request: SuiteDraftRequest) -> DraftedSuite:
+    """Raises UsageError for a request that cannot be, FileError for a skill that cannot be read."""
+    if request.sessions is not None:
+        return _from_sessions(workspace, request, request.sessions)
+    if request.skill is None:
+        raise UsageError("name a skill (--from) or sessions (--from-transcripts)")
+    return _from_skill(workspace, request, request.skill)
+
+
+# ---------------------------------------------------------------------------------------------------- from a skill
+
+
+def _from_skill(workspace: Workspace, request: SuiteDraftRequest, path: Path) -> DraftedSuite:
+    from honestone.interop.task_suite.write import dump_task_suite
+
+    form, limit = request.form or "task-suite", request.most or MOST
+    skill = load_skill(workspace.path(path))
+    notes: list[str] = []
+    tasks = asyncio.run(_by_model(workspace, request.model, skill, limit, notes)) if request.model is not None else ()
+    if tasks:
+        suite, to_check = made_suite(skill.name, tasks), points_to_check(tasks)
+    else:
+        draft = draft_suite(skill.name, skill.text, most=limit)
+        suite, to_check = draft.suite, draft.to_check
+    ours = len(dump_task_suite(suite)[1]) if form == "task-suite" else 0
+    if ours:
+        notes.append(f"{ours} of the tasks have a judge that only honestone reads (`rubric`, `not-contains`)")
+    source = f"the skill `{skill.name}` ({printable(path)})"
+    return DraftedSuite(suite=suite, form=form, source=source, to_check=to_check, notes=tuple(notes))
+
+
+async def _by_model(workspace: Workspace, name: str, skill: Skill, most: int, notes: list[str]) -> Sequence[TaskDraft]:
+    """The model's tasks; asked once more with what was wrong. Empty, with a note, when too few could be used."""
+    from honestone.prompts.task_drafting import MOST_LETTERS
+
+    own = "so the draft is from the skill's own words"
+    if len(skill.text) > MOST_LETTERS:
+        notes.append(f"{name} was not asked (the skill has more than {MOST_LETTERS} characters), {own}")
+        return ()
+    model = make_model(workspace, name, what="a suite", instead="or leave --judge out")
+    if isinstance(model, str):
+        notes.append(f"{name} could not be asked ({model}), {own}")
+        return ()
+    try:
+        tasks, problems = await _asked_twice(workspace, name, model, skill, most)
+    finally:
+        await model.close()
+    if len(tasks) < min(FEWEST, most):
+        notes.append(f"what {name} drafted could not be used ({problems[0]}), {own}")
+        return ()
+    notes.append(f"drafted by {name}")
+    notes += [f"left out of what {name} drafted: {problem}" for problem in problems]
+    return tasks
+
+
+async def _asked_twice(
+    workspace: Workspace, name: str, model: Model, skill: Skill, most: int
+) -> tuple[Sequence[TaskDraft], tuple[str, ...]]:
+    """The longest list of tasks, and what was wrong with the last reply.
+
+    A reply is kept before it is read, so that the same question is never paid for twice.
+    """
+    from honestone.core.reading.json_text import objects_in
+    from honestone.ports import CallFailed, Prompt
+    from honestone.prompts.task_drafting import tasks_prompt
+    from honestone.system.files import write_atomically
+
+    best: Sequence[TaskDraft] = ()
+    problems: tuple[str, ...] = ()
+    for _ in range(2):
+        prompt = tasks_prompt(skill.name, skill.text, problems, most=most)
+        kept = workspace.store / "drafts" / f"{reply_key(name, prompt).removeprefix('sha256:')[:32]}.txt"
+        if not kept.exists():
+            try:
+                reply = (await model.complete(Prompt(text=prompt))).text
+            except CallFailed as failed:
+                return best, (failed.reason,)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(kept, reply.encode("utf-8", "replace"))
+        found = [one.value for one in objects_in(kept.read_text("utf-8")).found if "tasks" in one.value]
+        if not found:
+            problems = ('there was no JSON object with "tasks" in it',)
+            continue
+        read = read_model_tasks(found[-1]["tasks"], most=most)
+        problems = read.problems
+        best = max(best, read.tasks, key=len)
+        if not problems:
+            break
+    return best, problems
+
+
+# ---------------------------------------------------------------------------------------------------- from sessions
+
+
+def _from_sessions(workspace: Workspace, request: SuiteDraftRequest, folder: Path) -> DraftedSuite:
+    from honestone.interop.transcripts import draft_from_sessions, read_transcripts
+
+    if request.model is not None:
+        raise UsageError("--judge drafts from a skill's text, not from transcripts", hint="leave it out")
+    if request.form == "task-suite":
+        raise UsageError(
+            "tasks from transcripts have references and splits, which a task_suite cannot say",
+            hint="leave --format out; `honestone suite convert FILE --to task-suite --accept-loss` writes what it can",
+        )
+    name = load_skill(workspace.path(request.skill)).name if request.skill is not None else None
+    sessions = read_transcripts(workspace.path(folder))
+    drafted = draft_from_sessions(sessions, skill=name, most=request.most or FROM_SESSIONS)
+    return DraftedSuite(
+        suite=drafted.suite,
+        form="honestone",
+        source=f"transcripts in {printable(folder)}",
+        to_check=(
+            "can each prompt be understood alone, without the files and words that the session had before it?",
+            "are names, paths and secrets out that other people should not read?",
+            "where the answer taken was not a good one, say what a good one has",
+            "where a word, a format or a test could tell, add `checks:`",
+        ),
+        notes=drafted.notes,
+    )
