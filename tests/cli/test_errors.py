@@ -244,7 +244,7 @@ def test_no_limit_can_be_set_to_no_limit(ready: Desk, option: str) -> None:
         ("cluade", ("did you mean `claude`?",)),
         ("script:no-such-program-here --x", ("command not found: no-such-program-here",)),
         ("cmd:./missing.sh", ("no such file: ./missing.sh",)),
-        ("script:", ("the command is empty",)),
+        ("script:", ("names nothing",)),
         ("cmd:'unclosed", ("cannot be split into words",)),
         ("script:.", (".",)),
         ("record:none.json", ("none.json",)),

@@ -1,28 +1,28 @@
-"""Names to judges, workers and targets. Nothing is imported before it is named; other people's come by entry points.
+"""Names to judges, workers, targets and stores. Nothing is imported before it is named.
 
-    judges    script:COMMAND  cmd:COMMAND  record:FILE  mock  human  agent:NAME  codex  gemini  claude  PROVIDER:MODEL  a settings name
-    workers   cmd:COMMAND  fix  human  codex  gemini  claude  PROVIDER:MODEL  a settings name
-    targets   identity  cmd:COMMAND  python:MODULE:FUNCTION  record:FILE  http(s):URL  mock  codex  gemini  claude  PROVIDER:MODEL
-              a settings name
+JUDGES, WORKERS and TARGETS are all the names there are, besides those of the settings and of plugins: error messages,
+`doctor` and the docs read them.
 
-An entry point in the group `honestone.judges` (or `.workers`, `.targets`) named `foo` is asked for `foo` and `foo:REST`:
-it is called with (REST, AdapterContext) and returns what the port asks for.
+A plugin is an entry point in the group `honestone.judges`, `.workers` or `.targets`: named `foo`, it is asked for `foo`
+and `foo:REST`, is called with (REST, AdapterContext) and returns what the port asks for. One in `honestone.stores` is
+asked for where the variable HONESTONE_STORE holds `foo` or `foo:REST`; it is called with (REST, folder, readonly).
 """
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from honestone.core.ballot import JudgeKind
 from honestone.core.errors import SettingsError
 from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
-from honestone.ports import CallFailed, Completion, Judge, Model, Prompt, Target, Worker
+from honestone.ports import CallFailed, Completion, Judge, Model, Prompt, Store, Target, Worker
 
 if TYPE_CHECKING:
     from honestone.core.suite.case import Case
@@ -67,173 +67,278 @@ class AdapterContext:
     person: Callable[[], Any] | None = None
 
 
-def make_judge(spec: str, context: AdapterContext, *, id: str | None = None) -> Judge:
-    """The judge of a `--judge` value. Raises SettingsError or UsageError; one that is not there is an absent judge."""
+# ---------------------------------------------------------------------------------------------------------- the tables
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a factory is given: the name as written, what follows its colon, and what the adapter is to be called."""
+
+    spec: str
+    rest: str
+    id: str
+    context: AdapterContext
+
+
+Made = TypeVar("Made", bound=Judge | Worker | Target | None, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[Made]):
+    """One row of a table: a name, what it takes after a colon ("" is nothing), what it is, and how it is made.
+
+    `kind` is what answers behind the name of a judge. Models need a program or a key; the others are always there.
+    """
+
+    name: str
+    takes: str
+    help: str
+    make: Callable[[Named], Made]
+    kind: JudgeKind = "model"
+    is_model: bool = False
+    is_listed: bool = True
+
+    @property
+    def written(self) -> str:
+        return f"{self.name}:{self.takes}" if self.takes else self.name
+
+    def fits(self, spec: str) -> bool:
+        name, _, rest = spec.partition(":")
+        return name == self.name and bool(rest) if self.takes else spec == self.name
+
+
+def _script_judge(named: Named) -> Judge:
+    from honestone.adapters.judges.script import ScriptJudge
+
+    context, argv = named.context, _argv("judge", named)
+    return ScriptJudge(named.id, argv, cwd=context.cwd, timeout=context.judge_timeout, pass_env=context.pass_env)
+
+
+def _command_judge(named: Named) -> Judge:
+    from honestone.adapters.models.command import CommandModel
+
+    context, argv = named.context, _argv("judge", named)
+    model = CommandModel(argv, cwd=context.cwd, timeout=context.judge_timeout, pass_env=context.pass_env)
+    return _prompted(named.id, model, context)
+
+
+def _argv(what: str, named: Named) -> list[str]:
     from honestone.system.calls import require_program
     from honestone.system.process import split_command
 
-    name = id or spec
-    kind, _, rest = spec.partition(":")
-    if kind in ("script", "cmd") and ":" in spec:
-        argv = split_command(rest)
-        require_program(argv, context.cwd, what=f"the judge `{spec}`")
-        if kind == "script":
-            from honestone.adapters.judges.script import ScriptJudge
-
-            return ScriptJudge(name, argv, cwd=context.cwd, timeout=context.judge_timeout, pass_env=context.pass_env)
-        from honestone.adapters.models.command import CommandModel
-
-        model = CommandModel(argv, cwd=context.cwd, timeout=context.judge_timeout, pass_env=context.pass_env)
-        return _prompted(name, model, context)
-    if kind == "record" and rest:
-        from honestone.adapters.judges.record import RecordJudge
-
-        return RecordJudge(name, context.cwd / rest)
-    if spec == "mock":
-        from honestone.adapters.judges.mock import MockJudge
-
-        return MockJudge(name)
-    if spec == "human":
-        from honestone.adapters.judges.human import HumanJudge
-
-        return HumanJudge(name, _person(context))
-    if kind == "agent" and rest:
-        from honestone.adapters.judges.agent import agent_judge
-
-        return agent_judge(name, rest)
-    if spec in context.settings.judges or spec in CLIS or (kind in PROVIDERS and rest):
-        entry = context.settings.judges.get(spec)
-        try:
-            return _prompted(name, _model(spec, entry, context, context.judge_timeout), context, entry)
-        except CallFailed as failed:
-            from honestone.adapters.judges.absent import AbsentJudge
-
-            return AbsentJudge(name, failed.reason)
-    found = _plugin("honestone.judges", kind, rest, context)
-    if found is None:
-        raise _unknown(
-            "judge",
-            spec,
-            [
-                "script:",
-                "cmd:",
-                "record:",
-                "agent:",
-                "human",
-                "mock",
-                *CLIS,
-                *(f"{p}:MODEL" for p in PROVIDERS),
-                *context.settings.judges,
-            ],
-        )
-    return found  # type: ignore[no-any-return]
+    argv = split_command(named.rest)
+    require_program(argv, named.context.cwd, what=f"the {what} `{named.spec}`")
+    return argv
 
 
-_KINDS: dict[str, JudgeKind] = {
-    "script": "program",
-    "record": "recorded",
-    "mock": "mock",
-    "human": "person",
-    "agent": "agent",
-}
+def _record_judge(named: Named) -> Judge:
+    from honestone.adapters.judges.record import RecordJudge
+
+    return RecordJudge(named.id, named.context.cwd / named.rest)
+
+
+def _mock_judge(named: Named) -> Judge:
+    from honestone.adapters.judges.mock import MockJudge
+
+    return MockJudge(named.id)
+
+
+def _human_judge(named: Named) -> Judge:
+    from honestone.adapters.judges.human import HumanJudge
+
+    return HumanJudge(named.id, _person(named.context))
+
+
+def _agent_judge(named: Named) -> Judge:
+    from honestone.adapters.judges.agent import agent_judge
+
+    return agent_judge(named.id, named.rest)
+
+
+def _model_judge(named: Named) -> Judge:
+    context = named.context
+    entry = context.settings.judges.get(named.spec)
+    try:
+        return _prompted(named.id, _model(named.spec, entry, context, context.judge_timeout), context, entry)
+    except CallFailed as failed:
+        from honestone.adapters.judges.absent import AbsentJudge
+
+        return AbsentJudge(named.id, failed.reason)
+
+
+def _models(make: Callable[[Named], Made]) -> tuple[Entry[Made], ...]:
+    clis = tuple(Entry(cli, "", f"the agent CLI {cli}", make, is_model=True) for cli in CLIS)
+    return (*clis, *(Entry(one, "MODEL", f"a model of {one}", make, is_model=True) for one in PROVIDERS))
+
+
+JUDGES: tuple[Entry[Judge], ...] = (
+    Entry("script", "COMMAND", "a program: JSON on stdin, JSON or an exit code out", _script_judge, "program"),
+    Entry("cmd", "COMMAND", "a program that answers our prompt", _command_judge),
+    Entry("record", "FILE", "recorded answers", _record_judge, "recorded"),
+    Entry("agent", "NAME", "a host agent that hands its reply in", _agent_judge, "agent", is_listed=False),
+    Entry("human", "", "the person at the terminal", _human_judge, "person"),
+    Entry("mock", "", "approves everything, for a dry run", _mock_judge, "mock"),
+    *_models(_model_judge),
+)
+
+
+def make_judge(spec: str, context: AdapterContext, *, id: str | None = None) -> Judge:
+    """The judge of a `--judge` value. Raises SettingsError or UsageError; one that is not there is an absent judge."""
+    return _make("judge", JUDGES, spec, context, context.settings.judges, _model_judge, id=id)
 
 
 def judge_kind(spec: str, context: AdapterContext) -> JudgeKind:
     """What answers behind the name of a judge."""
-    name, colon, _ = spec.partition(":")
-    return _KINDS.get(name, "model") if colon or name in ("mock", "human") else "model"
+    return next((one.kind for one in JUDGES if one.fits(spec)), "model")
+
+
+def _command_worker(named: Named) -> Worker:
+    from honestone.adapters.workers.command import CommandWorker
+    from honestone.system.calls import anchor_program, require_program
+    from honestone.system.process import split_command
+
+    context = named.context
+    argv = anchor_program(split_command(named.rest), context.cwd, artifact=_artifact(context))
+    require_program(argv, context.cwd, what=f"the worker `{named.spec}`")
+    return CommandWorker(named.spec, argv, base=context.cwd, timeout=context.worker_timeout, pass_env=context.pass_env)
+
+
+def _artifact(context: AdapterContext) -> Path:
+    return context.artifact or context.cwd / "artifact"
+
+
+def _fix_worker(named: Named) -> Worker:
+    from honestone.adapters.workers.fix import FixWorker
+
+    context = named.context
+    if not context.fixes:
+        raise SettingsError(
+            "the worker `fix` runs the rubric's own fix commands, but this rubric has none",
+            hint="give an item a `fix:` command, or name another --worker",
+        )
+    return FixWorker(
+        context.fixes,
+        beside=context.rubric_folder or context.cwd,
+        artifact=_artifact(context),
+        timeout=context.worker_timeout,
+        pass_env=context.pass_env,
+    )
+
+
+def _human_worker(named: Named) -> Worker:
+    from honestone.adapters.workers.human import HumanWorker
+
+    return HumanWorker(named.spec, _person(named.context))
+
+
+def _step_worker(named: Named) -> Worker:
+    from honestone.adapters.workers.step import StepWorker
+
+    return StepWorker()
+
+
+WORKERS: tuple[Entry[Worker], ...] = (
+    Entry("cmd", "COMMAND", "a program that edits the artifact", _command_worker),
+    Entry("fix", "", "the fix commands of the rubric", _fix_worker),
+    Entry("human", "", "the person at the terminal", _human_worker),
+    Entry("step", "", "whoever submits the steps", _step_worker, is_listed=False),
+    *_models(lambda named: _model_worker(named.spec, named.context.settings.workers.get(named.spec), named.context)),
+)
 
 
 def make_worker(spec: str, context: AdapterContext) -> Worker:
     """The worker of a `--worker` value. Raises SettingsError or UsageError when it cannot work."""
-    from honestone.system.calls import anchor_program, require_program
-    from honestone.system.process import split_command
+    return _make("worker", WORKERS, spec, context, context.settings.workers, WORKERS[-1].make)
 
-    kind, _, rest = spec.partition(":")
-    artifact = context.artifact or context.cwd / "artifact"
-    if kind == "cmd" and rest:
-        from honestone.adapters.workers.command import CommandWorker
 
-        argv = anchor_program(split_command(rest), context.cwd, artifact=artifact)
-        require_program(argv, context.cwd, what=f"the worker `{spec}`")
-        return CommandWorker(spec, argv, base=context.cwd, timeout=context.worker_timeout, pass_env=context.pass_env)
-    if spec == "fix":
-        from honestone.adapters.workers.fix import FixWorker
+def _command_target(named: Named) -> Target:
+    from honestone.adapters.targets.command import CommandTarget
 
-        if not context.fixes:
-            raise SettingsError(
-                "the worker `fix` runs the rubric's own fix commands, but this rubric has none",
-                hint="give an item a `fix:` command, or name another --worker",
-            )
-        return FixWorker(
-            context.fixes,
-            beside=context.rubric_folder or context.cwd,
-            artifact=artifact,
-            timeout=context.worker_timeout,
-            pass_env=context.pass_env,
-        )
-    if spec == "human":
-        from honestone.adapters.workers.human import HumanWorker
+    context, argv = named.context, _argv("target", named)
+    return CommandTarget(
+        argv,
+        cwd=context.cwd,
+        timeout=context.target_timeout,
+        pass_env=context.pass_env,
+        output="json" if context.target_output == "json" else "text",
+    )
 
-        return HumanWorker(spec, _person(context))
-    if spec == "step":
-        from honestone.adapters.workers.step import StepWorker
 
-        return StepWorker()
-    if spec in context.settings.workers or spec in CLIS or (kind in PROVIDERS and rest):
-        return _model_worker(spec, context.settings.workers.get(spec), context)
-    found = _plugin("honestone.workers", kind, rest, context)
-    if found is None:
-        raise _unknown("worker", spec, ["cmd:", "fix", "human", *CLIS, *context.settings.workers])
-    return found  # type: ignore[no-any-return]
+def _python_target(named: Named) -> Target:
+    from honestone.adapters.targets.python import PythonTarget
+
+    context = named.context
+    places = [context.suite_folder] if context.suite_folder is not None else []
+    return PythonTarget(
+        named.rest, cwd=context.cwd, places=places, timeout=context.target_timeout, pass_env=context.pass_env
+    )
+
+
+def _record_target(named: Named) -> Target:
+    from honestone.adapters.targets.record import RecordTarget
+
+    return RecordTarget(_recorded(named.rest, named.context), name=named.rest)
+
+
+def _http_target(named: Named) -> Target:
+    from honestone.adapters.targets.http import HttpTarget
+
+    return HttpTarget(named.spec, timeout=named.context.target_timeout)
+
+
+def _mock_target(named: Named) -> Target:
+    from honestone.adapters.targets.mock import MockTarget
+
+    return MockTarget(named.context.cases)
+
+
+TARGETS: tuple[Entry[Target | None], ...] = (
+    Entry("identity", "", "the artifact itself is judged", lambda named: None),
+    Entry("cmd", "COMMAND", "a program", _command_target),
+    Entry("python", "MODULE:FUNCTION", "a function of yours", _python_target),
+    Entry("http", "//ADDRESS", "a server", _http_target),
+    Entry("https", "//ADDRESS", "a server", _http_target, is_listed=False),
+    Entry("record", "FILE", "recorded outputs", _record_target),
+    Entry("mock", "", "repeats the reference, for a dry run", _mock_target),
+    *_models(lambda named: _model_target(named.spec, named.context.settings.targets.get(named.spec), named.context)),
+)
 
 
 def make_target(spec: str, context: AdapterContext) -> Target | None:
     """The target of a `--target` value; None is the identity: the artifact itself is judged."""
-    from honestone.system.calls import require_program
-    from honestone.system.process import split_command
+    return _make("target", TARGETS, spec, context, context.settings.targets, TARGETS[-1].make)
 
+
+def always_there(entries: Sequence[Entry[Made]]) -> tuple[str, ...]:
+    """The names that need no program, key or login, as they are written."""
+    return tuple(one.written for one in entries if one.is_listed and not one.is_model)
+
+
+def _make(
+    what: str,
+    entries: Sequence[Entry[Made]],
+    spec: str,
+    context: AdapterContext,
+    names: Mapping[str, object],
+    named: Callable[[Named], Made],
+    *,
+    id: str | None = None,
+) -> Made:
+    """By our table, the settings' names, or a plugin of the group `honestone.judges`, `.workers` or `.targets`."""
     kind, _, rest = spec.partition(":")
-    if spec == "identity":
-        return None
-    if kind == "cmd" and rest:
-        from honestone.adapters.targets.command import CommandTarget
-
-        argv = split_command(rest)
-        require_program(argv, context.cwd, what=f"the target `{spec}`")
-        return CommandTarget(
-            argv,
-            cwd=context.cwd,
-            timeout=context.target_timeout,
-            pass_env=context.pass_env,
-            output="json" if context.target_output == "json" else "text",
-        )
-    if kind == "python" and rest:
-        from honestone.adapters.targets.python import PythonTarget
-
-        places = [context.suite_folder] if context.suite_folder is not None else []
-        return PythonTarget(
-            rest, cwd=context.cwd, places=places, timeout=context.target_timeout, pass_env=context.pass_env
-        )
-    if kind == "record" and rest:
-        from honestone.adapters.targets.record import RecordTarget
-
-        return RecordTarget(_recorded(rest, context), name=rest)
-    if kind in ("http", "https") and rest:
-        from honestone.adapters.targets.http import HttpTarget
-
-        return HttpTarget(spec, timeout=context.target_timeout)
-    if spec == "mock":
-        from honestone.adapters.targets.mock import MockTarget
-
-        return MockTarget(context.cases)
-    if spec in context.settings.targets or spec in CLIS or (kind in PROVIDERS and rest):
-        return _model_target(spec, context.settings.targets.get(spec), context)
-    found = _plugin("honestone.targets", kind, rest, context)
+    given = Named(spec=spec, rest=rest, id=id or spec, context=context)
+    for one in entries:
+        if one.fits(spec):
+            return one.make(given)
+    if spec in names:
+        return named(given)
+    found = _plugin(_GROUPS[what], kind, rest, context)
     if found is None:
-        kinds = ["identity", "cmd:", "python:", "record:", "http:", "https:", "mock", *CLIS]
-        raise _unknown("target", spec, [*kinds, *(f"{p}:MODEL" for p in PROVIDERS), *context.settings.targets])
+        raise _unknown(what, spec, entries, names)
     return found  # type: ignore[no-any-return]
+
+
+_GROUPS = {"judge": "honestone.judges", "worker": "honestone.workers", "target": "honestone.targets"}
 
 
 def _recorded(name: str, context: AdapterContext) -> Path:
@@ -384,21 +489,38 @@ def _person(context: AdapterContext) -> Any:
     return context.person()
 
 
-def _plugin(group: str, kind: str, rest: str, context: AdapterContext) -> Any:
+def open_store(folder: Path, *, readonly: bool = False) -> Store:
+    """The store of a folder: SQLite, or the plugin that HONESTONE_STORE names. Raises StoreError."""
+    name, _, rest = os.environ.get("HONESTONE_STORE", "").partition(":")
+    if name in ("", "sqlite"):
+        from honestone.adapters.stores.sqlite import SqliteStore
+
+        return SqliteStore(folder, readonly=readonly)
+    found = _plugin("honestone.stores", name, rest, folder, readonly)
+    if found is None:
+        raise SettingsError(
+            f"HONESTONE_STORE names the store `{name}`, which is not installed", hint="install its package, or unset it"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def _plugin(group: str, kind: str, *given: object) -> Any:
     for point in entry_points(group=group):
         if point.name == kind:
             try:
-                return point.load()(rest, context)
+                return point.load()(*given)
             except (ImportError, AttributeError) as error:
                 raise SettingsError(f"the plugin `{point.value}` for `{kind}` cannot be loaded: {error}") from error
     return None
 
 
-def _unknown(what: str, spec: str, known: Sequence[str]) -> SettingsError:
-    if spec in ("cmd:", "script:", "record:", "agent:", "python:", "http:", "https:"):
+def _unknown(what: str, spec: str, entries: Sequence[Entry[Made]], names: Iterable[str]) -> SettingsError:
+    kinds = [f"{one.name}:" if one.takes else one.name for one in entries if not (one.is_model and one.takes)]
+    if spec in kinds and spec.endswith(":"):
         return SettingsError(f"the {what} `{spec}` names nothing", hint=f"write what it is after the colon: {spec}...")
+    known = [*kinds, *(one.written for one in entries if one.is_model and one.takes), *names]
     near = get_close_matches(spec, known, n=1) or get_close_matches(spec.partition(":")[0], known, n=1)
-    if not near and (" " in spec or shutil.which(spec)) and "cmd:" in known:
+    if not near and (" " in spec or shutil.which(spec)):
         near = [f"cmd:{spec}"]
     hint = f"did you mean `{near[0]}`? " if near else ""
     return SettingsError(f"unknown {what} `{spec}`", hint=f"{hint}known: {', '.join(known)}")

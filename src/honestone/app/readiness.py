@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from honestone.adapters.registry import CLIS, DEFAULT_MODELS
+from honestone.adapters.registry import CLIS, DEFAULT_MODELS, JUDGES, TARGETS, WORKERS, always_there
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError
 
@@ -16,11 +16,7 @@ if TYPE_CHECKING:
     from honestone.formats.settings import Settings
 
 APIS: Final = ("openai", "anthropic", "google", "ollama")
-ALWAYS: Final = {
-    "judges": ("script:COMMAND", "cmd:COMMAND", "record:FILE", "human", "mock"),
-    "workers": ("cmd:COMMAND", "fix", "human"),
-    "targets": ("identity", "cmd:COMMAND", "python:MODULE:FUNCTION", "http://ADDRESS", "record:FILE", "mock"),
-}
+ALWAYS: Final = {"judges": always_there(JUDGES), "workers": always_there(WORKERS), "targets": always_there(TARGETS)}
 """What needs no program, key or login."""
 FAMILIES: Final = {"codex": "openai", "claude": "anthropic", "gemini": "google"}
 

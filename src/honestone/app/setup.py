@@ -17,9 +17,9 @@ from honestone.app.workspace import Workspace
 
 if TYPE_CHECKING:
     from honestone.adapters.registry import AdapterContext
-    from honestone.adapters.stores.sqlite import SqliteStore
     from honestone.core.rubric import Rubric
     from honestone.formats.settings import Settings
+    from honestone.ports import Store
 
 __all__ = [
     "EFFORTS",
@@ -64,7 +64,7 @@ def store_folder(settings: Settings) -> Path:
     return _here().store
 
 
-def open_store_for(settings: Settings, *, readonly: bool = False) -> AbstractContextManager[SqliteStore]:
+def open_store_for(settings: Settings, *, readonly: bool = False) -> AbstractContextManager[Store]:
     return _here().open_store(readonly=readonly)
 
 

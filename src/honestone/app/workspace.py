@@ -13,7 +13,7 @@ from honestone.formats.settings import Settings, find_settings
 
 if TYPE_CHECKING:
     from honestone.adapters.people.form import TerminalPerson
-    from honestone.adapters.stores.sqlite import SqliteStore
+    from honestone.ports import Store
 
 STORE = ".honestone"
 
@@ -65,11 +65,11 @@ class Workspace:
         return None if make is None else lambda: make(self.store / "drafts")
 
     @contextmanager
-    def open_store(self, *, readonly: bool = False) -> Iterator[SqliteStore]:
+    def open_store(self, *, readonly: bool = False) -> Iterator[Store]:
         """The store for the length of a use case. Raises StoreError when it cannot be opened."""
-        from honestone.adapters.stores.sqlite import SqliteStore
+        from honestone.adapters.registry import open_store
 
-        store = SqliteStore(self.store, readonly=readonly)
+        store = open_store(self.store, readonly=readonly)
         try:
             yield store
         finally:
