@@ -116,7 +116,7 @@ _COMMON: Final = frozenset(  # words, for reading
     is it its just may me more most must my no not now of ok okay on one or other our out over
     see she should so some such sure than thank that the their them then there these they this those to too up us use
     very was we well were what when where which who why will with would yes you your
-    的 了 是 在 和 有 我 不 这 个 们 一 에 은 는 이 가 을 를 의 です ます する の に は を が と""".split()  # noqa: SIM905
+    的 了 是 在 和 有 我 不 这 个 们 一 에 은 는 이 가 을 를 의 です ます する の に は を が と""".split()
 )
 
 
