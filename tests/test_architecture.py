@@ -82,7 +82,7 @@ ARROWS = {
     "prompts": {"core", "prompts"},
     "formats": {"core", "ports", "formats"},
     "interop": {"core", "ports", "formats", "interop"},
-    "report": {"core", "report"},
+    "report": {"core", "system", "report"},
     "templates": {"core", "templates"},
     "engine": {"core", "ports", "system", "engine"},
     "adapters": {"core", "ports", "system", "prompts", "adapters"},
@@ -158,9 +158,6 @@ NO_CLOCK_FILE_NETWORK_OR_CHANCE = {
 
 
 STILL_UPWARD = {
-    ("adapters.people.form", "report.draw"),
-    ("adapters.people.terminal", "cli.progress"),
-    ("adapters.people.terminal", "report.draw"),
     ("app.improve_suite", "cli.improve"),
     ("app.improve_suite", "cli.progress"),
     ("app.stages.files", "cli.printing"),

@@ -9,16 +9,16 @@ from __future__ import annotations
 import atexit
 import io
 import os
-import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from honestone.core.events import Event
 from honestone.report.draw import Style, clean, line
+from honestone.system.drawing import columns_of, is_terminal, style_for
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -26,47 +26,6 @@ if TYPE_CHECKING:
 
 TICK: Final = 0.12  # seconds between two frames
 _CLEAR: Final = "\r\x1b[2K"
-_BLOCKS: Final = "█▏░┃✓✗→…⠋"
-
-
-def style_for(
-    stream: TextIO, environ: Mapping[str, str] = os.environ, *, color: bool | None = None, columns: int | None = None
-) -> Style:
-    """How this stream can show a page. Colour only on a terminal that has not said no (`NO_COLOR`, `TERM=dumb`)."""
-    encoding = stream.encoding or "utf-8"
-    plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
-    return Style(
-        color=(is_terminal(stream) and not plain) if color is None else color,
-        unicode=_can_show(_BLOCKS, encoding),
-        width=columns or _columns(stream, environ),
-        encoding=encoding,
-    )
-
-
-def is_terminal(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except ValueError:  # a closed stream
-        return False
-
-
-def _columns(stream: TextIO, environ: Mapping[str, str]) -> int:
-    """The terminal's own width; for a pipe COLUMNS or 100, so that saved output does not depend on a window."""
-    given = environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given):
-        return int(given)
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or 80
-    except (OSError, ValueError):
-        return shutil.get_terminal_size((100, 24)).columns
-
-
-def _can_show(text: str, encoding: str) -> bool:
-    try:
-        text.encode(encoding)
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 class Progress:
@@ -166,7 +125,7 @@ class Progress:
             return
         self._drawn_at = at
         self._is_drawn = True
-        self._write(_CLEAR + self._line(_columns(self._stream, {}) - 1))
+        self._write(_CLEAR + self._line(columns_of(self._stream, {}) - 1))
 
     def _line(self, room: int) -> str:
         """`⠹ 3/12 ━━━━━━╸    asking codex 0:42`: as much of it as there is room for, on one line."""
@@ -243,3 +202,6 @@ def _elapsed(seconds: float) -> str:
     minutes, rest = divmod(max(int(seconds), 0), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+__all__ = ["TICK", "Progress", "style_for"]

@@ -27,7 +27,7 @@ from honestone.core.ballot import NOT_APPLICABLE, Answer, Mark, answer_problem
 from honestone.core.question import Question
 from honestone.core.rubric import Item, Key, as_written
 from honestone.ports import CallFailed
-from honestone.report.draw import Style, clean, clusters, count, cut_middle, line, width, wrap
+from honestone.system.drawing import Style, clean, clusters, count, cut_middle, line, width, wrap
 
 DRAFT: Final = "honestone.draft/1"
 _WIDEST: Final = 84  # columns: longer lines are hard to read

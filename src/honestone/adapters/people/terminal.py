@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Any, Final
 
-from honestone.report.draw import Style, cut
+from honestone.system.drawing import Style, cut, style_for
 
 DEVICE: Final = "/dev/tty"
 _POLL: Final = 0.02  # seconds; a person does not notice, and a sleeping form costs next to nothing
@@ -174,8 +174,6 @@ class Terminal:
         self._typed: str | None = None
 
     def _look(self) -> Style:
-        from honestone.cli.progress import style_for
-
         with open(self._fd, "w", encoding=_encoding(), closefd=False) as stream:
             return style_for(stream)
 
