@@ -255,7 +255,7 @@ class Output:
     """What a target produced for one case, or why it could not (`error`; never a low score).
 
     `diff` is what it changed in its workspace, as a unified diff, `files` the workspace as it left it, and `folder` where
-    that lies while it is judged: the engine adds them. `duration_ms` is measured, the trace's is told.
+    that is while it is judged: the engine adds them. `duration_ms` is measured, the trace's is reported.
     """
 
     text: str
@@ -451,7 +451,7 @@ class Settings:
 
 
 class Observer(Protocol):
-    """Is told what happens, as it happens, to show it. It decides nothing and must not raise."""
+    """Hears what happens, as it happens, to show it. It decides nothing and must not raise."""
 
     def note(self, text: str) -> None:
         """A line for a person."""

@@ -521,7 +521,7 @@ def test_a_judge_whose_every_quote_is_invented_is_degraded() -> None:
         ),
         require_evidence=True,
     ).ballot
-    assert ballot.state is State.DEGRADED and "does not stand in the text" in str(ballot.reason)
+    assert ballot.state is State.DEGRADED and "not found in the text" in str(ballot.reason)
 
 
 def test_a_reply_that_was_cut_off_gives_no_answer() -> None:

@@ -35,7 +35,7 @@ DEFAULT_MODELS = {
     "anthropic": "anthropic:claude-sonnet-4-5",
     "google": "google:gemini-2.5-pro",
 }
-"""What a provider's key alone stands for when a panel is chosen without a name."""
+"""The model that a provider's key alone gives when a panel is chosen without a name."""
 
 JUDGE_TIMEOUT = 300.0
 WORKER_TIMEOUT = 900.0
@@ -161,9 +161,9 @@ def _model_judge(named: Named) -> Judge:
     try:
         return _prompted(named.id, _model(named.spec, entry, context, context.judge_timeout), context, entry)
     except CallFailed as failed:
-        from honestone.adapters.judges.absent import AbsentJudge
+        from honestone.adapters.judges.unavailable import UnavailableJudge
 
-        return AbsentJudge(named.id, failed.reason)
+        return UnavailableJudge(named.id, failed.reason)
 
 
 def _models(make: Callable[[Named], Made]) -> tuple[Entry[Made], ...]:
@@ -342,7 +342,7 @@ _GROUPS = {"judge": "honestone.judges", "worker": "honestone.workers", "target":
 
 
 def _recorded(name: str, context: AdapterContext) -> Path:
-    """A record is looked up in the working directory, then beside the suite."""
+    """A record is looked up in the working directory, then next to the suite."""
     places = [context.cwd, *([context.suite_folder] if context.suite_folder is not None else [])]
     return next((place / name for place in places if (place / name).exists()), context.cwd / name)
 
@@ -425,13 +425,13 @@ def _model(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext, 
         parameters=known.get("parameters"),
         concurrency=known.get("concurrency"),
     )
-    from honestone.adapters.models.priced import PricedModel
+    from honestone.adapters.models.priced_model import PricedModel
 
     return PricedModel(made, provider, model, context.settings.prices)
 
 
 def make_self_judge(worker: str, context: AdapterContext) -> Judge | None:
-    """The worker's own model as a judge (`--self`), or None where the worker is no model."""
+    """The worker's own model as a judge (`--self`), or None where the worker is not a model."""
     entry = context.settings.workers.get(worker)
     if entry is None and worker not in CLIS and worker.partition(":")[0] not in PROVIDERS:
         return None
@@ -485,7 +485,7 @@ def _model_worker(spec: str, entry: Mapping[str, Any] | None, context: AdapterCo
 
 def _person(context: AdapterContext) -> Any:
     if context.person is None:
-        raise SettingsError("nobody can be asked here: `human` needs the command and its terminal")
+        raise SettingsError("no one can be asked here: `human` needs the command and its terminal")
     return context.person()
 
 

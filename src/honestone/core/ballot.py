@@ -93,7 +93,7 @@ class Reading:
 
 
 def answer_problem(item: Item, answer: object) -> str | None:
-    """Why this is no valid answer to the item, or None. Nothing is clamped and no type is guessed."""
+    """Why this is not a valid answer to the item, or None. Nothing is clamped and no type is guessed."""
     if answer == NOT_APPLICABLE and isinstance(answer, str):
         return None if item.may_not_apply else 'answered "n/a", which is not allowed here'
     if item.anchors is None:

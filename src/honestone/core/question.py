@@ -1,4 +1,4 @@
-"""Questions: all that a judge is told. There is no field for earlier scores, rounds, suggestions, weights or bars."""
+"""Questions: all that a judge is given. There is no field for earlier scores, rounds, suggestions, weights or bars."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Question:
 
     `input` and `reference` are the case's, None when a plain artifact is judged. `output` is what a target produced,
     None when the artifact itself is judged. `workspace` is {"path", "diff"} or None. `draw` numbers repeated looks of
-    one judge from 0. `case` and `attempt` say where it comes from: recorded answers are found by them, and no judge is told.
+    one judge from 0. `case` and `attempt` say where it comes from: recorded answers are found by them, and no judge sees them.
     """
 
     artifact: Artifact

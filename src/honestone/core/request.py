@@ -12,7 +12,7 @@ SCHEMA = "honestone.judge-request/1"
 
 
 def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str, Any]:
-    """All that a judge is told, and nothing else. `problems` name the errors of its first reply, on a second look."""
+    """All that a judge is given, and nothing else. `problems` name the errors of its first reply, on a second look."""
     version = question.artifact.version
     artifact: dict[str, Any] = {"path": question.artifact.path, "digest": version.digest}
     if version.is_folder:

@@ -191,7 +191,7 @@ _LEAD = 4
 class _InOrder:
     """Works on some paths at a time and hands out what was made of them in the order given.
 
-    A slow one holds up nobody behind it, up to a bound that keeps memory flat. When one fails nothing new is begun, and
+    A slow one holds up none behind it, up to a bound that keeps memory flat. When one fails nothing new is begun, and
     its error is raised in its turn.
     """
 

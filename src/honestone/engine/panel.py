@@ -59,10 +59,10 @@ class NotGranted(Exception):
 class Panel:
     """The judges of a run, with the record of their replies and the meter they share.
 
-    `fresh`: ask anew although a reply is on record (each request once). `require_evidence`: a quote that does not
-    stand in the text makes the answer an abstention. `concurrency`: calls of one judge under way at once, where the
+    `fresh`: ask again although a reply is on record (each request once). `require_evidence`: a quote that is not
+    found in the text makes the answer an abstention. `concurrency`: calls of one judge under way at once, where the
     judge does not say. `ask`: one call for the whole rubric, or one for each criterion or item. `fallback` is asked
-    only when nobody else answered anything. `oldest_reply` (ISO time): older ones on record do not count.
+    only when no other judge answered anything. `oldest_reply` (ISO time): older ones on record do not count.
     """
 
     seats: Sequence[Seat]
@@ -86,8 +86,8 @@ class Panel:
             found = [await self.consult_one(chosen[0], question)]
         else:
             found = list(await asyncio.gather(*(self.consult_one(seat, question) for seat in chosen)))
-        nobody = not any(consulted.ballot.marks for consulted in found)
-        if self.fallback is not None and nobody and not any(consulted.refused for consulted in found):
+        is_silent = not any(consulted.ballot.marks for consulted in found)
+        if self.fallback is not None and is_silent and not any(consulted.refused for consulted in found):
             found.append(await self.consult_one(self.fallback, question))
         return found
 
@@ -230,7 +230,7 @@ class Panel:
             if missing is None:
                 kept[key] = mark
             else:
-                unfound[key] = f"its evidence does not stand in the text: {missing[:120]!r}"
+                unfound[key] = f"quoted evidence not found in the text: {missing[:120]!r}"
         return kept, unfound
 
     async def close(self) -> None:
@@ -291,7 +291,7 @@ def _complaints(request: Request, reading: Reading) -> tuple[str, ...]:
 
 
 def _merge(first: Reading, second: Reading) -> Reading:
-    """Item by item the first valid answer stands, to the control item too; the second look only fills what was missing."""
+    """Item by item the first valid answer counts, to the control item too; the second look only fills what was missing."""
     marks = {**second.marks, **first.marks}
     errors = {
         key: second.errors.get(key, first.errors.get(key, "no answer"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from honestone.adapters.workers.human import HumanWorker
-from honestone.adapters.workers.kept_copy import keep_copy, mirror, work_key
+from honestone.adapters.workers.persistent_copy import keep_copy, mirror, work_key
 from honestone.adapters.workers.step import StepWorker, Waiting
 from honestone.core.errors import UsageError
 from honestone.ports import Brief, CallFailed, WorkDone

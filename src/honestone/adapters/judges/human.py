@@ -21,7 +21,7 @@ class Person(Protocol):
     async def answer(self, question: Question, key: str, name: str) -> Mapping[Key, Mark | None]:
         """Every item of the question with its mark, or None where it was skipped. `name` is the judge's.
 
-        Raises CallFailed when nobody can be asked. When the person puts it off, the command is interrupted.
+        Raises CallFailed when no one can be asked. When the person puts it off, the command is interrupted.
         """
         ...
 
@@ -29,7 +29,7 @@ class Person(Protocol):
 
 
 class HumanJudge:
-    """Asks a person. One question at a time, whatever else goes on; a reply counts as a call and is never asked for twice.
+    """Asks a person. One question at a time, whatever else happens; a reply counts as a call and is never asked for twice.
 
     Skipped items are abstentions; they are not asked once more.
     """

@@ -116,7 +116,7 @@ def _as_answers(tree: Mapping[str, Any], path: Path) -> str:
     for leaf in _leaves(tree):
         id = leaf.get("id")
         if not isinstance(id, str):
-            raise FileError(f"{str(path)!r}: a leaf of the tree has no id, or one that is no text", hint=_TREE_HINT)
+            raise FileError(f"{str(path)!r}: a leaf of the tree has no id, or one that is not text", hint=_TREE_HINT)
         if id in answers:
             raise FileError(f"{str(path)!r}: two leaves of the tree have the id {id!r}", hint=_TREE_HINT)
         score = leaf.get("score")

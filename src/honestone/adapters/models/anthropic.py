@@ -17,7 +17,7 @@ from honestone.adapters.models.api_model import (
     usage,
     without_nones,
 )
-from honestone.adapters.models.parts import base64_of, parts_of
+from honestone.adapters.models.image_parts import base64_of, parts_of
 from honestone.adapters.models.schemas import for_anthropic
 from honestone.ports import Completion, Image, Prompt
 

@@ -18,7 +18,7 @@ from honestone.adapters.models.api_model import (
     usage,
     without_nones,
 )
-from honestone.adapters.models.parts import data_url, parts_of
+from honestone.adapters.models.image_parts import data_url, parts_of
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
 from honestone.adapters.models.transport import clean

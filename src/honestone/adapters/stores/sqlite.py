@@ -88,11 +88,11 @@ class SqliteStore:
             raise StoreError(
                 f"there is no store in {str(self.root)!r} yet", hint="`honestone eval` makes one on its first run"
             )
-        # A reader of a store that is in use needs its shared-memory file; on read-only media nobody is writing.
+        # A reader of a store that is in use needs its shared-memory file; on read-only media there is no writer.
         mode = "mode=ro" if os.access(self.root, os.W_OK) else "immutable=1"
         log = path.with_name(f"{FILE}-wal")
         if mode == "immutable=1" and log.exists() and log.stat().st_size:
-            # What a killed process wrote last stands only in the log, which needs a writable folder to be read.
+            # What a killed process wrote last is only in the log, which needs a writable folder to be read.
             self._copy = tempfile.TemporaryDirectory(prefix="honestone-store-")
             for part in (path, log):
                 shutil.copyfile(part, Path(self._copy.name) / part.name)
@@ -301,7 +301,7 @@ class SqliteStore:
         return StoreError(f"the store {str(self.root)!r}: {text}", hint=hint)
 
     def _new_id(self) -> str:
-        """A ULID: sorts by time, also within this process when the clock stands still."""
+        """A ULID: sorts by time, also within this process when the clock does not move."""
         value = (time.time_ns() // 1_000_000 << 80) | secrets.randbits(80)
         out = _base32(value)
         if out <= self._last_id:

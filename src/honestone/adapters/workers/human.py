@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from honestone.adapters.workers.kept_copy import KeptCopy, keep_copy, work_key
+from honestone.adapters.workers.persistent_copy import PersistentCopy, keep_copy, work_key
 from honestone.ports import Brief, CallFailed, WorkDone
 
 
@@ -31,7 +31,7 @@ class HumanWorker:
     def __init__(self, id: str, person: Person) -> None:
         self.id = id
         self._person = person
-        self._handed_in: list[KeptCopy] = []
+        self._handed_in: list[PersistentCopy] = []
         atexit.register(self._tidy)
 
     @property

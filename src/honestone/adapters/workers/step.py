@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from honestone.adapters.workers.kept_copy import keep_copy
+from honestone.adapters.workers.persistent_copy import keep_copy
 from honestone.core.errors import UsageError
 from honestone.ports import Brief, WorkDone
 

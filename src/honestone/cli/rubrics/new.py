@@ -358,13 +358,13 @@ def found_model() -> str | None:
 
 def make_model(name: str, *, what: str = "a rubric") -> Model | str:
     """The model behind a judge's name, or why it is not there. Raises UsageError for a judge that is no model."""
-    from honestone.adapters.judges.absent import AbsentJudge
     from honestone.adapters.judges.prompted import PromptedJudge
+    from honestone.adapters.judges.unavailable import UnavailableJudge
     from honestone.adapters.registry import AdapterContext, make_judge
     from honestone.app.setup import settings_here
 
     judge = make_judge(name, AdapterContext(cwd=Path.cwd(), settings=settings_here(), person=lambda: None))
-    if isinstance(judge, AbsentJudge):
+    if isinstance(judge, UnavailableJudge):
         return "it is not there: `honestone doctor` says how to get it"
     if type(judge) is not PromptedJudge or name.startswith("agent:"):
         raise UsageError(

@@ -20,7 +20,7 @@ _COPY, _BRIEF = "copy", "brief.md"
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCopy:
+class PersistentCopy:
     """`folder` holds the copy, and the brief in words that name its place."""
 
     folder: Path
@@ -46,9 +46,9 @@ class KeptCopy:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def keep_copy(folder: Path, brief: Brief, place: Path) -> KeptCopy:
+def keep_copy(folder: Path, brief: Brief, place: Path) -> PersistentCopy:
     """The copy in `folder`; made of the engine's, whose artifact is at `place`, unless it is there already."""
-    kept = KeptCopy(folder, place.name)
+    kept = PersistentCopy(folder, place.name)
     if folder.is_dir():
         return kept
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from honestone.core.question import Question
 from honestone.ports import CallFailed, Reply, Request
 
 
-class AbsentJudge:
+class UnavailableJudge:
     is_paid = False
 
     def __init__(self, id: str, reason: str) -> None:
