@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -70,14 +69,13 @@ class Scene:
         self.slept.append(seconds)
         self.now += seconds
 
-    def run(self, on_retry: Callable[[CallFailed, float], bool] | None = None, **limits: float) -> str:
+    def run(self, **limits: float) -> str:
         return asyncio.run(
             with_retries(
                 self.call,
                 sleep=self.sleep,
                 clock=lambda: self.now,
                 jitter=lambda: 0.0,
-                on_retry=on_retry,
                 **limits,  # type: ignore[arg-type]
             )
         )
@@ -105,15 +103,6 @@ def test_the_total_time_ends_the_trying() -> None:
     with pytest.raises(CallFailed):
         scene.run(attempts=100, total_seconds=35)
     assert scene.calls == 4 and scene.now == 30
-
-
-def test_a_retry_may_be_refused_because_it_is_a_call() -> None:
-    """The hook is asked before each further call and not for the first; its no ends the trying at once."""
-    scene = Scene([passing() for _ in range(10)])
-    budget = [True, True, False]
-    with pytest.raises(CallFailed):
-        scene.run(on_retry=lambda failure, wait: budget.pop(0), attempts=10)
-    assert scene.calls == 3 and budget == [] and len(scene.slept) == 2
 
 
 def test_other_errors_are_ours_and_pass_through() -> None:

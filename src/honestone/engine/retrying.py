@@ -1,4 +1,4 @@
-"""When a failed call is worth another try, and when to give up. The only place that retries anything."""
+"""When a failed call is worth another try, and when to give up. The panel waits by the same rule."""
 
 from __future__ import annotations
 
@@ -49,16 +49,11 @@ async def with_retries(
     *,
     attempts: int = 5,
     total_seconds: float = 120.0,
-    on_retry: Callable[[CallFailed, float], bool] | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     jitter: Callable[[], float] = random.random,
     clock: Callable[[], float] = time.monotonic,
 ) -> T:
-    """What `call` returns, tried again while that is worth it. Raises the last CallFailed.
-
-    `on_retry(failure, wait)` is told before each wait that another call will be made, and may refuse it by returning
-    False: a retry is a call, and counts as one.
-    """
+    """What `call` returns, tried again while that is worth it. Raises the last CallFailed."""
     start = clock()
     attempt = 1
     while True:
@@ -68,7 +63,7 @@ async def with_retries(
             wait = next_wait(
                 failure, attempt, clock() - start, attempts=attempts, total_seconds=total_seconds, jitter=jitter
             )
-            if wait is None or (on_retry is not None and not on_retry(failure, wait)):
+            if wait is None:
                 raise
         if wait > 0:
             await sleep(wait)
