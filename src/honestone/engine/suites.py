@@ -1,4 +1,4 @@
-"""Running a suite: every attempt at every case gets its folder, its target, its judges, and goes on record."""
+"""Running a suite: every attempt at every case gets its folder, its target, its judges, and its place on record."""
 
 from __future__ import annotations
 

@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from honestone.core.ballot import Ballot
 from honestone.core.events import OutputProduced, StartedArtifact
 from honestone.core.scorecard import Scorecard
-from honestone.core.skill.comparison import SkillComparison
-from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.attempts import OUTCOMES, Attempt, Status, mean_card
 from honestone.core.suite.case import AttemptRule
 from honestone.core.suite.comparison import CasePair, CaseSide, RunComparison
@@ -202,50 +200,6 @@ def baseline_fields(comparison: RunComparison, verdict: Verdict, *, before: RunS
         "regressions": document.regressions,
         "comparison": plain(document),
         "baseline": {"name": name, "run": before.run},
-    }
-
-
-def skill_alone_fields(
-    record: SuiteRecord,
-    results: Sequence[TaskResult],
-    flags: Sequence[str],
-    is_mock: bool,
-    structure: Sequence[Mapping[str, object]],
-) -> JsonDocument:
-    """What a skill's report says where it has no baseline, as the run records it."""
-    return {
-        "execution_pass_rate": _share(record.rates.pass_rate),
-        "mock": is_mock,
-        "structure": list(structure),
-        "flags": list(flags),
-        "candidate_results": [result.to_plain() for result in results],
-    }
-
-
-def skill_fields(compared: SkillComparison) -> JsonDocument:
-    """What a skill's report says of its baseline, as the run records it."""
-    figures = compared.figures
-    document = comparison_document(compared.comparison)
-    return {
-        "verdict": str(compared.verdict),
-        "reasons": list(compared.reasons),
-        "execution_pass_rate": figures.execution_pass_rate,
-        "baseline_pass_rate": figures.baseline_pass_rate,
-        "delta": figures.delta,
-        "interval": _shares(figures.interval),
-        "regressions": document.regressions,
-        "baseline": {
-            "name": compared.baseline_name,
-            "run": compared.baseline_run,
-            "usage": dict(compared.baseline_usage),
-        },
-        "baseline_cached": compared.is_cached,
-        "mock": compared.is_mock,
-        "structure": list(compared.structure),
-        "flags": list(compared.flags),
-        "candidate_results": [result.to_plain() for result in compared.candidate],
-        "baseline_results": [result.to_plain() for result in compared.baseline],
-        "comparison": plain(document),
     }
 
 

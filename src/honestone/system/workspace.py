@@ -5,7 +5,7 @@
     folder.diff(), folder.left()                    what changed, as a unified diff; and the files as they are now
     folder.close()
 
-Links are kept only where they stay inside. Version control and caches are no part of a diff.
+Links are kept only where they stay inside. Version control and caches are left out of a diff.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ def require_workspace(workspace: CaseWorkspace, base: Path) -> None:
         _require_inside(name)
     if workspace.copy is not None and not (base / workspace.copy).is_dir():
         raise FileError(
-            f"the workspace copies {workspace.copy!r}, but there is no such folder",
+            f"the workspace copies {workspace.copy!r}, but that folder does not exist",
             hint="its path is relative to the suite's folder",
         )
     if workspace.git is not None:
         if shutil.which("git") is None:
-            raise FileError("the workspace is a git repository, but there is no `git` here")
+            raise FileError("the workspace is a git repository, but `git` is not installed")
         if not _is_url(workspace.git) and not (base / workspace.git).exists():
             raise FileError(f"the workspace is the git repository {workspace.git!r}, which is not there")
         if workspace.git.startswith("-") or (workspace.ref or "").startswith("-"):
-            raise FileError(f"{workspace.ref or workspace.git!r} is no name of a repository or of a commit")
+            raise FileError(f"{workspace.ref or workspace.git!r} is not the name of a repository or a commit")
 
 
 def make_folder(workspace: CaseWorkspace, base: Path) -> Folder:
@@ -449,7 +449,7 @@ def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _range(start: int, stop: int) -> str:
-    """As diff writes it: lines count from 1, an empty range stands after the line before it."""
+    """As diff writes it: lines count from 1, an empty range has the number of the line before it."""
     length = stop - start
     begins = start + 1 if length else start
     return str(begins) if length == 1 else f"{begins},{length}"

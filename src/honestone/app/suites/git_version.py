@@ -17,7 +17,7 @@ GIT_TIMEOUT = 60
 
 
 def load_at_ref(artifact: Path, ref: str, *, exclude: Collection[Path] = (), max_bytes: int) -> Version | None:
-    """The artifact as a git commit has it; None when there is no such ref or no repository.
+    """The artifact as a git commit has it; None without such a ref or a repository.
 
     Raises UsageError when the ref does not hold the artifact. The working tree is not touched.
     """

@@ -17,90 +17,12 @@ from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import CaseSide
 from honestone.core.suite.summary import CaseSummary, ItemSummary, RunSummary, make_task, printed_share
-from honestone.report.documents.suite import REPORT
+from honestone.report.documents.scorecard import ItemDoc
+from honestone.report.documents.suite import REPORT, BaselineDoc, CaseDoc, SuiteReportDoc
 
 MAX_BYTES: Final = 500_000_000
 _SAVE: Final = "`honestone show RUN --json > FILE` saves one"
 _OURS: Final = re.compile(rb'"schema"\s*:\s*"honestone\.')
-
-
-class _Item(msgspec.Struct):
-    id: str
-    met: float | None = None
-    unmet: bool | None = None
-    requirement: str | None = None
-    suggestion: str | None = None
-
-
-class _Criterion(msgspec.Struct):
-    items: list[_Item] = []
-
-
-class _Judge(msgspec.Struct):
-    id: str
-    reason: str | None = None
-
-
-class _Attempt(msgspec.Struct):
-    status: Status
-
-
-class _Case(msgspec.Struct):
-    id: str
-    status: Status
-    contract: str
-    score: float | None
-    unstable: bool
-    input: str = ""
-    duration_ms: int | None = None
-    reasons: list[str] = []
-    judges: list[_Judge] = []
-    attempts: list[_Attempt] = []
-    criteria: list[_Criterion] = []
-
-    def summary(self) -> CaseSummary:
-        items = [item for criterion in self.criteria for item in criterion.items]
-        task = make_task(
-            self.id,
-            status=self.status,
-            points=self.score,
-            items=[ItemSummary(name=i.requirement or i.id, met=_met(i), suggestion=i.suggestion) for i in items],
-            duration_ms=self.duration_ms or 0,
-            reasons=[*self.reasons, *(f"{one.id}: {one.reason}" for one in self.judges if one.reason)],
-            attempts=[one.status for one in self.attempts],
-        )
-        side = CaseSide(status=self.status, score=printed_share(self.score), is_unstable=self.unstable)
-        return CaseSummary(side=side, contract=self.contract, input=self.input, task=task)
-
-
-class _Suite(msgspec.Struct):
-    path: str
-    title: str
-
-
-class _Baseline(msgspec.Struct):
-    name: str | None = None
-
-
-class _Report(msgspec.Struct):
-    run: str | None
-    suite: _Suite
-    artifact: StartedArtifact | None
-    target: str | None
-    verdict: str
-    pass_rate: float | None
-    pass_rate_interval: tuple[float, float] | None
-    mean_score: float | None
-    counts: dict[str, int]
-    contract: str
-    cases: list[_Case]
-    mock: bool = False
-    baseline: _Baseline | None = None
-    baseline_results: list[TaskResult] = []
-
-
-def _met(item: _Item) -> bool | None:
-    return False if item.unmet else None if item.met is None else True
 
 
 def read_saved_report(path: Path) -> RunSummary | None:
@@ -130,32 +52,53 @@ def read_report(document: Mapping[str, object], name: str) -> RunSummary:
     if schema != REPORT:
         raise UsageError(f"{name} is {visible(str(schema), 60)}, not the {REPORT} of a suite", hint=_SAVE)
     try:
-        return _summary(msgspec.convert(document, _Report))
+        return _summary(msgspec.convert(document, SuiteReportDoc))
     except ValueError as error:
         raise UsageError(f"{name} is not a complete report: {visible(str(error), 200)}", hint=_SAVE) from None
 
 
-def _summary(report: _Report) -> RunSummary:
+def _summary(report: SuiteReportDoc) -> RunSummary:
     """Raises ValueError when a case is in it twice."""
-    cases = {case.id: case.summary() for case in report.cases}
+    cases = {case.id: _case(case) for case in report.cases}
     if len(cases) != len(report.cases):
         raise ValueError("a case is in it twice")
+    artifact, span = report.artifact, report.pass_rate_interval
     return RunSummary(
         run=report.run,
         suite=report.suite.title or report.suite.path,
-        artifact=report.artifact,
+        artifact=None if artifact is None else StartedArtifact(path=artifact.path, digest=artifact.digest),
         target=report.target,
         verdict=report.verdict,
         pass_rate=report.pass_rate,
-        pass_rate_interval=report.pass_rate_interval,
+        pass_rate_interval=None if span is None else (span[0], span[-1]),
         mean_score=report.mean_score,
         counts=report.counts,
         contract=report.contract,
         cases=cases,
-        is_mock=report.mock,
-        baseline=None if report.baseline is None else report.baseline.name,
-        baseline_tasks=tuple(report.baseline_results),
+        is_mock=report.mock is True,
+        baseline=report.baseline.name if isinstance(report.baseline, BaselineDoc) else None,
+        baseline_tasks=msgspec.convert(report.baseline_results or (), tuple[TaskResult, ...]),
     )
+
+
+def _case(case: CaseDoc) -> CaseSummary:
+    status = Status(case.status)
+    task = make_task(
+        case.id,
+        status=status,
+        points=case.score,
+        items=[_item(item) for criterion in case.criteria for item in criterion.items],
+        duration_ms=int(case.duration_ms or 0),
+        reasons=[*case.reasons, *(f"{one.id}: {one.reason}" for one in case.judges if one.reason)],
+        attempts=[Status(one.status) for one in case.attempts],
+    )
+    side = CaseSide(status=status, score=printed_share(case.score), is_unstable=case.unstable)
+    return CaseSummary(side=side, contract=case.contract, input=str(case.input or ""), task=task)
+
+
+def _item(item: ItemDoc) -> ItemSummary:
+    met = False if item.unmet else None if item.met is None else True
+    return ItemSummary(name=item.requirement or item.id, met=met, suggestion=item.suggestion)
 
 
 def _beginning_with_a_brace(path: Path) -> bytes | None:

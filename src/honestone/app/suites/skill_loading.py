@@ -24,13 +24,15 @@ def looks_like_skill(path: Path) -> bool:
 def load_skill(path: Path, *, exclude: Collection[Path] = (), max_bytes: int = MAX_BYTES) -> Skill:
     """The skill at a folder or its SKILL.md. Raises FileError when there is none.
 
-    The suite (`exclude`), the suite's `fixtures/`, hidden files and links are no part of it.
+    The suite (`exclude`), the suite's `fixtures/`, hidden files and links do not belong to it.
     """
     folder = skill_folder(path)
     if not folder.exists():
-        raise FileError(f"there is no skill {printable(path)!r}", hint="name the skill's folder, or its SKILL.md")
+        raise FileError(
+            f"the skill {printable(path)!r} does not exist", hint="name the skill's folder, or its SKILL.md"
+        )
     if not looks_like_skill(path):
-        raise FileError(f"{printable(path)!r} is no skill: it has no {SKILL_FILE}", hint="name the skill's folder")
+        raise FileError(f"{printable(path)!r} is not a skill: it has no {SKILL_FILE}", hint="name the skill's folder")
     version = load_artifact(folder, exclude=exclude, max_bytes=max_bytes).version
     fixtures = {file.parent.resolve() / "fixtures" for file in exclude}
     inside = {
@@ -49,5 +51,5 @@ def skill_of(version: Version, folder: str, *, leave_out: Collection[str] = ()) 
     }
     version = replace(version, files=kept)
     if not is_skill(version):
-        raise FileError(f"{folder!r} is no skill: it has no {SKILL_FILE} that can be read")
+        raise FileError(f"{folder!r} is not a skill: it has no {SKILL_FILE} that can be read")
     return Skill(name=skill_name(version.texts.get(SKILL_FILE, ""), folder), version=version)

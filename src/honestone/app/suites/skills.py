@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from honestone.app.suites.baseline import Baseline
@@ -12,8 +12,8 @@ from honestone.app.suites.costs import skill_cost
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.side import SideRun
 from honestone.app.suites.subject import SuiteSubject
+from honestone.core.json_value import JsonObject
 from honestone.core.numbers import exact
-from honestone.core.skill.comparison import SkillComparison
 from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill
 from honestone.core.skill.structure import check_structure
 from honestone.core.suite.attempts import Status
@@ -25,7 +25,7 @@ from honestone.core.verdict import Outcome
 from honestone.ports import Observer, Store
 from honestone.report.documents import plain
 from honestone.report.json_document import JsonDocument
-from honestone.report.suite import skill_alone_fields, skill_fields, suite_flags, suite_usage
+from honestone.report.suite import comparison_document, suite_flags, suite_usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class _Before:
     results: Sequence[TaskResult]
     run: str | None = None
     is_cached: bool = False
-    usage: Mapping[str, object] = field(default_factory=dict)
+    usage: JsonObject = field(default_factory=dict)
 
 
 def run_skill(plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline | None) -> SuiteRecord:
@@ -44,8 +44,16 @@ def run_skill(plan: SuitePlan, store: Store, observer: Observer, baseline: Basel
         _say_cost(plan, observer, sides=1, cached=0)
         side = _worked(plan, store, observer, plan.subject)
         results = results_of(plan.chosen, side.record)
-        flags = [*suite_flags(side.record), *not_loaded(side.record)]
-        return side.finish(skill_alone_fields(side.record, results, flags, plan.is_mock, _structure(plan)))
+        share = side.record.rates.pass_rate
+        return side.finish(
+            {
+                "execution_pass_rate": None if share is None else float(share),
+                "mock": plan.is_mock,
+                "structure": _structure(plan),
+                "flags": [*suite_flags(side.record), *not_loaded(side.record)],
+                "candidate_results": [result.to_plain() for result in results],
+            }
+        )
     before = _before(plan, store, observer, baseline)
     broken = None if baseline.is_without else broken_suite(before.results)
     if broken is not None:
@@ -107,7 +115,7 @@ def flaky(result: TaskResult) -> str:
     return f"flaky: {result.task_id} ({result.passes} of {result.attempts})"
 
 
-def _structure(plan: SuitePlan) -> list[dict[str, object]]:
+def _structure(plan: SuitePlan) -> list[JsonObject]:
     """What the files of the skill let one doubt: advice, kept apart and never part of a score."""
     skill = plan.subject.skill
     if skill is None:
@@ -134,25 +142,26 @@ def _compared(
     if verdict is SkillVerdict.PASS and request.min_pass_rate is not None and own.outcome is not Outcome.PASS:
         verdict = SkillVerdict.FAIL if own.outcome is Outcome.FAIL else SkillVerdict.ERROR
         reasons = own.reasons
+    # The candidate's flaky tasks are in its own report already.
     flaky_before = [f"{flaky(result)} in the baseline" for result in then if result.is_flaky]
-    return skill_fields(
-        SkillComparison(
-            verdict=verdict,
-            reasons=reasons,
-            figures=found,
-            comparison=comparison,
-            candidate=now,
-            baseline=then,
-            baseline_name=baseline.name,
-            baseline_run=before.run,
-            baseline_usage=before.usage,
-            is_cached=before.is_cached,
-            is_mock=plan.is_mock,
-            structure=_structure(plan),
-            # The candidate's flaky tasks are in its own report already.
-            flags=[*suite_flags(record), *flaky_before, *not_loaded(record), *_one_sided(comparison)],
-        )
-    )
+    document = plain(comparison_document(comparison))
+    return {
+        "verdict": str(verdict),
+        "reasons": list(reasons),
+        "execution_pass_rate": found.execution_pass_rate,
+        "baseline_pass_rate": found.baseline_pass_rate,
+        "delta": found.delta,
+        "interval": None if found.interval is None else list(found.interval),
+        "regressions": document["regressions"],
+        "baseline": {"name": baseline.name, "run": before.run, "usage": dict(before.usage)},
+        "baseline_cached": before.is_cached,
+        "mock": plan.is_mock,
+        "structure": _structure(plan),
+        "flags": [*suite_flags(record), *flaky_before, *not_loaded(record), *_one_sided(comparison)],
+        "candidate_results": [result.to_plain() for result in now],
+        "baseline_results": [result.to_plain() for result in then],
+        "comparison": document,
+    }
 
 
 def _shared(

@@ -1,4 +1,4 @@
-"""Attempts: how the runs of one case become its result. Three-valued throughout: what could not be judged is no failure.
+"""Attempts: how the runs of one case become its result. Three-valued throughout: what could not be judged did not fail.
 
 one        as it is
 pass@k     passes when one passes, fails when all fail (any of k, DESIGN-suites §8)
@@ -63,7 +63,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """A case's result. `shown` is the attempt whose answers stand for it; None without any."""
+    """A case's result. `shown` is the attempt whose answers represent it; None without any."""
 
     status: Status
     low: Fraction = ZERO

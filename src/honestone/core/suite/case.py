@@ -42,7 +42,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseWorkspace:
-    """The folder a case runs in: a copy of `copy` (a path beside the suite), or of a git repository at a ref, then `files`."""
+    """The folder a case runs in: a copy of `copy` (a path in the suite's folder), or of a git repository at a ref, then `files`."""
 
     copy: str | None = None
     files: Mapping[str, str] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """A named set of cases. `artifact` is a path beside the file; `concurrency` how many cases run at a time.
+    """A named set of cases. `artifact` is a path in the suite's folder; `concurrency` how many cases run at a time.
 
     Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1).
     """
@@ -160,7 +160,7 @@ def split_of(id: str) -> Split:
 def case_document(case: Case, *, workspace: str | None = None) -> dict[str, Any]:
     """What decides what a score of this case means, as plain JSON values: hashed, it is the case's contract.
 
-    `workspace` is the digest of the files that `copy` or `git` brought. Target and artifact are no part of it.
+    `workspace` is the digest of the files that `copy` or `git` brought. Target and artifact do not belong to it.
     """
     return {
         "rubric": to_plain(case.rubric),

@@ -1,4 +1,4 @@
-"""Traces: what a target told about its own run, as far as it told it. None is unknown, never 0."""
+"""Traces: what a target reported about its own run. None is unknown, never 0."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """`tool_calls` is None where the target does not tell them; `skill_loaded` whether the agent read the skill."""
+    """`tool_calls` is None where the target does not report them; `skill_loaded` whether the agent read the skill."""
 
     tool_calls: tuple[ToolCall, ...] | None = None
     input_tokens: int | None = None
