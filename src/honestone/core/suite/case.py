@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
 
 from honestone.core.errors import UsageError
+from honestone.core.json_value import Json, JsonObject
 from honestone.core.rubric import Rubric, to_plain
 
 SUITE_VERSION = 1
+
+ExpectedVerdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
 
 
 class AttemptRule(StrEnum):
@@ -49,7 +52,7 @@ class CaseWorkspace:
     git: str | None = None
     ref: str | None = None
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, Json]:
         return {"copy": self.copy, "files": dict(self.files), "git": self.git, "ref": self.ref}
 
 
@@ -67,11 +70,11 @@ class TargetSpec:
 class Expect:
     """A test of the judges themselves: ranges (0-1, both ends included) that the scores have to stay in."""
 
-    verdict: Literal["pass", "fail", "inconclusive"] | None = None
+    verdict: ExpectedVerdict | None = None
     score: tuple[Fraction, Fraction] | None = None
     criteria: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, Json]:
         return {
             "verdict": self.verdict,
             "score": None if self.score is None else [str(end) for end in self.score],
@@ -103,7 +106,7 @@ class Case:
     skip: str | None = None
     expect: Expect | None = None
     description: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def input(self) -> str:
@@ -157,7 +160,7 @@ def split_of(id: str) -> Split:
     return Split.TRAIN if share < 60 else Split.VAL if share < 80 else Split.TEST
 
 
-def case_document(case: Case, *, workspace: str | None = None) -> dict[str, Any]:
+def case_document(case: Case, *, workspace: str | None = None) -> dict[str, object]:
     """What decides what a score of this case means, as plain JSON values: hashed, it is the case's contract.
 
     `workspace` is the digest of the files that `copy` or `git` brought. Target and artifact do not belong to it.
@@ -174,9 +177,9 @@ def case_document(case: Case, *, workspace: str | None = None) -> dict[str, Any]
     }
 
 
-def case_to_plain(case: Case) -> dict[str, Any]:
+def case_to_plain(case: Case) -> dict[str, Json]:
     """A case without its rubric as plain JSON values; `case_from_plain` reads it back."""
-    plain: dict[str, Any] = {
+    plain: dict[str, Json] = {
         "id": case.id,
         "input": [[message.role, message.content] for message in case.messages],
         "attempts": case.attempts,
@@ -198,7 +201,39 @@ def case_to_plain(case: Case) -> dict[str, Any]:
     return plain
 
 
-def case_from_plain(plain: Mapping[str, Any], rubric: Rubric) -> Case:
+class _PlainWorkspace(TypedDict):
+    copy: str | None
+    files: Mapping[str, str]
+    git: str | None
+    ref: str | None
+
+
+class _PlainExpect(TypedDict):
+    verdict: ExpectedVerdict | None
+    score: Sequence[str] | None
+    criteria: Mapping[str, Sequence[str]]
+
+
+class _PlainCase(TypedDict):
+    id: str
+    input: Sequence[tuple[str, str]]
+    attempts: int
+    attempt_rule: str
+    split: str
+    stops_at_pass: NotRequired[bool]
+    reference: NotRequired[str]
+    timeout: NotRequired[float]
+    skip: NotRequired[str]
+    description: NotRequired[str]
+    tags: NotRequired[Sequence[str]]
+    setup: NotRequired[Sequence[str]]
+    teardown: NotRequired[Sequence[str]]
+    workspace: NotRequired[_PlainWorkspace]
+    expect: NotRequired[_PlainExpect]
+
+
+def case_from_plain(recorded: JsonObject, rubric: Rubric) -> Case:
+    plain = cast(_PlainCase, recorded)
     workspace = plain.get("workspace")
     return Case(
         id=plain["id"],
@@ -220,13 +255,16 @@ def case_from_plain(plain: Mapping[str, Any], rubric: Rubric) -> Case:
     )
 
 
-def _expect_from_plain(plain: Mapping[str, Any] | None) -> Expect | None:
+def _expect_from_plain(plain: _PlainExpect | None) -> Expect | None:
     if plain is None:
         return None
-    ranges = {name: (Fraction(span[0]), Fraction(span[1])) for name, span in plain["criteria"].items()}
     score = plain["score"]
     return Expect(
         verdict=plain["verdict"],
-        score=None if score is None else (Fraction(score[0]), Fraction(score[1])),
-        criteria=ranges,
+        score=None if score is None else _span(score),
+        criteria={name: _span(span) for name, span in plain["criteria"].items()},
     )
+
+
+def _span(ends: Sequence[str]) -> tuple[Fraction, Fraction]:
+    return Fraction(ends[0]), Fraction(ends[1])

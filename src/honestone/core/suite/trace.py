@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict, cast
+
+from honestone.core.json_value import Json, JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,8 +13,8 @@ class ToolCall:
     """One call of a tool by an agent, in the order made. `arguments` and `result` are plain JSON values."""
 
     name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    result: Any = None
+    arguments: JsonObject = field(default_factory=dict)
+    result: Json = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +27,9 @@ class Trace:
     usd: float | None = None
     duration_ms: int | None = None
     skill_loaded: bool | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: JsonObject = field(default_factory=dict)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, Json]:
         calls = self.tool_calls
         return {
             "tool_calls": None
@@ -43,11 +44,31 @@ class Trace:
         }
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Trace:
-        calls = plain.get("tool_calls")
-        known = {name: plain.get(name) for name in cls.__slots__ if name not in ("tool_calls", "extra")}
+    def from_plain(cls, plain: JsonObject) -> Trace:
+        known = cast(_PlainTrace, {"tool_calls": None, "extra": None, **plain})
+        calls = known["tool_calls"]
         return cls(
             tool_calls=None if calls is None else tuple(ToolCall(**call) for call in calls),
-            extra=plain.get("extra") or {},
-            **known,
+            input_tokens=known.get("input_tokens"),
+            output_tokens=known.get("output_tokens"),
+            usd=known.get("usd"),
+            duration_ms=known.get("duration_ms"),
+            skill_loaded=known.get("skill_loaded"),
+            extra=known["extra"] or {},
         )
+
+
+class _PlainCall(TypedDict):
+    name: str
+    arguments: JsonObject
+    result: Json
+
+
+class _PlainTrace(TypedDict):
+    tool_calls: list[_PlainCall] | None
+    extra: JsonObject | None
+    input_tokens: int | None
+    output_tokens: int | None
+    usd: float | None
+    duration_ms: int | None
+    skill_loaded: bool | None

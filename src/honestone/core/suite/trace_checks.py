@@ -1,6 +1,6 @@
 """Checks of a run: which tools were called and how, how long it took, what it cost, whether the skill was read.
 
-What the target does not tell is unknown (None), never a no. A limit that what is known already breaks is broken.
+What the target does not report is unknown (None), never a no. A limit that what is known already breaks is broken.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias, TypedDict
 
 from honestone.core.notes import listed, quoted
 from honestone.core.numbers import exact
@@ -19,9 +19,9 @@ from honestone.core.rubric import Check
 from honestone.core.suite.trace import ToolCall, Trace
 
 Answer: TypeAlias = tuple[bool | None, str | None]
-"""Whether it is met (None: the target does not tell), and a note."""
+"""Whether it is met (None: the target does not report it), and a note."""
 
-NO_CALLS: Final = "the target does not tell its tool calls"
+NO_CALLS: Final = "the target does not report its tool calls"
 
 
 def trace_answer(check: Check, trace: Trace) -> Answer:
@@ -41,12 +41,18 @@ def trace_problems(check: Check) -> Iterator[tuple[str, str | None]]:
 # ------------------------------------------------------------------------------------------------------- tool calls
 
 
+class _PlainCall(TypedDict, total=False):
+    tool: str
+    arguments: Mapping[str, object]
+    count: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedCall:
     """One call that a check speaks of. `arguments` None: any. `count` None: once, in `subset` any number of times."""
 
     tool: str
-    arguments: Mapping[str, Any] | None = None
+    arguments: Mapping[str, object] | None = None
     count: int | None = None
     args: str = "exact"
 
@@ -69,11 +75,11 @@ class Wanted:
 
 @lru_cache(maxsize=256)
 def name_pattern(name: str) -> re.Pattern[str]:
-    """`*` stands for anything."""
+    """`*` matches any text."""
     return re.compile(".*".join(map(re.escape, re.split(r"\*+", name))), re.DOTALL)
 
 
-def same(wanted: Any, found: Any) -> bool:
+def same(wanted: object, found: object) -> bool:
     """Equal as JSON values: 1 is 1.0, but neither is true."""
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
         return wanted.keys() == found.keys() and all(same(value, found[key]) for key, value in wanted.items())
@@ -84,7 +90,7 @@ def same(wanted: Any, found: Any) -> bool:
     return bool(wanted == found)
 
 
-def within(wanted: Any, found: Any) -> bool:
+def within(wanted: object, found: object) -> bool:
     """An object's entries are among the other's, at every depth; everything else is equal."""
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
         return all(key in found and within(value, found[key]) for key, value in wanted.items())
@@ -102,17 +108,17 @@ def _tool_calls(check: Check, trace: Trace) -> Answer:
     return False, f"{problem}; called: {_named(trace.tool_calls)}"
 
 
-def _wanted(written: Any, args: str) -> Wanted:
+def _wanted(written: str | _PlainCall, args: str) -> WantedCall:
     if isinstance(written, str):
-        return Wanted(tool=written)
-    return Wanted(tool=written["tool"], arguments=written.get("arguments"), count=written.get("count"), args=args)
+        return WantedCall(tool=written)
+    return WantedCall(tool=written["tool"], arguments=written.get("arguments"), count=written.get("count"), args=args)
 
 
 def _named(calls: Sequence[ToolCall]) -> str:
     return listed([call.name for call in calls]) if calls else "no tool"
 
 
-def _any_order(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | None:
+def _any_order(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str | None:
     """Each wanted call is another of the calls made."""
     if sum(one.times for one in wanted) > len(calls):
         return _first_missing(wanted, calls)
@@ -123,7 +129,7 @@ def _any_order(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | Non
     return None if unmatched is None else f"not called: {spread[unmatched].words}"
 
 
-def _first_missing(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str:
+def _first_missing(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str:
     short = next((one for one in wanted if sum(map(one.fits, calls)) < one.times), None)
     return f"not called: {short.words}" if short is not None else f"only {len(calls)} calls"
 
@@ -163,7 +169,7 @@ def _free_place(
     return None
 
 
-def _in_order(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | None:
+def _in_order(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str | None:
     """The wanted calls one after another, with anything between. The first that fits is never the wrong one to take."""
     at = 0
     for one in wanted:
@@ -176,7 +182,7 @@ def _in_order(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | None
     return None
 
 
-def _exactly(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | None:
+def _exactly(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str | None:
     at = 0
     for one in wanted:
         for _ in range(min(one.times, len(calls) + 1)):
@@ -188,7 +194,7 @@ def _exactly(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | None:
     return None if at == len(calls) else f"call {at + 1} is one too many: {quoted(calls[at].name)}"
 
 
-def _nothing_but(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | None:
+def _nothing_but(wanted: Sequence[WantedCall], calls: Sequence[ToolCall]) -> str | None:
     """Each call made is one of those; of one with a `count` at most so many."""
     options = []
     for call in calls:
@@ -209,7 +215,7 @@ def _nothing_but(wanted: Sequence[Wanted], calls: Sequence[ToolCall]) -> str | N
     return None if unmatched is None else f"called too often: {quoted(options[unmatched][0].name)}"
 
 
-_MODES: Final[Mapping[str, Callable[[Sequence[Wanted], Sequence[ToolCall]], str | None]]] = {
+_MODES: Final[Mapping[str, Callable[[Sequence[WantedCall], Sequence[ToolCall]], str | None]]] = {
     "any_order": _any_order,
     "in_order": _in_order,
     "exact": _exactly,
