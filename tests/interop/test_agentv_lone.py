@@ -13,8 +13,7 @@ from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.verdict import Outcome, judge_gate
 from honestone.formats.document import Document
-from honestone.interop.agentv.lone import LONE
-from honestone.interop.agentv.read import READERS
+from honestone.interop.agentv.read import LONE, READERS
 from honestone.interop.recognise import read_any_rubric, recognise
 
 

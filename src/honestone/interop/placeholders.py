@@ -1,4 +1,4 @@
-"""`{{name}}` in the texts of other tools: plain names are filled in, whatever else a template says is told as lost."""
+"""`{{name}}` in the texts of other tools: plain names are filled in, whatever else a template says is reported as lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Filled:
 
 def fill(text: str, variables: Mapping[str, Any]) -> Filled:
     """The text with every `{{name}}`, `{{name.part}}` and `{{name[0]}}` replaced, in one pass: what is put in is not
-    looked at again. Filters, loops and conditions stay as they stand."""
+    looked at again. Filters, loops and conditions stay as they are."""
     if "{" not in text:
         return Filled(text)
     parts: list[str] = []

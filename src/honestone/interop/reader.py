@@ -26,5 +26,5 @@ class Reader:
     keys: tuple[Keys, ...]
     defaults: tuple[str, ...] = ()
     looks_like: tuple[str, ...] = ()
-    """Top-level keys by which a file that nobody recognises is said to look closest to this."""
+    """Top-level keys by which a file that no reader recognises is said to look closest to this."""
     example: str = ""

@@ -2,7 +2,7 @@
 
 Read are the session logs of Claude Code and Codex (JSON lines), and messages as APIs have them: `{"messages": [...]}` in JSON or
 JSON lines, with `conversations` (`from`, `value`) or Gemini's `history` (`role`, `parts`) as well. Files are hostile data: what is
-no message is left out, and whatever a program put into a person's mouth (reminders, instructions of the environment) is no ask.
+not a message is left out, and whatever a program put into a person's mouth (reminders, instructions of the environment) is not an ask.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """The first thing asked in a session: what came, and what the person said to that. `taken` None: nobody can tell."""
+    """The first thing asked in a session: what came, and what the person said to that. `taken` None: unknown."""
 
     prompt: str
     answer: str
@@ -92,7 +92,7 @@ def _files(folder: Path) -> list[Path]:
     if folder.is_file():
         return [folder]
     if not folder.is_dir():
-        raise FileError(f"there is no folder `{folder}`", hint="name a folder of session logs, or one of them")
+        raise FileError(f"folder `{folder}` not found", hint="name a folder of session logs, or one of them")
     found = sorted(
         path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink()
     )
@@ -102,7 +102,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def read_sessions(path: Path) -> Iterator[tuple[int, list[Turn]]]:
-    """The sessions of one file, each with the line where it begins. Raises FileError when it is no text or too large."""
+    """The sessions of one file, each with the line where it begins. Raises FileError when it is not text or too large."""
     text = _text(path)
     whole = _json(text) if not _is_lines(text) else None
     if whole is not None:
@@ -148,7 +148,7 @@ def _text(path: Path) -> str:
 
 
 def _json(text: str) -> Any:
-    """The value, or None: a broken line is no message."""
+    """The value, or None: a broken line is not a message."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -294,7 +294,7 @@ def ask_of(turns: Sequence[Turn], place: str) -> Ask | None:
             taken = True if _TAKEN.match(turn.text) else None
             break
     if taken is False and turns[-1].role == "assistant":
-        taken = None  # corrected, and then nobody complained any more
+        taken = None  # corrected, and then no one complained any more
     return Ask(prompt=turns[start].text, answer=answer, place=place, taken=taken, corrections=tuple(corrections))
 
 
@@ -343,16 +343,16 @@ def draft_from_sessions(found: Sessions, *, skill: str | None = None, most: int 
             "no session begins with something that could be a task of its own",
             hint=f"an ask of 8 to {LONGEST_PROMPT} characters with an answer is needed",
         )
-    told = [f"{len(found.asks)} sessions in {found.files} files, {len(cases)} tasks"]
+    notes = [f"{len(found.asks)} sessions in {found.files} files, {len(cases)} tasks"]
     if long:
-        told.append(f"{long} sessions left out: too short or too long, or no answer came")
+        notes.append(f"{long} sessions left out: too short or too long, or no answer came")
     if left:
-        told.append(f"{left} more sessions are not used: --tasks N takes more")
+        notes.append(f"{left} more sessions are not used: --tasks N takes more")
     if hidden:
-        told.append(f"what looked like a secret was taken out of {hidden} tasks")
+        notes.append(f"what looked like a secret was taken out of {hidden} tasks")
     cases.sort(key=lambda case: case.id)
     suite = Suite(cases=tuple(cases), title="Tasks from transcripts", skill_id=skill)
-    return Drafted(suite=suite, notes=(*told, *found.notes))
+    return Drafted(suite=suite, notes=(*notes, *found.notes))
 
 
 def _case(ask: Ask, prompt: str, id: str) -> Case:
@@ -386,7 +386,7 @@ def _case(ask: Ask, prompt: str, id: str) -> Case:
 def _how(ask: Ask) -> str:
     if ask.corrections:
         return f"the first answer was corrected ({len(ask.corrections)})"
-    return "the answer was taken" if ask.taken else "nobody said how the answer was"
+    return "the answer was taken" if ask.taken else "no one said how the answer was"
 
 
 def _rubric(ask: Ask) -> Rubric:

@@ -1,4 +1,4 @@
-"""Agent Skills: `evals.json` (a skill's evals, beside it) and `grading.json` (what a grader recorded about one run)."""
+"""Agent Skills: `evals.json` (a skill's evals, next to it) and `grading.json` (what a grader recorded about one run)."""
 
 from __future__ import annotations
 

@@ -16,9 +16,8 @@ from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message,
 from honestone.formats.document import Document
 from honestone.formats.nodes import MapKey
 from honestone.formats.reader import Entry, Reading, Steps, shown
-from honestone.interop.agentv.checks import expected_data
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
-from honestone.interop.agentv.graders import Frame, as_top_level, read_graders
+from honestone.interop.agentv.graders import Frame, as_top_level, expected_data, read_graders
 from honestone.interop.agentv.keys import (
     CASE,
     COMMAND,

@@ -1,4 +1,4 @@
-"""The dialects that AgentV has written its files in, told apart by content. One reading serves all; a dialect decides defaults."""
+"""The dialects that AgentV has written its files in, recognised by content. One reading serves all; a dialect decides defaults."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Dialect:
     """What holds where a file says nothing.
 
     `required`: a yes/no criterion is required unless it says otherwise. `merges`: the file's graders come after a case's
-    own, else the case's stand in their place. `judge` names the judge that marks by a goal alone. `needs_input`: a case
+    own, else the case's replace them. `judge` names the judge that marks by a goal alone. `needs_input`: a case
     without an input is a mistake. `required_means_ten`: on a 0-10 scale `required: true` asks for the top.
-    `bare_prompts`: a prompt that looks like a path and leads nowhere is no mistake of the file.
+    `bare_prompts`: a prompt that looks like a path and leads nowhere is not a mistake of the file.
     """
 
     name: str
@@ -83,7 +83,7 @@ _KEYS_OF_FOUR: Final = {"assertions", "input_files", "workspace"}
 
 
 def dialect_of(value: Any) -> Dialect | None:
-    """The dialect of a whole file as plain values; None when it is no AgentV file."""
+    """The dialect of a whole file as plain values; None when it is not an AgentV file."""
     if not isinstance(value, dict):
         return None
     if any(isinstance(value.get(key), list) for key in ("evalcases", "eval_cases")):
@@ -114,11 +114,11 @@ def _of_tests(value: Mapping[str, Any]) -> Dialect:
     return FIVE if "vars" in keys else FOUR
 
 
-def dialect_of_row(row: Mapping[str, Any], beside: Mapping[str, Any]) -> Dialect:
-    """The dialect of a JSON lines file by its first row and the YAML file beside it."""
+def dialect_of_row(row: Mapping[str, Any], sidecar: Mapping[str, Any]) -> Dialect:
+    """The dialect of a JSON lines file by its first row and the YAML file next to it."""
     if row.keys() & {"expected_outcome", "outcome", "input_messages", "expected_messages"}:
-        return _of_evalcases({**beside, "evalcases": [dict(row)]})
-    return _of_tests({**beside, "tests": [dict(row)]})
+        return _of_evalcases({**sidecar, "evalcases": [dict(row)]})
+    return _of_tests({**sidecar, "tests": [dict(row)]})
 
 
 def _cases(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

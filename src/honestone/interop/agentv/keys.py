@@ -83,7 +83,7 @@ CASE: Final = keys(
     description | the case's description
     input input_messages input_files | text, messages, messages with text and file blocks; files come before it
     vars prompts | values for `{{ name }}` in a prompt of the case or its file; `input` and `expected_output` are the input and the reference
-    criteria expected_outcome outcome | the goal: judged by itself where there is no grader, else shown to judges
+    criteria expected_outcome outcome | the goal: judged by itself without a grader, else shown to judges
     expected_output expected_messages | the reference answer
     rubrics | the case's own criteria: one group `rubrics`, next to the graders
     assert assertions evaluators | graders, see below; the strings among them are one rubric that counts as much as they are many

@@ -1,28 +1,589 @@
-"""Reading AgentV files: the page's dialect, AgentV 2, 3 and 4, 5, JSON lines, targets and grader scores."""
+"""Whole AgentV files: suites in every dialect (YAML, or JSON lines with the YAML file next to it), rubrics without cases, and
+ranges for graders' scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
 
+from honestone.core.errors import RubricError, UsageError
+from honestone.core.numbers import ZERO
+from honestone.core.rubric import Criterion, Rubric
+from honestone.core.suite.case import Case, Expect, Suite, TargetSpec
 from honestone.formats.document import Document
-from honestone.formats.reader import about
+from honestone.formats.reader import Entry, Reading, Steps, about, did_you_mean, keys, shown
+from honestone.formats.source import ForeignRubric, Loss, SuiteSource
+from honestone.interop.agentv.cases import (
+    Running,
+    Shared,
+    Targets,
+    cases_of_file,
+    read_case,
+    read_execution,
+    read_options,
+    read_place,
+)
 from honestone.interop.agentv.dialect import (
+    CASE_LISTS,
     DIALECTS,
     FIVE,
     FOUR,
+    GRADER_LISTS,
+    PASS_MARK,
     SEED,
     TWO,
     Dialect,
     dialect_of,
+    dialect_of_row,
     likeness,
     likeness_of_row,
 )
-from honestone.interop.agentv.keys import DEFAULTS, EXAMPLES, SUITE_KEYS
-from honestone.interop.agentv.lone import LONE
-from honestone.interop.agentv.scores import SCORES
-from honestone.interop.agentv.suite import read_suite_file
-from honestone.interop.agentv.targets import TARGETS
+from honestone.interop.agentv.graders import Frame, as_top_level, read_graders
+from honestone.interop.agentv.keys import (
+    DEFAULT_TEST,
+    DEFAULTS,
+    DEFAULTS_OF_FILE,
+    EXAMPLES,
+    FILE,
+    FILE_EXECUTION,
+    OPTIONS,
+    SUITE_KEYS,
+)
+from honestone.interop.agentv.rubrics import read_criteria, read_criterion
+from honestone.interop.agentv.targets import TARGETS, use_of
+from honestone.interop.agentv.text import Texts
 from honestone.interop.reader import Reader
+
+
+@dataclass(kw_only=True)
+class _File:
+    """One reading: the reading of the file itself, and those of the rows or files with its cases."""
+
+    document: Document
+    reading: Reading
+    dialect: Dialect
+    texts: Texts
+    targets: Targets
+    others: list[Reading]
+
+    def joined(self) -> Reading:
+        for other in self.others:
+            self.reading.join(other)
+        self.reading.problems = list({(p.place, p.message): p for p in self.reading.problems}.values())
+        return self.reading
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        return tuple({(loss.place, loss.message): loss for loss in self.reading.losses}.values())
+
+
+def read_suite_file(document: Document) -> SuiteSource:
+    """An AgentV suite. Raises FileError, or SourceErrors with all that is wrong."""
+    if document.is_lines:
+        return _read_lines(document, _beside(document.path, (".yaml", ".yml")))
+    rows = _beside(document.path, (".jsonl", ".ndjson"))
+    if rows is not None and not any(key in document.keys for key in CASE_LISTS):
+        raise UsageError(
+            "this file says what holds for all cases, but has none itself",
+            place=document.marked.at(()),
+            hint=f"the cases are in the rows next to it, which read it too: name {rows.name}",
+        )
+    dialect = dialect_of(document.value)
+    if dialect is None:
+        document.marked.at(())  # raises the reading error, when there is one
+        raise UsageError("this is not an AgentV file", place=document.marked.at(()))
+    file = _start(document, Reading(document.marked), dialect)
+    top = file.reading.at()
+    shared, concurrency, title = _shared(file, top)
+    cases = list(_own_cases(file, top, shared))
+    return _finish(file, shared, cases, concurrency, title)
+
+
+def _start(document: Document, reading: Reading, dialect: Dialect) -> _File:
+    return _File(
+        document=document,
+        reading=reading,
+        dialect=dialect,
+        texts=Texts(document.path.parent),
+        targets=Targets(),
+        others=[],
+    )
+
+
+def _beside(path: Path, endings: tuple[str, ...]) -> Path | None:
+    """The file of the same stem with one of these endings."""
+    return next((there for ending in endings if (there := path.with_suffix(ending)) != path and there.is_file()), None)
+
+
+def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
+    """Each row a case; a YAML file of the same stem says what holds for all."""
+    marked = document.rows[0].marked if sidecar is None else Document.of(sidecar).marked
+    above = marked.value if sidecar is not None and isinstance(marked.value, dict) else {}
+    rows = document.rows
+    dialect = dialect_of_row(rows[0].marked.value if isinstance(rows[0].marked.value, dict) else {}, above)
+    file = _start(document, Reading(marked) if sidecar is not None else Reading(rows[0].marked), dialect)
+    merges = dialect.merges and not any(
+        key in row.marked.value for row in rows for key in ("expected_outcome", "outcome")
+    )
+    shared, concurrency, title = Shared(dialect=dialect, texts=file.texts, merges=merges), None, ""
+    if sidecar is not None:
+        top = file.reading.at()
+        if top.is_mapping:
+            shared, concurrency, title = _shared(file, top)
+            shared = replace(shared, merges=merges)
+        else:
+            top.problem(f"the file next to JSON lines must be a mapping, not {shown(top.value)}")
+        file.texts.files.append(sidecar)
+    cases: list[_Read] = []
+    for number, row in enumerate(rows, 1):
+        reading = Reading(row.marked)
+        file.others.append(reading)
+        cases += _case(Entry(reading, ()), shared, number, file)
+    return _finish(file, shared, cases, concurrency, title)
+
+
+# ------------------------------------------------------------------------------------------------ what holds for all
+
+
+def _shared(file: _File, top: Entry) -> tuple[Shared, int | None, str]:
+    """What the file says for all cases, how many run at a time, and its title."""
+    top.read(FILE)
+    running = Running(threshold=top.number("threshold", low=0, high=1), timeout=_timeout(top))
+    graders = [top]
+    concurrency = None
+    if isinstance(top.value.get("execution"), dict):
+        execution = top.below("execution")
+        execution.read(FILE_EXECUTION)
+        running = running.over(read_execution(execution, file.targets))
+        concurrency = execution.number("workers", "max_concurrency", low=1, is_whole=True)
+        graders.append(execution)
+    elif "execution" in top:
+        file.reading.problem(
+            f"`execution` must be a mapping, not {shown(top.raw('execution'))}", (*top.path, "execution")
+        )
+    if isinstance(top.value.get("evaluate_options"), dict):
+        options = top.below("evaluate_options")
+        options.read(OPTIONS)
+        running = running.over(read_options(options))
+        concurrency = options.number("max_concurrency", low=1, is_whole=True) or concurrency
+    file.targets.take(top, "target", "providers")
+    if isinstance(top.value.get("targets"), list):
+        file.targets.take(top, "targets")
+    _defaults(file, top)
+    values, more = _default_test(file, top)
+    graders += more
+    place = read_place(top)
+    messages = file.texts.messages(top, "input") if "input" in top else ()
+    files = tuple((top, name) for name in top.texts("input_files") or ())
+    title = top.text("name", "dataset") or ""
+    description = top.text("description")
+    shared = Shared(
+        dialect=file.dialect,
+        texts=file.texts,
+        merges=file.dialect.merges and "tests" in top,
+        running=running,
+        graders=tuple(graders),
+        prompts=top if "prompts" in top else None,
+        values=values,
+        messages=messages,
+        input_files=files,
+        **({"place": place} if place is not None else {}),
+    )
+    return (
+        shared,
+        None if concurrency is None else int(concurrency),
+        title or (description or "").strip().split("\n")[0],
+    )
+
+
+def _timeout(top: Entry) -> float | None:
+    seconds = top.number("timeout_seconds", low=0)
+    return float(seconds) if seconds else None
+
+
+def _defaults(file: _File, top: Entry) -> None:
+    value = top.raw("defaults")
+    if not isinstance(value, dict):
+        return
+    here = top.below("defaults")
+    here.read(DEFAULTS_OF_FILE)
+    file.targets.take(here, "provider", "target")
+
+
+def _default_test(file: _File, top: Entry) -> tuple[dict[str, Any], list[Entry]]:
+    """`default_test`: variables and graders of all cases."""
+    value = top.raw("default_test")
+    if value is None:
+        return {}, []
+    if not isinstance(value, dict):
+        file.reading.loss("`default_test` in a file of its own is not read", (*top.path, "default_test"))
+        return {}, []
+    here = top.below("default_test")
+    here.read(DEFAULT_TEST)
+    file.targets.take(here, "provider", "providers")
+    values = here.raw("vars")
+    return ({str(k): v for k, v in values.items()} if isinstance(values, dict) else {}), [here]
+
+
+# ----------------------------------------------------------------------------------------------------------- cases
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    case: Case
+    take: Entry
+
+
+def _case(take: Entry, shared: Shared, number: int, file: _File) -> Iterator[_Read]:
+    case = read_case(take, shared, number, file.targets)
+    if case is not None:
+        yield _Read(case, take)
+
+
+def _own_cases(file: _File, top: Entry, shared: Shared) -> Iterator[_Read]:
+    key = next((key for key in CASE_LISTS if key in top), None)
+    if key is None:
+        file.reading.problem(
+            "this file has no cases", top.path, "an AgentV file lists them under `tests` (earlier `evalcases`)"
+        )
+        return
+    value = top.value[key]
+    path: Steps = (*top.path, key)
+    if isinstance(value, str):
+        yield from _cases_elsewhere(file, shared, path, value, 1)
+        return
+    if not isinstance(value, list) or not value:
+        what = f"must be a list of cases, not {shown(value)}" if value else "holds no case"
+        file.reading.problem(f"`{key}` {what}", path)
+        return
+    number = 1
+    for index, entry in enumerate(value):
+        here: Steps = (*path, index)
+        if isinstance(entry, str):
+            read = list(_cases_elsewhere(file, shared, here, entry, number))
+        elif isinstance(entry, dict) and "include" in entry:
+            file.reading.loss("cases taken from another suite are not read", here, "run that file by itself")
+            read = []
+        else:
+            read = list(_case(Entry(file.reading, here), shared, number, file))
+        number += max(len(read), 1)
+        yield from read
+
+
+def _cases_elsewhere(file: _File, shared: Shared, path: Steps, name: str, number: int) -> Iterator[_Read]:
+    found, reading = cases_of_file(file.reading, path, name, file.texts)
+    file.others += [reading] if reading is not None else [take.reading for take in found]
+    for offset, take in enumerate(found):
+        yield from _case(take, shared, number + offset, file)
+
+
+# ---------------------------------------------------------------------------------------------------------- finish
+
+
+def _finish(file: _File, shared: Shared, cases: list[_Read], concurrency: int | None, title: str) -> SuiteSource:
+    seen: dict[str, Entry] = {}
+    for read in cases:
+        if read.case.id in seen:
+            steps: Steps = (*read.take.path, "id")
+            read.take.reading.problem(
+                f"two cases have the id `{read.case.id}`",
+                steps,
+                f"the first is at {seen[read.case.id].reading.marked.at(seen[read.case.id].path)}",
+            )
+        seen.setdefault(read.case.id, read.take)
+    target, said = _target(file.targets.names)
+    reading = file.joined()
+    reading.finish()
+    if not cases:
+        raise UsageError(
+            "no case of this file can be read",
+            place=reading.marked.at(()),
+            hint=reading.losses[0].message if reading.losses else "a file needs one case at least",
+        )
+    bar = shared.running.threshold
+    notes = [file.dialect.said, _pass_note(file.dialect, bar), *said, *reading.notes]
+    return SuiteSource(
+        suite=Suite(cases=tuple(read.case for read in cases), title=title, target=target, concurrency=concurrency),
+        dialect=file.dialect.name,
+        base=file.document.path.parent,
+        notes=tuple(notes),
+        losses=file.losses,
+        files=(file.document.path, *dict.fromkeys(file.texts.files)),
+        places={read.case.id: read.take.reading.marked.at(read.take.path) for read in cases},
+    )
+
+
+def _pass_note(dialect: Dialect, bar: Any) -> str:
+    if bar is None:
+        return f"dialect {dialect.name}: a case passes at {float(PASS_MARK * 100):g}, without a floor"
+    return f"a case passes at {float(bar * 100):g} (the file's threshold), without a floor"
+
+
+def _target(names: list[str]) -> tuple[TargetSpec, list[str]]:
+    """The one target of the file, when `--target` can say it."""
+    known = [use for name in names if (use := use_of(name)) is not None]
+    if len(names) == 1 and known:
+        return TargetSpec(use=known[0]), []
+    listed = ", ".join(f"`{name}`" for name in names)
+    what = "target" if len(names) == 1 else "targets"
+    return TargetSpec(), [f"the file's {what} {listed}: name what to run with --target"] if names else []
+
+
+# ------------------------------------------------------------------------------- rubrics without cases
+
+_ABOUT: Final = ("$schema", "name", "version", "description", "threshold")
+_HOLDERS: Final = (*GRADER_LISTS, "rubrics", "execution")
+_TEXTS: Final = {"expected_outcome", "outcome"}
+_CRITERION: Final = {"id", "weight", "required", "score_ranges", "required_min_score", "min_score", "operator"} | _TEXTS
+
+
+RUBRIC: Final = keys(
+    "an AgentV rubric",
+    """
+    rubrics | the criteria: texts, or mappings as in a case; a list of them may be the whole file
+    evaluators assert assertions execution | each grader is a group of criteria; also under `execution`
+    threshold | what must be reached, 0-1
+    name | the title
+    - $schema version description | about the file, not about its criteria
+    """,
+)
+
+
+def _signs_of_rubric(document: Document) -> int:
+    """Nothing in the file but graders, or criteria in AgentV's words."""
+    if document.is_lines:
+        return 0
+    value = document.value
+    if isinstance(value, list):
+        return 70 if _are_criteria(value) and any(entry.keys() & _TEXTS for entry in value) else 0
+    if not isinstance(value, dict) or not value.keys() & set(_HOLDERS) or value.keys() - {*_ABOUT, *_HOLDERS}:
+        return 0
+    execution = value.get("execution", {})
+    if not isinstance(execution, dict) or execution.keys() - set(GRADER_LISTS):
+        return 0
+    own = value.get("rubrics")
+    if own is not None:
+        return 70 if isinstance(own, list) and _are_criteria([e for e in own if not isinstance(e, str)]) else 0
+    return 70 if dialect_of(value) is not None else 0
+
+
+def _are_criteria(entries: list[Any]) -> bool:
+    return all(isinstance(entry, dict) and bool(entry.keys() & _CRITERION) for entry in entries)
+
+
+def _read_rubric(document: Document) -> ForeignRubric:
+    """Raises SourceErrors with all that is wrong."""
+    reading, dialect = Reading(document.marked), _dialect(document.value)
+    top = reading.at()
+    bar, title = PASS_MARK, ""
+    if isinstance(document.value, list):
+        criteria = [one for index in range(len(document.value)) for one in _of_entry(reading, index, dialect)]
+    else:
+        top.read(RUBRIC)
+        bar, title = top.number("threshold", low=0, high=1) or bar, top.text("name") or ""
+        criteria = _of_mapping(top, Frame(dialect=dialect, texts=Texts(document.path.parent), threshold=bar))
+    rubric = _rubric(top, criteria, bar, title)
+    reading.finish()
+    assert rubric is not None
+    notes = (dialect.said, f"it passes at {float(bar * 100):g}, without a floor", *reading.notes)
+    return ForeignRubric(
+        rubric=rubric, dialect=dialect.name, marked=document.marked, notes=notes, losses=tuple(reading.losses)
+    )
+
+
+def _dialect(value: Any) -> Dialect:
+    """As if there were cases: `evalcases` had `rubrics` and `evaluators`, `tests` have lists of assertions."""
+    plain = value if isinstance(value, dict) else {"rubrics": value}
+    later = plain.keys() & {"assert", "assertions"} or dict(plain.get("execution") or {}).keys() & {
+        "assert",
+        "assertions",
+    }
+    found = dialect_of({**plain, "tests" if later else "evalcases": []})
+    assert found is not None
+    return found
+
+
+def _of_entry(reading: Reading, index: int, dialect: Dialect) -> list[Criterion]:
+    here = Entry(reading, (index,))
+    return list(read_criterion(here, dialect, {}))
+
+
+def _of_mapping(top: Entry, frame: Frame) -> list[Criterion]:
+    """`rubrics` are the criteria themselves; each grader is a group of its own."""
+    found = list(read_criteria(top, "rubrics", frame.dialect, {})) if "rubrics" in top else []
+    holders = [top]
+    if "execution" in top:
+        holders.append(top.below("execution"))
+    for holder in holders:
+        for key in GRADER_LISTS:
+            found += read_graders(holder, key, frame)
+    return found
+
+
+def _rubric(top: Entry, criteria: list[Criterion], bar: Any, title: str) -> Rubric | None:
+    if not criteria and top.reading.problems:
+        return None  # they say why
+    if not criteria:
+        lost = top.reading.losses
+        top.reading.problem("there is nothing to judge by", top.path, lost[0].message if lost else "name a criterion")
+        return None
+    try:
+        return Rubric(criteria=as_top_level(criteria), threshold=bar, floor=ZERO, title=title)
+    except RubricError as error:
+        top.reading.problem(error.message, top.path, error.hint)
+        return None
+
+
+LONE: Final = Reader(
+    name="agentv-rubric",
+    title="an AgentV rubric (it has no cases)",
+    gives="rubric",
+    signs=_signs_of_rubric,
+    read=_read_rubric,
+    defaults=("it passes at 80, without a floor", "`required` as in the dialect whose words it uses"),
+    looks_like=("rubrics", "evaluators"),
+    keys=(RUBRIC,),
+    example="""\
+rubrics:
+  - Says what it costs
+  - {id: honest, expected_outcome: Hides no drawback, weight: 2, required: true}
+""",
+)
+
+
+# --------------------------------------------------------------------------------------- grader scores
+
+SCORE: Final = keys(
+    "a range",
+    """
+    test_id* eval_id | the case of the suite next to it
+    grader evaluator | the grader whose score is meant; without it the case's score
+    range | `min` and `max`, 0-1: becomes `expect`
+    - target note description | about the range
+    """,
+    "[].",
+)
+ENDS: Final = keys("`range`", "min max | the ends; one that is missing is open", "[].range.")
+Range = tuple[Fraction, Fraction]
+
+
+def is_scores_file(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, dict) and "test_id" in one and "range" in one for one in value)
+    )
+
+
+def read_scores(document: Document) -> SuiteSource:
+    """The suite next to a file of grader scores, with the cases it names and their ranges."""
+    reading = Reading(document.marked)
+    path = _suite_of(document)
+    source = read_suite_file(Document.of(path))
+    cases = {case.id: case for case in source.suite.cases}
+    found: dict[str, dict[str, Range]] = {}
+    for index in range(len(reading.marked.value)):
+        for id, grader, range_ in _entry(Entry(reading, (index,)), cases):
+            if grader in found.setdefault(id, {}):
+                reading.problem(f"`{grader}` of `{id}` has two ranges", (index,))
+            found[id][grader] = range_
+    reading.finish()
+    expected = tuple(replace(cases[id], expect=_expect(ranges)) for id, ranges in found.items())
+    return replace(
+        source,
+        suite=replace(source.suite, cases=expected),
+        files=(document.path, *source.files),
+        notes=(
+            *source.notes,
+            *reading.notes,
+            f"the scores of the graders are tested: a case passes when they stay in their ranges ({len(expected)} cases of {path.name})",
+        ),
+        places={case.id: document.marked.at((index,)) for index, case in enumerate(expected)},
+    )
+
+
+def _suite_of(document: Document) -> Path:
+    stem = document.path.name.split(".grader-scores")[0]
+    names = [f"{stem}{ending}" for ending in (".yaml", ".yml", ".eval.yaml", ".jsonl")]
+    for name in names:
+        path = document.path.with_name(name)
+        if name != document.path.name and path.is_file():
+            return path
+    raise UsageError(
+        "these are ranges for the scores of graders, but the suite they belong to is not there",
+        place=document.marked.at(()),
+        hint=f"it is looked for next to this file as {names[0]}",
+    )
+
+
+def _entry(take: Entry, cases: Mapping[str, Case]) -> Iterator[tuple[str, str, Range]]:
+    take.read(SCORE)
+    id, grader = take.text("test_id", "eval_id"), take.text("grader", "evaluator")
+    range_ = _range(take)
+    if id is None or range_ is None:
+        return
+    if id not in cases:
+        hint = did_you_mean(id, cases)
+        take.reading.problem(f"the suite has no case `{id}`", (*take.path, "test_id"), hint)
+        return
+    yield id, "score" if grader is None else _criterion(take, grader, cases[id]), range_
+
+
+def _range(take: Entry) -> Range | None:
+    value = take.raw("range")
+    here = take.below("range")
+    if not isinstance(value, dict):
+        take.reading.problem(f"`range` must be a mapping with `min` and `max`, not {shown(value)}", here.path)
+        return None
+    here.read(ENDS)
+    low, high = here.number("min", low=0, high=1), here.number("max", low=0, high=1)
+    low, high = low if low is not None else Fraction(0), high if high is not None else Fraction(1)
+    if low > high:
+        here.reading.problem("`min` is above `max`", here.path)
+    return low, high
+
+
+def _criterion(take: Entry, grader: str, case: Case) -> str:
+    """The criterion that a grader became: by name, else the one that judges mark."""
+    top = case.rubric.criteria
+    if any(one.id == grader for one in top):
+        return grader
+    judged = [one.id for one in top if _asks_judges(one)]
+    path: Steps = (*take.path, "grader")
+    if judged and grader.replace("_", "-") in ("rubrics", "rubric", "llm-rubric", "llm-grader", "llm-judge"):
+        if judged[0] != grader:
+            take.reading.note(f"the ranges of the grader `{grader}` are those of `{judged[0]}`")
+        return judged[0]
+    hint = did_you_mean(grader, [one.id for one in top]) or "it has " + ", ".join(f"`{one.id}`" for one in top)
+    take.reading.problem(f"case `{case.id}` has no grader `{grader}`", path, hint)
+    return grader
+
+
+def _asks_judges(criterion: Criterion) -> bool:
+    return any(item.check is None for node, _ in criterion.walk() for item in node.items)
+
+
+def _expect(ranges: Mapping[str, Range]) -> Expect:
+    return Expect(score=ranges.get("score"), criteria={name: ends for name, ends in ranges.items() if name != "score"})
+
+
+SCORES: Final = Reader(
+    name="agentv-grader-scores",
+    title="an AgentV file of grader scores",
+    gives="suite",
+    signs=lambda document: 95 if not document.is_lines and is_scores_file(document.value) else 0,
+    read=read_scores,
+    looks_like=("test_id", "grader", "range"),
+    defaults=("the suite next to it gives the cases; a range without an end is open there",),
+    keys=(SCORE, ENDS),
+    example="- test_id: greeting\n  grader: tone\n  range: {min: 0.6}\n",
+)
+
+
+# ----------------------------------------------------------------------------------------- the readers
 
 
 def _signs(dialect: Dialect) -> Callable[[Document], int]:

@@ -255,7 +255,7 @@ class _Writer:
         if text is None:
             if not self.shape.needs_goal:
                 return {}
-            self.lose(place, "AgentV skips a case without a goal: its id stands for one")
+            self.lose(place, "AgentV skips a case without a goal: its id takes its place")
             return {"goal": case.id}
         start, between = GOAL_THEN_ANSWER
         if text.startswith(start) and text.count(between) == 1:
@@ -366,7 +366,7 @@ class _Writer:
             yield self._rated(here, c)
         else:
             head = self._head(here, c, self.shape.rubric)
-            # The bar of a negated criterion is one on the turned score, so it stands at the grader.
+            # The bar of a negated criterion is one on the turned score, so it is written at the grader.
             bars = self._bars(here, c) if c.negate else {}
             yield {**head, self.shape.criteria: [self._item(here, c, is_alone=True)], **bars}
 
@@ -464,7 +464,7 @@ class _Writer:
         return self._item(place, c)
 
     def _item(self, here: str, c: Criterion, *, is_alone: bool = False) -> Plain:
-        """A criterion in a rubric. Alone, its weight stands at the grader, and its bar too when it is negated."""
+        """A criterion in a rubric. Alone, its weight is written at the grader, and its bar too when it is negated."""
         (item,) = c.items
         out: Plain = {"id": c.id, self.shape.text: self._words(here, c.requirement)}
         if c.weight != 1 and not is_alone:
@@ -595,7 +595,7 @@ def _with_floor(rubric: Rubric, c: Criterion) -> Criterion:
 
 
 def _is_plain(c: Criterion) -> bool:
-    """Whether a criterion can stand in a rubric: one question for judges, yes/no or on 0-10."""
+    """Whether a criterion can be part of a rubric: one question for judges, yes/no or on 0-10."""
     if c.children or c.negate or c.is_penalty or len(c.items) != 1 or not c.items[0].whole:
         return False
     return c.items[0].check is None and not is_rated(c)
@@ -641,7 +641,7 @@ def _yaml(value: Plain) -> str:
 
 
 def _styled(value: Any) -> Any:
-    """Texts of several lines as blocks, where they can stand as they are."""
+    """Texts of several lines as blocks, where they can be written as they are."""
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
     if isinstance(value, dict):

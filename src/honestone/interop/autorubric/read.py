@@ -210,7 +210,7 @@ def _listed(labels: Sequence[str]) -> str:
 def _without_scaled_penalties(
     reading: Reading, criteria: Sequence[Criterion], entries: Sequence[Entry]
 ) -> list[Criterion]:
-    """A penalty here is a yes/no question; beside positive weights one with options cannot be said."""
+    """A penalty here is a yes/no question; next to positive weights one with options cannot be expressed."""
     if not any(criterion.weight > 0 for criterion in criteria):
         return list(criteria)
     kept = []

@@ -32,7 +32,7 @@ class Flat:
 
 
 class Losses:
-    """What the other format cannot say, with what it belongs to instead of a line: there is no file yet."""
+    """What the other format cannot say, with what it belongs to instead of a line: the file does not exist yet."""
 
     def __init__(self) -> None:
         self.found: list[Loss] = []

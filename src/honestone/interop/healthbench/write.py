@@ -131,7 +131,7 @@ def _tags(case: Case, flats: list[Flat], losses: Losses) -> Mapping[str, list[st
         else:
             found[id] = tags
     if kept and not isinstance(kept, Mapping):
-        losses.add("rubric", f"`metadata.{CRITERION_TAGS}` is no mapping of ids to tags")
+        losses.add("rubric", f"`metadata.{CRITERION_TAGS}` is not a mapping of ids to tags")
     return found
 
 

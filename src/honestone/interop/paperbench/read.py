@@ -51,7 +51,7 @@ def signs(document: Document) -> int:
 
 @dataclass(slots=True)
 class _Tree:
-    """One reading of a tree: what its leaves scored, and where each id stands."""
+    """One reading of a tree: what its leaves scored, and where each id is."""
 
     reading: Reading
     marks: dict[Key, Answer] = field(default_factory=dict)

@@ -122,7 +122,7 @@ TOOL_ARGUMENTS: Final = keys(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assertion:
-    """One assertion being read. `gates`: it has to pass by itself, as there is no threshold over it."""
+    """One assertion being read. `gates`: it must pass by itself, as there is no threshold over it."""
 
     at: Entry
     type: str

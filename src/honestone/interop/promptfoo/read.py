@@ -168,7 +168,7 @@ class _Options:
 
 
 def target_of(provider: str) -> str | None:
-    """What `--target` takes for a promptfoo provider; None where there is no such target."""
+    """What `--target` takes for a promptfoo provider; None without such a target."""
     kind, _, rest = provider.partition(":")
     if provider == "echo":
         return "cmd:cat"
@@ -355,7 +355,7 @@ class _Config:
             texts = [(text, None)]
         texts = [(text, name) for text, name in texts if text.strip()]
         if not texts:
-            reading.problem(f"there is no prompt in `{file.name}`", path)
+            reading.problem(f"`{file.name}` holds no prompt", path)
         for number, (text, name) in enumerate(texts, 1):
             stem = file.stem if len(texts) == 1 else f"{file.stem}-{number}"
             yield self.prompt(text, name or (label if len(texts) == 1 else None) or stem, reading, path)

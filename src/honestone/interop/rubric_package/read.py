@@ -1,6 +1,6 @@
 """Rubrics of the `rubric` package: a list of {weight, requirement}, flat or in sections, as YAML or JSON.
 
-Also what its relatives share: where the entries of such a file stand, and what happens to weights below 0.
+Also what its relatives share: where the entries of such a file are, and what happens to weights below 0.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CRITERION: Final = keys(
 
 
 def rough_entries(value: Any) -> list[dict[Any, Any]] | None:
-    """The criteria of such a file as they stand, for recognising it; None when it has another shape."""
+    """The criteria of such a file as they are, for recognising it; None when it has another shape."""
     if isinstance(value, dict):
         if "rubric" in value:
             value = value["rubric"]
@@ -86,7 +86,7 @@ def entries_of(reading: Reading, root: Entry) -> list[Entry]:
         elif one.read(SECTION):
             found += one.each("criteria")
     if not found and not reading.problems:
-        reading.problem("there are no criteria", root.path, "each is a mapping with weight and requirement")
+        reading.problem("this rubric has no criteria", root.path, "each is a mapping with weight and requirement")
     return found
 
 
@@ -157,7 +157,7 @@ def read(document: Document) -> ForeignRubric:
 
 
 def title_of(reading: Reading) -> str:
-    """A name beside the rubric: the tools look past it, and it is what a title is here."""
+    """A name next to the rubric: the tools look past it, and it is what a title is here."""
     value = reading.marked.value
     top = reading.at()
     return (top.text("title", "name") or "") if isinstance(value, dict) and "rubric" in value else ""

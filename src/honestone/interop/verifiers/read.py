@@ -135,7 +135,7 @@ def _file(reading: Reading, root: Entry) -> tuple[list[Criterion], str]:
         root.read(FILE)
         title = root.text("title", "name") or ""
         if root.value.get("criteria") == []:
-            root.problem("there are no criteria", "criteria", NO_RUBRIC)
+            root.problem("this rubric has no criteria", "criteria", NO_RUBRIC)
         entries = root.each("criteria")
     else:
         entries = [reading.at((*root.path, index)) for index in range(len(root.value))]
@@ -269,8 +269,8 @@ def _weights(reading: Reading, entry: Entry) -> Mapping[str, Fraction]:
 def _read_named(reading: Reading, entry: Entry, file: str, config: Path) -> list[Criterion]:
     """The criteria of the file that a judge names: next to the configuration, else in the working directory."""
     here = (*entry.path, "path")
-    beside = config.parent / file
-    path = beside if beside.is_file() else Path(file)
+    sibling = config.parent / file
+    path = sibling if sibling.is_file() else Path(file)
     try:
         document = Document.of(path)
         inner = Reading(_marked(document))
@@ -282,7 +282,7 @@ def _read_named(reading: Reading, entry: Entry, file: str, config: Path) -> list
         return []
     criteria, _ = _file(inner, inner.at())
     if not criteria and not inner.problems:
-        inner.problem("there are no criteria", (), NO_RUBRIC)
+        inner.problem("this rubric has no criteria", (), NO_RUBRIC)
     elif not inner.problems and not any(criterion.weight > 0 for criterion in criteria):
         inner.problem("no criterion has a weight above 0", ())
     reading.join(inner)
