@@ -12,7 +12,7 @@ import pytest
 from honestone.core.errors import SettingsError
 from honestone.core.rubric import Rubric
 from honestone.formats.document import Document
-from honestone.formats.reader import Reading, keys
+from honestone.formats.reader import FileReading, keys
 from honestone.formats.source import ForeignRubric
 from honestone.interop import recognise
 from honestone.interop.criteria import yes_no
@@ -22,11 +22,11 @@ CARD = keys("a card", "card | the version\nquestion* | the one question\n! colou
 
 
 def read(document: Document) -> ForeignRubric:
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     card = reading.at()
     question = card.text("question") if card.read(CARD) else None
     reading.finish()
-    return reading.rubric(Rubric(criteria=(yes_no("card", str(question)),)), "card")
+    return reading.rubric_source(Rubric(criteria=(yes_no("card", str(question)),)), "card")
 
 
 READER = Reader(

@@ -224,7 +224,7 @@ def test_secrets_do_not_get_into_a_suite() -> None:
 
 def test_a_folder_without_sessions_is_refused(tmp_path: Path) -> None:
     """No folder, an empty one, files that hold something else, binary ones."""
-    with pytest.raises(FileError, match="no folder"):
+    with pytest.raises(FileError, match="not found"):
         read_transcripts(tmp_path / "gone")
     with pytest.raises(FileError, match="no session"):
         read_transcripts(tmp_path)

@@ -16,8 +16,8 @@ from honestone.core.errors import FileError, UsageError
 from honestone.core.rubric import Rubric
 from honestone.core.suite.case import Expect
 from honestone.formats.fields import near
-from honestone.formats.marked import Marked, MarkedPath, read_marked
-from honestone.formats.source import SourceErrors
+from honestone.formats.marked import Marked, read_marked
+from honestone.formats.reader import FileReading
 
 FILES: Final = ("expected.yaml", "expected.yml", "expected.json")
 VERDICTS: Final = ("pass", "fail", "inconclusive")
@@ -75,24 +75,18 @@ def _read_table(path: Path, rubric: Rubric) -> list[Example]:
         raise UsageError(
             "this must be a mapping from names to verdicts", place=marked.at(()), hint="for example good.md: pass"
         )
-    reading = _Reading(marked, {criterion.id for criterion, _ in rubric.walk()})
+    reading = _GoldenReading(marked, {criterion.id for criterion, _ in rubric.walk()})
     examples = [reading.example(path.parent, key) for key in marked.value]
-    if reading.problems:
-        raise SourceErrors(reading.problems)
+    reading.finish()
     return [example for example in examples if example is not None]
 
 
-class _Reading:
+class _GoldenReading(FileReading):
     """One pass over the table; what is wrong is noted with its place."""
 
     def __init__(self, marked: Marked, criteria: Collection[str]) -> None:
-        self.marked = marked
+        super().__init__(marked)
         self.criteria = criteria
-        self.problems: list[UsageError] = []
-
-    def problem(self, message: str, path: MarkedPath, hint: str | None, *, at_key: bool = False) -> None:
-        place = self.marked.key_at(path) if at_key else self.marked.at(path)
-        self.problems.append(UsageError(message, place=place, hint=hint))
 
     def example(self, folder: Path, key: Any) -> Example | None:
         name = self.marked.raw_key((key,)).rstrip("/")

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from honestone.core.errors import UsageError
+from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.rubric import Rubric
 from honestone.core.suite.case import Case, Suite
 from honestone.formats.fields import near
@@ -110,7 +110,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str | None:
 # ------------------------------------------------------------------------------------------------ one reading
 
 
-class Reading:
+class FileReading:
     """One reading of a file: what is wrong, what is lost and what a person should know. `finish` raises what is wrong.
 
     `key` and `what` are for files that are a list of entries: messages then name the entry (``task `a`: ...``).
@@ -123,9 +123,9 @@ class Reading:
         self.notes: list[str] = []
         self._key, self._what = key, what
 
-    def at(self, path: Steps = ()) -> Entry:
+    def at(self, path: Steps = ()) -> FileEntry:
         """A mapping (or list, or scalar) to be read key by key."""
-        return Entry(self, path)
+        return FileEntry(self, path)
 
     def problem(self, message: str, path: Steps, hint: str | None = None, *, at_key: bool = False) -> None:
         place = self.marked.key_at(path) if at_key else self.marked.at(path)
@@ -148,12 +148,12 @@ class Reading:
             else f"{self._what} number {path[1] + 1}: {message}"
         )
 
-    def elsewhere(self, error: UsageError, path: Steps) -> None:
+    def elsewhere(self, error: HonestoneError, path: Steps) -> None:
         """An error in a file that is named at `path`: it keeps its own place, where it has one."""
         message = error.message if error.place else self.named(error.message, path)
         self.problems.append(UsageError(message, place=error.place or self.marked.at(path), hint=error.hint))
 
-    def join(self, *others: Reading) -> None:
+    def join(self, *others: FileReading) -> None:
         """What other readings (of files that this one names) found."""
         for other in others:
             self.problems += other.problems
@@ -170,7 +170,7 @@ class Reading:
 
     # ------------------------------------------------------------------------------------------ what it gives
 
-    def suite(
+    def suite_source(
         self, document: Document, dialect: str, suite: Suite, cases: Cases, files: Iterable[Path] = ()
     ) -> SuiteSource:
         """The suite that was read, with what was said on the way. `cases` know the places."""
@@ -184,7 +184,9 @@ class Reading:
             places=cases.places,
         )
 
-    def rubric(self, rubric: Rubric, dialect: str, marks: Mapping[tuple[str, str], Any] | None = None) -> ForeignRubric:
+    def rubric_source(
+        self, rubric: Rubric, dialect: str, marks: Mapping[tuple[str, str], Any] | None = None
+    ) -> ForeignRubric:
         """The rubric that was read, with what was said on the way."""
         notes, losses = tuple(self.notes), tuple(self.losses)
         return ForeignRubric(
@@ -206,7 +208,7 @@ class Cases(dict[str, Case]):
         self.what = what
         self.places: dict[str, str] = {}
 
-    def add(self, case: Case | None, entry: Entry, *, key: str = "id") -> None:
+    def add(self, case: Case | None, entry: FileEntry, *, key: str = "id") -> None:
         """Keeps a case (None: it could not be read). Two of the same id are a problem at `key` of the second."""
         if case is None:
             return
@@ -225,10 +227,10 @@ class Cases(dict[str, Case]):
 # ------------------------------------------------------------------------------------------------ one mapping
 
 
-class Entry:
+class FileEntry:
     """A strict look at one value. After `read(keys)` only the keys of that table can be asked for."""
 
-    def __init__(self, reading: Reading, path: Steps, value: Any = ...) -> None:
+    def __init__(self, reading: FileReading, path: Steps, value: Any = ...) -> None:
         self.reading = reading
         self.path = path
         self.value = value_at(reading.marked.value, path) if value is ... else value
@@ -280,27 +282,27 @@ class Entry:
 
     # ------------------------------------------------------------------------------------------ what is below it
 
-    def below(self, key: MapKey) -> Entry:
-        return Entry(self.reading, (*self.path, key))
+    def below(self, key: MapKey) -> FileEntry:
+        return FileEntry(self.reading, (*self.path, key))
 
-    def mapping(self, key: str, keys: Keys) -> Entry | None:
+    def mapping(self, key: str, keys: Keys) -> FileEntry | None:
         """The mapping at a key; None when there is nothing, or something else (then that is a problem)."""
         if self.which(key) is None:
             return None
         below = self.below(key)
         return below if below.read(keys) else None
 
-    def each(self, key: str) -> list[Entry]:
+    def each(self, key: str) -> list[FileEntry]:
         """The entries of a list; a problem when there is something else."""
         value = self.raw(key)
         if value is not None and not isinstance(value, list):
             self.problem(f"`{key}` must be a list, not {shown(value)}", key)
         return [
-            Entry(self.reading, (*self.path, key, index))
+            FileEntry(self.reading, (*self.path, key, index))
             for index in range(len(value) if isinstance(value, list) else 0)
         ]
 
-    def mappings(self, key: str, keys: Keys) -> Iterator[Entry]:
+    def mappings(self, key: str, keys: Keys) -> Iterator[FileEntry]:
         """The entries of a list that are mappings; each that is not is a problem."""
         for entry in self.each(key):
             if entry.read(keys):

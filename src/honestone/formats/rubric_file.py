@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeAlias, cast
+from typing import Any, ClassVar, Final, cast
 
-from honestone.core.errors import FileError, RubricError
+from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
 from honestone.core.numbers import ONE, exact
 from honestone.core.rubric import (
     DEFAULT_FLOOR,
@@ -45,8 +45,8 @@ from honestone.formats.fields import (
 )
 from honestone.formats.marked import Marked, parse_marked, read_text
 from honestone.formats.nodes import MapKey, scalar
-
-FilePath: TypeAlias = tuple[MapKey, ...]
+from honestone.formats.reader import FileReading, value_at
+from honestone.formats.reader import Steps as FilePath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def _read(text: str, name: str, path: Path | None) -> RubricSource:
         if _is_prose(text, name):
             raise _not_a_rubric(name, "a Markdown document", _JUDGE_IT.format(name)) from None
         raise
-    reading = Reading(marked)
+    reading = RubricReading(marked)
     rubric = reading.rubric()
     return RubricSource(rubric=rubric, path=path, marked=marked, notes=tuple(reading.notes))
 
@@ -93,24 +93,31 @@ def _read(text: str, name: str, path: Path | None) -> RubricSource:
 # ---------------------------------------------------------------------------------------------------- values
 
 
-class Reading:
-    """One pass over a file. What is wrong is noted and replaced by something harmless, so that the pass continues.
-
-    Formats that hold rubrics among other things extend it: `readers` and `takes` say how each kind of value is read.
-    """
+class RubricReading(FileReading):
+    """One pass over a rubric file, or over a format that holds rubrics among other things: `readers` and `takes` say how
+    each kind of value is read. `wrong_at` are the paths of the problems."""
 
     readers: ClassVar[Mapping[Takes, Callable[[Any, Any, FilePath, str], Any]]]
     takes: ClassVar[Mapping[Takes, Taken]] = TAKES
 
-    def __init__(self, marked: Marked) -> None:
-        self.marked = marked
-        self.problems: list[RubricError] = []
-        self.notes: list[str] = []
+    def __init__(self, marked: Marked, key: str = "", what: str = "") -> None:
+        super().__init__(marked, key, what)
+        self.wrong_at: list[FilePath] = []
         self.ids: Mapping[str, str] = {}  # of the criteria that have only a text
 
     def problem(self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False) -> None:
         place = self.marked.key_at(path) if at_key else self.marked.at(path)
-        self.problems.append(RubricError(message, path=cast(Any, path), place=place, hint=hint))
+        self.wrong_at.append(path)
+        self.problems.append(RubricError(self.named(message, path), path=cast(Any, path), place=place, hint=hint))
+
+    def elsewhere(self, error: HonestoneError, path: FilePath) -> None:
+        self.wrong_at.append(path)
+        super().elsewhere(error, path)
+
+    def in_order(self) -> list[UsageError]:
+        """The problems in the order of the file."""
+        pairs = sorted(zip(self.wrong_at, self.problems, strict=True), key=lambda pair: self.marked.position(pair[0]))
+        return [problem for _, problem in pairs]
 
     def rubric(self) -> Rubric:
         value = self.marked.value
@@ -119,7 +126,7 @@ class Reading:
         self.name_texts(value["criteria"])
         self._version(value)
         got = self.fields(RUBRIC, (), "")
-        draft = Draft(
+        draft = RubricDraft(
             title=got.get("title", ""),
             threshold=got.get("threshold", DEFAULT_THRESHOLD),
             floor=got.get("floor", DEFAULT_FLOOR),
@@ -127,7 +134,7 @@ class Reading:
         )
         self._rules(draft)
         if self.problems:
-            raise RubricFileErrors(tuple(sorted(self.problems, key=lambda p: self.marked.position(p.path))))
+            raise RubricFileErrors(cast(tuple[RubricError, ...], tuple(self.in_order())))
         return Rubric(criteria=draft.criteria, title=draft.title, threshold=draft.threshold, floor=draft.floor)
 
     def name_texts(self, criteria: Any) -> None:
@@ -151,7 +158,7 @@ class Reading:
         if "rubric" not in value:
             self.notes.append(f"{self.marked.name}: no `rubric: {VERSION}` line; read as version {VERSION}")
 
-    def _rules(self, draft: Draft) -> None:
+    def _rules(self, draft: RubricDraft) -> None:
         """The rules of core, where reading has not already complained about the same value or one around it."""
         if "criteria" not in self.marked.value or not draft.criteria:
             if not self.problems:
@@ -159,9 +166,9 @@ class Reading:
             return
         self.rules(draft, lambda path: path)
 
-    def rules(self, draft: Draft, where: Callable[[FilePath], FilePath]) -> None:
+    def rules(self, draft: RubricDraft, where: Callable[[FilePath], FilePath]) -> None:
         """The rules of core for a rubric; `where` turns a path inside it into one of the file."""
-        taken = [tuple(problem.path) for problem in self.problems]
+        taken = list(self.wrong_at)
         for found in problems(cast(Rubric, draft)):
             path = where(tuple(found.path))
             if any(path[: len(other)] == other or other[: len(path)] == path for other in taken):
@@ -481,7 +488,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class RubricDraft:
     """A rubric that has not been found sound yet: what core's rules look at."""
 
     title: str
@@ -490,19 +497,19 @@ class Draft:
     criteria: tuple[Criterion, ...]
 
 
-Reading.readers = {
-    "version": Reading.version,
-    "name": Reading.name,
-    "text": Reading.text,
-    "weight": Reading.weight,
-    "points": Reading.points,
-    "level": Reading.level,
-    "flag": Reading.flag,
-    "items": Reading.items,
-    "criteria": Reading.criteria,
-    "anchors": Reading.anchors,
-    "check": Reading.check,
-    "command": Reading.command,
+RubricReading.readers = {
+    "version": RubricReading.version,
+    "name": RubricReading.name,
+    "text": RubricReading.text,
+    "weight": RubricReading.weight,
+    "points": RubricReading.points,
+    "level": RubricReading.level,
+    "flag": RubricReading.flag,
+    "items": RubricReading.items,
+    "criteria": RubricReading.criteria,
+    "anchors": RubricReading.anchors,
+    "check": RubricReading.check,
+    "command": RubricReading.command,
 }
 
 # A criterion with one of these has been reported already, if anything is wrong with it.
@@ -518,12 +525,6 @@ _YES_NO = {
     for is_true, words in ((True, "yes on true y 1"), (False, "no off false n 0"))
     for word in words.split()
 }
-
-
-def value_at(value: Any, path: FilePath) -> Any:
-    for step in path:
-        value = value[step]
-    return value
 
 
 def shown_value(value: Any, raw: str | None) -> str:

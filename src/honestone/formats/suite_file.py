@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, cast
 
-from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
+from honestone.core.errors import FileError, RubricError, UsageError
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, slug
 from honestone.core.suite.case import (
     SUITE_VERSION,
@@ -29,7 +29,9 @@ from honestone.formats.document import Document, ReadRubric
 from honestone.formats.fields import RUBRIC, Taken, Takes, near
 from honestone.formats.marked import Marked, read_text
 from honestone.formats.nodes import MapKey
-from honestone.formats.rubric_file import Draft, FilePath, Reading, RubricSource, shown_value, value_at
+from honestone.formats.reader import Steps as FilePath
+from honestone.formats.reader import value_at
+from honestone.formats.rubric_file import RubricDraft, RubricReading, RubricSource, shown_value
 from honestone.formats.source import Loss, SourceErrors, SuiteSource
 from honestone.formats.suite_fields import (
     CASE,
@@ -130,34 +132,18 @@ class _Inherited:
     workspace: CaseWorkspace | None
 
 
-class _SuiteReading(Reading):
+class _SuiteReading(RubricReading):
     """One pass over a suite file, and the files that it names."""
 
     takes: ClassVar[Mapping[Takes, Taken]] = TAKES
 
     def __init__(self, marked: Marked, path: Path, read_rubric: ReadRubric) -> None:
-        super().__init__(marked)
+        super().__init__(marked, "cases", "case")
         self.read_rubric = read_rubric
         self.base = path.parent
-        self.losses: list[Loss] = []
         self.files: list[Path] = []
         self.texts: dict[Path, str] = {}
         self.parts: dict[Path, _Part | None] = {}
-
-    def problem(self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False) -> None:
-        super().problem(self._named(message, path), path, hint, at_key=at_key)
-
-    def _named(self, message: str, path: FilePath) -> str:
-        """A message about something inside a case begins with the case."""
-        if len(path) < 2 or path[0] != "cases":
-            return message
-        id = self.marked.raw((*path[:2], "id"))
-        named = id is not None and id.strip() and id.isprintable()
-        return (
-            f"case `{cast(str, id).strip()}`: {message}"
-            if named
-            else f"case number {cast(int, path[1]) + 1}: {message}"
-        )
 
     # ------------------------------------------------------------------------------------------ the suite
 
@@ -195,8 +181,7 @@ class _SuiteReading(Reading):
         ]
         self._no_id_twice(cases_value)
         if self.problems:
-            found = sorted(self.problems, key=lambda problem: self.marked.position(problem.path))
-            raise SourceErrors(found)
+            raise SourceErrors(self.in_order())
         return Suite(
             cases=tuple(cases),
             title=got.get("title", ""),
@@ -291,7 +276,7 @@ class _SuiteReading(Reading):
         criteria += check_criteria(checks, ids)
         places += [(*path, "checks", index) for index in range(len(checks))]
         self._expected_are_there(path, got.get("expect"), criteria)
-        draft = Draft(
+        draft = RubricDraft(
             title=next((part.title for part in (own, shared) if part and part.title), ""),
             threshold=_first(
                 own.threshold if own else None, shared.threshold if shared else None, suite.threshold, DEFAULT_THRESHOLD
@@ -302,7 +287,7 @@ class _SuiteReading(Reading):
 
         return self._sound(draft, [part for part in (own, shared) if part], places, path)
 
-    def _sound(self, draft: Draft, parts: list[_Part], places: list[FilePath], around: FilePath) -> Rubric | None:
+    def _sound(self, draft: RubricDraft, parts: list[_Part], places: list[FilePath], around: FilePath) -> Rubric | None:
         """The rubric, when it breaks no rule of core. `places` are the paths of its criteria, `around` is for the rest."""
 
         def where(inside: FilePath) -> FilePath:
@@ -327,7 +312,7 @@ class _SuiteReading(Reading):
         part = self.part(value_at(self.marked.value, path), path, "")
         if part is None:
             return None
-        draft = Draft(
+        draft = RubricDraft(
             title=part.title,
             threshold=_first(part.threshold, DEFAULT_THRESHOLD),
             floor=_first(part.floor, DEFAULT_FLOOR),
@@ -402,7 +387,7 @@ class _SuiteReading(Reading):
             source = self.read_rubric(file)
         except UsageError as error:
             for wrong in error.errors or (error,):
-                self._problem_elsewhere(wrong, path)
+                self.elsewhere(wrong, path)
             return None
         self.notes += source.notes
         rubric, is_ours = source.rubric, isinstance(source, RubricSource)
@@ -416,17 +401,6 @@ class _SuiteReading(Reading):
             threshold=rubric.threshold if not is_ours or source.marked.has(("threshold",)) else None,
             floor=rubric.floor if not is_ours or source.marked.has(("floor",)) else None,
             title=rubric.title,
-        )
-
-    def _problem_elsewhere(self, wrong: HonestoneError, path: FilePath) -> None:
-        """An error in a file that is named at `path`: it keeps its own place."""
-        self.problems.append(
-            RubricError(
-                wrong.message if wrong.place else self._named(wrong.message, path),
-                path=cast(Any, path),
-                place=wrong.place or self.marked.at(path),
-                hint=wrong.hint,
-            )
         )
 
     def checks(self, value: Any, path: FilePath, owner: str) -> tuple[Check, ...] | None:
@@ -446,7 +420,7 @@ class _SuiteReading(Reading):
             if not file.is_file():
                 raise FileError(f"`{name}` is not a file")
         except UsageError as error:
-            self._problem_elsewhere(error, path)
+            self.elsewhere(error, path)
             return None
         except (OSError, ValueError) as error:
             self.problem(f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}", path)
@@ -463,7 +437,7 @@ class _SuiteReading(Reading):
             try:
                 self.texts[file] = read_text(file)
             except UsageError as error:
-                self._problem_elsewhere(error, path)
+                self.elsewhere(error, path)
                 return None
         return self.texts[file]
 
@@ -749,7 +723,7 @@ class _SuiteReading(Reading):
 
 
 _SuiteReading.readers = {
-    **Reading.readers,
+    **RubricReading.readers,
     "suite-version": _SuiteReading.suite_version,
     "case-id": _SuiteReading.case_id,
     "prose": _SuiteReading.prose,

@@ -13,7 +13,7 @@ from honestone.core.errors import RubricError
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_written, slug
 from honestone.formats.check_words import check_in_words
-from honestone.formats.reader import Reading, Steps
+from honestone.formats.reader import FileReading, Steps
 
 MAJORITY: Final = Fraction(51, 100)
 """The floor of a yes/no question that must be answered yes: by more than half of the judges."""
@@ -58,7 +58,7 @@ def expected_answer(answers: Sequence[str]) -> Criterion:
 
 
 def sound_check(
-    reading: Reading, path: Steps, kind: str, value: Any, *, negated: bool = False, **options: Any
+    reading: FileReading, path: Steps, kind: str, value: Any, *, negated: bool = False, **options: Any
 ) -> Check | None:
     """A check of ours. One that cannot be is a problem; a pattern that only another language can read is lost."""
     value = as_written(value) if isinstance(value, Fraction) else value
@@ -104,7 +104,12 @@ def checklist(
 
 
 def gated(
-    reading: Reading, path: Steps, criteria: Sequence[Criterion], threshold: Fraction | None = None, *, title: str = ""
+    reading: FileReading,
+    path: Steps,
+    criteria: Sequence[Criterion],
+    threshold: Fraction | None = None,
+    *,
+    title: str = "",
 ) -> Rubric | None:
     """The rubric of one case: a threshold for the mean where the file has one, else every floor must be met.
 
@@ -116,7 +121,7 @@ def gated(
     return sound_rubric(reading, path, unique_ids(criteria), threshold=bar, floor=ZERO, title=title)
 
 
-def sound_rubric(reading: Reading, path: Steps, criteria: Sequence[Criterion], **more: Any) -> Rubric | None:
+def sound_rubric(reading: FileReading, path: Steps, criteria: Sequence[Criterion], **more: Any) -> Rubric | None:
     """The rubric of these criteria; None, and a problem, when they break a rule."""
     try:
         return Rubric(criteria=tuple(criteria), **more)

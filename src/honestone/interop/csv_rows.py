@@ -7,10 +7,10 @@ import io
 from collections.abc import Iterator
 
 from honestone.core.errors import UsageError
-from honestone.formats.reader import Reading
+from honestone.formats.reader import FileReading
 
 
-def csv_rows(text: str, name: str, reading: Reading) -> Iterator[tuple[int, dict[str, str]]]:
+def csv_rows(text: str, name: str, reading: FileReading) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table with the line that each starts in. What is wrong with the table is a problem of `reading`."""
 
     def wrong(message: str, line: int, hint: str | None = None) -> None:

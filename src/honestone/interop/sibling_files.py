@@ -7,7 +7,7 @@ from typing import Final
 
 from honestone.core.errors import FileError, UsageError
 from honestone.formats.marked import Marked, parse_marked, read_text
-from honestone.formats.reader import Reading, Steps
+from honestone.formats.reader import FileReading, Steps
 
 MAX_FILES: Final = 5_000
 """How many files one reading may open: a glob over a whole disk is a mistake."""
@@ -20,7 +20,7 @@ class SiblingFiles:
         self.base = base
         self.files: list[Path] = []
 
-    def find(self, reading: Reading, name: str, path: Steps, *, within: Path | None = None) -> Path | None:
+    def find(self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None) -> Path | None:
         """The file or folder of this name, relative to `within` (the base, if left out)."""
         try:
             found = (within or self.base) / name
@@ -36,11 +36,11 @@ class SiblingFiles:
             reading.problem(f"file `{name[:80]}` not found next to this one", path)
         return None if outside or not exists else found
 
-    def text(self, reading: Reading, name: str, path: Steps, *, within: Path | None = None) -> str | None:
+    def text(self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None) -> str | None:
         found = self.find(reading, name, path, within=within)
         return None if found is None else self.open(reading, found, path)
 
-    def open(self, reading: Reading, file: Path, path: Steps) -> str | None:
+    def open(self, reading: FileReading, file: Path, path: Steps) -> str | None:
         """The text of a file that `find` or `glob` gave."""
         if file not in self.files:
             if len(self.files) >= MAX_FILES:
@@ -53,7 +53,7 @@ class SiblingFiles:
             reading.elsewhere(error, path)
             return None
 
-    def marked(self, reading: Reading, file: Path, path: Steps) -> Marked | None:
+    def marked(self, reading: FileReading, file: Path, path: Steps) -> Marked | None:
         """A YAML or JSON file with its places."""
         text = self.open(reading, file, path)
         try:
@@ -62,12 +62,12 @@ class SiblingFiles:
             reading.elsewhere(error, path)
             return None
 
-    def named(self, reading: Reading, name: str, path: Steps, *, within: Path | None = None) -> Marked | None:
+    def named(self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None) -> Marked | None:
         """The YAML or JSON file of this name, with its places."""
         found = self.find(reading, name, path, within=within)
         return None if found is None else self.marked(reading, found, path)
 
-    def glob(self, reading: Reading, pattern: str, path: Steps) -> list[Path]:
+    def glob(self, reading: FileReading, pattern: str, path: Steps) -> list[Path]:
         """The files that a pattern chooses, by name; or the one that it names. None at all is a problem."""
         if not set(pattern) & set("*?["):
             one = self.find(reading, pattern, path)

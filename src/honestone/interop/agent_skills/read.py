@@ -12,7 +12,7 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import Check, Criterion, slug
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, Entry, Reading, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, keys, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import unsafe_name
 from honestone.interop.criteria import MAJORITY, check_criterion, gated, undecided, yes_no
@@ -52,7 +52,7 @@ GRADING: Final = keys("a grading", "- expectations assertion_results | recorded 
 
 def read_evals(document: Document) -> SuiteSource:
     """Raises SourceErrors with everything that is wrong."""
-    reading = Reading(document.marked, "evals", "eval")
+    reading = FileReading(document.marked, "evals", "eval")
     reading.note(*DEFAULTS)
     top = reading.at()
     if not top.read(EVALS):
@@ -67,10 +67,10 @@ def read_evals(document: Document) -> SuiteSource:
     reading.finish()
     skill = (skill or "").strip() or None
     suite = Suite(cases=cases.all(), title=skill or "", skill_id=skill)
-    return reading.suite(document, "agent-skills", suite, cases, files)
+    return reading.suite_source(document, "agent-skills", suite, cases, files)
 
 
-def _case(reading: Reading, entry: Entry, document: Document, files: list[Path]) -> Case | None:
+def _case(reading: FileReading, entry: FileEntry, document: Document, files: list[Path]) -> Case | None:
     id, prompt = entry.text("id"), entry.text("prompt")
     expected = entry.text("expected_output")
     criteria = [*_assertions(reading, entry), *_trigger(reading, entry)]
@@ -95,7 +95,7 @@ def _case(reading: Reading, entry: Entry, document: Document, files: list[Path])
     )
 
 
-def _assertions(reading: Reading, entry: Entry) -> Iterator[Criterion]:
+def _assertions(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
     """Each one is a yes/no question that most judges must answer yes."""
     both = [key for key in ASSERTIONS if key in entry]
     if len(both) > 1:
@@ -120,7 +120,7 @@ def _assertions(reading: Reading, entry: Entry) -> Iterator[Criterion]:
         yield yes_no(id, text.strip(), floor=MAJORITY)
 
 
-def _trigger(reading: Reading, entry: Entry) -> Iterator[Criterion]:
+def _trigger(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
     """Whether the agent should have read the skill at all."""
     wanted = entry.flag("should_trigger")
     if wanted is None:
@@ -130,7 +130,7 @@ def _trigger(reading: Reading, entry: Entry) -> Iterator[Criterion]:
     yield check_criterion(check, id="triggers" if wanted else "does-not-trigger", requirement=words, floor=MAJORITY)
 
 
-def _files(reading: Reading, entry: Entry, document: Document, read: list[Path]) -> CaseWorkspace | None:
+def _files(reading: FileReading, entry: FileEntry, document: Document, read: list[Path]) -> CaseWorkspace | None:
     """The input files, where the prompt expects them: by their path, in the workspace of the case."""
     names = entry.raw("files")
     if names is None:

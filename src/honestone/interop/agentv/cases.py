@@ -15,7 +15,7 @@ from honestone.core.rubric import Criterion, Rubric
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split
 from honestone.formats.document import Document
 from honestone.formats.nodes import MapKey
-from honestone.formats.reader import Entry, Reading, Steps, shown
+from honestone.formats.reader import FileEntry, FileReading, Steps, shown
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
 from honestone.interop.agentv.graders import Frame, as_top_level, expected_data, read_graders
 from honestone.interop.agentv.keys import (
@@ -83,11 +83,11 @@ class Shared:
     texts: Texts
     merges: bool
     running: Running = field(default_factory=Running)
-    graders: tuple[Entry, ...] = ()
-    prompts: Entry | None = None
+    graders: tuple[FileEntry, ...] = ()
+    prompts: FileEntry | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
-    input_files: tuple[tuple[Entry, str], ...] = ()
+    input_files: tuple[tuple[FileEntry, str], ...] = ()
     place: Place = field(default_factory=Place)
 
 
@@ -97,7 +97,7 @@ class Targets:
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def take(self, take: Entry, *keys: str) -> None:
+    def take(self, take: FileEntry, *keys: str) -> None:
         for key in keys:
             value = take.raw(key)
             for one in value if isinstance(value, list) else [] if value is None else [value]:
@@ -118,7 +118,7 @@ class Targets:
 # -------------------------------------------------------------------------------------------------------- one case
 
 
-def read_case(take: Entry, shared: Shared, number: int, targets: Targets) -> Case | None:
+def read_case(take: FileEntry, shared: Shared, number: int, targets: Targets) -> Case | None:
     """One case; None when there is none to make, which was said."""
     if not take.read(CASE):
         return None
@@ -180,7 +180,7 @@ def _pass_mark(running: Running) -> Fraction:
     return PASS_MARK if running.threshold is None else running.threshold
 
 
-def _rest(take: Entry, targets: Targets) -> None:
+def _rest(take: FileEntry, targets: Targets) -> None:
     """Its targets and their options."""
     targets.take(take, "provider", "providers", "target")
     options = take.raw("options")
@@ -191,7 +191,7 @@ def _rest(take: Entry, targets: Targets) -> None:
             take.reading.loss(f"the option `{key}` of a case has no equivalent here", (*take.path, "options", key))
 
 
-def _goal(take: Entry, values: Mapping[str, Any]) -> str | None:
+def _goal(take: FileEntry, values: Mapping[str, Any]) -> str | None:
     goal = take.text("criteria", "expected_outcome", "outcome")
     return None if goal is None else fill(goal, values).strip()
 
@@ -199,7 +199,7 @@ def _goal(take: Entry, values: Mapping[str, Any]) -> str | None:
 # ----------------------------------------------------------------------------------------------- input and answer
 
 
-def _messages(take: Entry, shared: Shared, values: Mapping[str, Any]) -> tuple[Message, ...]:
+def _messages(take: FileEntry, shared: Shared, values: Mapping[str, Any]) -> tuple[Message, ...]:
     key = take.which("input", "input_messages")
     if key is not None:
         own = shared.texts.messages(take, key)
@@ -210,7 +210,7 @@ def _messages(take: Entry, shared: Shared, values: Mapping[str, Any]) -> tuple[M
     return (*shared.messages, *_with_files(own, files, shared.texts))
 
 
-def _with_files(messages: tuple[Message, ...], files: list[tuple[Entry, str]], texts: Texts) -> tuple[Message, ...]:
+def _with_files(messages: tuple[Message, ...], files: list[tuple[FileEntry, str]], texts: Texts) -> tuple[Message, ...]:
     """Input files come before the first message of the user."""
     if not files or not messages:
         return messages
@@ -220,7 +220,7 @@ def _with_files(messages: tuple[Message, ...], files: list[tuple[Entry, str]], t
     return (*messages[:at], replace(messages[at], content=content), *messages[at + 1 :])
 
 
-def _prompted(take: Entry, shared: Shared, values: Mapping[str, Any]) -> tuple[Message, ...]:
+def _prompted(take: FileEntry, shared: Shared, values: Mapping[str, Any]) -> tuple[Message, ...]:
     """The first prompt with the case's variables in it; a prompt that is one variable is that variable."""
     prompt, at = _prompt(take, shared)
     if prompt is None:
@@ -275,7 +275,7 @@ def _chat(text: str) -> tuple[Message, ...]:
     return _plain_messages(value) if is_chat else (Message("user", text),)
 
 
-def _prompt(take: Entry, shared: Shared) -> tuple[str | None, Entry | None]:
+def _prompt(take: FileEntry, shared: Shared) -> tuple[str | None, FileEntry | None]:
     """The prompt of a case or its file, and its place."""
     holder = take if "prompts" in take else shared.prompts
     if holder is None:
@@ -288,7 +288,7 @@ def _prompt(take: Entry, shared: Shared) -> tuple[str | None, Entry | None]:
         )
     path: Steps = (*holder.path, "prompts", 0) if several else (*holder.path, "prompts")
     value = listed[0] if several and listed else listed
-    here = Entry(holder.reading, path)
+    here = FileEntry(holder.reading, path)
     if isinstance(value, dict) and not isinstance(value.get("raw"), str) and isinstance(value.get("path"), str):
         value = "file://" + value["path"].removeprefix("file://")
     if isinstance(value, str) and not names_file(value):
@@ -299,11 +299,11 @@ def _prompt(take: Entry, shared: Shared) -> tuple[str | None, Entry | None]:
 _ANSWERS: Final = ("expected_output", "expected_messages")
 
 
-def _raw_answer(take: Entry, values: Mapping[str, Any]) -> Any:
+def _raw_answer(take: FileEntry, values: Mapping[str, Any]) -> Any:
     return next((take.value[key] for key in _ANSWERS if key in take), values.get("expected_output"))
 
 
-def _answer(take: Entry, texts: Texts, values: Mapping[str, Any]) -> str | None:
+def _answer(take: FileEntry, texts: Texts, values: Mapping[str, Any]) -> str | None:
     own = texts.reference(take, *_ANSWERS)
     if own is not None or "expected_output" not in values:
         return own
@@ -324,7 +324,7 @@ def _reference(goal: str | None, answer: str | None) -> str | None:
 
 
 def _criteria(
-    take: Entry, execution: Entry | None, shared: Shared, running: Running, frame: Frame
+    take: FileEntry, execution: FileEntry | None, shared: Shared, running: Running, frame: Frame
 ) -> tuple[list[Criterion], bool]:
     """The criteria of a case and whether anything was written to make them of."""
     criteria: list[Criterion] = []
@@ -343,7 +343,7 @@ def _criteria(
     return [*criteria, *above], had or has_own or has_above
 
 
-def _lists(holders: list[Entry], frame: Frame) -> tuple[list[Criterion], bool]:
+def _lists(holders: list[FileEntry], frame: Frame) -> tuple[list[Criterion], bool]:
     found: list[Criterion] = []
     had = False
     for holder in holders:
@@ -353,7 +353,7 @@ def _lists(holders: list[Entry], frame: Frame) -> tuple[list[Criterion], bool]:
     return found, had
 
 
-def _by_goal(take: Entry, frame: Frame) -> list[Criterion]:
+def _by_goal(take: FileEntry, frame: Frame) -> list[Criterion]:
     """Without a grader, a judge is asked about the goal, else about the reference."""
     if frame.goal is not None:
         return [rated(frame.dialect.judge, frame.goal)]
@@ -364,7 +364,7 @@ def _by_goal(take: Entry, frame: Frame) -> list[Criterion]:
     return [rated(frame.dialect.judge, "?")]
 
 
-def _rubric(take: Entry, criteria: list[Criterion], threshold: Fraction) -> Rubric | None:
+def _rubric(take: FileEntry, criteria: list[Criterion], threshold: Fraction) -> Rubric | None:
     try:
         return Rubric(criteria=as_top_level(criteria), threshold=threshold, floor=ZERO)
     except RubricError as error:
@@ -375,7 +375,7 @@ def _rubric(take: Entry, criteria: list[Criterion], threshold: Fraction) -> Rubr
 # --------------------------------------------------------------------------------------------------------- running
 
 
-def _running(take: Entry, execution: Entry | None, targets: Targets) -> Running:
+def _running(take: FileEntry, execution: FileEntry | None, targets: Targets) -> Running:
     """How one case is run: its own `threshold`, `run` and `execution`."""
     own = Running(threshold=take.number("threshold", low=0, high=1), timeout=_seconds(take))
     if isinstance(take.value.get("run"), dict) and (run := take.mapping("run", RUN)) is not None:
@@ -384,12 +384,12 @@ def _running(take: Entry, execution: Entry | None, targets: Targets) -> Running:
     return own if execution is None else own.over(read_execution(execution, targets))
 
 
-def _seconds(take: Entry) -> float | None:
+def _seconds(take: FileEntry) -> float | None:
     seconds = take.number("timeout_seconds", low=0)
     return None if seconds is None or seconds == 0 else float(seconds)
 
 
-def read_execution(take: Entry, targets: Targets) -> Running:
+def read_execution(take: FileEntry, targets: Targets) -> Running:
     """An `execution` block, without its lists of graders."""
     targets.take(take, "target", "targets", "provider", "providers")
     return Running(
@@ -400,14 +400,14 @@ def read_execution(take: Entry, targets: Targets) -> Running:
     )
 
 
-def read_options(take: Entry) -> Running:
+def read_options(take: FileEntry) -> Running:
     """`evaluate_options`, without its concurrency."""
     milliseconds = take.number("timeout_ms", low=0)
     timeout = float(milliseconds / 1000) if milliseconds else _seconds(take)
     return Running(timeout=timeout, **_repeat(take, "repeat", AttemptRule.PASS_AT_K))
 
 
-def _repeat(take: Entry, key: str, usual: AttemptRule) -> dict[str, Any]:
+def _repeat(take: FileEntry, key: str, usual: AttemptRule) -> dict[str, Any]:
     """`repeat: 3` or `{count, strategy}` as attempts and their rule."""
     value = take.raw(key)
     if value is None:
@@ -435,13 +435,13 @@ def _repeat(take: Entry, key: str, usual: AttemptRule) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------- workspace
 
 
-def _place(take: Entry, above: Place) -> Place:
+def _place(take: FileEntry, above: Place) -> Place:
     """Where a case runs: its own `workspace` or `environment`, else its file's."""
     found = read_place(take)
     return above if found is None else found
 
 
-def read_place(take: Entry) -> Place | None:
+def read_place(take: FileEntry) -> Place | None:
     for key, read in (("workspace", _workspace), ("environment", _environment)):
         value = take.raw(key)
         if isinstance(value, dict):
@@ -453,7 +453,7 @@ def read_place(take: Entry) -> Place | None:
     return None
 
 
-def _workspace(take: Entry) -> Place:
+def _workspace(take: FileEntry) -> Place:
     take.read(WORKSPACE)
     copy = take.text("template")
     git, ref = None, None
@@ -473,7 +473,7 @@ def _workspace(take: Entry) -> Place:
     return Place(workspace=there or (CaseWorkspace() if before or after else None), setup=before, teardown=after)
 
 
-def _hooks(take: Entry) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _hooks(take: FileEntry) -> tuple[tuple[str, ...], tuple[str, ...]]:
     take.read(HOOKS)
     before = [line for key in ("before_all", "before_each") for line in _command(take, key)]
     after = [line for key in ("after_each", "after_all") for line in _command(take, key)]
@@ -482,7 +482,7 @@ def _hooks(take: Entry) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(before), tuple(after)
 
 
-def _command(take: Entry, key: MapKey) -> Iterator[str]:
+def _command(take: FileEntry, key: MapKey) -> Iterator[str]:
     value = take.raw(str(key))
     if value is None:
         return
@@ -502,7 +502,7 @@ def _command(take: Entry, key: MapKey) -> Iterator[str]:
         take.reading.problem(f"`{key}` must be a mapping with a `command`, not {shown(value)}", here.path)
 
 
-def _environment(take: Entry) -> Place:
+def _environment(take: FileEntry) -> Place:
     take.read(ENVIRONMENT)
     if take.choice("type", ("host", "docker")) == "docker":
         take.loss("a workspace in a container has no equivalent here")
@@ -514,7 +514,7 @@ def _environment(take: Entry) -> Place:
 # -------------------------------------------------------------------------------------------------------- metadata
 
 
-def _metadata(take: Entry) -> tuple[tuple[str, ...], Split | None, dict[str, Any]]:
+def _metadata(take: FileEntry) -> tuple[tuple[str, ...], Split | None, dict[str, Any]]:
     """`metadata`, with the tags and the split in it."""
     known = take.data("metadata")
     tags = take.texts("tags") if not isinstance(take.value.get("tags"), dict) else None
@@ -529,20 +529,22 @@ def _metadata(take: Entry) -> tuple[tuple[str, ...], Split | None, dict[str, Any
     return tuple(tags or ()), None, known
 
 
-def cases_of_file(reading: Reading, path: Steps, name: str, texts: Texts) -> tuple[list[Entry], Reading | None]:
+def cases_of_file(
+    reading: FileReading, path: Steps, name: str, texts: Texts
+) -> tuple[list[FileEntry], FileReading | None]:
     """The cases of another file that a list of tests names: YAML (a list, or under `tests`) or JSON lines."""
     try:
         document = Document.of(texts.resolve(name))
         if document.is_lines:
-            found = [Entry(Reading(row.marked), ()) for row in document.rows]
+            found = [FileEntry(FileReading(row.marked), ()) for row in document.rows]
             texts.files.append(document.path)
             return found, None
-        inner = Reading(document.marked)
+        inner = FileReading(document.marked)
     except FileError as error:
         reading.problem(f"the cases of `{name}` cannot be read: {error.message}", path)
         return [], None
     texts.files.append(document.path)
     top = inner.at()
     if isinstance(top.value, list):
-        return [Entry(inner, (index,)) for index in range(len(top.value))], inner
+        return [FileEntry(inner, (index,)) for index in range(len(top.value))], inner
     return (list(top.each("tests")) if top.is_mapping else []), inner

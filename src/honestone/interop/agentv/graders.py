@@ -16,7 +16,7 @@ from honestone.core.rubric import Check, Criterion, Item, as_written, slug
 from honestone.formats.check_words import check_in_words
 from honestone.formats.fields import near
 from honestone.formats.marked import read_marked
-from honestone.formats.reader import Entry, Reading, Steps, did_you_mean, shown
+from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean, shown
 from honestone.interop.agentv.dialect import Dialect
 from honestone.interop.agentv.keys import (
     AGGREGATOR,
@@ -61,7 +61,7 @@ class Frame:
         return CodeContext(values=self.values, expected=self.expected)
 
 
-def read_graders(take: Entry, key: str, frame: Frame) -> list[Criterion]:
+def read_graders(take: FileEntry, key: str, frame: Frame) -> list[Criterion]:
     """The graders of a list, in order. Strings anywhere in it are one rubric, in the place of the first of them."""
     listed = take.raw(key)
     if listed is None:
@@ -72,7 +72,7 @@ def read_graders(take: Entry, key: str, frame: Frame) -> list[Criterion]:
     found: list[Criterion] = []
     strings = [index for index, entry in enumerate(listed) if isinstance(entry, str)]
     for index in range(len(listed)):
-        here = Entry(take.reading, (*take.path, key, index))
+        here = FileEntry(take.reading, (*take.path, key, index))
         if index in strings:
             found += _of_strings(take, key, strings, frame) if index == strings[0] else []
         else:
@@ -80,7 +80,7 @@ def read_graders(take: Entry, key: str, frame: Frame) -> list[Criterion]:
     return found
 
 
-def _of_strings(take: Entry, key: str, indexes: Sequence[int], frame: Frame) -> list[Criterion]:
+def _of_strings(take: FileEntry, key: str, indexes: Sequence[int], frame: Frame) -> list[Criterion]:
     """Strings among the graders: one rubric that counts as much as they are many."""
     children = []
     for index in indexes:
@@ -98,7 +98,7 @@ def _kind_name(dialect: Dialect) -> str:
     return "llm-rubric" if dialect.judge == "llm-rubric" else "rubrics"
 
 
-def _included(take: Entry, frame: Frame) -> list[Criterion]:
+def _included(take: FileEntry, frame: Frame) -> list[Criterion]:
     """`include: NAME`: the graders of another file."""
     take.read(INCLUDE)
     name = take.text("include")
@@ -109,7 +109,7 @@ def _included(take: Entry, frame: Frame) -> list[Criterion]:
         return []
     path = frame.texts.resolve(name if "/" in name or "." in name else f".agentv/templates/{name}.yaml")
     try:
-        inner = Reading(read_marked(path))
+        inner = FileReading(read_marked(path))
     except FileError as error:
         take.reading.problem(f"the graders of `{name}` cannot be read: {error.message}", (*take.path, "include"))
         return []
@@ -127,7 +127,7 @@ def _included(take: Entry, frame: Frame) -> list[Criterion]:
 # -------------------------------------------------------------------------------------------------- one grader
 
 
-def read_grader(take: Entry, frame: Frame) -> list[Criterion]:
+def read_grader(take: FileEntry, frame: Frame) -> list[Criterion]:
     """One grader as a criterion; none where it is lost, which was said."""
     written = take.reading.marked.raw((*take.path, "type")) if take.is_mapping else None
     if written is None or not written.strip():
@@ -155,7 +155,7 @@ def _kind(written: str) -> tuple[str, bool]:
     return (bare, True) if bare != kind and bare in CODE else (kind, False)
 
 
-def _say_unknown(take: Entry, written: str, kind: str) -> None:
+def _say_unknown(take: FileEntry, written: str, kind: str) -> None:
     if kind in NOT_HERE:
         take.reading.loss(f"a grader of type `{written}` {NOT_HERE[kind]}", take.path)
         return
@@ -179,7 +179,7 @@ class _Common:
     negate: bool
 
 
-def _bar(take: Entry, frame: Frame, *, is_yes_no: bool, minimum: bool = True) -> dict[str, Any]:
+def _bar(take: FileEntry, frame: Frame, *, is_yes_no: bool, minimum: bool = True) -> dict[str, Any]:
     """A grader's own bar: `min_score`, or `required` (true: its cut, else the case's threshold; a number: that)."""
     least = take.number("min_score", low=0, high=1) if minimum else None
     required = take.raw("required")
@@ -190,7 +190,7 @@ def _bar(take: Entry, frame: Frame, *, is_yes_no: bool, minimum: bool = True) ->
     return {"floor": take.number("required", low=0, high=1)}
 
 
-def _of_code(take: Entry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
+def _of_code(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
     is_program = CODE[kind] is CODE["script"]
     if is_program:
         bar = _bar(take, frame, is_yes_no=True, minimum=False)
@@ -221,7 +221,7 @@ def _as_criterion(found: Checks, common: _Common, bar: dict[str, Any]) -> Criter
     return _group(common.name, children, weight=common.weight, negate=common.negate, **bar)
 
 
-def _of_judge(take: Entry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
+def _of_judge(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
     key = _criteria_key(take)
     if key is not None:
         _lose_prompt(take)
@@ -240,17 +240,17 @@ def _of_judge(take: Entry, kind: str, common: _Common, frame: Frame) -> list[Cri
     return [rated(common.name, words, weight=common.weight, negate=common.negate, **bar)]
 
 
-def _lose_prompt(take: Entry) -> None:
+def _lose_prompt(take: FileEntry) -> None:
     if "prompt" in take:
         take.loss("a rubric with a `prompt` of its own: the criteria are asked in honestone's words", "prompt")
 
 
-def _criteria_key(take: Entry) -> str | None:
+def _criteria_key(take: FileEntry) -> str | None:
     """The key of the list of criteria."""
     return next((key for key in ("rubrics", "criteria", "value") if isinstance(take.value.get(key), list)), None)
 
 
-def _of_one_criterion(take: Entry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
+def _of_one_criterion(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
     """`llm-rubric` with one criterion as its value, or with score ranges next to it."""
     if isinstance(take.value.get("value"), dict):
         inner = take.below("value")
@@ -269,7 +269,7 @@ def _of_one_criterion(take: Entry, kind: str, common: _Common, frame: Frame) -> 
                 weight=Fraction(1),
                 requirement=fill(text, frame.values).strip() if text else one.requirement,
             )
-            for one in read_criterion(Entry(take.reading, take.path), frame.dialect, frame.values, JUDGE)
+            for one in read_criterion(FileEntry(take.reading, take.path), frame.dialect, frame.values, JUDGE)
         )
         children = tuple(
             replace(one, items=tuple(replace(item, id=one.id, requirement=one.requirement) for item in one.items))
@@ -281,7 +281,7 @@ def _of_one_criterion(take: Entry, kind: str, common: _Common, frame: Frame) -> 
     return [_named(common, children, bar)] if children else []
 
 
-def _asked(take: Entry, kind: str, common: _Common, frame: Frame) -> str:
+def _asked(take: FileEntry, kind: str, common: _Common, frame: Frame) -> str:
     """What a free-form judge is asked: its prompt or value, else the case's goal, under the grader's name."""
     reading, bare = take.reading, frame.dialect.bare_prompts
     for key in ("prompt", "value", "criteria"):
@@ -328,7 +328,7 @@ def _group(name: str, children: Sequence[Criterion], **more: Any) -> Criterion:
 # ------------------------------------------------------------------------------------------------------- groups
 
 
-def _of_group(take: Entry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
+def _of_group(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
     key = next((key for key in _MEMBERS if key in take), _MEMBERS[0])
     children = read_graders(take, key, frame)
     if key not in take or not take.value[key]:
@@ -346,7 +346,7 @@ def _of_group(take: Entry, kind: str, common: _Common, frame: Frame) -> list[Cri
     return [_group(common.name, members, weight=common.weight, negate=common.negate, **bar)]
 
 
-def _aggregation(take: Entry, children: Sequence[Criterion]) -> dict[str, Fraction]:
+def _aggregation(take: FileEntry, children: Sequence[Criterion]) -> dict[str, Fraction]:
     """The weights that a group's `aggregator` gives to its members by name."""
     value = take.raw("aggregator")
     kind = value.get("type") if isinstance(value, dict) else None
@@ -365,7 +365,7 @@ def _aggregation(take: Entry, children: Sequence[Criterion]) -> dict[str, Fracti
         if str(name) not in names:
             message = f"`{name}` is not a grader of this group"
             here.reading.problem(message, path, did_you_mean(name, names), at_key=True)
-        weight = Entry(here.reading, path[:-1]).number(name, low=0)
+        weight = FileEntry(here.reading, path[:-1]).number(name, low=0)
         weights[str(name)] = Fraction(1) if weight is None else weight
     return {child.id: weights.get(child.id, Fraction(1)) for child in children}
 
@@ -403,14 +403,14 @@ class CodeContext:
     expected: Any = None
 
 
-_Read = Callable[[Entry, CodeContext], Checks | None]
+_Read = Callable[[FileEntry, CodeContext], Checks | None]
 
 
 def single(kind: str, value: Any, **options: Any) -> Checks:
     return Checks(parts=(Part(check=Check(kind=kind, value=value, options=options)),))
 
 
-def read_checks(take: Entry, kind: str, context: CodeContext) -> Checks | None:
+def read_checks(take: FileEntry, kind: str, context: CodeContext) -> Checks | None:
     """The checks of a grader whose type is in `CODE`. None when there are none, which was said."""
     found = CODE[kind](take, context)
     for part in found.parts if found else ():
@@ -424,7 +424,7 @@ def read_checks(take: Entry, kind: str, context: CodeContext) -> Checks | None:
 
 
 def _text(kind: str) -> _Read:
-    def read(take: Entry, context: CodeContext) -> Checks | None:
+    def read(take: FileEntry, context: CodeContext) -> Checks | None:
         value = take.texts("value")
         if not value or not all(word.strip() for word in value):
             take.reading.problem(f"`{kind}` needs a `value`", take.path, f"for example: {{type: {kind}, value: hello}}")
@@ -439,7 +439,7 @@ def _text(kind: str) -> _Read:
     return read
 
 
-def _regex(take: Entry, context: CodeContext) -> Checks | None:
+def _regex(take: FileEntry, context: CodeContext) -> Checks | None:
     pattern, flags = take.text("value", "pattern"), take.text("flags") or ""
     if pattern is None:
         take.problem("`value` is missing")
@@ -452,7 +452,7 @@ def _regex(take: Entry, context: CodeContext) -> Checks | None:
     return single("regex", {"pattern": python, "flags": kept} if kept else python)
 
 
-def _is_json(take: Entry, context: CodeContext) -> Checks | None:
+def _is_json(take: FileEntry, context: CodeContext) -> Checks | None:
     schema = take.raw("value", "schema")
     if isinstance(schema, dict):
         return single("json-schema", schema)
@@ -464,7 +464,7 @@ def _is_json(take: Entry, context: CodeContext) -> Checks | None:
 # --------------------------------------------------------------------------------------------------------- fields
 
 
-def _field_accuracy(take: Entry, context: CodeContext) -> Checks | None:
+def _field_accuracy(take: FileEntry, context: CodeContext) -> Checks | None:
     together = take.choice("aggregation", ("weighted_average", "all_or_nothing")) == "all_or_nothing"
     fields = [field for at in take.mappings("fields", FIELD) for field in _field(at, context)]
     if "fields" not in take or not take.value["fields"]:
@@ -493,7 +493,7 @@ def _field_accuracy(take: Entry, context: CodeContext) -> Checks | None:
     )
 
 
-def _field(take: Entry, context: CodeContext) -> Iterator[dict[str, Any]]:
+def _field(take: FileEntry, context: CodeContext) -> Iterator[dict[str, Any]]:
     path = take.text("path")
     match = take.choice("match", ("exact", "numeric_tolerance", "date"))
     weight, tolerance = take.number("weight", low=0), take.number("tolerance", low=0)
@@ -548,7 +548,7 @@ def expected_data(value: Any) -> Any:
 # ----------------------------------------------------------------------------------------------------- tool calls
 
 
-def _trajectory(take: Entry, context: CodeContext) -> Checks | None:
+def _trajectory(take: FileEntry, context: CodeContext) -> Checks | None:
     mode = take.choice("mode", ("any_order", "in_order", "exact", "subset", "superset"))
     args = _args(take, "args_match", "argsMatch")
     minimums = take.raw("minimums")
@@ -576,7 +576,7 @@ def _trajectory(take: Entry, context: CodeContext) -> Checks | None:
     return single("tool-calls", calls, **options)
 
 
-def _args(take: Entry, *keys: str) -> str | None:
+def _args(take: FileEntry, *keys: str) -> str | None:
     """AgentV's `superset` (the call has all these arguments) is `subset` here (these are among the call's)."""
     value = take.raw(*keys)
     if value is None or value in ("exact", "ignore"):
@@ -587,21 +587,21 @@ def _args(take: Entry, *keys: str) -> str | None:
     return None
 
 
-def _call(take: Entry) -> Iterator[dict[str, Any]]:
+def _call(take: FileEntry) -> Iterator[dict[str, Any]]:
     tool, args = take.text("tool"), take.raw("args")
     if args is not None and args != "any" and not isinstance(args, dict):
         take.reading.problem(f"`args` must be a mapping or `any`, not {shown(args)}", (*take.path, "args"))
     yield {"tool": tool or "?", **({"arguments": args} if isinstance(args, dict) else {})}
 
 
-def _has_value(take: Entry, kind: str) -> bool:
+def _has_value(take: FileEntry, kind: str) -> bool:
     take.raw("value")
     if "value" not in take:
         take.reading.problem(f"`{kind}` needs a `value`", take.path)
     return "value" in take
 
 
-def _tool_used(take: Entry, context: CodeContext) -> Checks | None:
+def _tool_used(take: FileEntry, context: CodeContext) -> Checks | None:
     if not _has_value(take, "trajectory:tool-used"):
         return None
     value = take.raw("value")
@@ -621,7 +621,7 @@ def _tool_used(take: Entry, context: CodeContext) -> Checks | None:
     return single("tool-count", {name: bounds})
 
 
-def _tool_sequence(take: Entry, context: CodeContext) -> Checks | None:
+def _tool_sequence(take: FileEntry, context: CodeContext) -> Checks | None:
     if not _has_value(take, "trajectory:tool-sequence"):
         return None
     value = take.raw("value")
@@ -648,7 +648,7 @@ def _tool_sequence(take: Entry, context: CodeContext) -> Checks | None:
     return single("tool-calls", [{"tool": name} for name in names], mode=mode or "in_order")
 
 
-def _tool_args(take: Entry, context: CodeContext) -> Checks | None:
+def _tool_args(take: FileEntry, context: CodeContext) -> Checks | None:
     if not _has_value(take, "trajectory:tool-args-match"):
         return None
     here = take.mapping("value", TOOL_ARGS)
@@ -666,7 +666,7 @@ def _tool_args(take: Entry, context: CodeContext) -> Checks | None:
     )
 
 
-def _skill_used(take: Entry, context: CodeContext) -> Checks | None:
+def _skill_used(take: FileEntry, context: CodeContext) -> Checks | None:
     take.raw("value")
     take.reading.note("`skill-used` asks whether the skill that is tried was read; its name is not compared")
     return single("skill-loaded", True)
@@ -676,7 +676,7 @@ def _skill_used(take: Entry, context: CodeContext) -> Checks | None:
 
 
 def _limit(kind: str, *keys: str) -> _Read:
-    def read(take: Entry, context: CodeContext) -> Checks | None:
+    def read(take: FileEntry, context: CodeContext) -> Checks | None:
         most = take.number(*keys, low=0)
         if most is None:
             take.reading.problem(f"`{kind}` needs `{keys[0]}`", take.path) if take.which(*keys) is None else None
@@ -693,7 +693,7 @@ _TOKENS: Final = {
 }
 
 
-def _tokens(take: Entry, context: CodeContext) -> Checks | None:
+def _tokens(take: FileEntry, context: CodeContext) -> Checks | None:
     limits = {name: take.number(*keys, low=0) for name, keys in _TOKENS.items()}
     value = {name: as_written(most) for name, most in limits.items() if most is not None}
     if not value:
@@ -709,7 +709,7 @@ _METRICS: Final = {
 }
 
 
-def _metrics(take: Entry, context: CodeContext) -> Checks | None:
+def _metrics(take: FileEntry, context: CodeContext) -> Checks | None:
     parts = []
     for key, (kind, other) in _METRICS.items():
         most = take.number(key, other, low=0)
@@ -727,7 +727,7 @@ def _metrics(take: Entry, context: CodeContext) -> Checks | None:
 # ------------------------------------------------------------------------------------------------------- commands
 
 
-def _script(take: Entry, context: CodeContext) -> Checks | None:
+def _script(take: FileEntry, context: CodeContext) -> Checks | None:
     words = _words(take)
     cwd = take.text("cwd")
     if cwd not in (None, ".", "./"):
@@ -751,7 +751,7 @@ def _script(take: Entry, context: CodeContext) -> Checks | None:
     return single("grader", words, **options)
 
 
-def _words(take: Entry) -> list[str] | None:
+def _words(take: FileEntry) -> list[str] | None:
     key = take.which("command", "script")
     if key is None:
         take.reading.problem("a grader that is a program needs a `command`", take.path)

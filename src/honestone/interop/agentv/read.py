@@ -14,7 +14,7 @@ from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
 from honestone.core.suite.case import Case, Expect, Suite, TargetSpec
 from honestone.formats.document import Document
-from honestone.formats.reader import Entry, Reading, Steps, about, did_you_mean, keys, shown
+from honestone.formats.reader import FileEntry, FileReading, Steps, about, did_you_mean, keys, shown
 from honestone.formats.source import ForeignRubric, Loss, SuiteSource
 from honestone.interop.agentv.cases import (
     Running,
@@ -63,13 +63,13 @@ class _File:
     """One reading: the reading of the file itself, and those of the rows or files with its cases."""
 
     document: Document
-    reading: Reading
+    reading: FileReading
     dialect: Dialect
     texts: Texts
     targets: Targets
-    others: list[Reading]
+    others: list[FileReading]
 
-    def joined(self) -> Reading:
+    def joined(self) -> FileReading:
         for other in self.others:
             self.reading.join(other)
         self.reading.problems = list({(p.place, p.message): p for p in self.reading.problems}.values())
@@ -95,14 +95,14 @@ def read_suite_file(document: Document) -> SuiteSource:
     if dialect is None:
         document.marked.at(())  # raises the reading error, when there is one
         raise UsageError("this is not an AgentV file", place=document.marked.at(()))
-    file = _start(document, Reading(document.marked), dialect)
+    file = _start(document, FileReading(document.marked), dialect)
     top = file.reading.at()
     shared, concurrency, title = _shared(file, top)
     cases = list(_own_cases(file, top, shared))
     return _finish(file, shared, cases, concurrency, title)
 
 
-def _start(document: Document, reading: Reading, dialect: Dialect) -> _File:
+def _start(document: Document, reading: FileReading, dialect: Dialect) -> _File:
     return _File(
         document=document,
         reading=reading,
@@ -124,7 +124,7 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
     above = marked.value if sidecar is not None and isinstance(marked.value, dict) else {}
     rows = document.rows
     dialect = dialect_of_row(rows[0].marked.value if isinstance(rows[0].marked.value, dict) else {}, above)
-    file = _start(document, Reading(marked) if sidecar is not None else Reading(rows[0].marked), dialect)
+    file = _start(document, FileReading(marked) if sidecar is not None else FileReading(rows[0].marked), dialect)
     merges = dialect.merges and not any(
         key in row.marked.value for row in rows for key in ("expected_outcome", "outcome")
     )
@@ -139,16 +139,16 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
         file.texts.files.append(sidecar)
     cases: list[_Read] = []
     for number, row in enumerate(rows, 1):
-        reading = Reading(row.marked)
+        reading = FileReading(row.marked)
         file.others.append(reading)
-        cases += _case(Entry(reading, ()), shared, number, file)
+        cases += _case(FileEntry(reading, ()), shared, number, file)
     return _finish(file, shared, cases, concurrency, title)
 
 
 # ------------------------------------------------------------------------------------------------ what holds for all
 
 
-def _shared(file: _File, top: Entry) -> tuple[Shared, int | None, str]:
+def _shared(file: _File, top: FileEntry) -> tuple[Shared, int | None, str]:
     """What the file says for all cases, how many run at a time, and its title."""
     top.read(FILE)
     running = Running(threshold=top.number("threshold", low=0, high=1), timeout=_timeout(top))
@@ -199,12 +199,12 @@ def _shared(file: _File, top: Entry) -> tuple[Shared, int | None, str]:
     )
 
 
-def _timeout(top: Entry) -> float | None:
+def _timeout(top: FileEntry) -> float | None:
     seconds = top.number("timeout_seconds", low=0)
     return float(seconds) if seconds else None
 
 
-def _defaults(file: _File, top: Entry) -> None:
+def _defaults(file: _File, top: FileEntry) -> None:
     value = top.raw("defaults")
     if not isinstance(value, dict):
         return
@@ -213,7 +213,7 @@ def _defaults(file: _File, top: Entry) -> None:
     file.targets.take(here, "provider", "target")
 
 
-def _default_test(file: _File, top: Entry) -> tuple[dict[str, Any], list[Entry]]:
+def _default_test(file: _File, top: FileEntry) -> tuple[dict[str, Any], list[FileEntry]]:
     """`default_test`: variables and graders of all cases."""
     value = top.raw("default_test")
     if value is None:
@@ -234,16 +234,16 @@ def _default_test(file: _File, top: Entry) -> tuple[dict[str, Any], list[Entry]]
 @dataclass(frozen=True, slots=True)
 class _Read:
     case: Case
-    take: Entry
+    take: FileEntry
 
 
-def _case(take: Entry, shared: Shared, number: int, file: _File) -> Iterator[_Read]:
+def _case(take: FileEntry, shared: Shared, number: int, file: _File) -> Iterator[_Read]:
     case = read_case(take, shared, number, file.targets)
     if case is not None:
         yield _Read(case, take)
 
 
-def _own_cases(file: _File, top: Entry, shared: Shared) -> Iterator[_Read]:
+def _own_cases(file: _File, top: FileEntry, shared: Shared) -> Iterator[_Read]:
     key = next((key for key in CASE_LISTS if key in top), None)
     if key is None:
         file.reading.problem(
@@ -268,7 +268,7 @@ def _own_cases(file: _File, top: Entry, shared: Shared) -> Iterator[_Read]:
             file.reading.loss("cases taken from another suite are not read", here, "run that file by itself")
             read = []
         else:
-            read = list(_case(Entry(file.reading, here), shared, number, file))
+            read = list(_case(FileEntry(file.reading, here), shared, number, file))
         number += max(len(read), 1)
         yield from read
 
@@ -284,7 +284,7 @@ def _cases_elsewhere(file: _File, shared: Shared, path: Steps, name: str, number
 
 
 def _finish(file: _File, shared: Shared, cases: list[_Read], concurrency: int | None, title: str) -> SuiteSource:
-    seen: dict[str, Entry] = {}
+    seen: dict[str, FileEntry] = {}
     for read in cases:
         if read.case.id in seen:
             steps: Steps = (*read.take.path, "id")
@@ -376,7 +376,7 @@ def _are_criteria(entries: list[Any]) -> bool:
 
 def _read_rubric(document: Document) -> ForeignRubric:
     """Raises SourceErrors with all that is wrong."""
-    reading, dialect = Reading(document.marked), _dialect(document.value)
+    reading, dialect = FileReading(document.marked), _dialect(document.value)
     top = reading.at()
     bar, title = PASS_MARK, ""
     if isinstance(document.value, list):
@@ -406,12 +406,12 @@ def _dialect(value: Any) -> Dialect:
     return found
 
 
-def _of_entry(reading: Reading, index: int, dialect: Dialect) -> list[Criterion]:
-    here = Entry(reading, (index,))
+def _of_entry(reading: FileReading, index: int, dialect: Dialect) -> list[Criterion]:
+    here = FileEntry(reading, (index,))
     return list(read_criterion(here, dialect, {}))
 
 
-def _of_mapping(top: Entry, frame: Frame) -> list[Criterion]:
+def _of_mapping(top: FileEntry, frame: Frame) -> list[Criterion]:
     """`rubrics` are the criteria themselves; each grader is a group of its own."""
     found = list(read_criteria(top, "rubrics", frame.dialect, {})) if "rubrics" in top else []
     holders = [top]
@@ -423,7 +423,7 @@ def _of_mapping(top: Entry, frame: Frame) -> list[Criterion]:
     return found
 
 
-def _rubric(top: Entry, criteria: list[Criterion], bar: Any, title: str) -> Rubric | None:
+def _rubric(top: FileEntry, criteria: list[Criterion], bar: Any, title: str) -> Rubric | None:
     if not criteria and top.reading.problems:
         return None  # they say why
     if not criteria:
@@ -480,13 +480,13 @@ def is_scores_file(value: Any) -> bool:
 
 def read_scores(document: Document) -> SuiteSource:
     """The suite next to a file of grader scores, with the cases it names and their ranges."""
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     path = _suite_of(document)
     source = read_suite_file(Document.of(path))
     cases = {case.id: case for case in source.suite.cases}
     found: dict[str, dict[str, Range]] = {}
     for index in range(len(reading.marked.value)):
-        for id, grader, range_ in _entry(Entry(reading, (index,)), cases):
+        for id, grader, range_ in _entry(FileEntry(reading, (index,)), cases):
             if grader in found.setdefault(id, {}):
                 reading.problem(f"`{grader}` of `{id}` has two ranges", (index,))
             found[id][grader] = range_
@@ -519,7 +519,7 @@ def _suite_of(document: Document) -> Path:
     )
 
 
-def _entry(take: Entry, cases: Mapping[str, Case]) -> Iterator[tuple[str, str, Range]]:
+def _entry(take: FileEntry, cases: Mapping[str, Case]) -> Iterator[tuple[str, str, Range]]:
     take.read(SCORE)
     id, grader = take.text("test_id", "eval_id"), take.text("grader", "evaluator")
     range_ = _range(take)
@@ -532,7 +532,7 @@ def _entry(take: Entry, cases: Mapping[str, Case]) -> Iterator[tuple[str, str, R
     yield id, "score" if grader is None else _criterion(take, grader, cases[id]), range_
 
 
-def _range(take: Entry) -> Range | None:
+def _range(take: FileEntry) -> Range | None:
     value = take.raw("range")
     here = take.below("range")
     if not isinstance(value, dict):
@@ -546,7 +546,7 @@ def _range(take: Entry) -> Range | None:
     return low, high
 
 
-def _criterion(take: Entry, grader: str, case: Case) -> str:
+def _criterion(take: FileEntry, grader: str, case: Case) -> str:
     """The criterion that a grader became: by name, else the one that judges mark."""
     top = case.rubric.criteria
     if any(one.id == grader for one in top):

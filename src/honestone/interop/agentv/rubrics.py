@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from honestone.core.rubric import Criterion, slug
-from honestone.formats.reader import Entry, Keys, shown
+from honestone.formats.reader import FileEntry, Keys, shown
 from honestone.interop.agentv.dialect import Dialect
 from honestone.interop.agentv.keys import BAND, CRITERION
 from honestone.interop.agentv.text import fill
@@ -36,7 +36,7 @@ def is_rated(criterion: Criterion) -> bool:
     return anchors is not None and dict(anchors.levels) == _RATED
 
 
-def read_criteria(take: Entry, key: str, dialect: Dialect, values: Mapping[str, Any]) -> tuple[Criterion, ...]:
+def read_criteria(take: FileEntry, key: str, dialect: Dialect, values: Mapping[str, Any]) -> tuple[Criterion, ...]:
     """The criteria of a list: at least one, or a problem at the list."""
     listed = take.raw(key)
     if not isinstance(listed, list) or not listed:
@@ -46,13 +46,13 @@ def read_criteria(take: Entry, key: str, dialect: Dialect, values: Mapping[str, 
             f"for example: {key}: [Names the cause]",
         )
         return ()
-    here = [Entry(take.reading, (*take.path, key, index)) for index in range(len(listed))]
+    here = [FileEntry(take.reading, (*take.path, key, index)) for index in range(len(listed))]
     found = [criterion for one in here for criterion in _criterion(one, dialect, values)]
     _say_when_mixed(take, found, dialect)
     return tuple(found)
 
 
-def _say_when_mixed(take: Entry, found: list[Criterion], dialect: Dialect) -> None:
+def _say_when_mixed(take: FileEntry, found: list[Criterion], dialect: Dialect) -> None:
     kinds = {criterion.items[0].anchors is None for criterion in found}
     if len(kinds) == 2 and dialect.required:
         take.reading.note(
@@ -60,7 +60,7 @@ def _say_when_mixed(take: Entry, found: list[Criterion], dialect: Dialect) -> No
         )
 
 
-def _criterion(take: Entry, dialect: Dialect, values: Mapping[str, Any]) -> Iterator[Criterion]:
+def _criterion(take: FileEntry, dialect: Dialect, values: Mapping[str, Any]) -> Iterator[Criterion]:
     if isinstance(take.value, str):
         text = fill(take.value, values).strip()
         if text:
@@ -72,7 +72,7 @@ def _criterion(take: Entry, dialect: Dialect, values: Mapping[str, Any]) -> Iter
 
 
 def read_criterion(
-    take: Entry, dialect: Dialect, values: Mapping[str, Any], keys: Keys = CRITERION
+    take: FileEntry, dialect: Dialect, values: Mapping[str, Any], keys: Keys = CRITERION
 ) -> Iterator[Criterion]:
     """One criterion written as a mapping; of a grader that is one, `keys` are the grader's."""
     if not take.read(keys):
@@ -102,7 +102,7 @@ def _text_key(dialect: Dialect) -> str:
     return "outcome" if dialect.required else "expected_outcome"
 
 
-def _gate(take: Entry, dialect: Dialect, *, is_scaled: bool) -> dict[str, Any]:
+def _gate(take: FileEntry, dialect: Dialect, *, is_scaled: bool) -> dict[str, Any]:
     """A criterion's own bar: `required_min_score` of 10, `min_score` of 1, or `required`."""
     of_ten = take.number("required_min_score", low=0, high=TOP)
     of_one = take.number("min_score", low=0, high=1)
@@ -122,7 +122,7 @@ def _gate(take: Entry, dialect: Dialect, *, is_scaled: bool) -> dict[str, Any]:
 # -------------------------------------------------------------------------------------------------- score ranges
 
 
-def _levels(take: Entry) -> dict[Fraction, str] | None:
+def _levels(take: FileEntry) -> dict[Fraction, str] | None:
     """`score_ranges` as levels on 0-10: a map from lower bounds, or a list of bands. None when there are none."""
     value = take.raw("score_ranges")
     if value is None:
@@ -137,7 +137,7 @@ def _levels(take: Entry) -> dict[Fraction, str] | None:
     return dict(sorted(levels.items()))
 
 
-def _from_map(take: Entry) -> dict[Fraction, str]:
+def _from_map(take: FileEntry) -> dict[Fraction, str]:
     found: dict[Fraction, str] = {}
     for key in take.value:
         bound = _bound(key)
@@ -172,7 +172,7 @@ def _words(value: Any) -> str | None:
     return value.strip() if isinstance(value, str) and value.strip() else None
 
 
-def _from_bands(take: Entry) -> dict[Fraction, str]:
+def _from_bands(take: FileEntry) -> dict[Fraction, str]:
     """Bands `{score_range: [low, high], outcome}` that cover 0-10 without gap or overlap."""
     bands: list[tuple[int, int, str]] = []
     for index in range(len(take.value)):

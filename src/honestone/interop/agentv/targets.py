@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from honestone.core.errors import UsageError
 from honestone.formats.document import Document
-from honestone.formats.reader import Entry, Reading, keys, words
+from honestone.formats.reader import FileEntry, FileReading, keys, words
 from honestone.formats.source import SuiteSource
 from honestone.interop.reader import Reader
 
@@ -101,7 +101,7 @@ def is_targets_file(value: Any) -> bool:
 def read_targets(path: Path) -> tuple[TargetDescription, ...]:
     """The targets of a `targets.yaml`, or the `providers` of an eval file. Raises FileError, or SourceErrors with places."""
     document = Document.of(path)
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     top = reading.at()
     found: list[TargetDescription] = []
     if not top.is_mapping:
@@ -115,7 +115,7 @@ def read_targets(path: Path) -> tuple[TargetDescription, ...]:
                 "a targets file is a list: targets: [{name: ..., provider: cli, command: ...}]",
             )
         for index, entry in enumerate(_list(top.raw(key))):
-            here = Entry(reading, (*top.path, key, index) if isinstance(top.value[key], list) else (*top.path, key))
+            here = FileEntry(reading, (*top.path, key, index) if isinstance(top.value[key], list) else (*top.path, key))
             found += [_named_only(here, entry)] if isinstance(entry, str) else _target(here)
     names: dict[str, TargetDescription] = {}
     for target in found:
@@ -130,13 +130,13 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _named_only(take: Entry, name: str) -> TargetDescription:
+def _named_only(take: FileEntry, name: str) -> TargetDescription:
     return TargetDescription(
         name=name, provider=name.partition(":")[0], use=use_of(name), place=take.reading.marked.at(take.path)
     )
 
 
-def _target(take: Entry) -> Iterator[TargetDescription]:
+def _target(take: FileEntry) -> Iterator[TargetDescription]:
     if not take.read(TARGET):
         return
     place = take.reading.marked.at(take.path)
@@ -167,7 +167,7 @@ def _target(take: Entry) -> Iterator[TargetDescription]:
     )
 
 
-def _use(config: Entry, provider: str, notes: list[str]) -> str | None:
+def _use(config: FileEntry, provider: str, notes: list[str]) -> str | None:
     kind = provider.partition(":")[0]
     if kind in ("cli", "exec"):
         return _command(config, notes)
@@ -181,7 +181,7 @@ def _use(config: Entry, provider: str, notes: list[str]) -> str | None:
     return use
 
 
-def _command(config: Entry, notes: list[str]) -> str | None:
+def _command(config: FileEntry, notes: list[str]) -> str | None:
     import shlex
 
     key = config.which("command", "command_template")

@@ -11,7 +11,7 @@ from typing import Any, Final
 from honestone.core.errors import FileError
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.marked import read_text
-from honestone.formats.reader import Entry, Reading, Steps, shown
+from honestone.formats.reader import FileEntry, FileReading, Steps, shown
 from honestone.interop.agentv.keys import BLOCK, MESSAGE
 
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
@@ -69,25 +69,25 @@ class Texts:
 
     # ------------------------------------------------------------------------------------------------ messages
 
-    def messages(self, take: Entry, key: str) -> tuple[Message, ...]:
+    def messages(self, take: FileEntry, key: str) -> tuple[Message, ...]:
         """An input: text, one message, a list of messages, or any other value as JSON."""
         return self.messages_at(take.reading, (*take.path, key), take.raw(key))
 
-    def messages_at(self, reading: Reading, path: Steps, value: Any) -> tuple[Message, ...]:
+    def messages_at(self, reading: FileReading, path: Steps, value: Any) -> tuple[Message, ...]:
         if isinstance(value, str):
             return (Message("user", value),)
         if isinstance(value, dict) and "role" in value:
-            return tuple(self._message(Entry(reading, path)))
+            return tuple(self._message(FileEntry(reading, path)))
         if isinstance(value, list) and value and all(isinstance(one, dict) and "role" in one for one in value):
-            return tuple(m for index in range(len(value)) for m in self._message(Entry(reading, (*path, index))))
+            return tuple(m for index in range(len(value)) for m in self._message(FileEntry(reading, (*path, index))))
         raw = reading.marked.raw(path) if not isinstance(value, dict | list) else None
         return (Message("user", raw if raw is not None else plain(value)),)
 
-    def _message(self, take: Entry) -> list[Message]:
+    def _message(self, take: FileEntry) -> list[Message]:
         take.read(MESSAGE)
         return [Message(take.text("role") or "user", self.content(take))]
 
-    def content(self, take: Entry) -> str:
+    def content(self, take: FileEntry) -> str:
         """A message's content: text, a list of text and file blocks, or a value as JSON."""
         value = take.raw("content")
         if value is None:
@@ -95,11 +95,11 @@ class Texts:
                 take.reading.problem("`content` is missing", take.path)
             return ""
         if isinstance(value, list) and value and all(isinstance(block, dict) and "type" in block for block in value):
-            blocks = (self._block(Entry(take.reading, (*take.path, "content", i))) for i in range(len(value)))
+            blocks = (self._block(FileEntry(take.reading, (*take.path, "content", i))) for i in range(len(value)))
             return "\n\n".join(blocks)
         return take.reading.marked.raw((*take.path, "content")) or plain(value) if not isinstance(value, str) else value
 
-    def _block(self, take: Entry) -> str:
+    def _block(self, take: FileEntry) -> str:
         take.read(BLOCK)
         kind = take.choice("type", ("text", "file", "image"))
         value = take.text("value", "text", "path")
@@ -109,7 +109,7 @@ class Texts:
             return value or ""
         return self.attached(take.reading, (*take.path, "value"), value)
 
-    def attached(self, reading: Reading, path: Steps, name: str) -> str:
+    def attached(self, reading: FileReading, path: Steps, name: str) -> str:
         """The text of an input file, under its name. One that is not there is a loss: the input would lack it."""
         try:
             text = self.file(name)
@@ -124,18 +124,18 @@ class Texts:
 
     # ----------------------------------------------------------------------------------------------- references
 
-    def reference(self, take: Entry, *keys: str) -> str | None:
+    def reference(self, take: FileEntry, *keys: str) -> str | None:
         """The expected output as text: of one message its content, of several all."""
         key = take.which(*keys)
         return None if key is None else self.reference_at(take.reading, (*take.path, key), take.value[key])
 
-    def reference_at(self, reading: Reading, path: Steps, value: Any) -> str | None:
+    def reference_at(self, reading: FileReading, path: Steps, value: Any) -> str | None:
         found = as_prompt(self.messages_at(reading, path, value))
         return found if found.strip() else None
 
     # -------------------------------------------------------------------------------------------------- prompts
 
-    def prompt(self, reading: Reading, path: Steps, value: Any, *, bare: bool) -> str | None:
+    def prompt(self, reading: FileReading, path: Steps, value: Any, *, bare: bool) -> str | None:
         """A judge's prompt: the text itself or of the file it names. None when there is none to use, which was said.
 
         `bare`: a path without `file://` that leads nowhere is only noted.
@@ -188,7 +188,7 @@ _OURS: Final = {
 }
 
 
-def as_requirement(reading: Reading, path: Steps, prompt: str, goal: str | None, values: Mapping[str, Any]) -> str:
+def as_requirement(reading: FileReading, path: Steps, prompt: str, goal: str | None, values: Mapping[str, Any]) -> str:
     """A judge's prompt as a requirement: what a judge sees anyway is named instead, the rest is filled in."""
     known = {**values, **_OURS, **({name: goal for name in ("criteria", "expected_outcome") if goal})}
     open_ = sorted({name for name in placeholders(prompt) if name not in known})

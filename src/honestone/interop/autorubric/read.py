@@ -14,7 +14,7 @@ from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Criterion, Rubric, as_written, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, Entry, Reading, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, keys, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.criteria import scaled, yes_no
 from honestone.interop.reader import Reader
@@ -94,14 +94,14 @@ def signs(document: Document) -> int:
 
 
 def read(document: Document) -> ForeignRubric:
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     rubric = read_rubric_at(reading, reading.at(), title=title_of(reading))
     reading.finish()
     assert rubric is not None
-    return reading.rubric(rubric, "autorubric")
+    return reading.rubric_source(rubric, "autorubric")
 
 
-def read_rubric_at(reading: Reading, root: Entry, *, title: str = "") -> Rubric | None:
+def read_rubric_at(reading: FileReading, root: FileEntry, *, title: str = "") -> Rubric | None:
     """The rubric at one place of a file; None when something in it is wrong (the reading knows what)."""
     wrong = len(reading.problems)
     entries = entries_of(reading, root)
@@ -113,7 +113,7 @@ def read_rubric_at(reading: Reading, root: Entry, *, title: str = "") -> Rubric 
     return make_rubric(reading, kept, title=title, path=root.path)
 
 
-def _criterion(reading: Reading, entry: Entry) -> Criterion | None:
+def _criterion(reading: FileReading, entry: FileEntry) -> Criterion | None:
     if not entry.read(CRITERION):
         return None
     requirement = entry.text("requirement")
@@ -133,7 +133,7 @@ def _criterion(reading: Reading, entry: Entry) -> Criterion | None:
     return _choosing(reading, id, requirement, weight, options)
 
 
-def _aggregation(reading: Reading, entry: Entry) -> None:
+def _aggregation(reading: FileReading, entry: FileEntry) -> None:
     how = entry.text("aggregation")
     if how is None:
         return
@@ -164,7 +164,7 @@ class _Options:
         return words["yes"] if set(words) == {"yes", "no"} else None
 
 
-def _options(reading: Reading, entry: Entry) -> _Options:
+def _options(reading: FileReading, entry: FileEntry) -> _Options:
     found = _Options()
     count, wrong = 0, len(reading.problems)
     for option in entry.mappings("options", OPTION):
@@ -187,7 +187,7 @@ def _options(reading: Reading, entry: Entry) -> _Options:
     return found
 
 
-def _choosing(reading: Reading, id: str, requirement: str, weight: Fraction, options: _Options) -> Criterion:
+def _choosing(reading: FileReading, id: str, requirement: str, weight: Fraction, options: _Options) -> Criterion:
     na = options.may_not_apply
     if options.yes_is is not None:
         return yes_no(id, requirement, weight=weight, may_not_apply=na, negate=options.yes_is == ZERO)
@@ -208,7 +208,7 @@ def _listed(labels: Sequence[str]) -> str:
 
 
 def _without_scaled_penalties(
-    reading: Reading, criteria: Sequence[Criterion], entries: Sequence[Entry]
+    reading: FileReading, criteria: Sequence[Criterion], entries: Sequence[FileEntry]
 ) -> list[Criterion]:
     """A penalty here is a yes/no question; next to positive weights one with options cannot be expressed."""
     if not any(criterion.weight > 0 for criterion in criteria):
@@ -242,7 +242,7 @@ def signs_dataset(document: Document) -> int:
 
 def read_dataset(document: Document) -> SuiteSource:
     """One case an item. The submissions and the verdicts of people are in each case's metadata."""
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     top = reading.at()
     cases = Cases()
     if not top.read(DATASET):
@@ -254,10 +254,12 @@ def read_dataset(document: Document) -> SuiteSource:
         reading.problem("a dataset needs at least one item", ())
     reading.finish()
     suite = Suite(cases=cases.all(), title=top.text("name") or "")
-    return reading.suite(document, "autorubric-dataset", suite, cases)
+    return reading.suite_source(document, "autorubric-dataset", suite, cases)
 
 
-def _case(reading: Reading, item: Entry, top: Entry, number: int, shared: Rubric | None, cases: Cases) -> Case | None:
+def _case(
+    reading: FileReading, item: FileEntry, top: FileEntry, number: int, shared: Rubric | None, cases: Cases
+) -> Case | None:
     description = item.text("description")
     own = read_rubric_at(reading, item.below("rubric")) if "rubric" in item else None
     has_own = item.which("rubric") is not None
@@ -293,7 +295,7 @@ def _case(reading: Reading, item: Entry, top: Entry, number: int, shared: Rubric
     )
 
 
-def _submission(reading: Reading, item: Entry) -> str | None:
+def _submission(reading: FileReading, item: FileEntry) -> str | None:
     """Text, or JSON values (dialogues) as their text."""
     value = item.raw("submission")
     if value is None:
@@ -302,7 +304,7 @@ def _submission(reading: Reading, item: Entry) -> str | None:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _ground_truth(reading: Reading, item: Entry, rubric: Rubric | None) -> list[Any] | None:
+def _ground_truth(reading: FileReading, item: FileEntry, rubric: Rubric | None) -> list[Any] | None:
     value = item.raw("ground_truth")
     if value is None:
         return None

@@ -9,7 +9,7 @@ from typing import Any, Final
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Item, Rubric, slug
 from honestone.formats.document import Document
-from honestone.formats.reader import Entry, Reading, keys, shown
+from honestone.formats.reader import FileEntry, FileReading, keys, shown
 from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import checklist, unique_ids
 from honestone.interop.reader import Reader
@@ -38,7 +38,7 @@ def _signs(document: Document) -> int:
 
 
 def _read(document: Document) -> ForeignRubric:
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     top = reading.at()
     if not top.read(BANK):
         reading.finish()
@@ -47,10 +47,10 @@ def _read(document: Document) -> ForeignRubric:
         reading.problem("`sub_aspect` has no questions", ("sub_aspect",), "give each dimension its yes/no questions")
     reading.finish(*DEFAULTS)
     rubric = Rubric(criteria=unique_ids(criteria), title=title, floor=ZERO)
-    return reading.rubric(rubric, "checkeval")
+    return reading.rubric_source(rubric, "checkeval")
 
 
-def _definition(top: Entry) -> str:
+def _definition(top: FileEntry) -> str:
     """What the questions are about, in words; some banks have one a data set."""
     value = top.raw("definition")
     if value is None or isinstance(value, str):
@@ -63,7 +63,7 @@ def _definition(top: Entry) -> str:
     return " ".join(dict.fromkeys(text.strip() for text in texts if text))
 
 
-def _dimensions(top: Entry) -> list[Criterion]:
+def _dimensions(top: FileEntry) -> list[Criterion]:
     if "sub_aspect" not in top:
         top.problem("`sub_aspect` is missing", hint="it maps each dimension to its questions")
     at = top.mapping("sub_aspect", DIMENSIONS)
@@ -79,7 +79,7 @@ def _dimensions(top: Entry) -> list[Criterion]:
     return criteria
 
 
-def _questions(at: Entry, name: Any, value: Any) -> list[str]:
+def _questions(at: FileEntry, name: Any, value: Any) -> list[str]:
     """Questions one after another in a text, as the files have them, or in a list."""
     path = (*at.path, name)
     if isinstance(value, str):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, Entry, Reading, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, keys, shown
 from honestone.formats.source import SuiteSource
 from honestone.interop.criteria import sound_rubric, unique_ids, yes_no
 from honestone.interop.reader import Reader
@@ -67,7 +67,7 @@ def signs(document: Document) -> int:
 
 def read(document: Document) -> SuiteSource:
     cases = Cases("lines")
-    readings: list[Reading] = []
+    readings: list[FileReading] = []
     for reading, row in _rows(document):
         if not readings or reading is not readings[-1]:
             readings.append(reading)
@@ -77,17 +77,17 @@ def read(document: Document) -> SuiteSource:
     whole.note(*notes)
     whole.join(*readings[1:])
     whole.finish()
-    return whole.suite(document, "healthbench", Suite(cases=cases.all()), cases)
+    return whole.suite_source(document, "healthbench", Suite(cases=cases.all()), cases)
 
 
-def _rows(document: Document) -> Iterator[tuple[Reading, Entry]]:
+def _rows(document: Document) -> Iterator[tuple[FileReading, FileEntry]]:
     """Every case with the reading it belongs to: one a line, or one for a whole JSON file (an object or a list)."""
     if document.is_lines:
         for row in document.rows:
-            reading = Reading(row.marked)
+            reading = FileReading(row.marked)
             yield reading, reading.at()
         return
-    whole = Reading(document.marked)
+    whole = FileReading(document.marked)
     if not isinstance(document.value, list):
         yield whole, whole.at()
         return
@@ -95,7 +95,7 @@ def _rows(document: Document) -> Iterator[tuple[Reading, Entry]]:
         yield whole, whole.at((index,))
 
 
-def _case(reading: Reading, row: Entry, number: int) -> Case | None:
+def _case(reading: FileReading, row: FileEntry, number: int) -> Case | None:
     if not row.read(LINE):
         return None
     wrong = len(reading.problems)
@@ -125,7 +125,7 @@ def _case(reading: Reading, row: Entry, number: int) -> Case | None:
     )
 
 
-def _messages(reading: Reading, row: Entry) -> Iterator[Message]:
+def _messages(reading: FileReading, row: FileEntry) -> Iterator[Message]:
     if "prompt" not in row:
         reading.problem("`prompt` is missing", row.path, 'a list of {"role", "content"}')
     empty = isinstance(row.raw("prompt"), list) and not row.raw("prompt")
@@ -140,7 +140,7 @@ def _messages(reading: Reading, row: Entry) -> Iterator[Message]:
             yield Message(role, content)
 
 
-def _ideal(reading: Reading, row: Entry) -> Mapping[str, Any]:
+def _ideal(reading: FileReading, row: FileEntry) -> Mapping[str, Any]:
     """The ideal completion and what belongs to it."""
     data = row.mapping("ideal_completions_data", IDEAL)
     if data is None:
@@ -158,7 +158,7 @@ def _ideal(reading: Reading, row: Entry) -> Mapping[str, Any]:
     return found
 
 
-def _rubric(reading: Reading, row: Entry) -> tuple[Rubric | None, dict[str, list[str]]]:
+def _rubric(reading: FileReading, row: FileEntry) -> tuple[Rubric | None, dict[str, list[str]]]:
     """The criteria of a line, and the tags of each by its id."""
     here = (*row.path, "rubrics")
     wrong = len(reading.problems)
@@ -182,7 +182,7 @@ def _rubric(reading: Reading, row: Entry) -> tuple[Rubric | None, dict[str, list
     return sound_rubric(reading, here, named, **bars), tags
 
 
-def _criterion(reading: Reading, entry: Entry) -> tuple[Criterion, list[str]] | None:
+def _criterion(reading: FileReading, entry: FileEntry) -> tuple[Criterion, list[str]] | None:
     if not entry.read(CRITERION):
         return None
     requirement = entry.text("criterion")

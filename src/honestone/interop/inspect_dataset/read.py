@@ -10,7 +10,7 @@ from typing import Any, Final
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.document import Document, MarkedLine
 from honestone.formats.nodes import Node
-from honestone.formats.reader import Cases, Entry, Reading, did_you_mean, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, did_you_mean, keys, shown
 from honestone.formats.source import SuiteSource
 from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, undecided
 from honestone.interop.csv_rows import csv_rows
@@ -80,10 +80,10 @@ def _likeness(sample: Any) -> int:
 
 
 def _read(document: Document) -> SuiteSource:
-    main = Reading(MarkedLine(document.name, Node(None, None, 1, 1), 1))
+    main = FileReading(MarkedLine(document.name, Node(None, None, 1, 1), 1))
     siblings = SiblingFiles(document.path.parent)
     cases = Cases("samples")
-    readings: list[Reading] = []
+    readings: list[FileReading] = []
     for number, at in enumerate(_samples(document, main), 1):
         if at.reading not in readings[-1:]:
             readings.append(at.reading)
@@ -94,34 +94,34 @@ def _read(document: Document) -> SuiteSource:
     main.note(*DEFAULTS)
     main.join(*readings)
     main.finish()
-    return main.suite(document, "inspect", Suite(cases=cases.all()), cases, siblings.files)
+    return main.suite_source(document, "inspect", Suite(cases=cases.all()), cases, siblings.files)
 
 
-def _samples(document: Document, main: Reading) -> Iterator[Entry]:
+def _samples(document: Document, main: FileReading) -> Iterator[FileEntry]:
     if _columns(document):
         yield from _table(document, main)
     elif document.is_lines:
         for row in document.rows:
-            yield Reading(row.marked).at()
+            yield FileReading(row.marked).at()
     else:
-        reading = Reading(document.marked)
+        reading = FileReading(document.marked)
         if not isinstance(document.marked.value, list):
             main.problem(f"a dataset is a list of samples, not {shown(document.marked.value)}", ())
             return
         for index in range(len(document.marked.value)):
-            yield Entry(reading, (index,))
+            yield FileEntry(reading, (index,))
 
 
-def _table(document: Document, main: Reading) -> Iterator[Entry]:
+def _table(document: Document, main: FileReading) -> Iterator[FileEntry]:
     for line, row in csv_rows(document.text, document.name, main):
         root = Node({}, None, line, 1, {})
         for column, cell in row.items():
             if cell:
                 root.put(Node(column, column, line, 1), Node(cell, cell, line, 1))
-        yield Reading(MarkedLine(document.name, root, line)).at()
+        yield FileReading(MarkedLine(document.name, root, line)).at()
 
 
-def _case(at: Entry, number: int, siblings: SiblingFiles) -> Case | None:
+def _case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | None:
     id = at.text("id") or str(number)
     messages = _messages(at)
     choices = _choices(at)
@@ -156,16 +156,16 @@ def _case(at: Entry, number: int, siblings: SiblingFiles) -> Case | None:
     )
 
 
-def _messages(at: Entry) -> list[Message]:
+def _messages(at: FileEntry) -> list[Message]:
     value = at.raw("input")
     path = (*at.path, "input")
     if isinstance(value, list):
-        return [m for index in range(len(value)) if (m := _message(Entry(at.reading, (*path, index)))) is not None]
+        return [m for index in range(len(value)) if (m := _message(FileEntry(at.reading, (*path, index)))) is not None]
     text = at.text("input")
     return [Message("user", text)] if text is not None else []
 
 
-def _message(at: Entry) -> Message | None:
+def _message(at: FileEntry) -> Message | None:
     if not at.read(MESSAGE):
         return None
     role = at.choice("role", ("system", "user", "assistant", "tool"))
@@ -189,7 +189,7 @@ def _message(at: Entry) -> Message | None:
     return Message(role, "\n".join(parts))
 
 
-def _choices(at: Entry) -> dict[str, str]:
+def _choices(at: FileEntry) -> dict[str, str]:
     """The choices by their letters. A table holds them in one cell, separated by commas."""
     value = at.raw("choices")
     if value is None:
@@ -202,7 +202,7 @@ def _choices(at: Entry) -> dict[str, str]:
     return {chr(65 + index): as_text(choice).strip() for index, choice in enumerate(value)}
 
 
-def _targets(at: Entry) -> list[str]:
+def _targets(at: FileEntry) -> list[str]:
     value = at.raw("target")
     if isinstance(value, list):
         found = [as_text(entry) for entry in value]
@@ -216,7 +216,7 @@ def _targets(at: Entry) -> list[str]:
     return [target for target in found if target.strip()]
 
 
-def _metadata(at: Entry) -> dict[str, Any]:
+def _metadata(at: FileEntry) -> dict[str, Any]:
     value = at.raw("metadata")
     if not isinstance(value, str):
         return at.data("metadata")
@@ -229,7 +229,7 @@ def _metadata(at: Entry) -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}
 
 
-def _files(at: Entry, siblings: SiblingFiles) -> dict[str, str]:
+def _files(at: FileEntry, siblings: SiblingFiles) -> dict[str, str]:
     """Files of the case's workspace: texts as written, or the content of a file next to the dataset."""
     value = at.raw("files")
     if value is None:

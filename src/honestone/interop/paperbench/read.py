@@ -11,7 +11,7 @@ from honestone.core.ballot import Answer
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Key, Rubric, as_written
 from honestone.formats.document import Document
-from honestone.formats.reader import Entry, Reading, Steps, keys
+from honestone.formats.reader import FileEntry, FileReading, Steps, keys
 from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import scaled, yes_no
 from honestone.interop.reader import Reader
@@ -53,7 +53,7 @@ def signs(document: Document) -> int:
 class _Tree:
     """One reading of a tree: what its leaves scored, and where each id is."""
 
-    reading: Reading
+    reading: FileReading
     marks: dict[Key, Answer] = field(default_factory=dict)
     places: dict[str, Steps] = field(default_factory=dict)
     partial: int = 0
@@ -62,7 +62,7 @@ class _Tree:
 
 
 def read(document: Document) -> ForeignRubric:
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     tree = _Tree(reading)
     root = _node(tree, reading.at())
     if root is None and not reading.problems:
@@ -70,7 +70,7 @@ def read(document: Document) -> ForeignRubric:
     reading.finish()
     assert root is not None
     _notes(tree)
-    return reading.rubric(_rubric(root), "paperbench", tree.marks)
+    return reading.rubric_source(_rubric(root), "paperbench", tree.marks)
 
 
 def _rubric(root: Criterion) -> Rubric:
@@ -92,7 +92,7 @@ def _notes(tree: _Tree) -> None:
         reading.note(f"{len(tree.ungraded)} leaves have no valid score, which is not 0: {', '.join(tree.ungraded[:5])}")
 
 
-def _node(tree: _Tree, node: Entry) -> Criterion | None:
+def _node(tree: _Tree, node: FileEntry) -> Criterion | None:
     """A node with all below it; None when it is wrong (the reading knows what) or when nothing in it carries weight."""
     reading = tree.reading
     if not node.read(NODE):
@@ -132,7 +132,7 @@ def _leaf(tree: _Tree, id: str, requirement: str, weight: Fraction, score: Fract
 
 
 def _group(
-    tree: _Tree, node: Entry, id: str, requirement: str, weight: Fraction, children: list[Criterion]
+    tree: _Tree, node: FileEntry, id: str, requirement: str, weight: Fraction, children: list[Criterion]
 ) -> Criterion | None:
     """A group without weight in it scores 0 in PaperBench whatever is done, which no group here does."""
     if any(child.weight > 0 for child in children):

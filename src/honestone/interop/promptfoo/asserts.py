@@ -15,7 +15,7 @@ from honestone.core.errors import FileError
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Check, Criterion, slug
 from honestone.formats.marked import parse_marked
-from honestone.formats.reader import Entry, Keys, Reading, Steps, about, did_you_mean, keys, shown, words
+from honestone.formats.reader import FileEntry, FileReading, Keys, Steps, about, did_you_mean, keys, shown, words
 from honestone.interop.criteria import (
     FROM_0_TO_1,
     MAJORITY,
@@ -28,7 +28,7 @@ from honestone.interop.criteria import (
 )
 from honestone.interop.sibling_files import SiblingFiles
 
-Fill: TypeAlias = Callable[[str, Reading, Steps], str]
+Fill: TypeAlias = Callable[[str, FileReading, Steps], str]
 """Fills in `{{name}}`; what it cannot is lost at that place."""
 
 CODE_FILES: Final = words(".js .cjs .mjs .ts .cts .mts .py .rb .sh")
@@ -124,7 +124,7 @@ TOOL_ARGUMENTS: Final = keys(
 class Assertion:
     """One assertion being read. `gates`: it must pass by itself, as there is no threshold over it."""
 
-    at: Entry
+    at: FileEntry
     type: str
     negated: bool
     weight: Fraction
@@ -144,7 +144,7 @@ class Assertion:
     def bar(self, mark: Fraction) -> Fraction | None:
         return mark if self.gates and self.weight > 0 else None
 
-    def below(self, keys: Keys) -> Entry:
+    def below(self, keys: Keys) -> FileEntry:
         """The value as a mapping, which the caller has made sure of."""
         below = self.at.below("value")
         below.read(keys)
@@ -452,19 +452,23 @@ def is_type(name: str) -> bool:
 # ------------------------------------------------------------------------------------------------------ the walk
 
 
-def read_assertions(at: Entry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int = 0) -> list[Criterion]:
+def read_assertions(
+    at: FileEntry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int = 0
+) -> list[Criterion]:
     """A list of assertions. `gates`: each has to pass; else a threshold of the test is what counts."""
     if not isinstance(at.value, list):
         at.reading.problem(f"`assert` must be a list of assertions, not {shown(at.value)}", at.path)
         return []
     found = (
-        read_assertion(Entry(at.reading, (*at.path, index)), gates=gates, fill=fill, siblings=siblings, depth=depth)
+        read_assertion(FileEntry(at.reading, (*at.path, index)), gates=gates, fill=fill, siblings=siblings, depth=depth)
         for index in range(len(at.value))
     )
     return [criterion for criterion in found if criterion is not None]
 
 
-def read_assertion(at: Entry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int = 0) -> Criterion | None:
+def read_assertion(
+    at: FileEntry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int = 0
+) -> Criterion | None:
     if "$ref" in at:
         meant = _referred(at, depth)
         if meant is None:
@@ -499,7 +503,7 @@ def read_assertion(at: Entry, *, gates: bool, fill: Fill, siblings: SiblingFiles
     return _READ[type](assertion)
 
 
-def _referred(at: Entry, depth: int) -> Entry | None:
+def _referred(at: FileEntry, depth: int) -> FileEntry | None:
     """The template that `$ref: '#/assertionTemplates/NAME'` means, in the same file."""
     name = at.text("$ref") if at.read(REFERENCE) else None
     path: Steps = tuple((name or "").removeprefix("#/").split("/"))
@@ -509,10 +513,10 @@ def _referred(at: Entry, depth: int) -> Entry | None:
     if depth >= 5:
         at.problem("this `$ref` refers to too many others in turn", "$ref")
         return None
-    return Entry(at.reading, path)
+    return FileEntry(at.reading, path)
 
 
-def _set(at: Entry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int) -> Criterion | None:
+def _set(at: FileEntry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int) -> Criterion | None:
     """A group: all of it must pass, or the mean must reach its own threshold."""
     at.read(SET)
     threshold = at.number("threshold", low=0, high=1)

@@ -18,7 +18,7 @@ from honestone.core.suite.case import AttemptRule, Case, Message, Suite, TargetS
 from honestone.formats.document import Document, MarkedLine
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
-from honestone.formats.reader import Cases, Entry, Reading, Steps, keys, shown, words
+from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, keys, shown, words
 from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.criteria import as_text, distinct, gated, undecided
 from honestone.interop.csv_rows import csv_rows
@@ -137,7 +137,7 @@ class _Prompt:
     id: str
     label: str
     messages: tuple[Message, ...]
-    reading: Reading
+    reading: FileReading
     path: Steps
 
 
@@ -145,7 +145,7 @@ class _Prompt:
 class _Layer:
     """A test as it is written, or the defaults under it: each later layer overrides the earlier."""
 
-    at: Entry
+    at: FileEntry
     description: str | None = None
     id: str | None = None
     variables: Mapping[str, Any] = field(default_factory=dict)
@@ -190,13 +190,13 @@ class _Config:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.reading = Reading(document.marked)
-        self.others: list[Reading] = []
+        self.reading = FileReading(document.marked)
+        self.others: list[FileReading] = []
         self.siblings = SiblingFiles(document.path.parent)
         self.filled = 0
 
-    def other(self, marked: Marked) -> Reading:
-        self.others.append(Reading(marked))
+    def other(self, marked: Marked) -> FileReading:
+        self.others.append(FileReading(marked))
         return self.others[-1]
 
     def read(self) -> SuiteSource:
@@ -220,11 +220,11 @@ class _Config:
         reading.finish()
         title, spec = top.text("description") or "", TargetSpec(use=target)
         suite = Suite(cases=cases.all(), title=title, target=spec, concurrency=options.concurrency)
-        return reading.suite(self.document, "promptfoo", suite, cases, self.siblings.files)
+        return reading.suite_source(self.document, "promptfoo", suite, cases, self.siblings.files)
 
     # -------------------------------------------------------------------------------------------------- the target
 
-    def target(self, top: Entry) -> str | None:
+    def target(self, top: FileEntry) -> str | None:
         """The one provider, where it is also a target here. Several are not lost: `--target` chooses."""
         key = top.which("providers", "targets")
         value = top.raw("providers", "targets")
@@ -241,7 +241,7 @@ class _Config:
             self.reading.note(f"promptfoo: provider `{names[0]}` is the target `{use}`")
         return use
 
-    def provider(self, top: Entry, key: str, entry: Any) -> str:
+    def provider(self, top: FileEntry, key: str, entry: Any) -> str:
         if isinstance(entry, str):
             return entry
         if not isinstance(entry, dict) or not entry:
@@ -260,7 +260,7 @@ class _Config:
             )
         return str(name if name is not None else "?")
 
-    def options(self, top: Entry) -> _Options:
+    def options(self, top: FileEntry) -> _Options:
         at = top.mapping("evaluateOptions", RUN)
         if at is None:
             return _Options()
@@ -277,7 +277,7 @@ class _Config:
 
     # ------------------------------------------------------------------------------------------------- the prompts
 
-    def prompts(self, top: Entry) -> list[_Prompt]:
+    def prompts(self, top: FileEntry) -> list[_Prompt]:
         value = top.raw("prompts")
         path = (*top.path, "prompts")
         if value is None:
@@ -306,7 +306,7 @@ class _Config:
         if isinstance(entry, str):
             yield from self.named(entry, None, self.reading, path)
             return
-        at = Entry(self.reading, path)
+        at = FileEntry(self.reading, path)
         if not at.read(PROMPT):
             return
         label, raw, id = at.text("label", "display"), at.text("raw"), at.text("id")
@@ -316,7 +316,7 @@ class _Config:
             return
         yield from self.named(text, label or (id if raw is not None else None), self.reading, path)
 
-    def named(self, text: str, label: str | None, reading: Reading, path: Steps) -> Iterator[_Prompt]:
+    def named(self, text: str, label: str | None, reading: FileReading, path: Steps) -> Iterator[_Prompt]:
         """The prompts that one entry stands for: its own text, or the files that it names."""
         if re.match(r"(?:exec|langfuse|portkey|helicone|package|https?):", text):
             reading.loss(f"the prompt `{text[:60]}` comes from a program or a service", path, "write it into a file")
@@ -333,7 +333,7 @@ class _Config:
         for file in self.siblings.glob(reading, name, path):
             yield from self.in_file(file, label, reading, path)
 
-    def in_file(self, file: Path, label: str | None, reading: Reading, path: Steps) -> Iterator[_Prompt]:
+    def in_file(self, file: Path, label: str | None, reading: FileReading, path: Steps) -> Iterator[_Prompt]:
         text = self.siblings.open(reading, file, path)
         if text is None:
             return
@@ -360,14 +360,14 @@ class _Config:
             stem = file.stem if len(texts) == 1 else f"{file.stem}-{number}"
             yield self.prompt(text, name or (label if len(texts) == 1 else None) or stem, reading, path)
 
-    def prompt(self, text: str, label: str | None, reading: Reading, path: Steps) -> _Prompt:
+    def prompt(self, text: str, label: str | None, reading: FileReading, path: Steps) -> _Prompt:
         messages = _chat(text, reading, path) or (Message("user", text),)
         name = label or text
         return _Prompt(id=slug(name, limit=40), label=name, messages=messages, reading=reading, path=path)
 
     # --------------------------------------------------------------------------------------------------- the tests
 
-    def default_test(self, top: Entry) -> _Layer | None:
+    def default_test(self, top: FileEntry) -> _Layer | None:
         value = top.raw("defaultTest")
         if value is None:
             return None
@@ -377,7 +377,7 @@ class _Config:
         marked = self.siblings.named(self.reading, value.removeprefix("file://"), path)
         return self.layer(self.other(marked).at(), is_default=True) if marked else None
 
-    def tests(self, top: Entry, default: _Layer | None) -> list[tuple[_Layer, ...]]:
+    def tests(self, top: FileEntry, default: _Layer | None) -> list[tuple[_Layer, ...]]:
         value = top.raw("tests")
         path = (*top.path, "tests")
         base = () if default is None else (default,)
@@ -395,8 +395,8 @@ class _Config:
             layers = []
         return [(*base, layer) for layer in layers]
 
-    def test_entry(self, reading: Reading, path: Steps) -> Iterator[_Layer]:
-        at = Entry(reading, path)
+    def test_entry(self, reading: FileReading, path: Steps) -> Iterator[_Layer]:
+        at = FileEntry(reading, path)
         if isinstance(at.value, str):
             yield from self.test_file(at.value, reading, path)
         elif "path" in at and "vars" not in at and "assert" not in at:
@@ -404,7 +404,7 @@ class _Config:
         else:
             yield self.layer(at)
 
-    def test_file(self, name: str, reading: Reading, path: Steps) -> Iterator[_Layer]:
+    def test_file(self, name: str, reading: FileReading, path: Steps) -> Iterator[_Layer]:
         """The tests in a YAML, JSON, JSON lines or CSV file, or in all files that a pattern chooses."""
         if re.match(r"(?:https?|huggingface|langfuse):", name):
             reading.loss(f"the tests at `{name[:60]}` are on a server", path, "save them next to this file")
@@ -419,7 +419,7 @@ class _Config:
         for file in self.siblings.glob(reading, name, path):
             yield from self.tests_in(file, reading, path)
 
-    def tests_in(self, file: Path, reading: Reading, path: Steps) -> Iterator[_Layer]:
+    def tests_in(self, file: Path, reading: FileReading, path: Steps) -> Iterator[_Layer]:
         text = self.siblings.open(reading, file, path)
         if text is None:
             return
@@ -483,7 +483,7 @@ class _Config:
         ]
         yield self.layer(reading.at(), expands=False)
 
-    def scenarios(self, top: Entry, default: _Layer | None) -> list[tuple[_Layer, ...]]:
+    def scenarios(self, top: FileEntry, default: _Layer | None) -> list[tuple[_Layer, ...]]:
         """Every set of data of a scenario with every test of it."""
         base = () if default is None else (default,)
         found: list[tuple[_Layer, ...]] = []
@@ -499,14 +499,14 @@ class _Config:
             found += [(*base, config, test) for config in data for test in tests]
         return found
 
-    def too_many(self, at: Entry) -> UsageError:
+    def too_many(self, at: FileEntry) -> UsageError:
         return UsageError(
             f"this config stands for more than {MAX_CASES} cases",
             place=at.reading.marked.at(at.path),
             hint="variables that are lists are multiplied: split them, or set `disableVarExpansion`",
         )
 
-    def layer(self, at: Entry, *, is_default: bool = False, expands: bool | None = None) -> _Layer:
+    def layer(self, at: FileEntry, *, is_default: bool = False, expands: bool | None = None) -> _Layer:
         """One test, read once; its assertions are read for each case, with the case's variables."""
         if not at.read(TEST.named("`defaultTest`") if is_default else TEST):
             return _Layer(at=at)
@@ -525,7 +525,7 @@ class _Config:
             metadata=at.data("metadata"),
         )
 
-    def variables(self, at: Entry) -> dict[str, Any]:
+    def variables(self, at: FileEntry) -> dict[str, Any]:
         value = at.raw("vars")
         path = (*at.path, "vars")
         if value is None:
@@ -541,7 +541,7 @@ class _Config:
             return out
         return {key: self.variable(v, at.reading, (*path, key)) for key, v in at.data("vars").items()}
 
-    def variable(self, value: Any, reading: Reading, path: Steps) -> Any:
+    def variable(self, value: Any, reading: FileReading, path: Steps) -> Any:
         """A value, or the content of the file that it names."""
         if isinstance(value, list):
             return [self.variable(v, reading, (*path, i)) for i, v in enumerate(value)]
@@ -625,7 +625,7 @@ class _Config:
     ) -> Case | None:
         test = layers[-1]
 
-        def filled(text: str, reading: Reading, path: Steps) -> str:
+        def filled(text: str, reading: FileReading, path: Steps) -> str:
             result = fill(text, known)
             for lost in result.lost:
                 reading.loss(lost, path, "names of variables are filled in, nothing else of a template is")
@@ -687,7 +687,7 @@ def _looks_like_path(text: str) -> bool:
     return len(text) < 300 and not re.search(r"\s|\{", text) and Path(text).suffix.lower() in known
 
 
-def _chat(text: str, reading: Reading, path: Steps) -> tuple[Message, ...] | None:
+def _chat(text: str, reading: FileReading, path: Steps) -> tuple[Message, ...] | None:
     """The messages of a prompt that is a JSON list of them; None when it is plain text."""
     if not text.lstrip().startswith("["):
         return None
@@ -705,7 +705,7 @@ def _chat(text: str, reading: Reading, path: Steps) -> tuple[Message, ...] | Non
     return tuple(messages)
 
 
-def _content(content: Any, reading: Reading, path: Steps) -> str:
+def _content(content: Any, reading: FileReading, path: Steps) -> str:
     if not isinstance(content, list):
         return as_text(content)
     parts = []

@@ -10,7 +10,7 @@ from honestone.core.numbers import ONE
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, Entry, Reading, Steps, about, did_you_mean, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, about, did_you_mean, keys, shown
 from honestone.formats.source import SuiteSource
 from honestone.interop.criteria import (
     FROM_0_TO_1,
@@ -80,7 +80,9 @@ EVALUATORS: Final = {name: keys(f"`{name}`", rows, f"{name}: ") for name, rows i
 class _Evaluator:
     """One evaluator of one case, being read. `arguments` are named, `single` is the one that has no name."""
 
-    def __init__(self, reading: Reading, path: Steps, name: str, arguments: Entry | None, single: Steps | None) -> None:
+    def __init__(
+        self, reading: FileReading, path: Steps, name: str, arguments: FileEntry | None, single: Steps | None
+    ) -> None:
         self.reading = reading
         self.path = path
         self.name = name
@@ -93,7 +95,7 @@ class _Evaluator:
             value = self.arguments.raw(name)
             return value, (*self.arguments.path, name)
         if self.single is not None:
-            return Entry(self.reading, self.single).value, self.single
+            return FileEntry(self.reading, self.single).value, self.single
         return None, self.path
 
     def option(self, name: str) -> Any:
@@ -243,9 +245,9 @@ _LOST: Final = (
 )
 
 
-def _evaluator(reading: Reading, path: Steps) -> _Evaluator | None:
+def _evaluator(reading: FileReading, path: Steps) -> _Evaluator | None:
     """`Name`, `{Name: argument}`, `{Name: {argument: ...}}` or `{name: Name, arguments: ...}`."""
-    at = Entry(reading, path)
+    at = FileEntry(reading, path)
     if isinstance(at.value, str):
         return _Evaluator(reading, path, at.value, None, None)
     if not isinstance(at.value, dict) or not at.value:
@@ -265,11 +267,11 @@ def _evaluator(reading: Reading, path: Steps) -> _Evaluator | None:
     if value is None:
         return _Evaluator(reading, path, name, None, None)
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return _Evaluator(reading, path, name, Entry(reading, below), None)
+        return _Evaluator(reading, path, name, FileEntry(reading, below), None)
     return _Evaluator(reading, path, name, None, below)
 
 
-def _criteria(at: Entry, expected: tuple[Any, Steps] | None) -> tuple[list[Criterion], bool]:
+def _criteria(at: FileEntry, expected: tuple[Any, Steps] | None) -> tuple[list[Criterion], bool]:
     """The criteria of a list of evaluators, and whether a judge is to see the expected output."""
     found: list[Criterion] = []
     shows = False
@@ -299,7 +301,7 @@ def _criteria(at: Entry, expected: tuple[Any, Steps] | None) -> tuple[list[Crite
     return found, shows
 
 
-def _case(top: Entry, at: Entry, number: int) -> Case | None:
+def _case(top: FileEntry, at: FileEntry, number: int) -> Case | None:
     name = at.text("name") or f"case-{number}"
     inputs, expected = at.raw("inputs"), at.raw("expected_output")
     if "inputs" not in (at.value or {}):
@@ -331,7 +333,7 @@ def _case(top: Entry, at: Entry, number: int) -> Case | None:
 
 
 def _read(document: Document) -> SuiteSource:
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     top = reading.at()
     cases = Cases()
     if top.read(DATASET):
@@ -340,7 +342,9 @@ def _read(document: Document) -> SuiteSource:
         if not cases and not reading.problems:
             reading.problem("this dataset has no cases", ("cases",))
     reading.finish(*DEFAULTS)
-    return reading.suite(document, "pydantic-evals", Suite(cases=cases.all(), title=top.text("name") or ""), cases)
+    return reading.suite_source(
+        document, "pydantic-evals", Suite(cases=cases.all(), title=top.text("name") or ""), cases
+    )
 
 
 def _signs(document: Document) -> int:

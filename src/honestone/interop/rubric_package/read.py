@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
 from honestone.formats.document import Document
-from honestone.formats.reader import Entry, Reading, Steps, keys
+from honestone.formats.reader import FileEntry, FileReading, Steps, keys
 from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import sound_rubric, unique_ids, yes_no
 from honestone.interop.reader import Reader
@@ -71,14 +71,14 @@ def rough_entries(value: Any) -> list[dict[Any, Any]] | None:
     return found if any("requirement" in entry for entry in found) else None
 
 
-def entries_of(reading: Reading, root: Entry) -> list[Entry]:
+def entries_of(reading: FileReading, root: FileEntry) -> list[FileEntry]:
     """Every criterion of a rubric value, sections opened: their weights are global, as in the tool."""
     if isinstance(root.value, dict):
         return _entries_of_mapping(reading, root)
     if not isinstance(root.value, list):
         reading.problem("a rubric must be a list of criteria", root.path)
         return []
-    found: list[Entry] = []
+    found: list[FileEntry] = []
     for index, entry in enumerate(root.value):
         one = reading.at((*root.path, index))
         if not isinstance(entry, dict) or "criteria" not in entry:
@@ -90,7 +90,7 @@ def entries_of(reading: Reading, root: Entry) -> list[Entry]:
     return found
 
 
-def _entries_of_mapping(reading: Reading, root: Entry) -> list[Entry]:
+def _entries_of_mapping(reading: FileReading, root: FileEntry) -> list[FileEntry]:
     """`{rubric: ...}`, `{sections: [...]}` and, with guidelines, `{criteria: [...]}`."""
     root.read(RUBRIC)
     key = root.which("rubric", "sections", "criteria")
@@ -111,7 +111,9 @@ def turned(criterion: Criterion) -> Criterion:
     return replace(criterion, weight=-criterion.weight, negate=not criterion.negate)
 
 
-def make_rubric(reading: Reading, criteria: Sequence[Criterion], *, title: str = "", path: Steps = ()) -> Rubric | None:
+def make_rubric(
+    reading: FileReading, criteria: Sequence[Criterion], *, title: str = "", path: Steps = ()
+) -> Rubric | None:
     """The rubric, with the ids made unique; None, and a problem at `path`, when there is none."""
     if not criteria:
         reading.problem("no criterion is left", path, "give it one with a weight above 0")
@@ -146,24 +148,24 @@ def signs(document: Document) -> int:
 
 
 def read(document: Document) -> ForeignRubric:
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     title = title_of(reading)
     criteria = [_criterion(reading, entry) for entry in entries_of(reading, reading.at())]
     reading.finish()
     rubric = make_rubric(reading, [c for c in criteria if c], title=title)
     reading.finish()
     assert rubric is not None
-    return reading.rubric(rubric, "rubric")
+    return reading.rubric_source(rubric, "rubric")
 
 
-def title_of(reading: Reading) -> str:
+def title_of(reading: FileReading) -> str:
     """A name next to the rubric: the tools look past it, and it is what a title is here."""
     value = reading.marked.value
     top = reading.at()
     return (top.text("title", "name") or "") if isinstance(value, dict) and "rubric" in value else ""
 
 
-def _criterion(reading: Reading, entry: Entry) -> Criterion | None:
+def _criterion(reading: FileReading, entry: FileEntry) -> Criterion | None:
     if not entry.read(CRITERION):
         return None
     requirement = entry.text("requirement")

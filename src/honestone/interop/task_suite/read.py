@@ -13,7 +13,7 @@ from honestone.core.rubric import Check, Criterion, Item, Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.check_words import check_in_words
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, Entry, Keys, Reading, did_you_mean, keys, shown, words
+from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, did_you_mean, keys, shown, words
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_fields import MAX_SECONDS
 from honestone.formats.suite_file import rubric_within
@@ -81,7 +81,7 @@ QUALITY: Final = keys(
 
 def read_task_suite(document: Document) -> SuiteSource:
     """Raises SourceErrors with everything that is wrong."""
-    reading = Reading(document.marked, "tasks", "task")
+    reading = FileReading(document.marked, "tasks", "task")
     reading.note(*DEFAULTS)
     top = reading.at()
     skill = _filled(top, "skill_id", "name the skill that the suite is for")
@@ -93,10 +93,10 @@ def read_task_suite(document: Document) -> SuiteSource:
     reading.finish()
     assert skill is not None
     suite = Suite(cases=tasks.cases.all(), title=title or skill, skill_id=skill)
-    return reading.suite(document, "task-suite-1.0", suite, tasks.cases, tasks.files)
+    return reading.suite_source(document, "task-suite-1.0", suite, tasks.cases, tasks.files)
 
 
-def _filled(entry: Entry, key: str, hint: str) -> str | None:
+def _filled(entry: FileEntry, key: str, hint: str) -> str | None:
     """A text that must be there and must say something."""
     text = entry.text(key)
     if text is None and not (key in entry and not isinstance(entry.value[key], str)):
@@ -106,13 +106,13 @@ def _filled(entry: Entry, key: str, hint: str) -> str | None:
     return text.strip() if text else None
 
 
-def _if_text(entry: Entry, key: str) -> str | None:
+def _if_text(entry: FileEntry, key: str) -> str | None:
     """Words for people, which the format leaves free."""
     value = entry.raw(key)
     return (value.strip() or None) if isinstance(value, str) else None
 
 
-def _version(top: Entry) -> None:
+def _version(top: FileEntry) -> None:
     """The text "1.0"; the number 1.0 says the same, though the tool itself refuses it."""
     value = top.raw("version")
     if value is None:
@@ -123,7 +123,7 @@ def _version(top: Entry) -> None:
         top.problem(f'`version` is {shown(value)}, but must be "{VERSION}"', "version")
 
 
-def _note_extra(entry: Entry, keys: Keys, where: str) -> None:
+def _note_extra(entry: FileEntry, keys: Keys, where: str) -> None:
     """Extra keys are allowed in this format; one that was probably meant to be another is reported."""
     for key in entry.value if isinstance(entry.value, dict) else ():
         if str(key) not in keys.by_name:
@@ -136,13 +136,13 @@ def _note_extra(entry: Entry, keys: Keys, where: str) -> None:
 class _Tasks:
     """The tasks of a suite, and the files that they name."""
 
-    def __init__(self, reading: Reading, document: Document) -> None:
+    def __init__(self, reading: FileReading, document: Document) -> None:
         self.reading = reading
         self.document = document
         self.files: list[Path] = []
         self.cases = Cases("tasks")
 
-    def read(self, top: Entry) -> None:
+    def read(self, top: FileEntry) -> None:
         value = top.value.get("tasks") if top.is_mapping else None
         if not isinstance(value, list) or not value:
             empty = "is missing" if value is None else "is empty" if value == [] else ""
@@ -154,7 +154,7 @@ class _Tasks:
             if task.read(TASK):
                 self.cases.add(self.task(task), task)
 
-    def task(self, task: Entry) -> Case | None:
+    def task(self, task: FileEntry) -> Case | None:
         id = _filled(task, "id", "name the task: id: finds-the-bug")
         if id is not None and not id.isprintable():
             task.problem("`id` holds characters that cannot be shown", "id")
@@ -173,7 +173,7 @@ class _Tasks:
             metadata={str(key): _plain(value) for key, value in task.value.items() if str(key) not in TASK.by_name},
         )
 
-    def _timeout(self, task: Entry) -> float:
+    def _timeout(self, task: FileEntry) -> float:
         seconds = task.number("timeout_seconds", high=MAX_SECONDS)
         if seconds is not None and seconds <= 0:
             self.reading.problem("`timeout_seconds` must be above 0", (*task.path, "timeout_seconds"))
@@ -181,7 +181,7 @@ class _Tasks:
 
     # ------------------------------------------------------------------------------------------ judges
 
-    def _judge(self, task: Entry) -> Rubric | None:
+    def _judge(self, task: FileEntry) -> Rubric | None:
         if "judge" not in task:
             hint = "say how it is judged: {type: contains, expected: [word]}"
             task.problem("`judge` is missing", hint=hint)
@@ -201,7 +201,7 @@ class _Tasks:
         _note_extra(judge, JUDGES[kind], f"`judge` of task `{task.value.get('id')}`")
         return rubric
 
-    def _keywords(self, judge: Entry) -> Rubric | None:
+    def _keywords(self, judge: FileEntry) -> Rubric | None:
         """Score: found of all. It passes only with all of them, wherever they are and in whatever case."""
         negated = judge.value["type"] == "not-contains"
         words = judge.raw("expected")
@@ -222,7 +222,7 @@ class _Tasks:
             )
         return None if wrong else keywords_rubric(words, negated=negated)
 
-    def _pytest(self, judge: Entry) -> Rubric | None:
+    def _pytest(self, judge: FileEntry) -> Rubric | None:
         name = judge.text("test_file")
         here = (*judge.path, "test_file")
         if name is None:
@@ -237,14 +237,14 @@ class _Tasks:
         self.files.append(self.document.path.parent / name)
         return pytest_rubric(name)
 
-    def _llm_rubric(self, judge: Entry) -> Rubric | None:
+    def _llm_rubric(self, judge: FileEntry) -> Rubric | None:
         text = _filled(judge, "rubric", "say what a good answer has")
         threshold = judge.number("pass_threshold", low=0, high=1)
         if text is None or ("pass_threshold" in judge and threshold is None):
             return None
         return scored_rubric(text, PASS_THRESHOLD if threshold is None else threshold)
 
-    def _rubric(self, judge: Entry) -> Rubric | None:
+    def _rubric(self, judge: FileEntry) -> Rubric | None:
         """Ours: a whole rubric as the judge of a task."""
         if "rubric" not in judge:
             self.reading.problem("`rubric` is missing", judge.path, "write criteria, or {file: PATH}")
@@ -307,7 +307,7 @@ def _plain(value: Any) -> Any:
 
 def read_skill_spec(document: Document) -> ForeignRubric:
     """What a specification of a skill says about quality: a weighted rubric."""
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     reading.note(*SPEC_DEFAULTS)
     top = reading.at()
     criteria = _quality(top)
@@ -319,7 +319,7 @@ def read_skill_spec(document: Document) -> ForeignRubric:
         top.problem("this specification has no `quality_criteria`, so nothing can be judged by it")
     reading.finish()
     rubric = Rubric(criteria=tuple(criteria), title=title.strip() if title else "", floor=ZERO)
-    return reading.rubric(rubric, "skill-spec")
+    return reading.rubric_source(rubric, "skill-spec")
 
 
 _ONLY_QUALITY: Final = (
@@ -327,7 +327,7 @@ _ONLY_QUALITY: Final = (
 )
 
 
-def _quality(top: Entry) -> list[Criterion]:
+def _quality(top: FileEntry) -> list[Criterion]:
     found: dict[str, Criterion] = {}
     for entry in top.mappings("quality_criteria", QUALITY):
         name = _filled(entry, "name", "name what is judged")
@@ -344,7 +344,7 @@ def _quality(top: Entry) -> list[Criterion]:
 
 def read_spec_with_tasks(document: Document) -> SuiteSource:
     """A specification that has tasks too: each is judged as it says, else by what the specification says about quality."""
-    reading = Reading(document.marked, "tasks", "task")
+    reading = FileReading(document.marked, "tasks", "task")
     reading.note(*DEFAULTS, *SPEC_DEFAULTS)
     top = reading.at()
     skill = _filled(top, "name", "name the skill")
@@ -353,15 +353,15 @@ def read_spec_with_tasks(document: Document) -> SuiteSource:
     _note_extra(top, SPEC, "the specification")
     reading.finish()
     suite = Suite(cases=tasks.cases.all(), title=skill or "", skill_id=skill)
-    return reading.suite(document, "skill-spec", suite, tasks.cases, tasks.files)
+    return reading.suite_source(document, "skill-spec", suite, tasks.cases, tasks.files)
 
 
 class _SpecTasks(_Tasks):
-    def __init__(self, reading: Reading, document: Document, quality: list[Criterion]) -> None:
+    def __init__(self, reading: FileReading, document: Document, quality: list[Criterion]) -> None:
         super().__init__(reading, document)
         self.quality = quality
 
-    def _judge(self, task: Entry) -> Rubric | None:
+    def _judge(self, task: FileEntry) -> Rubric | None:
         if "judge" in task or not self.quality:
             return super()._judge(task)
         self.reading.note("tasks without a `judge` are judged by the specification's `quality_criteria`")

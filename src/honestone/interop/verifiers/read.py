@@ -20,7 +20,7 @@ from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric
 from honestone.formats.document import Document
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import MAX_DEPTH, Node, refuse
-from honestone.formats.reader import Entry, Reading, Steps, about, did_you_mean, keys
+from honestone.formats.reader import FileEntry, FileReading, Steps, about, did_you_mean, keys
 from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import scaled, unique_ids, yes_no
 from honestone.interop.reader import Reader
@@ -108,7 +108,7 @@ def _looks_like_toml(text: str) -> bool:
 
 def read(document: Document) -> ForeignRubric:
     marked = _marked(document)
-    reading = Reading(marked)
+    reading = FileReading(marked)
     value = marked.value
     if isinstance(value, list) or "criteria" in value:
         criteria, title = _file(reading, reading.at())
@@ -121,14 +121,14 @@ def read(document: Document) -> ForeignRubric:
     reading.note(NO_BARS)
     named = unique_ids(criteria)
     rubric = Rubric(criteria=named, title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0))
-    return reading.rubric(rubric, "verifiers")
+    return reading.rubric_source(rubric, "verifiers")
 
 
 def _marked(document: Document) -> Marked:
     return document.marked if isinstance(document.value, dict | list) else toml_marked(document.text, document.name)
 
 
-def _file(reading: Reading, root: Entry) -> tuple[list[Criterion], str]:
+def _file(reading: FileReading, root: FileEntry) -> tuple[list[Criterion], str]:
     """A rubric file: a list of criteria, or a mapping with that list."""
     title = ""
     if root.is_mapping:
@@ -153,7 +153,7 @@ def _file(reading: Reading, root: Entry) -> tuple[list[Criterion], str]:
     return criteria, title
 
 
-def _criterion(reading: Reading, entry: Entry) -> Criterion | None:
+def _criterion(reading: FileReading, entry: FileEntry) -> Criterion | None:
     if not entry.read(CRITERION):
         return None
     name, text = entry.text("name"), entry.text("text")
@@ -169,7 +169,7 @@ def _criterion(reading: Reading, entry: Entry) -> Criterion | None:
     return scaled(name, text, levels, weight=weight)
 
 
-def _choices(reading: Reading, entry: Entry) -> list[str] | None:
+def _choices(reading: FileReading, entry: FileEntry) -> list[str] | None:
     """From worst to best; no and yes without any. None when they are wrong."""
     if "choices" not in entry:
         return ["no", "yes"]
@@ -189,7 +189,7 @@ def _choices(reading: Reading, entry: Entry) -> list[str] | None:
 # ------------------------------------------------------------------------------------------------------ configurations
 
 
-def _configuration(reading: Reading, path: Path) -> list[Criterion]:
+def _configuration(reading: FileReading, path: Path) -> list[Criterion]:
     """The rubric judges of a run configuration, each a group with its weight."""
     task = _down(reading.marked.value, JUDGES[:-1])
     if not isinstance(task, dict) or not isinstance(task.get("judges"), list):
@@ -214,7 +214,7 @@ def _configuration(reading: Reading, path: Path) -> list[Criterion]:
     return list(judges[0].children) if len(judges) == 1 else judges
 
 
-def _deepest(reading: Reading) -> Steps:
+def _deepest(reading: FileReading) -> Steps:
     """The last part of `env.taskset.task` that is there."""
     path: Steps = ()
     for step in JUDGES:
@@ -230,7 +230,7 @@ def _down(value: Any, steps: Sequence[str]) -> Any:
     return value
 
 
-def _judge(reading: Reading, entry: Entry, config: Path) -> Criterion | None:
+def _judge(reading: FileReading, entry: FileEntry, config: Path) -> Criterion | None:
     if not entry.read(JUDGE):
         return None
     id = entry.text("id")
@@ -258,7 +258,7 @@ def _judge(reading: Reading, entry: Entry, config: Path) -> Criterion | None:
     return Criterion(id=name, requirement=name, weight=weight, children=children) if children else None
 
 
-def _weights(reading: Reading, entry: Entry) -> Mapping[str, Fraction]:
+def _weights(reading: FileReading, entry: FileEntry) -> Mapping[str, Fraction]:
     weights = entry.mapping("weights", WEIGHTS)
     if weights is None:
         return {}
@@ -266,14 +266,14 @@ def _weights(reading: Reading, entry: Entry) -> Mapping[str, Fraction]:
     return {key: number for key, number in found.items() if number is not None}
 
 
-def _read_named(reading: Reading, entry: Entry, file: str, config: Path) -> list[Criterion]:
+def _read_named(reading: FileReading, entry: FileEntry, file: str, config: Path) -> list[Criterion]:
     """The criteria of the file that a judge names: next to the configuration, else in the working directory."""
     here = (*entry.path, "path")
     sibling = config.parent / file
     path = sibling if sibling.is_file() else Path(file)
     try:
         document = Document.of(path)
-        inner = Reading(_marked(document))
+        inner = FileReading(_marked(document))
     except FileError as error:
         reading.problem(error.message, here, error.hint)
         return []

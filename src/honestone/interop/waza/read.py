@@ -12,7 +12,7 @@ from honestone.core.numbers import ONE, ZERO, exact
 from honestone.core.rubric import Criterion, Item, as_written, slug
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Suite, TargetSpec
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, Entry, Keys, Reading, Steps, about, did_you_mean, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, Steps, about, did_you_mean, keys, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.criteria import (
     MAJORITY,
@@ -215,8 +215,8 @@ NAMED_LEVEL: Final = Keys("a level", tuple(row for row in LEVEL.rows if row.name
 class _Grader:
     """One grader being read. `config` is its settings, `folder` what paths in them are relative to."""
 
-    at: Entry
-    config: Entry
+    at: FileEntry
+    config: FileEntry
     type: str
     name: str
     weight: Fraction
@@ -239,7 +239,9 @@ class _Grader:
         self.at.loss(f"the grader `{self.name}` (`{self.type}`) {why}", hint=hint)
 
 
-def _item(reading: Reading, path: Steps, kind: str, value: Any, *, negated: bool = False, **options: Any) -> list[Item]:
+def _item(
+    reading: FileReading, path: Steps, kind: str, value: Any, *, negated: bool = False, **options: Any
+) -> list[Item]:
     """A check as the item of a checklist; none where it cannot be, which was said."""
     check = sound_check(reading, path, kind, value, negated=negated, **options)
     return [] if check is None else [check_item(check)]
@@ -277,7 +279,7 @@ def _file(g: _Grader) -> Criterion | None:
     return g.criterion(items)
 
 
-def _limits(at: Entry, *kinds: tuple[str, str]) -> list[Item]:
+def _limits(at: FileEntry, *kinds: tuple[str, str]) -> list[Item]:
     """Limits of tokens and time, and the tools that must and must not be used."""
     items: list[Item] = []
     for key, kind in kinds:
@@ -286,7 +288,7 @@ def _limits(at: Entry, *kinds: tuple[str, str]) -> list[Item]:
     return [*items, *_tools(at)]
 
 
-def _tools(at: Entry) -> list[Item]:
+def _tools(at: FileEntry) -> list[Item]:
     """`required_tools` and `forbidden_tools`, each tool a check of its own."""
     return [
         item
@@ -372,7 +374,7 @@ def _rubric_file(g: _Grader, name: str) -> Criterion | None:
     marked = g.siblings.marked(reading, found, path)
     if marked is None:
         return None
-    other = Reading(marked)
+    other = FileReading(marked)
     criterion = _rubric(other.at())
     reading.join(other)
     if criterion is None:
@@ -414,7 +416,7 @@ _READ: Final[Mapping[str, Callable[[_Grader], Criterion | None]]] = {
 }
 
 
-def _grader(at: Entry, siblings: SiblingFiles, folder: Path) -> Criterion | None:
+def _grader(at: FileEntry, siblings: SiblingFiles, folder: Path) -> Criterion | None:
     if "ref" in at:
         at.loss("a grader from elsewhere (`ref`) is not fetched", hint="write it here")
         return None
@@ -430,7 +432,7 @@ def _grader(at: Entry, siblings: SiblingFiles, folder: Path) -> Criterion | None
     if type not in _READ:
         at.problem(f"unknown grader `{type}`", "type", did_you_mean(type, [*_READ, *_LOST]))
         return None
-    config = at.below("config") if "config" in at else Entry(at.reading, at.path, {})
+    config = at.below("config") if "config" in at else FileEntry(at.reading, at.path, {})
     if not config.read(CONFIGS[type]):
         return None
     before = len(at.reading.losses) + len(at.reading.problems)
@@ -443,7 +445,7 @@ def _grader(at: Entry, siblings: SiblingFiles, folder: Path) -> Criterion | None
     return criterion
 
 
-def _graders(at: Entry, siblings: SiblingFiles, folder: Path) -> list[Criterion]:
+def _graders(at: FileEntry, siblings: SiblingFiles, folder: Path) -> list[Criterion]:
     found = [_grader(entry, siblings, folder) for entry in at.each("graders")]
     return [criterion for criterion in found if criterion is not None]
 
@@ -462,7 +464,7 @@ class _Shared:
     timeout: float | None = None
 
 
-def _task(at: Entry, shared: _Shared, folder: Path) -> Case | None:
+def _task(at: FileEntry, shared: _Shared, folder: Path) -> Case | None:
     """One task file as a case. `folder` holds the task file."""
     if not at.read(TASK):
         return None
@@ -489,7 +491,7 @@ def _task(at: Entry, shared: _Shared, folder: Path) -> Case | None:
 
 
 def _inputs(
-    at: Entry, shared: _Shared, folder: Path
+    at: FileEntry, shared: _Shared, folder: Path
 ) -> tuple[list[Message], CaseWorkspace | None, Mapping[str, object]]:
     if "inputs" not in at:
         at.problem("`inputs` is missing", hint="it holds the `prompt`")
@@ -513,7 +515,7 @@ def _inputs(
     return ([Message("user", prompt)] if prompt else []), CaseWorkspace(files=files) if files else None, metadata
 
 
-def _files(inputs: Entry, shared: _Shared, folder: Path, context: str | None) -> dict[str, str]:
+def _files(inputs: FileEntry, shared: _Shared, folder: Path, context: str | None) -> dict[str, str]:
     """Files for the workspace, with their content here or in the folder of fixtures."""
     found: dict[str, str] = {}
     for at in inputs.mappings("files", FILE):
@@ -528,7 +530,7 @@ def _files(inputs: Entry, shared: _Shared, folder: Path, context: str | None) ->
     return found
 
 
-def _fixture(at: Entry, name: str, shared: _Shared, folder: Path, context: str | None) -> str | None:
+def _fixture(at: FileEntry, name: str, shared: _Shared, folder: Path, context: str | None) -> str | None:
     folders = [shared.folder / context] if context else []
     folders += [shared.folder / "fixtures", folder / "fixtures", folder]
     for place in folders:
@@ -542,7 +544,7 @@ def _fixture(at: Entry, name: str, shared: _Shared, folder: Path, context: str |
     return None
 
 
-def _expected(at: Entry) -> list[Criterion]:
+def _expected(at: FileEntry) -> list[Criterion]:
     """`expected`: words of the output and rules about how it came about."""
     expected = at.mapping("expected", EXPECTED)
     if expected is None:
@@ -577,7 +579,7 @@ def _expected(at: Entry) -> list[Criterion]:
 
 
 def _read_task(document: Document) -> SuiteSource:
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     folder = document.path.parent
     # A task is in `tasks`, its fixtures next to that folder.
     above = folder.parent if folder.name == "tasks" else folder
@@ -589,18 +591,18 @@ def _read_task(document: Document) -> SuiteSource:
     reading.finish(*DEFAULTS)
     (case,) = cases.all()
     suite = Suite(cases=(case,), title=case.description or "")
-    return reading.suite(document, "waza-task", suite, cases, shared.siblings.files)
+    return reading.suite_source(document, "waza-task", suite, cases, shared.siblings.files)
 
 
 # ------------------------------------------------------------------------------------------------- evaluations
 
 
 def _read_eval(document: Document) -> SuiteSource:
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     top = reading.at()
     siblings = SiblingFiles(document.path.parent)
     cases = Cases("tasks")
-    others: list[Reading] = []
+    others: list[FileReading] = []
     if not top.read(EVALUATION):
         reading.finish()
     attempts, timeout, concurrency = _config(top)
@@ -610,7 +612,7 @@ def _read_eval(document: Document) -> SuiteSource:
         for file in siblings.glob(reading, pattern, ("tasks", index)):
             marked = siblings.marked(reading, file, ("tasks", index))
             if marked is not None:
-                others.append(Reading(marked))
+                others.append(FileReading(marked))
                 cases.add(_task(others[-1].at(), shared, file.parent), others[-1].at())
     if not cases and not reading.problems and not any(other.problems for other in others):
         reading.problem("this evaluation has no tasks", (), "name task files: tasks: [tasks/*.yaml]")
@@ -624,10 +626,10 @@ def _read_eval(document: Document) -> SuiteSource:
         concurrency=concurrency,
         target=TargetSpec(skill=True if skill else None),
     )
-    return reading.suite(document, "waza", suite, cases, siblings.files)
+    return reading.suite_source(document, "waza", suite, cases, siblings.files)
 
 
-def _config(top: Entry) -> tuple[int, float | None, int | None]:
+def _config(top: FileEntry) -> tuple[int, float | None, int | None]:
     """Attempts, seconds for one run, and how many cases run at a time."""
     at = top.mapping("config", CONFIG)
     if at is None:
@@ -643,7 +645,7 @@ def _config(top: Entry) -> tuple[int, float | None, int | None]:
 # ----------------------------------------------------------------------------------------------------- rubrics
 
 
-def _rubric(at: Entry) -> Criterion | None:
+def _rubric(at: FileEntry) -> Criterion | None:
     """The criterion of a rubric file: its criteria in words and its levels."""
     if not at.read(RUBRIC_FILE):
         return None
@@ -667,7 +669,7 @@ def _rubric(at: Entry) -> Criterion | None:
     return scaled(slug(name), words.strip(), levels)
 
 
-def _levels(at: Entry) -> dict[Fraction, str] | None:
+def _levels(at: FileEntry) -> dict[Fraction, str] | None:
     """The levels on their own scale; on 0 to 1 where their names are not numbers or their scores are not linear."""
     value = at.raw("rating_levels")
     below = at.below("rating_levels") if value is not None else at
@@ -698,7 +700,7 @@ def _levels(at: Entry) -> dict[Fraction, str] | None:
     return None
 
 
-def _level(level: Entry) -> str:
+def _level(level: FileEntry) -> str:
     parts = (level.text("label"), level.text("description"))
     words = ": ".join(" ".join(text.split()) for text in parts if text)
     examples = "; ".join(" ".join(text.split()) for text in level.texts("examples") or [])
@@ -726,7 +728,7 @@ def _is_linear(pairs: Sequence[tuple[Fraction | None, Fraction | None]]) -> bool
 
 
 def _read_rubric(document: Document) -> ForeignRubric:
-    reading = Reading(document.marked)
+    reading = FileReading(document.marked)
     criterion = _rubric(reading.at())
     reading.note(*RUBRIC_DEFAULTS)
     title = document.value.get("name")
@@ -738,7 +740,7 @@ def _read_rubric(document: Document) -> ForeignRubric:
     )
     reading.finish()
     assert rubric is not None
-    return reading.rubric(rubric, "waza-rubric")
+    return reading.rubric_source(rubric, "waza-rubric")
 
 
 # ------------------------------------------------------------------------------------------------ being recognised
