@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, Mark, State, ballot_to_plain
-from honestone.core.events import event_from_plain
+from honestone.core.events import EvaluationStarted, event_from_plain
 from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, to_plain
 from honestone.core.scorecard import Scorer
+from honestone.core.spend import Spend
 from honestone.report.documents import plain
 from honestone.report.improvement import improvement_document
 from honestone.report.scorecard import Facts, judged_document, scorecard_document, usage_document
@@ -45,6 +46,7 @@ SHORT = Criterion(
 )
 RUBRIC = Rubric(criteria=(STEPS, TONE, SHORT), title="A guide", threshold=Fraction(80, 100), floor=Fraction(50, 100))
 NUMBERED, RUNS, TONE_KEY, SHORT_KEY = (("steps", "numbered"), ("steps", "runs"), ("tone", "tone"), ("short", "short"))
+STARTED = EvaluationStarted(contract={}, contract_id="sha256:c", rubric=RUBRIC)
 TEXT = "1. Install the program from its page.\n2. Start it."
 
 SCORECARD_FIELDS = {
@@ -86,7 +88,7 @@ def facts(**more: Any) -> Facts:
             "digest": "sha256:1",
             "contract": "sha256:c",
             "run": "01J",
-            "usage": usage_document({}),
+            "usage": usage_document(Spend()),
             **more,
         }
     )
@@ -236,8 +238,15 @@ def test_without_the_text_nothing_is_said_about_quotes() -> None:
 
 def test_a_failed_target_is_inconclusive_and_never_a_low_score() -> None:
     """The error is the first reason."""
-    event = {"path": "a.md", "digest": "d", "ballots": [], "spend": {}, "error": "the target failed: exit code 1"}
-    doc = plain(judged_document(Scorer(RUBRIC), {"contract_id": "c"}, event, run="r", text=None))
+    event = {
+        "type": "judged",
+        "path": "a.md",
+        "digest": "d",
+        "ballots": [],
+        "spend": {},
+        "error": "the target failed: exit code 1",
+    }
+    doc = plain(judged_document(Scorer(RUBRIC), STARTED, event_from_plain(event), run="r", text=None))
     assert (doc["verdict"], doc["score"], doc["interval"], doc["reasons"][0]) == (
         "inconclusive",
         None,
@@ -266,9 +275,11 @@ def test_any_ballots_make_a_document(votes: Sequence[Mapping[str, Any]], met: bo
         assert part["score"] == low if low == high else part["score"] is None
     assert doc["verdict"] != "pass" or doc["interval"][0] >= 80
     event = json.loads(
-        json.dumps({"path": "a.md", "digest": "sha256:1", "ballots": [ballot_to_plain(b) for b in ballots]})
+        json.dumps(
+            {"type": "judged", "path": "a.md", "digest": "sha256:1", "ballots": [ballot_to_plain(b) for b in ballots]}
+        )
     )
-    again = plain(judged_document(Scorer(RUBRIC), {"contract_id": "sha256:c"}, event, run="01J", text=None))
+    again = plain(judged_document(Scorer(RUBRIC), STARTED, event_from_plain(event), run="01J", text=None))
     assert {k: v for k, v in again.items() if k != "usage"} == {k: v for k, v in doc.items() if k != "usage"}
 
 
@@ -277,7 +288,7 @@ def test_any_ballots_make_a_document(votes: Sequence[Mapping[str, Any]], met: bo
 
 def test_usage_has_every_field_and_an_unknown_price_is_null() -> None:
     """Programs need not ask whether a key is there."""
-    assert plain(usage_document({"judge_calls": 2})) == {
+    assert plain(usage_document(Spend(judge_calls=2))) == {
         "judge_calls": 2,
         "cached_calls": 0,
         "worker_calls": 0,
@@ -285,7 +296,7 @@ def test_usage_has_every_field_and_an_unknown_price_is_null() -> None:
         "output_tokens": 0,
         "usd": None,
     }
-    assert plain(usage_document({}, {"usd": 0.5}))["this_process"]["usd"] == 0.5
+    assert plain(usage_document(Spend(), Spend(usd=0.5)))["this_process"]["usd"] == 0.5
 
 
 # ---------------------------------------------------------------------------------------------------------- loops
@@ -330,7 +341,7 @@ def improvement(*more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **ext
     fold(state, log[1:])
     doc = plain(
         improvement_document(
-            state, log, run="01J", usage=usage_document({}), text_of=lambda digest: TEXT, report=None, **extra
+            state, log, run="01J", usage=usage_document(Spend()), text_of=lambda digest: TEXT, report=None, **extra
         )
     )
     assert json.loads(json.dumps(doc, allow_nan=False)) == doc

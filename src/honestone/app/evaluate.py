@@ -137,7 +137,7 @@ class _Writer:
     shared: SharedParts = field(default_factory=SharedParts)
 
     def report(self, judgement: Judgement) -> ScorecardDoc:
-        usage = usage_document(judgement.spend.to_plain())
+        usage = usage_document(judgement.spend)
         facts = Facts(
             path=judgement.path,
             digest=judgement.digest,

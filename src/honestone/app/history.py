@@ -114,7 +114,7 @@ def improvement_report(
     log = log if log is not None else store.events(run)
     state = state if state is not None else state_of(log)
     path = store.root / "reports" / f"{run}.md"
-    usage = usage_document(total_spend(log).to_plain(), (here or Spend()).to_plain())
+    usage = usage_document(total_spend(log), here or Spend())
     known = save or path.exists()
     draw: Callable[..., ImprovementDoc] = improvement_document
     if "certifying" in log[0]:

@@ -106,7 +106,7 @@ class _Pair:
             a=(self._names[0], self._a.digest),
             b=(self._names[1], self._b.digest),
             contract=self._contract(),
-            usage=usage_document(judged.spend.to_plain()),
+            usage=usage_document(judged.spend),
             text=f"{self._a.text}\n{self._b.text}",
             notes=self._notes(judged),
             packed=judged.packed,

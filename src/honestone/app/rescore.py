@@ -18,9 +18,9 @@ from honestone.core.rubric import Rubric, to_plain
 from honestone.core.suite.record import read_record
 from honestone.core.verdict import Outcome, overall
 from honestone.ports import RunInfo, Store
-from honestone.report.documents.scorecard import RescoredDoc, ScorecardDoc
+from honestone.report.documents.scorecard import RescoredDoc, ScorecardDoc, UsageDoc
 from honestone.report.documents.suite import SuiteReportDoc
-from honestone.report.scorecard import Facts, scorecard_document, usage_document
+from honestone.report.scorecard import Facts, scorecard_document
 from honestone.report.suite import suite_document, suite_usage
 from honestone.system.files import printable
 
@@ -105,7 +105,7 @@ def _scorecards(
         digest=best,
         contract=contract,
         run=info.id,
-        usage=usage_document({}),
+        usage=UsageDoc(),
         text=text_of(store, best),
         rubric=started.rubric_path if isinstance(started, ImprovementStarted) else None,
     )

@@ -547,7 +547,7 @@ class Narrator:
             from honestone.report.improvement import round_document
             from honestone.report.improvement_text import round_text
 
-            proposal = next(e for e in reversed(self.log) if e["type"] == events.PROPOSED)
+            proposal = next(e for e in reversed(self.log) if isinstance(e, events.EditProposed))
             document = round_document(self._state, self._state.rounds[-1], proposal)
             self._progress.show(round_text(document, style_for(self._progress.stream)))
 

@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, convert
 from msgspec.structs import replace
 
-from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, State
-from honestone.core.events import Event
+from honestone.core.events import (
+    BallotCast,
+    EditProposed,
+    Event,
+    ImprovementStarted,
+    LoopStarted,
+    SuiteImprovementStarted,
+)
 from honestone.core.loop.actions import Result
 from honestone.core.loop.focus import below_floor
 from honestone.core.loop.proposal import ProposalOutcome
@@ -23,6 +29,7 @@ from honestone.core.loop.state import LoopState, Round
 from honestone.core.numbers import to_points
 from honestone.core.rubric import as_written
 from honestone.core.scorecard import Line, Scorecard
+from honestone.core.spend import Spend
 from honestone.report.documents.improvement import (
     CertificationDoc,
     DiffDoc,
@@ -52,41 +59,44 @@ def improvement_document(
 ) -> ImprovementDoc:
     """A run of the loop, finished or not (then its result is INTERRUPTED)."""
     started = log[0]
+    assert isinstance(started, LoopStarted)
+    rubric = started.rubric_path if isinstance(started, ImprovementStarted) else None
+    packed = started.packed if isinstance(started, ImprovementStarted) else None
     stop = state.finished
 
     def card_of(version: str) -> ScorecardDoc:
         facts = Facts(
-            path=started["artifact"]["path"],
+            path=started.artifact.path,
             digest=version,
-            contract=started["contract_id"],
+            contract=started.contract_id,
             run=run,
             usage=usage_document(_spend_on(log, version)),
             text=text_of(version),
-            rubric=started.get("rubric_path"),
+            rubric=rubric,
         )
         return scorecard_document(state.scorer, _panel(state, version), facts)
 
     return ImprovementDoc(
         title=state.rubric.title,
-        artifact=ArtifactDoc(path=started["artifact"]["path"], digest=state.best, original=state.original),
+        artifact=ArtifactDoc(path=started.artifact.path, digest=state.best, original=state.original),
         result=str(stop.result if stop else Result.INTERRUPTED),
-        reason=stop.reason if stop else "stopped before the end; the same command goes on",
+        reason=stop.reason if stop else "stopped before the end; the same command continues it",
         best_round=next((r.number for r in state.rounds if r.version == state.best and r.accepted), 0),
         threshold=as_written(state.rubric.threshold * 100),
         floor=as_written(state.rubric.floor * 100),
-        policy=started["policy"],
-        worker=started["worker"],
-        limits=started["limits"],
+        policy=started.policy,
+        worker=started.worker,
+        limits=dict(started.limits),
         rounds=[round_document(state, *one) for one in zip(state.rounds, _proposals(log), strict=True)],
         baseline=card_of(state.original),
         final=card_of(state.best),
         certification=_certification(state),
-        contract=started["contract_id"],
+        contract=started.contract_id,
         run=run,
         report=report,
         resumed=resumed,
         usage=usage,
-        packed=started.get("packed", UNSET),
+        packed=dict(packed) if packed else UNSET,
     )
 
 
@@ -94,24 +104,18 @@ def _panel(state: LoopState, version: str | None) -> list[Ballot]:
     return list(state.ballots.get((version or "", "panel"), {}).values())
 
 
-def _proposals(log: Iterable[Event]) -> list[Event]:
-    return [event for event in log if event["type"] == events.PROPOSED]
+def _proposals(log: Iterable[Event]) -> list[EditProposed]:
+    return [event for event in log if isinstance(event, EditProposed)]
 
 
-def spend_in(log: Iterable[Event]) -> dict[str, Any]:
-    """What these events say was spent, name by name."""
-    total: dict[str, Any] = {}
-    for event in log:
-        for name, value in event.get("spend", {}).items():
-            total[name] = total.get(name, 0) + value
+def _spend_on(log: Iterable[Event], version: str) -> Spend:
+    total = Spend()
+    for event in _looks(log, version):
+        total.join(event.spend)
     return total
 
 
-def _spend_on(log: Iterable[Event], version: str) -> dict[str, Any]:
-    return spend_in(_looks(log, version))
-
-
-def round_document(state: LoopState, entry: Round, event: Event) -> RoundDoc:
+def round_document(state: LoopState, entry: Round, event: EditProposed) -> RoundDoc:
     """One round: what was tried on what, what came of it, and the scores before and after."""
     before = state.card(entry.base)
     ballots = _panel(state, entry.version) if entry.outcome is ProposalOutcome.CHANGED else []
@@ -128,7 +132,7 @@ def round_document(state: LoopState, entry: Round, event: Event) -> RoundDoc:
         interval_after=span_of(after.low, after.high) if after else None,
         criteria=_moves(before, after) if after else [],
         judges=judge_states(ballots),
-        diff=convert(event.get("diff"), DiffDoc | None),
+        diff=convert(event.diff, DiffDoc | None),
         version=entry.version,
         floor_violations=sorted(below_floor(after)) if after else [],
         flags=list(after.flags) if after else [],
@@ -183,6 +187,7 @@ def _witness(state: LoopState, judge: str) -> WitnessDoc:
 def suite_improvement_document(state: SuiteLoopState, log: Sequence[Event], **facts: Any) -> ImprovementDoc:
     """`facts` are those of `improvement_document`."""
     started = log[0]
+    assert isinstance(started, SuiteImprovementStarted)
     document = improvement_document(state, log, **facts)
     return replace(
         document,
@@ -192,18 +197,18 @@ def suite_improvement_document(state: SuiteLoopState, log: Sequence[Event], **fa
             replace(
                 entry,
                 judges=_judges(log, entry.version),
-                candidate=event.get("candidate", UNSET),
-                candidates=event.get("candidates", UNSET),
+                candidate=UNSET if event.candidate is None else event.candidate,
+                candidates=[*event.candidates] or UNSET,
             )
             for entry, event in zip(document.rounds, _proposals(log), strict=True)
         ],
         certification=certification(state, log),
-        suite=convert(started["suite"], LoopSuiteDoc),
-        target=started["target"],
-        splits=started["splits"],
-        candidates=started["candidates"],
-        mock=started["mock"],
-        flags=_flags(event for event in log if event["type"] == events.BALLOT),
+        suite=LoopSuiteDoc(path=started.suite.path, dialect=started.suite.dialect),
+        target=started.target or "",
+        splits=dict(started.splits),
+        candidates=started.candidates,
+        mock=started.mock,
+        flags=_flags(event for event in log if isinstance(event, BallotCast)),
     )
 
 
@@ -253,19 +258,19 @@ def _ids(one: Line | None, *, met: int | None) -> list[str]:
     return [item.item.id for item in one.items if item.met == met] if one is not None else []
 
 
-def _looks(log: Iterable[Event], version: str | None) -> list[Event]:
-    return [event for event in log if event["type"] == events.BALLOT and event["version"] == version]
+def _looks(log: Iterable[Event], version: str | None) -> list[BallotCast]:
+    return [event for event in log if isinstance(event, BallotCast) and event.version == version]
 
 
 def _test_run(log: Iterable[Event], version: str) -> str | None:
-    return next((event["of_run"] for event in _looks(log, version) if event["role"] == "holdout"), None)
+    return next((event.of_run for event in _looks(log, version) if event.role == "holdout"), None)
 
 
 def _judges(log: Iterable[Event], version: str | None) -> list[JudgeDoc]:
     """Who judged the tasks of a version: each once, in its worst state."""
-    seen = [judge for event in _looks(log, version) for judge in event.get("judges", ())]
+    seen = [judge for event in _looks(log, version) for judge in event.judges]
     return worst_states(convert(seen, list[JudgeDoc]))
 
 
-def _flags(looks: Iterable[Event]) -> list[str]:
-    return list(dict.fromkeys(flag for event in looks for flag in event.get("flags", ())))
+def _flags(looks: Iterable[BallotCast]) -> list[str]:
+    return list(dict.fromkeys(flag for event in looks for flag in event.flags))

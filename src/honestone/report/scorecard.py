@@ -10,12 +10,13 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from honestone.core.ballot import CHECK, Answer, Ballot, Mark, ballot_from_plain
-from honestone.core.events import Event
+from honestone.core.ballot import CHECK, Answer, Ballot, Mark
+from honestone.core.events import ArtifactJudged, EvaluationStarted
 from honestone.core.numbers import to_points
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.rubric import Key, as_written
 from honestone.core.scorecard import ItemLine, Line, Scorer
+from honestone.core.spend import Spend
 from honestone.core.verdict import Outcome, Verdict, judge_gate
 from honestone.report.documents.scorecard import (
     ArtifactDoc,
@@ -335,33 +336,35 @@ def span_of(low: Fraction, high: Fraction) -> list[float]:
     return [to_points(low), to_points(high)]
 
 
-def usage_document(total: Mapping[str, Any], here: Mapping[str, Any] | None = None) -> UsageDoc:
+def usage_document(total: Spend, here: Spend | None = None) -> UsageDoc:
     """Calls, tokens and money of a run; `this_process` is what this command spent."""
     return UsageDoc(
-        judge_calls=total.get("judge_calls", 0),
-        cached_calls=total.get("cached_calls", 0),
-        worker_calls=total.get("worker_calls", 0),
-        input_tokens=total.get("input_tokens", 0),
-        output_tokens=total.get("output_tokens", 0),
-        usd=total.get("usd"),
-        target_calls=total.get("target_calls") or UNSET,
+        judge_calls=total.judge_calls,
+        cached_calls=total.cached_calls,
+        worker_calls=total.worker_calls,
+        input_tokens=total.input_tokens,
+        output_tokens=total.output_tokens,
+        usd=total.usd or None,
+        target_calls=total.target_calls or UNSET,
         this_process=UNSET if here is None else usage_document(here),
     )
 
 
-def judged_document(scorer: Scorer, started: Event, judged: Event, *, run: str, text: str | None) -> ScorecardDoc:
-    """The scorecard of one `judged` event of an `eval` run."""
+def judged_document(
+    scorer: Scorer, started: EvaluationStarted, judged: ArtifactJudged, *, run: str, text: str | None
+) -> ScorecardDoc:
+    """The scorecard of one artifact of an `eval` run."""
     facts = Facts(
-        path=judged["path"],
-        digest=judged["digest"],
-        contract=started["contract_id"],
+        path=judged.path,
+        digest=judged.digest,
+        contract=started.contract_id,
         run=run,
-        usage=usage_document(judged.get("spend", {}), judged.get("spend", {})),
+        usage=usage_document(judged.spend, judged.spend),
         text=text,
-        notes=judged.get("notes", ()),
-        error=judged.get("error"),
-        rubric=started.get("rubric_path"),
-        output=judged.get("output", UNSET),
-        packed=judged.get("packed"),
+        notes=judged.notes,
+        error=judged.error,
+        rubric=started.rubric_path,
+        output=UNSET if judged.output is None else judged.output,
+        packed=judged.packed,
     )
-    return scorecard_document(scorer, [ballot_from_plain(plain) for plain in judged["ballots"]], facts)
+    return scorecard_document(scorer, judged.ballots, facts)

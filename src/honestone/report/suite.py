@@ -73,7 +73,7 @@ def suite_document(record: SuiteRecord) -> SuiteReportDoc:
 
 
 def suite_usage(record: SuiteRecord) -> UsageDoc:
-    return replace(usage_document(record.spend.to_plain()), target_calls=record.spend.target_calls)
+    return replace(usage_document(record.spend), target_calls=record.spend.target_calls)
 
 
 def _artifact(artifact: StartedArtifact | None) -> ArtifactDoc | None:
