@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.app.workspace import Workspace
-from honestone.core import events
 from honestone.core.authoring.item_stats import ItemStats, Record, item_stats
 from honestone.core.authoring.lint import WHY
-from honestone.core.ballot import Ballot, ballot_from_plain
-from honestone.core.events import Event
-from honestone.core.rubric import Item, Key, Rubric, from_plain
+from honestone.core.ballot import Ballot
+from honestone.core.events import BallotCast, EvaluationStarted, Event, LoopStarted, judged_in
+from honestone.core.rubric import Item, Key, Rubric
 from honestone.formats.findings import Finding
 from honestone.formats.marked import Marked
 from honestone.ports import Store
@@ -77,9 +76,9 @@ def _add_run(store: Store, run: str, rubric: Rubric, record: Record) -> bool:
 
     log: Iterator[Event] = store.iter_events(run)
     started = next(log, None)
-    if started is None or "rubric" not in started:
+    if not isinstance(started, EvaluationStarted | LoopStarted):
         return False  # a suite, whose cases have rubrics of their own
-    was = from_plain(started["rubric"])
+    was = started.rubric
     if not _same_questions(was, rubric):
         return False
     for event in log:
@@ -96,12 +95,12 @@ def _same_questions(was: Rubric, now: Rubric) -> set[Key]:
 
 def _ballots(event: Event) -> Iterator[tuple[str, list[Ballot]]]:
     """What was judged (its digest, with the output where a target made one), and the answers about it."""
-    if event["type"] == events.BALLOT:
-        yield event["version"], [ballot_from_plain(event["ballot"])]
+    if isinstance(event, BallotCast):
+        yield event.version, [event.ballot]
         return
-    for judged in events.judged_in(event):
-        name = f"{judged['digest']}\0{judged['output']}" if judged.get("output") is not None else judged["digest"]
-        yield name, [ballot_from_plain(plain) for plain in judged["ballots"]]
+    for judged in judged_in(event):
+        name = judged.digest if judged.output is None else f"{judged.digest}\0{judged.output}"
+        yield name, list(judged.ballots)
 
 
 # ---------------------------------------------------------------------------------------------------- findings
