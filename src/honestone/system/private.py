@@ -76,7 +76,7 @@ def sweep(remove: Callable[[Path], None]) -> int:
     removed = 0
     for name in _names(tempfile.gettempdir()):
         place = Path(tempfile.gettempdir(), name)
-        if name.startswith(_KINDS) and os.path.realpath(place) not in map(str, _held) and _is_left(place):
+        if name.startswith(_KINDS) and os.path.realpath(place) not in list(map(str, [*_held])) and _is_left(place):
             end_inhabitants(place)
             remove(place)
             removed += not place.exists()

@@ -318,7 +318,7 @@ def state_from(started: Mapping[str, Any], limits: LoopLimits) -> SuiteLoopState
         certifier=TaskScorer(from_plain(started["certifying"])),
         limits=limits,
         original=started["artifact"]["digest"],
-        candidates=started["candidates"],
+        candidates=started.get("candidates", 1),  # one is not written down
         strict=started.get("require_improvement", False),
     )
 
