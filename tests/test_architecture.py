@@ -269,7 +269,7 @@ def test_core_opens_and_prints_nothing(module: str) -> None:
     assert not calls & {"open", "print", "input", "eval", "exec", "__import__"}
 
 
-HEAVY = ("ruamel", "msgspec", "aiohttp", "sqlite3", "jsonschema", "asyncio", "ssl")
+HEAVY = ("ruamel", "msgspec", "aiohttp", "sqlite3", "jsonschema", "asyncio", "ssl", "prompt_toolkit")
 
 
 def loaded_by(*words: str) -> list[str]:

@@ -30,7 +30,8 @@ from honestone.adapters.people.form import (
     shown_text,
     typed_line,
 )
-from honestone.adapters.people.terminal import KeyReader, Press, without_frames
+from honestone.adapters.people.keys import KeyReader, Press
+from honestone.adapters.people.terminal import without_frames
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Mark
 from honestone.core.numbers import exact

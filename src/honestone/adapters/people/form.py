@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from honestone.adapters.people.terminal import NoTerminal, Press, Terminal, others_held_back, tell
+from honestone.adapters.people.keys import Press
+from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held_back, tell
 from honestone.core.ballot import NOT_APPLICABLE, Answer, Mark, answer_problem
 from honestone.core.question import Question
 from honestone.core.rubric import Item, Key, as_written

@@ -1,147 +1,34 @@
-"""The controlling terminal for a form: keys in, pages out, and quiet from everybody else meanwhile.
+"""The controlling terminal for a form: keys in, pages out, and no other output meanwhile.
 
 The terminal is asked for by name (`/dev/tty`), so stdin and stdout may be pipes. Nothing here blocks the event loop:
-other judges go on while a person thinks.
+other judges work on while a person thinks.
 """
 
 from __future__ import annotations
 
 import asyncio
-import codecs
 import os
-import re
 import select
 import sys
 import tempfile
 import termios
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import IO, Any, Final
 
+from prompt_toolkit.input.vt100 import raw_mode
+
+from honestone.adapters.people.keys import KeyReader, Press
 from honestone.system.drawing import Style, cut, style_for
 
 DEVICE: Final = "/dev/tty"
 _POLL: Final = 0.02  # seconds; a person does not notice, and a sleeping form costs next to nothing
 _LONE_ESCAPE, _LOST_PASTE = 3, 50  # polls without a byte until what is held back is taken as it is
-_LONGEST_PASTE: Final = 100_000
 
 
 class NoTerminal(Exception):
     """There is no terminal to ask at, or it was closed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Press:
-    """One key: `char` and `paste` with their text; enter, esc, backspace, kill, end, up, down, left, right; `resize`."""
-
-    name: str
-    text: str = ""
-
-
-# ------------------------------------------------------------------------------------------------------------- keys
-
-_CSI: Final = re.compile(r"\x1b\[[0-?]*[ -/]*")
-_ARROWS: Final = {"A": "up", "B": "down", "C": "right", "D": "left"}
-_NAMED: Final = {"\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace", "\x15": "kill", "\x04": "end"}
-_PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-_LONGEST_SEQUENCE: Final = 4096
-
-
-class KeyReader:
-    """Bytes of a terminal as keys. Sequences that mean nothing here are swallowed whole, and never taken for answers."""
-
-    def __init__(self) -> None:
-        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._held = ""
-        self._pasted: str | None = None
-
-    def feed(self, data: bytes) -> list[Press]:
-        self._held += self._decode(data)
-        out: list[Press] = []
-        while self._held:
-            taken, press = self._next()
-            if taken == 0:
-                break
-            self._held = self._held[taken:]
-            if press is not None:
-                out.append(press)
-        return out
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether the beginning of a sequence is held back: only time tells an Esc key from one."""
-        return bool(self._held) or self._pasted is not None
-
-    @property
-    def is_pasting(self) -> bool:
-        return self._pasted is not None
-
-    def give_up_waiting(self) -> list[Press]:
-        """Nothing came after it: a lone Esc is the key, half a sequence is noise, a paste without its end is a paste."""
-        held, self._held = self._held, ""
-        if self._pasted is not None:
-            text, self._pasted = self._pasted + held, None
-            return [Press("paste", text)]
-        return [Press("esc")] if held == "\x1b" else []
-
-    def _next(self) -> tuple[int, Press | None]:
-        """How many characters the next key takes (0: more are needed), and the key, if it is one."""
-        if self._pasted is not None:
-            return self._paste()
-        char = self._held[0]
-        if char == "\x1b":
-            return self._sequence()
-        if char in _NAMED:
-            return 1, Press(_NAMED[char])
-        return 1, Press("char", char) if char.isprintable() else None
-
-    def _paste(self) -> tuple[int, Press | None]:
-        end = self._held.find(_PASTE_ENDS)
-        if end < 0:
-            # The end mark may have come half.
-            ready = max(len(self._held) - len(_PASTE_ENDS), 0)
-            self._pasted = ((self._pasted or "") + self._held[:ready])[:_LONGEST_PASTE]
-            return ready, None
-        text = ((self._pasted or "") + self._held[:end])[:_LONGEST_PASTE]
-        self._pasted = None
-        return end + len(_PASTE_ENDS), Press("paste", text)
-
-    def _sequence(self) -> tuple[int, Press | None]:
-        held = self._held
-        if len(held) == 1:
-            return 0, None
-        if held.startswith(_PASTE_BEGINS):
-            self._pasted = ""
-            return len(_PASTE_BEGINS), None
-        if held[1] == "[":
-            return self._control_sequence()
-        if held[1] == "O":
-            return (3, self._arrow(held[2])) if len(held) > 2 else (0, None)
-        if held[1] in "]P_^X":
-            return self._string()
-        return (1, Press("esc")) if held[1] == "\x1b" else (2, None)
-
-    def _control_sequence(self) -> tuple[int, Press | None]:
-        match = _CSI.match(self._held)
-        assert match is not None
-        end = match.end()
-        if end == len(self._held):
-            return (0 if end < _LONGEST_SEQUENCE else end), None
-        last = self._held[end]
-        if not "@" <= last <= "~":
-            return end, None
-        return end + 1, self._arrow(last) if end == 2 else None
-
-    def _string(self) -> tuple[int, Press | None]:
-        ends = [self._held.find(mark, 2) + len(mark) for mark in ("\x07", "\x1b\\") if mark in self._held[2:]]
-        if ends:
-            return min(ends), None
-        return (0 if len(self._held) < _LONGEST_SEQUENCE else len(self._held)), None
-
-    def _arrow(self, last: str) -> Press | None:
-        return Press(_ARROWS[last]) if last in _ARROWS else None
 
 
 # --------------------------------------------------------------------------------------------------------- terminal
@@ -160,13 +47,14 @@ class Terminal:
         except OSError as error:
             raise NoTerminal(error.strerror or str(error)) from None
         try:
-            self._found: list[Any] = termios.tcgetattr(self._fd)
+            termios.tcgetattr(self._fd)
         except termios.error as error:
             os.close(self._fd)
             raise NoTerminal(str(error)) from None
         self.is_dumb = os.environ.get("TERM", "dumb") in ("dumb", "")
         self._paged = paged and not self.is_dumb
         self.style = self._look()
+        self._modes = ExitStack()
         self._keys = KeyReader()
         self._ready: list[Press] = []
         self._size = self.size
@@ -203,11 +91,11 @@ class Terminal:
             os.close(self._fd)
 
     def _enter(self) -> None:
+        self._modes.enter_context(raw_mode(self._fd))
+        # Ctrl-C interrupts even while no key is waited for. Stopped and continued, the terminal would come back in the
+        # shell's modes, so Ctrl-Z is off.
         modes = termios.tcgetattr(self._fd)
-        modes[3] = (modes[3] & ~(termios.ICANON | termios.ECHO)) | termios.ISIG
-        modes[6] = list(modes[6])
-        modes[6][termios.VMIN], modes[6][termios.VTIME] = 1, 0
-        # Stopped and continued, the terminal would come back in the shell's modes.
+        modes[3] |= termios.ISIG
         with suppress(OSError, ValueError):
             modes[6][termios.VSUSP] = bytes([os.fpathconf(self._fd, "PC_VDISABLE")])
         termios.tcsetattr(self._fd, termios.TCSADRAIN, modes)
@@ -221,8 +109,7 @@ class Terminal:
                 self._write("\n")
             if not self.is_dumb:
                 self._write(("\x1b[?25h\x1b[?1049l" if self._paged else "") + "\x1b[?2004l\r\x1b[2K")
-        with suppress(termios.error):
-            termios.tcsetattr(self._fd, termios.TCSADRAIN, self._found)
+        self._modes.close()
 
     @contextmanager
     def lent(self) -> Iterator[int]:
@@ -309,7 +196,7 @@ class Terminal:
 
 
 def tell(text: str) -> None:
-    """One line on the terminal, below whatever was there. Where there is none, nobody has to know."""
+    """One line on the terminal, below whatever was there. Does nothing where there is no terminal."""
     with suppress(NoTerminal), Terminal(paged=False) as terminal:
         terminal.show([cut(text, max(terminal.size[0] - 1, 8))])
 
@@ -326,7 +213,7 @@ _FRAME: Final = b"\r\x1b[2K"
 
 @contextmanager
 def others_held_back() -> Iterator[None]:
-    """What anybody else prints to the terminal meanwhile is printed afterwards, the live progress line left out.
+    """Other output to the terminal is printed afterwards, the live progress line left out.
 
     So rows that are ready, notes and the spinner cannot fight with a form, an editor or a pager, and none is lost.
     """
