@@ -157,12 +157,7 @@ NO_CLOCK_FILE_NETWORK_OR_CHANCE = {
 }
 
 
-STILL_UPWARD = {
-    ("app.improve_suite", "cli.improve"),
-    ("app.improve_suite", "cli.progress"),
-    ("app.stages.files", "cli.printing"),
-    ("app.stages.proposal_input", "cli.progress"),
-}
+STILL_UPWARD = {("app.stages.files", "cli.printing"), ("app.stages.proposal_input", "cli.progress")}
 """What the move to `app/` has not turned round yet. It may only get shorter."""
 
 

@@ -14,7 +14,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from honestone.api import Evaluated, assert_passes, compare, evaluate, run_suite
+    from honestone.api import (
+        Evaluated,
+        ImprovementResult,
+        StepResult,
+        assert_passes,
+        compare,
+        evaluate,
+        improve,
+        run_suite,
+        step,
+    )
     from honestone.core.artifact import Artifact, Version
     from honestone.core.ballot import Ballot, Mark
     from honestone.core.errors import CouldNotJudge, HonestoneError, RubricError, UsageError
@@ -30,6 +40,10 @@ _PLACES = {
     "assert_passes": "api",
     "compare": "api",
     "run_suite": "api",
+    "improve": "api",
+    "ImprovementResult": "api",
+    "step": "api",
+    "StepResult": "api",
     "Artifact": "core.artifact",
     "Version": "core.artifact",
     "Ballot": "core.ballot",
@@ -60,6 +74,7 @@ __all__ = [
     "Criterion",
     "Evaluated",
     "HonestoneError",
+    "ImprovementResult",
     "Item",
     "Mark",
     "Outcome",
@@ -68,16 +83,19 @@ __all__ = [
     "Rule",
     "Scorecard",
     "Scorer",
+    "StepResult",
     "UsageError",
     "Verdict",
     "Version",
     "assert_passes",
     "compare",
     "evaluate",
+    "improve",
     "judge_gate",
     "parse_rubric",
     "read_rubric",
     "run_suite",
+    "step",
 ]
 
 

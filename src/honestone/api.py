@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Literal, Unpack
 
 from honestone.app.compare import CompareRequest, compare_runs
 from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate_one, require_pass
+from honestone.app.improve import ImprovementResult
+from honestone.app.improve import improve as improve_artifact
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
+from honestone.app.loop_setup import ImprovementRequest
 from honestone.app.quiet import Quiet
+from honestone.app.step import StepResult, Submission, resume_steps, start_steps
 from honestone.app.stopping import outside_a_loop
 from honestone.app.suites.choice import CaseChoice
 from honestone.app.suites.compare import require_gates
@@ -24,11 +28,21 @@ from honestone.app.suites.run import evaluate_suite
 from honestone.app.workspace import Workspace
 from honestone.core.numbers import exact
 from honestone.core.rubric import Rubric
-from honestone.ports import Judge
+from honestone.ports import Judge, Worker
 from honestone.report.documents import plain
 from honestone.report.json_document import JsonDocument
 
-__all__ = ["Evaluated", "assert_passes", "compare", "evaluate", "run_suite"]
+__all__ = [
+    "Evaluated",
+    "ImprovementResult",
+    "StepResult",
+    "assert_passes",
+    "compare",
+    "evaluate",
+    "improve",
+    "run_suite",
+    "step",
+]
 
 
 def evaluate(
@@ -165,6 +179,114 @@ def compare(
         require_improvement=require_improvement,
     )
     return plain(compare_runs(_workspace(folder, store), request))
+
+
+def improve(
+    artifact: str | Path,
+    rubric: str | Path | None = None,
+    *,
+    suite: str | Path | None = None,
+    judges: Sequence[str | Judge] = (),
+    holdouts: Sequence[str | Judge] = (),
+    worker: str | Worker | None = None,
+    policy: str = "keep-best",
+    rounds: int | None = None,
+    worker_timeout: float | None = None,
+    max_diff: int | None = None,
+    self_judge: bool = False,
+    output: str | Path | None = None,
+    dry_run: bool = False,
+    target: str | None = None,
+    candidates: int | None = None,
+    min_pass_rate: float | None = None,
+    require_improvement: bool = False,
+    max_calls: int | None = None,
+    max_usd: float | None = None,
+    max_minutes: float | None = None,
+    folder: Path | None = None,
+    store: Path | None = None,
+    **options: Unpack[JudgingKeywords],
+) -> ImprovementResult:
+    """Improve a file or folder against a rubric, or a skill or prompt by the tasks of a suite, as `honestone improve`
+    does: the same run, resumed when it was interrupted, with the best version delivered.
+
+    Raises UsageError and its kinds before anything is spent, CouldNotJudge when judges are needed and none is found.
+    What a worker or a judge cannot do is in the result.
+    """
+    request = ImprovementRequest(
+        artifact=Path(artifact),
+        rubric=None if rubric is None else Path(rubric),
+        suite=None if suite is None else Path(suite),
+        judging=_judging(judges, options, max_calls, max_usd, max_minutes),
+        worker=worker,
+        holdouts=tuple(holdouts),
+        policy=policy,
+        rounds=rounds,
+        worker_timeout=worker_timeout,
+        max_diff=max_diff,
+        self_judge=self_judge,
+        dry_run=dry_run,
+        output=None if output is None else Path(output),
+        target=target,
+        candidates=candidates,
+        min_pass_rate=min_pass_rate,
+        require_improvement=require_improvement,
+    )
+    workspace = _workspace(folder, store)
+    return outside_a_loop(lambda: improve_artifact(workspace, request, Quiet()))
+
+
+def step(
+    artifact: str | Path | None = None,
+    rubric: str | Path | None = None,
+    *,
+    submit: bool = False,
+    reply: str | None = None,
+    run: str | None = None,
+    round: int | None = None,
+    ended: Literal["exited", "timeout", "denied", "crashed"] = "exited",
+    message: str = "",
+    judges: Sequence[str] = (),
+    holdouts: Sequence[str] = (),
+    policy: str = "keep-best",
+    rounds: int | None = None,
+    max_diff: int | None = None,
+    output: str | Path | None = None,
+    dry_run: bool = False,
+    max_calls: int | None = None,
+    max_usd: float | None = None,
+    max_minutes: float | None = None,
+    folder: Path | None = None,
+    store: Path | None = None,
+    **options: Unpack[JudgingKeywords],
+) -> StepResult:
+    """The next action of the loop with the caller as its worker, as `honestone step` gives it.
+
+    With an artifact and a rubric a run is started, or the same one resumed; without, the latest run is resumed (or
+    `run`), with the options it was started with. `submit=True` hands in the edit at the last action's location, `reply`
+    a judge's reply. Raises as `improve` does, and UsageError where there is no run of steps.
+    """
+    workspace = _workspace(folder, store)
+    if submit or reply is not None or artifact is None:
+        handed = Submission(
+            is_edit=submit and reply is None, reply=reply, round=round, ended=ended, message=message[:2000]
+        )
+        found = outside_a_loop(lambda: resume_steps(workspace, run, handed, Quiet()))
+    else:
+        request = ImprovementRequest(
+            artifact=Path(artifact),
+            rubric=None if rubric is None else Path(rubric),
+            judging=_judging(judges, options, max_calls, max_usd, max_minutes),
+            holdouts=tuple(holdouts),
+            policy=policy,
+            rounds=rounds,
+            max_diff=max_diff,
+            dry_run=dry_run,
+            output=None if output is None else Path(output),
+        )
+        found = outside_a_loop(lambda: start_steps(workspace, request, Quiet()))
+    found.hand_out()
+    return found
 
 
 def _workspace(folder: Path | None, store: Path | None) -> Workspace:

@@ -301,6 +301,7 @@ class Brief:
     """What a worker is asked to improve. `text` says it in words; the rest is for workers that are programs.
 
     `unmet` are the keys of the focus's unmet items; `fixes` the rubric's own fix commands for them, in order.
+    `candidate` counts the proposals of a round from 0, `round` the rounds from 1.
     """
 
     text: str
@@ -308,6 +309,7 @@ class Brief:
     unmet: tuple[Key, ...] = ()
     fixes: tuple[str, ...] = ()
     candidate: int = 0
+    round: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

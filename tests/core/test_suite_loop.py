@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from honestone.core.ballot import State
 from honestone.core.errors import UsageError
-from honestone.core.events import BallotCast, EditProposed, VersionAccepted, VersionRejected
+from honestone.core.events import (
+    BallotCast,
+    EditProposed,
+    StartedArtifact,
+    StartedSuite,
+    SuiteImprovementStarted,
+    VersionAccepted,
+    VersionRejected,
+)
 from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.decide import decide
 from honestone.core.loop.proposal import ProposalOutcome
@@ -25,11 +33,12 @@ from honestone.core.loop.suite_loop import (
     Splits,
     SuiteLoopState,
     ballot_of,
+    certifying_rubric,
     failed_tasks,
     move,
     paired_interval,
-    started_facts,
-    state_from,
+    state_of_suite,
+    steering_rubric,
     write_task_brief,
 )
 from honestone.core.rubric import Check, Criterion, Item, Rubric
@@ -72,11 +81,20 @@ class Told:
     """A run told by its events, so that every state here is one that events can lead to."""
 
     def __init__(self, train: str = "+--", val: str = "+-", *, least: str = "1", candidates: int = 1) -> None:
-        self.started = {
-            "artifact": {"digest": "v0"},
-            **started_facts(SPLITS, title="Plants", least=Fraction(least), candidates=candidates),
-        }
-        self.state: SuiteLoopState = state_from(self.started, LoopLimits(rounds=5, calls=0, minutes=10))
+        self.started = SuiteImprovementStarted(
+            contract={},
+            contract_id="c",
+            limits=LoopLimits(rounds=5, calls=0, minutes=10).to_plain(),
+            artifact=StartedArtifact(path="a.md", digest="v0"),
+            policy=RULE.name,
+            worker="w",
+            rubric=steering_rubric(SPLITS, title="Plants", least=Fraction(least)),
+            certifying=certifying_rubric(SPLITS, title="Plants", least=Fraction(least)),
+            splits=SPLITS.ids,
+            candidates=candidates,
+            suite=StartedSuite(path="suite.yaml"),
+        )
+        self.state: SuiteLoopState = state_of_suite(self.started)
         self.looked("v0", val=val, train=train)
 
     def looked(self, version: str, **seen: str) -> None:
@@ -317,7 +335,7 @@ def test_a_round_makes_as_many_candidates_as_asked_for() -> None:
     """The shell is told how many; a run's first event says so to whoever reads it back."""
     told = Told(candidates=3)
     assert told.next == Propose(focus=(TRAIN,), base="v0", candidates=3, ranked=True)
-    assert told.started["candidates"] == 3
+    assert told.started.candidates == 3
 
 
 # ---------------------------------------------------------------------------------------------------------- the brief

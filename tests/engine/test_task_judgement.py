@@ -14,9 +14,17 @@ import pytest
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core import events
 from honestone.core.artifact import Version
+from honestone.core.events import StartedArtifact, StartedSuite, SuiteImprovementStarted
 from honestone.core.loop.actions import Result, Stop
 from honestone.core.loop.state import LoopLimits, fold
-from honestone.core.loop.suite_loop import KeepWhatHelps, Splits, SuiteLoopState, started_facts, state_from
+from honestone.core.loop.suite_loop import (
+    KeepWhatHelps,
+    Splits,
+    SuiteLoopState,
+    certifying_rubric,
+    state_of_suite,
+    steering_rubric,
+)
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.case import Case, Message, Split
@@ -125,26 +133,27 @@ class Loop:
         self.worker = ScriptedWorker(steps)
         self.place = Place(path=path, named=path.name, **place)
         self.store = MemoryStore()
-        self.limits = LoopLimits(rounds=rounds, calls=100, minutes=10)
         version = load_artifact(path, exclude=self.place.exclude).version
-        self.first: dict[str, Any] = {
-            "type": events.STARTED,
-            "kind": "improve",
-            "contract": {},
-            "contract_id": "c",
-            "policy": "keep-best",
-            "worker": "scripted",
-            "suite": {"path": "suite.yaml"},
-            "artifact": {"path": path.name, "digest": version.digest},
-            **started_facts(SPLITS, title="Words", least=Fraction(1), candidates=candidates),
-        }
+        self.first = SuiteImprovementStarted(
+            contract={},
+            contract_id="c",
+            limits=LoopLimits(rounds=rounds, calls=100, minutes=10).to_plain(),
+            artifact=StartedArtifact(path=path.name, digest=version.digest),
+            policy="keep-best",
+            worker="scripted",
+            rubric=steering_rubric(SPLITS, title="Words", least=Fraction(1)),
+            certifying=certifying_rubric(SPLITS, title="Words", least=Fraction(1)),
+            splits=SPLITS.ids,
+            candidates=candidates,
+            suite=StartedSuite(path="suite.yaml"),
+        )
         self.store.keep_blobs(version_blobs(version))
         self.run_id = self.store.start_run(
             kind="improve", subject=str(path), identity="x", contract="c", first=self.first
         )
 
     def state(self) -> SuiteLoopState:
-        state = state_from(self.first, self.limits)
+        state = state_of_suite(self.first)
         fold(state, self.log[1:])
         return state
 

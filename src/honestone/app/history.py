@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from honestone.core import events
-from honestone.core.ballot import CHECK, Ballot, Mark, answer_problem
+from honestone.core.ballot import Ballot, Mark, answer_problem
 from honestone.core.errors import StoreError
-from honestone.core.events import EvaluationStarted, Event, LoopStarted, SuiteImprovementStarted, event_to_plain
+from honestone.core.events import EvaluationStarted, Event, LoopStarted, SuiteImprovementStarted
 from honestone.core.loop.proposal import unified_diff
-from honestone.core.loop.state import LoopLimits, LoopState, fold
+from honestone.core.loop.state import LoopState, fold, state_of_rubric
+from honestone.core.loop.suite_loop import state_of_suite
 from honestone.core.rubric import Item, Key, Rubric
 from honestone.core.scorecard import Rule, Scorer
 from honestone.engine.meter import Spend, total_spend
@@ -30,23 +31,11 @@ def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None 
     return Scorer(rubric or started.rubric, Rule(rule or started.rule))
 
 
-def state_of(log: list[Event], *, scorer: Scorer | None = None) -> LoopState:
+def state_of(log: Sequence[Event], *, scorer: Scorer | None = None) -> LoopState:
     """The loop's state from its events alone."""
-    started = log[0]
-    if isinstance(started, SuiteImprovementStarted):
-        from honestone.core.loop.suite_loop import state_from
-
-        return fold(state_from(event_to_plain(started), LoopLimits(**started["limits"])), log[1:])
-    scorer = scorer or scorer_of(started)
-    panel = ((CHECK,) if scorer.rubric.has_checks else ()) + tuple(started["panel"])
-    state = LoopState(
-        scorer=scorer,
-        panel=panel,
-        holdouts=tuple(started["holdouts"]),
-        limits=LoopLimits(**started["limits"]),
-        original=started["artifact"]["digest"],
-    )
-    return fold(state, log[1:])
+    if isinstance(log[0], SuiteImprovementStarted):
+        return fold(state_of_suite(log[0]), log[1:])
+    return fold(state_of_rubric(log[0], scorer), log[1:])
 
 
 def text_of(store: Store, digest: str) -> str | None:
@@ -101,10 +90,11 @@ def improvement_report(
     run: str,
     *,
     state: LoopState | None = None,
-    log: list[Event] | None = None,
+    log: Sequence[Event] | None = None,
     resumed: bool = False,
     here: Spend | None = None,
     save: bool = False,
+    shown: Callable[[Path], str] = os.path.relpath,
 ) -> tuple[ImprovementDoc, str]:
     """A loop's document and its Markdown report; `save` writes the report into the store's folder."""
     from honestone.report.improvement import improvement_document, suite_improvement_document
@@ -125,7 +115,7 @@ def improvement_report(
         run=run,
         usage=usage,
         text_of=lambda digest: text_of(store, digest),
-        report=os.path.relpath(path) if known else None,
+        report=shown(path) if known else None,
         resumed=resumed,
     )
     report = improvement_markdown(document, rubric=log[0]["rubric"], diffs=round_diffs(store, state))

@@ -36,7 +36,7 @@ def take_judging(options: dict[str, Any]) -> JudgingOptions:
     return JudgingOptions(**{field.name: options.pop(field.name) for field in fields(JudgingOptions)})
 
 
-def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
+def combined(*options: Callable[[F], F]) -> Callable[[F], F]:
     def decorate(command: F) -> F:
         for option in reversed(options):
             command = option(command)
@@ -51,7 +51,7 @@ accept_loss_option = click.option(
 )
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress and no notes.")
 
-gate_options = _all(
+gate_options = combined(
     click.option("--threshold", type=float, metavar="0-100", help="Overall bar instead of the rubric's."),
     click.option(
         "--floor", type=float, metavar="0-100", help="Bar for every criterion instead of the rubric's; 0 is off."
@@ -65,7 +65,7 @@ combine_option = click.option(
     help="How votes become one. [mean]",
 )
 
-judging_options = _all(
+judging_options = combined(
     click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
     gate_options,
     combine_option,
@@ -128,7 +128,7 @@ judging_options = _all(
     click.option("--fresh", is_flag=True, help="Start over: ignore recorded replies."),
 )
 
-suite_options = _all(
+suite_options = combined(
     click.option("--artifact", type=PATH, default=None, help="What a suite is run on, instead of the one it names."),
     click.option("--case", "cases", multiple=True, metavar="ID", help="Run this case only; repeat it."),
     click.option("--tag", "tags", multiple=True, help="Run cases with this tag only."),

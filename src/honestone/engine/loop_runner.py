@@ -8,54 +8,34 @@ from __future__ import annotations
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Generic
 
-from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
-from honestone.core.events import Event, event_from_plain
+from honestone.core.events import (
+    CandidateTried,
+    DeliveryBegun,
+    DeliveryDone,
+    EditProposed,
+    Event,
+    LimitReached,
+    RunFinished,
+    VersionAccepted,
+    VersionRejected,
+)
+from honestone.core.json_value import JsonObject
 from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.decide import Policy, decide
 from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size
-from honestone.core.loop.state import Candidate, S
-from honestone.engine.meter import Meter, Spend
+from honestone.core.loop.state import S
+from honestone.core.spend import Spend
+from honestone.engine.meter import Meter
 from honestone.engine.place import Place, is_mix, sweep
 from honestone.engine.versions import load_version, version_blobs
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
 from honestone.system.files import deliver, make_copy, read_back
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """The outcome of one call of a worker, read from bytes. `after` is there only where it changed something for good."""
-
-    outcome: ProposalOutcome
-    detail: str | None
-    message: str | None
-    spend: Spend
-    before: Version
-    after: Version | None = None
-
-    @property
-    def facts(self) -> dict[str, object]:
-        """As an event records it."""
-        facts: dict[str, object] = {
-            "outcome": str(self.outcome),
-            "detail": self.detail,
-            "message": self.message,
-            "spend": self.spend.to_plain(),
-        }
-        if self.after is not None:
-            size = diff_size(self.before, self.after)
-            facts["version"] = self.after.digest
-            facts["diff"] = {"added": size.added, "removed": size.removed, "files": size.files}
-        return facts
-
-    @property
-    def blobs(self) -> dict[str, bytes] | None:
-        return None if self.after is None else version_blobs(self.after)
 
 
 class Judgement(ABC, Generic[S]):
@@ -73,17 +53,20 @@ class Judgement(ABC, Generic[S]):
     def brief(self, loop: LoopRunner[S], action: Propose, place: Path, candidate: int) -> Brief:
         """What the worker is asked to do. `place` is the artifact in its copy, `candidate` counts from 0."""
 
-    async def choose(self, loop: LoopRunner[S], action: Propose, new: Sequence[Candidate]) -> Candidate | None:
+    async def choose(
+        self, loop: LoopRunner[S], action: Propose, new: Sequence[CandidateTried]
+    ) -> CandidateTried | None:
         """The one of several new candidates that is judged; None leaves the round open, where a limit came first."""
         return new[0]
 
-    def described(self, loop: LoopRunner[S], candidate: Candidate) -> dict[str, object]:
+    def described(self, loop: LoopRunner[S], tried: CandidateTried) -> JsonObject:
         """What the record says of a candidate that was proposed, chosen or not."""
+        rank = loop.state.ranks.get(tried.version or "")
         return {
-            "candidate": candidate.number,
-            "outcome": str(candidate.outcome),
-            "version": candidate.version,
-            "edit": None if (rank := loop.state.ranks.get(candidate.version or "")) is None else float(rank * 10),
+            "candidate": tried.candidate,
+            "outcome": str(tried.outcome),
+            "version": tried.version,
+            "edit": None if rank is None else float(rank * 10),
         }
 
     @abstractmethod
@@ -137,9 +120,9 @@ class LoopRunner(Generic[S]):
                 case Propose():
                     await self._propose(action)
                 case Accept(version=version, reason=reason):
-                    self.record(events.ACCEPTED, round=self.state.rounds[-1].number, version=version, reason=reason)
+                    self.record(VersionAccepted(round=self.state.rounds[-1].number, version=version, reason=reason))
                 case RollBack(reason=reason):
-                    self.record(events.REJECTED, round=self.state.rounds[-1].number, reason=reason)
+                    self.record(VersionRejected(round=self.state.rounds[-1].number, reason=reason))
 
     async def close(self) -> None:
         await self._judgement.close()
@@ -147,9 +130,9 @@ class LoopRunner(Generic[S]):
 
     # -- for a judgement
 
-    def record(self, kind: str, blobs: Mapping[str, bytes] | None = None, /, **facts: object) -> None:
+    def record(self, event: Event, blobs: Mapping[str, bytes] | None = None) -> None:
         """Append an event, with the content it names, and take it into the state."""
-        event = self._event(kind, **facts)
+        event = self._timed(event)
         self.store.append(self.run, event, blobs)
         self._apply(event)
 
@@ -157,12 +140,12 @@ class LoopRunner(Generic[S]):
         """Whether a limit is used up; then that is on record."""
         reason = self.meter.exhausted()
         if reason is not None:
-            self.reach_limit(reason)
+            self.reach_limit(LimitReached(reason=reason))
         return reason is not None
 
-    def reach_limit(self, reason: str, **facts: object) -> None:
+    def reach_limit(self, limit: LimitReached) -> None:
         if self.state.limit is None:
-            self.record(events.LIMIT, reason=reason, **facts)
+            self.record(limit)
 
     def version(self, digest: str) -> Version:
         if digest not in self._versions:
@@ -174,8 +157,8 @@ class LoopRunner(Generic[S]):
 
     # -- events
 
-    def _event(self, kind: str, **facts: object) -> Event:
-        return event_from_plain({"type": kind, **facts, "seconds": round(self.meter.seconds, 3)})  # type: ignore[dict-item]
+    def _timed(self, event: Event) -> Event:
+        return replace(event, seconds=round(self.meter.seconds, 3))
 
     def _apply(self, event: Event) -> None:
         self.state.apply(event)
@@ -185,7 +168,7 @@ class LoopRunner(Generic[S]):
         if stop.result is not Result.COULD_NOT_JUDGE:
             self._deliver_elsewhere()
         if self.state.finished is None:
-            event = self._event(events.FINISHED, result=str(stop.result), reason=stop.reason)
+            event = self._timed(RunFinished(result=str(stop.result), reason=stop.reason))
             self.store.finish_run(self.run, str(stop.result), event)
             self._apply(event)
 
@@ -200,43 +183,58 @@ class LoopRunner(Generic[S]):
     # -- proposing
 
     async def _propose(self, action: Propose) -> None:
-        number = len(self.state.rounds) + 1
         if action.ranked:
-            await self._propose_ranked(action, number)
+            await self._propose_ranked(action)
         elif not self.out_of_budget():
-            made = await self._try(action, number)
-            self.record(events.PROPOSED, made.blobs, round=number, focus=list(action.focus), **made.facts)
+            made = await self._try(action)
+            self._record_proposal(action, made, spend=made.spend)
 
-    async def _propose_ranked(self, action: Propose, number: int) -> None:
+    async def _propose_ranked(self, action: Propose) -> None:
         """Every candidate is recorded when it is made: none is paid for twice."""
-        for candidate in range(len(self.state.tried), action.candidates):
+        for number in range(len(self.state.tried), action.candidates):
             if self.out_of_budget():
                 break
-            made = await self._try(action, number, candidate)
-            self.record(events.CANDIDATE, made.blobs, round=number, candidate=candidate + 1, **made.facts)
+            made = await self._try(action, number)
+            self.record(made, self._blobs(made))
         tried = list(self.state.tried)
         if not tried:
             return
         new = self._new(tried)
         chosen = await self._judgement.choose(self, action, new) if new else _any_of(tried)
-        if chosen is None:
-            return
-        changed = {} if chosen.version is None else {"version": chosen.version, "diff": chosen.diff}
-        self.record(
-            events.PROPOSED,
-            round=number,
-            focus=list(action.focus),
-            candidate=chosen.number,
-            candidates=[self._judgement.described(self, one) for one in tried],
-            outcome=str(chosen.outcome),
-            detail=chosen.detail,
-            message=chosen.message,
-            **changed,
-        )
+        if chosen is not None:
+            described = [self._judgement.described(self, one) for one in tried]
+            self._record_proposal(action, chosen, candidate=chosen.candidate, candidates=described)
 
-    def _new(self, tried: Sequence[Candidate]) -> list[Candidate]:
+    def _record_proposal(
+        self,
+        action: Propose,
+        made: CandidateTried,
+        *,
+        spend: Spend | None = None,
+        candidate: int | None = None,
+        candidates: Sequence[JsonObject] = (),
+    ) -> None:
+        proposed = EditProposed(
+            round=len(self.state.rounds) + 1,
+            focus=action.focus,
+            outcome=made.outcome,
+            detail=made.detail,
+            message=made.message,
+            spend=spend or Spend(),
+            base=None if action.base == self.state.current else action.base,
+            version=made.version,
+            diff=made.diff,
+            candidate=candidate,
+            candidates=candidates,
+        )
+        self.record(proposed, None if candidates else self._blobs(made))
+
+    def _blobs(self, made: CandidateTried) -> Mapping[str, bytes] | None:
+        return None if made.version is None else version_blobs(self.version(made.version))
+
+    def _new(self, tried: Sequence[CandidateTried]) -> list[CandidateTried]:
         """Each version once, and none that was decided already."""
-        found: dict[str, Candidate] = {}
+        found: dict[str, CandidateTried] = {}
         for one in tried:
             version = one.version
             if version is None or version in self.state.kept or self.state.decided(version):
@@ -245,15 +243,15 @@ class LoopRunner(Generic[S]):
                 found.setdefault(version, one)
         return list(found.values())
 
-    async def _try(self, action: Propose, number: int, candidate: int = 0) -> Made:
+    async def _try(self, action: Propose, candidate: int = 0) -> CandidateTried:
         """One call of the worker, in a private copy."""
-        place, before = self.place, self.version(action.base)
+        place, before, number = self.place, self.version(action.base), len(self.state.rounds) + 1
         self.say(f"round {number}: {self._worker.id} works on {', '.join(action.focus)}")
         with tempfile.TemporaryDirectory(prefix="honestone-work-") as folder:
             root = Path(folder).resolve()
             (root / "copy").mkdir()
             copy = make_copy(before, root / "copy", name=place.path.name or "artifact", beside=dict(place.siblings))
-            brief = self._judgement.brief(self, action, copy.place, candidate)
+            brief = replace(self._judgement.brief(self, action, copy.place, candidate), round=number)
             brief_file = root / "brief.md"
             brief_file.write_text(brief.text, encoding="utf-8")
             judging = place.judging_bytes()
@@ -275,24 +273,24 @@ class LoopRunner(Generic[S]):
         gone = [name for name in place.must_hold if after.version and name not in after.version.files]
         if outcome is ProposalOutcome.CHANGED and gone:
             outcome, detail = ProposalOutcome.SHRUNK, f"{gone[0]} is gone"
-        return self._made(before, after.version, outcome, detail, done)
+        made = CandidateTried(
+            round=number,
+            candidate=candidate + 1,
+            outcome=outcome,
+            detail=_detailed(outcome, detail, done.message),
+            message=done.message or None,
+            spend=self._counted(done),
+        )
+        if outcome is not ProposalOutcome.CHANGED or after.version is None:
+            return made
+        self._versions[after.version.digest] = after.version
+        return replace(made, version=after.version.digest, diff=asdict(diff_size(before, after.version)))
 
-    def _made(
-        self, before: Version, after: Version | None, outcome: ProposalOutcome, detail: str | None, done: WorkDone
-    ) -> Made:
+    def _counted(self, done: WorkDone) -> Spend:
         spend = Spend(worker_calls=1)
         spend.add(done.usage)
         self.meter.counted(spend)
-        message = done.message or None
-        made = Made(outcome=outcome, detail=detail, message=message, spend=spend, before=before)
-        if outcome is ProposalOutcome.CHANGED and after is not None:
-            self._versions[after.digest] = after
-            return replace(made, after=after)
-        if detail is None:
-            return replace(made, detail=message)
-        if message and outcome in (ProposalOutcome.CRASHED, ProposalOutcome.DENIED, ProposalOutcome.TIMEOUT):
-            return replace(made, detail=f"{detail} ({message})")
-        return made
+        return spend
 
     # -- delivering
 
@@ -314,7 +312,7 @@ class LoopRunner(Generic[S]):
             self._put(best.digest)
 
     def _put(self, digest: str) -> None:
-        self.record(events.DELIVERING, version=digest)
+        self.record(DeliveryBegun(version=digest))
         self._write(digest)
 
     def _write(self, digest: str) -> None:
@@ -323,7 +321,7 @@ class LoopRunner(Generic[S]):
         found = self.place.delivered(before, after)
         if found.digest != after.digest:
             deliver(self.place.target, found, after)
-        self.record(events.DELIVERED, version=digest)
+        self.record(DeliveryDone(version=digest))
 
     def _require_untouched(self, expected: str) -> None:
         if self.place.on_disk().digest != expected:
@@ -349,9 +347,19 @@ class LoopRunner(Generic[S]):
             return
         found = self.place.on_disk().digest
         if found != self.state.delivered and found in self.state.kept:
-            self.record(events.DELIVERED, version=found)
+            self.record(DeliveryDone(version=found))
 
 
-def _any_of(tried: Sequence[Candidate]) -> Candidate:
+def _any_of(tried: Sequence[CandidateTried]) -> CandidateTried:
     """Where no candidate is new: one with bytes, whose round then says what is known about them."""
     return next((one for one in tried if one.version is not None), tried[0])
+
+
+def _detailed(outcome: ProposalOutcome, detail: str | None, message: str) -> str | None:
+    """What is known of a proposal that changed nothing for good, with the worker's own words where they explain it."""
+    if outcome is ProposalOutcome.CHANGED or not message:
+        return detail
+    if detail is None:
+        return message
+    explains = outcome in (ProposalOutcome.CRASHED, ProposalOutcome.DENIED, ProposalOutcome.TIMEOUT)
+    return f"{detail} ({message})" if explains else detail

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from honestone.core import events
 from honestone.core.artifact import Artifact
-from honestone.core.ballot import CHECK, ballot_to_plain
+from honestone.core.ballot import CHECK
 from honestone.core.errors import UsageError
-from honestone.core.events import Role
+from honestone.core.events import BallotCast, LimitReached, Role
 from honestone.core.loop.actions import Ask, Propose
 from honestone.core.loop.focus import fixes_for, unmet_keys, write_brief
 from honestone.core.loop.state import LoopState
+from honestone.core.question import Question
 from honestone.engine.judging import Evaluator
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.engine.panel import Consulted, Seat
@@ -22,12 +22,21 @@ from honestone.ports import Brief
 class PanelJudgement(Judgement[LoopState]):
     """A rubric's panel steers; the seats in `holdouts` certify and their words never reach the worker.
 
+    `before_asking` is called before these seats are asked a question; what it raises stops the loop there.
     Raises UsageError for a held-out judge that is one of the panel.
     """
 
-    def __init__(self, evaluator: Evaluator, *, panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        *,
+        panel: Sequence[Seat],
+        holdouts: Sequence[Seat],
+        before_asking: Callable[[Sequence[Seat], Question], None] | None = None,
+    ) -> None:
         require_apart(panel, holdouts)
         self._evaluator = evaluator
+        self._before_asking = before_asking
         self._seats = {"panel": panel, "holdout": holdouts}
 
     async def ask(self, loop: LoopRunner[LoopState], action: Ask) -> None:
@@ -36,7 +45,7 @@ class PanelJudgement(Judgement[LoopState]):
         artifact = Artifact(loop.place.named, loop.version(action.version))
         if CHECK in action.judges:
             ballot = await self._evaluator.check(artifact)
-            loop.record(events.BALLOT, version=action.version, role=action.role, ballot=ballot_to_plain(ballot))
+            loop.record(BallotCast(version=action.version, role=action.role, ballot=ballot))
         wanted = [seat for seat in self._seats[action.role] if seat.id in action.judges]
         if not wanted:
             return
@@ -45,7 +54,7 @@ class PanelJudgement(Judgement[LoopState]):
             if consulted.refused is None:
                 _record(loop, action.version, action.role, consulted)
             else:
-                loop.reach_limit(consulted.refused)
+                loop.reach_limit(LimitReached(reason=consulted.refused))
 
     async def resume(self, loop: LoopRunner[LoopState]) -> None:
         """A crash or a time-out is not a reply: judges that failed on the versions that still count are asked again.
@@ -59,7 +68,10 @@ class PanelJudgement(Judgement[LoopState]):
                         _record(loop, version, "panel", consulted)
 
     async def _consult(self, artifact: Artifact, seats: Sequence[Seat]) -> Sequence[Consulted]:
-        return await self._evaluator.panel.consult(self._evaluator.question(artifact), seats)
+        question = self._evaluator.question(artifact)
+        if self._before_asking is not None:
+            self._before_asking(seats, question)
+        return await self._evaluator.panel.consult(question, seats)
 
     def brief(self, loop: LoopRunner[LoopState], action: Propose, place: Path, candidate: int) -> Brief:
         card = loop.state.card(action.base)
@@ -77,13 +89,7 @@ class PanelJudgement(Judgement[LoopState]):
 
 
 def _record(loop: LoopRunner[LoopState], version: str, role: Role, consulted: Consulted) -> None:
-    loop.record(
-        events.BALLOT,
-        version=version,
-        role=role,
-        ballot=ballot_to_plain(consulted.ballot),
-        spend=consulted.spend.to_plain(),
-    )
+    loop.record(BallotCast(version=version, role=role, ballot=consulted.ballot, spend=consulted.spend))
 
 
 def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:

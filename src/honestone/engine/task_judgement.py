@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from honestone.core import events
 from honestone.core.artifact import Version
-from honestone.core.ballot import ballot_to_plain
-from honestone.core.events import Role
+from honestone.core.events import BallotCast, CandidateRanked, CandidateTried, LimitReached, Role
+from honestone.core.json_value import JsonObject
 from honestone.core.loop.actions import Ask, Propose
-from honestone.core.loop.state import Candidate
 from honestone.core.loop.suite_loop import TEST, TRAIN, SuiteLoopState, ballot_of, failed_tasks, write_task_brief
 from honestone.core.scorecard import Line
 from honestone.core.skill.evaluation import TaskResult
+from honestone.core.spend import Spend
 from honestone.core.suite.case import Case
 from honestone.engine.loop_runner import Judgement, LoopRunner
-from honestone.engine.meter import Meter, Spend
+from honestone.engine.meter import Meter
 from honestone.ports import Brief
 
 
@@ -34,7 +33,7 @@ class SplitRun:
     results: Sequence[TaskResult]
     spend: Spend
     earlier: Spend
-    judges: Sequence[Mapping[str, object]] = ()
+    judges: Sequence[JsonObject] = ()
     flags: Sequence[str] = ()
     cut_short: str | None = None
 
@@ -100,25 +99,25 @@ class TaskJudgement(Judgement[SuiteLoopState]):
         done = await self._runner.run(loop.version(version), split, loop.meter)
         # Into the loop's meter: what an earlier process spent on this split was not on record until now.
         loop.meter.before.join(done.earlier)
-        loop.meter.spent.join(_without(done.spend, done.earlier))
-        spend = done.spend.to_plain()
+        loop.meter.spent.join(done.spend.without(done.earlier))
         if done.cut_short is not None:
-            loop.reach_limit(done.cut_short, of_run=done.run, spend=spend)
+            loop.reach_limit(LimitReached(reason=done.cut_short, of_run=done.run, spend=done.spend))
             return
         loop.record(
-            events.BALLOT,
-            version=version,
-            role=role,
-            ballot=ballot_to_plain(ballot_of(split, done.results)),
-            judges=[dict(judge) for judge in done.judges],
-            flags=list(done.flags),
-            of_run=done.run,
-            spend=spend,
+            BallotCast(
+                version=version,
+                role=role,
+                ballot=ballot_of(split, done.results),
+                spend=done.spend,
+                of_run=done.run,
+                judges=done.judges,
+                flags=tuple(done.flags),
+            )
         )
 
     # -- proposing
 
-    async def choose(self, loop: SuiteLoop, action: Propose, new: Sequence[Candidate]) -> Candidate:
+    async def choose(self, loop: SuiteLoop, action: Propose, new: Sequence[CandidateTried]) -> CandidateTried:
         """The candidate that is run on val: of several, the one that looks best."""
         if len(new) == 1:
             return new[0]
@@ -126,7 +125,7 @@ class TaskJudgement(Judgement[SuiteLoopState]):
         best = max(ranks.values(), default=None)
         return next((one for one in new if ranks.get(one.version or "") == best), new[0])
 
-    async def _by_edit(self, loop: SuiteLoop, new: Sequence[Candidate], base: str) -> dict[str, Fraction]:
+    async def _by_edit(self, loop: SuiteLoop, new: Sequence[CandidateTried], base: str) -> dict[str, Fraction]:
         """A panel's score of each edit; empty without a panel, and when it could not score every one."""
         if self._edits is None:
             return {}
@@ -140,12 +139,11 @@ class TaskJudgement(Judgement[SuiteLoopState]):
                 before, loop.version(version), [task.task_id for task in failed], loop.meter
             )
             loop.meter.spent.join(spend)
-            written = None if score is None else str(score)
-            loop.record(events.RANKED, version=version, score=written, spend=spend.to_plain())
+            loop.record(CandidateRanked(version=version, score=score, spend=spend))
         scores = {one.version or "": score for one in new if (score := known.get(one.version or "")) is not None}
         return scores if len(scores) == len(new) else {}
 
-    async def _by_train(self, loop: SuiteLoop, new: Sequence[Candidate]) -> dict[str, Fraction]:
+    async def _by_train(self, loop: SuiteLoop, new: Sequence[CandidateTried]) -> dict[str, Fraction]:
         """How many tasks of train surely pass with each, as far as the limits reach."""
         lines = {}
         for one in new:
@@ -157,10 +155,10 @@ class TaskJudgement(Judgement[SuiteLoopState]):
                 lines[version] = line.low
         return lines
 
-    def described(self, loop: SuiteLoop, candidate: Candidate) -> dict[str, object]:
-        line = _train_line(loop, candidate.version or "")
+    def described(self, loop: SuiteLoop, tried: CandidateTried) -> JsonObject:
+        line = _train_line(loop, tried.version or "")
         train = [float(line.low), float(line.high)] if line is not None else None
-        return {**super().described(loop, candidate), "train": train}
+        return {**super().described(loop, tried), "train": train}
 
     def brief(self, loop: SuiteLoop, action: Propose, place: Path, candidate: int) -> Brief:
         failed = failed_tasks(loop.state.card(action.base), self._train)
@@ -176,14 +174,3 @@ def _train_line(loop: SuiteLoop, version: str) -> Line | None:
     """A version's results on train, where it was run on them."""
     seen = loop.state.ballots.get((version, "panel"), {})
     return loop.state.card(version).line(TRAIN) if TRAIN in seen else None
-
-
-def _without(spend: Spend, earlier: Spend) -> Spend:
-    """What of a spend is new. A price that was not reported remains unknown."""
-    new = Spend()
-    for name in Spend.__slots__:
-        if name != "usd":
-            setattr(new, name, getattr(spend, name) - getattr(earlier, name))
-    if spend.usd is not None:
-        new.usd = spend.usd - (earlier.usd or 0.0)
-    return new

@@ -145,7 +145,7 @@ def clipped(words: str) -> str:
 
 
 def _snapshot(place: Path) -> dict[str, str]:
-    """What lies at `place`, by path: enough to see whether anything changed."""
+    """What is at `place`, by path: enough to see whether anything changed."""
     paths = [place]
     if place.is_dir() and not place.is_symlink():
         paths = [Path(folder) / name for folder, _, names in os.walk(place) for name in names]

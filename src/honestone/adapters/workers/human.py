@@ -18,12 +18,12 @@ class Person(Protocol):
     def kept(self) -> Path: ...
 
     async def edit(self, brief: str, place: Path, brief_file: Path) -> bool:
-        """False when they give it up. Raises CallFailed when there is nobody."""
+        """False when they give it up. Raises CallFailed when no one is there."""
         ...
 
 
 class HumanWorker:
-    """The copy lies beside the store, not in a temporary folder: after Ctrl-C or a kill the same command goes on with it.
+    """The copy is in the folder of the store, not in a temporary one: after Ctrl-C or a kill the same command resumes it.
 
     `--worker-timeout` does not hold: a person takes the time it takes.
     """
@@ -46,8 +46,8 @@ class HumanWorker:
         kept = keep_copy(self._person.kept / f"work-{work_key(brief, place)}", brief, place)
         try:
             is_handed_in = await self._person.edit(kept.brief, kept.place, kept.brief_file)
-        except CallFailed as nobody:
-            return WorkDone(ended="crashed", message=nobody.reason)
+        except CallFailed as absent:
+            return WorkDone(ended="crashed", message=absent.reason)
         if is_handed_in:
             kept.hand_over(place)
             self._handed_in.append(kept)

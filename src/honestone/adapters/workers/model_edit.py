@@ -23,7 +23,7 @@ from honestone.prompts.filling import load_template
 from honestone.system.files import load_artifact, write_atomically
 
 SHORT_BYTES: Final = 8_000
-"""A file below this may be replaced whole: its writing anew costs little and loses little."""
+"""A file below this may be replaced whole: writing it again costs little and loses little."""
 
 MAX_PROMPT_CHARS: Final = 400_000
 """About 100,000 tokens. A larger artifact needs a worker that opens files by itself."""
@@ -53,7 +53,7 @@ Ask = Callable[[Prompt], Awaitable[Completion]]
 
 
 class Unfit(Exception):
-    """A reply that cannot be applied. `reasons` are told to the model when it is asked once more."""
+    """A reply that cannot be applied. `reasons` are shown to the model when it is asked once more."""
 
     def __init__(self, *reasons: str) -> None:
         super().__init__("; ".join(reasons))
@@ -187,15 +187,17 @@ def prompt_text(task: str, files: Mapping[str, Shown], complaint: Sequence[str] 
         f"{fence}\n{shown.text}{'' if shown.text.endswith(chr(10)) else chr(10)}{fence}"
         for path, shown in files.items()
     ]
-    told = ""
+    complaint = ""
     if complaint:
         reasons = "\n".join(f"- {reason}" for reason in complaint)
-        told = f"Your last reply could not be applied, so nothing was changed:\n{reasons}\nReply again, in full.\n\n"
+        complaint = (
+            f"Your last reply could not be applied, so nothing was changed:\n{reasons}\nReply again, in full.\n\n"
+        )
     return load_template("edit").fill(
         {
             "task": task.strip(),
             "files": "\n\n".join(blocks),
-            "complaint": told,
+            "complaint": complaint,
             "path": json.dumps(next(iter(files)), ensure_ascii=False),
         }
     )
@@ -205,7 +207,7 @@ def prompt_text(task: str, files: Mapping[str, Shown], complaint: Sequence[str] 
 
 
 def read_edits(text: str, *, cut: bool = False) -> list[Edit]:
-    """The edits of a reply. Raises Unfit unless exactly one set of them stands there, whole."""
+    """The edits of a reply. Raises Unfit unless it holds exactly one whole set of them."""
     if cut:
         raise Unfit("the reply was cut off by its length limit: make fewer or smaller edits")
     if len(text) > MAX_REPLY_CHARS:
@@ -255,7 +257,7 @@ def apply(edits: Sequence[Edit], files: Mapping[str, Shown], place: Path) -> dic
 
 
 def _span(edit: Edit, shown: Shown) -> tuple[int, int, str]:
-    """Where an edit stands in its file."""
+    """Where an edit is in its file."""
     search, replace = (part.replace("\r\n", "\n") if shown.has_crlf else part for part in (edit.search, edit.replace))
     if not search:
         if not shown.is_short:

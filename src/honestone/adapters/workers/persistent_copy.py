@@ -83,7 +83,7 @@ def mirror(source: Path, target: Path) -> None:
 
 
 def work_key(brief: Brief, place: Path) -> str:
-    """Names a piece of work by what is asked and what it starts from, wherever the copy lies today."""
+    """Names a piece of work by what is asked and what it starts from, wherever the copy is today."""
     whole = hashlib.sha256(brief.text.replace(str(place), "").encode("utf-8", "surrogatepass"))
     for path in sorted(place.parent.rglob("*")):
         with suppress(OSError):

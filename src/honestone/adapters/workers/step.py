@@ -1,13 +1,14 @@
 """`step`: a host agent as the worker, one action at a time (`honestone step`).
 
-A proposal is not waited for: the loop stops where it needs one, and goes on from there when it is submitted.
+The loop does not wait for a proposal: it stops where it needs one, and resumes when the edit is submitted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from honestone.adapters.workers.persistent_copy import keep_copy
 from honestone.core.errors import UsageError
@@ -17,28 +18,35 @@ Ending: TypeAlias = Literal["exited", "timeout", "denied", "crashed"]
 
 
 class Waiting(Exception):
-    """The loop cannot go on by itself. `action` says in plain JSON values what somebody has to do."""
+    """The loop cannot continue by itself. `action` says in plain JSON values what somebody must do."""
 
-    def __init__(self, action: Mapping[str, Any]) -> None:
-        super().__init__(str(action.get("action")))
-        self.action = dict(action)
+    def __init__(self, action: str, **details: object) -> None:
+        super().__init__(action)
+        self.action = action
+        self.details = details
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmittedEdit:
+    """The copy of a round is handed in. How the edit ended is reported; what it achieved is read from the bytes."""
+
+    round: int | None
+    ended: Ending = "exited"
+    message: str = ""
 
 
 class StepWorker:
-    """Hands the copy of each round out and takes it back when the command was told that the round is `submitted`."""
+    """Hands the copy of each round out below `folder`, and takes it back in the round that was submitted."""
 
     id = "step"
 
     def __init__(self) -> None:
         self.folder: Path | None = None
-        self.round: Callable[[], int] = lambda: 0
-        self.submitted: int | None = None
+        self.edit: SubmittedEdit | None = None
         self.has_taken = False
-        self.ended: Ending = "exited"
-        self.message = ""
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Mapping[str, str]:
         return {"kind": "step"}
 
     def can_work_on(self, fixes: object) -> bool:
@@ -47,24 +55,15 @@ class StepWorker:
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         if self.folder is None:
             raise UsageError(
-                "the worker `step` is a host agent that goes one action at a time",
+                "the worker `step` is a host agent that works one action at a time",
                 hint="start it with: honestone step next ARTIFACT --rubric RUBRIC",
             )
-        number = self.round()
-        kept = keep_copy(self.folder / f"round-{number}", brief, place)
-        if self.submitted == number:
+        kept, edit = keep_copy(self.folder / f"round-{brief.round}", brief, place), self.edit
+        if edit is not None and edit.round == brief.round:
             kept.hand_over(place)
             self.has_taken = True
-            return WorkDone(ended=self.ended, exit=0 if self.ended == "exited" else None, message=self.message)
-        raise Waiting(
-            {
-                "action": "propose",
-                "round": number,
-                "focus": list(brief.focus),
-                "brief": kept.brief,
-                "location": str(kept.place),
-            }
-        )
+            return WorkDone(ended=edit.ended, exit=0 if edit.ended == "exited" else None, message=edit.message)
+        raise Waiting("propose", round=brief.round, focus=list(brief.focus), brief=kept.brief, location=str(kept.place))
 
     async def close(self) -> None:
         pass

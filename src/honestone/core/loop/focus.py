@@ -50,7 +50,7 @@ def goodness(line: Line) -> Fraction:
 
 
 def below_floor(card: Scorecard) -> set[str]:
-    """Criteria that may lie below a floor, of their own or of a group above them."""
+    """Criteria that may be below a floor, of their own or of a group above them."""
     low: set[str] = set()
     for line in card.lines:  # parents come before children
         if (line.applies and line.low < line.floor) or line.parent in low:
@@ -82,7 +82,7 @@ def fixes_for(line: Line) -> tuple[str, ...]:
 
 
 def write_brief(card: Scorecard, line: Line, *, location: str, title: str) -> str:
-    """What a worker is told: where the artifact is, one criterion, what is unmet and why, what judges suggest."""
+    """What a worker is asked to do: where the artifact is, one criterion, what is unmet and why, what judges suggest."""
     criterion = line.criterion
     share = effective_weights(card)[criterion.id]
     lines = [

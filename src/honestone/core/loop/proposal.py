@@ -66,7 +66,7 @@ def classify(
 
     `after` is None when the artifact is no longer there. `ended` is the worker's ending ("exited", "timeout",
     "denied", "crashed"); it counts only where nothing was changed, but for a time-out, which throws everything away.
-    `strays` are files that were touched although they are no part of the artifact; `trouble` says why the artifact
+    `strays` are files that were touched although they are not part of the artifact; `trouble` says why the artifact
     cannot be read back.
     """
     if ended == "timeout":

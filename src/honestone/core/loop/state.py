@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import TypeVar
@@ -17,6 +17,7 @@ from honestone.core.events import (
     EditProposed,
     Event,
     LimitReached,
+    LoopStarted,
     Role,
     RunFinished,
     VersionAccepted,
@@ -47,6 +48,18 @@ class LoopLimits:
     def to_plain(self) -> dict[str, int | float | None]:
         return asdict(self)
 
+    @classmethod
+    def of(cls, started: LoopStarted) -> LoopLimits:
+        """Those that a run was started with."""
+        found = started.limits
+        return cls(
+            rounds=int(found["rounds"] or 0),
+            patience=int(found["patience"] or 0),
+            calls=int(found["calls"] or 0),
+            minutes=found["minutes"] or 0,
+            usd=found["usd"],
+        )
+
 
 @dataclass(slots=True, kw_only=True)
 class Round:
@@ -65,29 +78,6 @@ class Round:
     @property
     def is_open(self) -> bool:
         return self.accepted is None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """One of several proposals of a round. `version` is there only where the worker changed something for good."""
-
-    number: int
-    outcome: ProposalOutcome
-    detail: str | None = None
-    message: str | None = None
-    version: str | None = None
-    diff: Mapping[str, int] | None = None
-
-
-def candidate_of(event: CandidateTried) -> Candidate:
-    return Candidate(
-        number=event.candidate,
-        outcome=event.outcome,
-        detail=event.detail,
-        message=event.message,
-        version=event.version,
-        diff=event.diff,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +114,7 @@ class LoopState:
     best: str = ""
     rounds: list[Round] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    tried: list[Candidate] = field(default_factory=list)
+    tried: list[CandidateTried] = field(default_factory=list)
     ranks: dict[str, Fraction | None] = field(default_factory=dict)
     ballots: dict[tuple[str, Role], dict[str, Ballot]] = field(default_factory=dict)
     limit: str | None = None
@@ -149,7 +139,7 @@ class LoopState:
                 self._cards.pop(event.version, None)
                 self._find_best()
             case CandidateTried():
-                self.tried.append(candidate_of(event))
+                self.tried.append(event)
             case CandidateRanked():
                 self.ranks[event.version] = event.score
             case EditProposed():
@@ -279,6 +269,19 @@ class LoopState:
 
     def _was_judged(self, version: str) -> bool:
         return not self.unasked(version, "panel")
+
+
+def state_of_rubric(started: Event, scorer: Scorer | None = None) -> LoopState:
+    """The state of a run in which a panel scores versions, before anything happened."""
+    assert isinstance(started, LoopStarted)
+    checks = (CHECK,) if started.rubric.has_checks else ()
+    return LoopState(
+        scorer=scorer or Scorer(started.rubric, started.rule),
+        panel=(*checks, *started.panel),
+        holdouts=started.holdouts,
+        limits=LoopLimits.of(started),
+        original=started.artifact.digest,
+    )
 
 
 S = TypeVar("S", bound=LoopState)

@@ -1,0 +1,317 @@
+"""`step`: the loop of `improve` with a host agent as its worker, one action at a time.
+
+It is one run of `improve`, with the same events and rules; each call ends where the loop needs somebody, and the next
+one resumes it. What is handed out is below the store, in `step/RUN/`, until it is taken back.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from honestone.adapters.judges.agent import is_agent
+from honestone.adapters.workers.step import Ending, StepWorker, SubmittedEdit, Waiting
+from honestone.app.history import improvement_report, state_of
+from honestone.app.host_judge import still_asked, take_reply
+from honestone.app.improve import prepare, run
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.loop_setup import ImprovementRequest
+from honestone.app.quiet import Quiet
+from honestone.app.workspace import Workspace
+from honestone.core.errors import UsageError
+from honestone.core.events import Event
+from honestone.core.loop.actions import Propose, Result, exit_code
+from honestone.core.loop.decide import decide
+from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.state import LoopState
+from honestone.core.question import Question
+from honestone.engine.panel import Seat, split
+from honestone.ports import Observer, Store
+from honestone.report.documents import plain
+from honestone.report.json_document import JsonDocument
+from honestone.system.files import write_atomically
+
+SCHEMA: Final = "honestone.step/1"
+_SESSION, _HANDED_OUT = "session.json", "handed-out"
+_OWN_OPTIONS: Final = ("holdouts", "policy", "rounds", "max_diff", "dry_run", "output")
+START_HINT: Final = "honestone step next ARTIFACT --rubric RUBRIC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What a call hands in: an edit, a judge's reply, or nothing. `round` guards against handing in an edit twice."""
+
+    is_edit: bool = False
+    reply: str | None = None
+    round: int | None = None
+    ended: Ending = "exited"
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """What must be done next. `action` is `propose`, `judge`, `done` or `interrupted`; `document` is what the command
+    prints. An action counts as handed out only after `hand_out`: until then a submission is not about it."""
+
+    action: str
+    run: str
+    document: JsonDocument
+    exit_code: int = 0
+    hand_out: Callable[[], None] = lambda: None
+
+    @property
+    def brief(self) -> str | None:
+        """What to do, in words, where an edit is wanted."""
+        return self.document.get("brief")
+
+    @property
+    def location(self) -> Path | None:
+        """What to edit in place, where an edit is wanted."""
+        place = self.document.get("location")
+        return None if place is None else Path(place)
+
+    def to_dict(self) -> JsonDocument:
+        return self.document
+
+
+def start_steps(
+    workspace: Workspace, request: ImprovementRequest, observer: Observer, *, quiet: bool = False
+) -> StepResult:
+    """Start or resume the run of this request, up to the first action. `quiet` also holds for the calls that follow.
+
+    Raises as `improve` does, and UsageError for judges that are objects: they cannot be kept from call to call.
+    """
+    if not all(isinstance(judge, str) for judge in (*request.judging.judges, *request.holdouts)):
+        raise UsageError("the judges of steps must be names: they are kept from call to call")
+    session = _Session(workspace=workspace, request=request, quiet=quiet)
+    return _work(session, Submission(), Quiet() if quiet else observer)
+
+
+def resume_steps(workspace: Workspace, run: str | None, submission: Submission, observer: Observer) -> StepResult:
+    """The next action of a run, the latest one without a name, after taking what is submitted.
+
+    Raises UsageError where there is no such run, or its options cannot be read.
+    """
+    with workspace.open_store() as store:
+        folder = _folder_of(store, run)
+        if store.find_run(folder.name).finished is not None:
+            return _done(folder.name, plain(improvement_report(store, folder.name, shown=workspace.shown)[0]))
+    session = _Session.load(folder.resolve(), workspace)
+    return _work(session, submission, Quiet() if session.quiet else observer)
+
+
+def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
+    """Where the run is. Nothing is asked, decided or changed."""
+    with workspace.open_store() as store:
+        folder = _folder_of(store, run)
+        log: list[Event] = store.events(folder.name)
+    state, round = state_of(log), _handed_out(folder)
+    best = state.card(state.best)
+    return {
+        "schema": SCHEMA,
+        "run": folder.name,
+        "artifact": log[0]["artifact"]["path"],
+        "rounds": sum(not entry.is_open for entry in state.rounds),
+        "best_interval": [float(best.low * 100), float(best.high * 100)],
+        "waits_for": "done" if state.finished else "edit" if _wants_edit(state, log, round) else "go on",
+        "location": None if round is None or state.finished is not None else _location(folder, round),
+        "result": str(state.finished.result) if state.finished else None,
+        "reason": state.finished.reason if state.finished else None,
+    }
+
+
+def _wants_edit(state: LoopState, log: Sequence[Event], handed_out: int | None) -> bool:
+    action = decide(state, POLICIES[log[0]["policy"]])
+    return isinstance(action, Propose) and handed_out == len(state.rounds) + 1
+
+
+# ---------------------------------------------------------------------------------------------------------- sessions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Session:
+    """What a run of steps was started with, kept with it so that later calls need not repeat it."""
+
+    workspace: Workspace
+    request: ImprovementRequest
+    quiet: bool = False
+
+    def keep(self, folder: Path) -> None:
+        request = self.request
+        options = {**asdict(request.judging), **{name: getattr(request, name) for name in _OWN_OPTIONS}}
+        del options["fresh"]
+        options["output"] = None if request.output is None else str(request.output)
+        plain = {
+            "folder": str(self.workspace.folder),
+            "artifact": str(request.artifact),
+            "rubric": str(request.rubric),
+            "options": {**options, "quiet": self.quiet},
+        }
+        write_atomically(folder / _SESSION, json.dumps(plain).encode())
+
+    @classmethod
+    def load(cls, folder: Path, workspace: Workspace) -> _Session:
+        """The session of a run, in the folder where it was started: its paths and commands are relative to that."""
+        try:
+            plain = json.loads((folder / _SESSION).read_bytes())
+            given = {**plain["options"], "fresh": False}
+            quiet, output = given.pop("quiet", False), given.pop("output", None)
+            for name in ("judges", "pass_env", "holdouts"):
+                given[name] = tuple(given[name])
+            return cls(
+                workspace=Workspace.at(Path(plain["folder"]), store=workspace.store, person=workspace.person),
+                request=ImprovementRequest(
+                    artifact=Path(plain["artifact"]),
+                    rubric=Path(plain["rubric"]),
+                    judging=JudgingOptions(**{name: given.pop(name) for name in JudgingOptions.__slots__}),
+                    output=None if output is None else Path(output),
+                    **given,
+                ),
+                quiet=quiet,
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(
+                f"what is known of run {folder.name} cannot be used: {error}",
+                hint=f"start from the command again: {START_HINT}",
+            ) from None
+
+
+def _steps(store: Store) -> Path:
+    return store.root / "step"
+
+
+def _folder_of(store: Store, run: str | None) -> Path:
+    """The folder of the run that is meant: the one named, else the newest unfinished one, else the newest."""
+    folders = sorted((path.parent for path in _steps(store).glob(f"*/{_SESSION}")), reverse=True)
+    if run is not None and run not in ("last", "latest"):
+        name = store.find_run(run).id
+        folders = [folder for folder in folders if folder.name == name]
+    if not folders:
+        raise UsageError("no step run found", hint=f"start one: {START_HINT}")
+    unfinished = [folder for folder in folders if store.find_run(folder.name).finished is None]
+    return (unfinished or folders)[0]
+
+
+def _location(folder: Path, number: int) -> str | None:
+    return next((str(path) for path in (folder / f"round-{number}" / "copy").glob("*")), None)
+
+
+def _handed_out(folder: Path) -> int | None:
+    """The round whose copy was handed out last. Until that is on disk, a submission is not about it."""
+    numbers = [int(path.parent.name.removeprefix("round-")) for path in folder.glob(f"round-*/{_HANDED_OUT}")]
+    return max(numbers, default=None)
+
+
+def _drop_rounds(folder: Path, *, but: str = "") -> None:
+    for old in folder.glob("round-*"):
+        if old.name != but:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+# ---------------------------------------------------------------------------------------------------------- working
+
+
+def _work(session: _Session, submission: Submission, observer: Observer) -> StepResult:
+    worker, desk = StepWorker(), _Desk(submission.reply, session.request.judging.ask)
+    plan = prepare(session.workspace, replace(session.request, worker=worker), observer, before_asking=desk.require)
+
+    def begun(run: str) -> None:
+        worker.folder = folder = (session.workspace.store / "step" / run).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        session.keep(folder)
+        round = _handed_out(folder)
+        if submission.is_edit and submission.round in (None, round):
+            worker.edit = SubmittedEdit(round=round, ended=submission.ended, message=submission.message)
+
+    try:
+        result = run(plan, observer, begun=begun)
+    except Waiting as waiting:
+        assert worker.folder is not None
+        return _wanted(waiting, worker.folder, _not_used(submission, worker, desk))
+    if result.result is Result.INTERRUPTED:
+        return StepResult(action="interrupted", run=result.run, document=result.document, exit_code=result.exit_code)
+    assert worker.folder is not None
+    _drop_rounds(worker.folder)
+    return _done(result.run, result.document)
+
+
+def _not_used(submission: Submission, worker: StepWorker, desk: _Desk) -> list[str]:
+    """What was handed in although something else was waited for, as after a kill when it is handed in twice."""
+    if not desk.has_used_reply:
+        return ["no reply was waited for, so none was taken: this is the next thing to do"]
+    if submission.is_edit and not worker.has_taken:
+        return ["no edit was waited for, so none was taken: this is the next thing to do"]
+    return []
+
+
+def _wanted(waiting: Waiting, folder: Path, not_used: Sequence[str]) -> StepResult:
+    """An action, as a document."""
+    details = dict(waiting.details)
+    wrong = details.pop("problems", None)
+    problems = [*not_used, *(wrong if isinstance(wrong, list) else ())]
+    document: JsonDocument = {"schema": SCHEMA, "action": waiting.action, "run": folder.name, **details}
+    if problems:
+        document["problems"] = problems
+    round = f"round-{details.get('round')}"
+    is_edit = waiting.action == "propose"
+    how = f"--round {details['round']}" if is_edit else "--reply FILE"
+    document["then"] = f"honestone step submit {folder.name} {how}"
+
+    def hand_out() -> None:
+        if is_edit:
+            (folder / round / _HANDED_OUT).touch()
+            _drop_rounds(folder, but=round)
+
+    return StepResult(action=waiting.action, run=folder.name, document=document, hand_out=hand_out)
+
+
+def _done(run: str, document: JsonDocument) -> StepResult:
+    return StepResult(
+        action="done", run=run, document={"action": "done", **document}, exit_code=exit_code(Result(document["result"]))
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- judging
+
+
+class _Desk:
+    """Takes the replies of host agents that judge. No judge is asked about a version before the agents among them have
+    replied: a call that is under way would be lost."""
+
+    def __init__(self, reply: str | None, ask: Literal["rubric", "criterion", "item"]) -> None:
+        self._reply = reply
+        self._ask = ask
+        self._problems: tuple[str, ...] = ()
+
+    def require(self, store: Store, seats: Sequence[Seat], question: Question) -> None:
+        """Raises Waiting until every agent has replied, and replied once more where its first reply lacks something."""
+        agents = [seat for seat in seats if is_agent(seat.judge)]
+        for part in split(question.criteria, self._ask):
+            for seat in agents:
+                self._require(store, seat, replace(question, criteria=part, draw=seat.draw))
+
+    def _require(self, store: Store, seat: Seat, question: Question) -> None:
+        wanted = still_asked(store, seat, question)
+        if wanted is not None and self._reply is not None:
+            text, self._reply = self._reply, None
+            taken = take_reply(store, seat, question, text)
+            if taken.refused:
+                self._problems = ("the reply was refused and is not recorded", *taken.refused)
+            else:
+                wanted = still_asked(store, seat, question)
+        if wanted is not None:
+            raise Waiting(
+                "judge",
+                judge=seat.id,
+                prompt=wanted.request.body,
+                token=wanted.request.token,
+                problems=[*self._problems, *wanted.problems],
+            )
+
+    @property
+    def has_used_reply(self) -> bool:
+        return self._reply is None

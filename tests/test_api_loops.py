@@ -1,0 +1,112 @@
+"""`honestone.improve` and `honestone.step`: the loop from Python, as the commands run it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import honestone
+from honestone.core.question import Question
+from honestone.testing import ScriptedJudge
+
+RUBRIC = """\
+rubric: 1
+title: Words
+threshold: 80
+criteria:
+  - {id: first, requirement: First half, items: [says alpha, says beta]}
+  - {id: second, requirement: Second half, items: [says one, says two]}
+"""
+CHECKS = """\
+rubric: 1
+title: Words
+criteria: [{id: beta, check: {contains: beta}}, {id: two, check: {contains: two}}]
+"""
+WORKER = """\
+import os
+path = os.environ["HONESTONE_ARTIFACT"]
+text = open(path).read()
+missing = [word for word in ("beta", "two") if word not in text]
+open(path, "w").write(text + "".join(word + "\\n" for word in missing[:1]))
+"""
+
+
+def judge(name: str) -> ScriptedJudge:
+    """Says yes where the last word of an item is in the text."""
+
+    def look(question: Question) -> dict[str, bool]:
+        text = question.artifact.version.text
+        return {item.id: item.requirement.split()[-1] in text for _, item in question.items()}
+
+    return ScriptedJudge(look, id=name)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "rubric.yaml").write_text(RUBRIC)
+    (tmp_path / "checks.yaml").write_text(CHECKS)
+    (tmp_path / "note.md").write_text("alpha\none\n")
+    (tmp_path / "worker.py").write_text(WORKER)
+    return tmp_path
+
+
+def worker(desk: Path) -> str:
+    return f"cmd:{sys.executable} {desk / 'worker.py'}"
+
+
+def test_improve_ends_as_the_command_does(desk: Path) -> None:
+    """Judges may be objects; the file holds the best version, and the document is that of `improve --json`."""
+    done = honestone.improve(
+        Path("note.md"),
+        Path("rubric.yaml"),
+        judges=[judge("ann")],
+        holdouts=[judge("witness")],
+        worker=worker(desk),
+        folder=desk,
+        store=Path("st"),
+    )
+    assert done.passed and done.result == "PASSED" and done.exit_code == 0 and len(done.rounds) == 2
+    assert (
+        done.to_dict()["schema"] == "honestone.improvement/1" and done.document["rounds"][0]["decision"] == "accepted"
+    )
+    assert (desk / "note.md").read_text() == "alpha\none\nbeta\ntwo\n"
+    assert (desk / "st" / "reports" / f"{done.run}.md").is_file()
+
+
+def test_a_limit_holds(desk: Path) -> None:
+    """One call is one call, and the result says which limit ended it."""
+    ann = judge("ann")
+    done = honestone.improve(
+        Path("note.md"), Path("rubric.yaml"), judges=[ann], worker=worker(desk), folder=desk, max_calls=1
+    )
+    assert ann.calls == 1 and not done.passed and "--max-calls" in done.document["reason"]
+
+
+@pytest.mark.parametrize("given", [{"policy": "wild"}, {"target": "cmd:cat"}, {"judges": [object()]}, {"worker": None}])
+def test_what_is_wrong_with_a_call_is_said_before_anything_is_spent(desk: Path, given: dict[str, object]) -> None:
+    """A UsageError, as from the command."""
+    options = {"judges": [judge("ann")], "worker": worker(desk), **given}
+    with pytest.raises(honestone.UsageError):
+        honestone.improve(Path("note.md"), Path("rubric.yaml"), folder=desk, **options)  # type: ignore[arg-type]
+    assert (desk / "note.md").read_text() == "alpha\none\n"
+
+
+def test_step_hands_out_and_takes_back(desk: Path) -> None:
+    """Propose, submit, done; the process keeps its working directory."""
+    here = os.getcwd()
+    first = honestone.step(Path("note.md"), Path("checks.yaml"), folder=desk)
+    assert first.action == "propose" and first.brief and first.location is not None
+    assert first.document["then"].startswith("honestone step submit")
+    first.location.write_text("beta\ntwo\n")
+    done = honestone.step(submit=True, round=1, folder=desk)
+    assert (done.action, done.document["result"], done.exit_code) == ("done", "PASSED", 0)
+    assert (desk / "note.md").read_text() == "beta\ntwo\n" and os.getcwd() == here
+
+
+def test_judges_of_steps_are_names(desk: Path) -> None:
+    """They are kept from call to call."""
+    with pytest.raises(honestone.UsageError, match="must be names"):
+        honestone.step(Path("note.md"), Path("rubric.yaml"), judges=[judge("ann")], folder=desk)  # type: ignore[list-item]
