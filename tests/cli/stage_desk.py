@@ -6,6 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from honestone.app.stages.files import StageFiles
+from honestone.app.stages.skill import SkillUnderEdit, skill_at
+from honestone.app.workspace import Workspace
+
 from .desk import Desk, Program, Result
 
 SKILL = """---
@@ -95,6 +99,21 @@ def problems(name: str, document: dict[str, Any]) -> list[str]:
     """What the published schema says against a document."""
     import jsonschema
 
-    from honestone.formats.stage_schemas import stage_schema
+    from honestone.formats.stage_files import stage_schema
 
     return [error.message for error in jsonschema.Draft202012Validator(stage_schema(name)).iter_errors(document)]
+
+
+def skill_in(folder: Path) -> SkillUnderEdit:
+    """The skill as a stage reads it."""
+    return skill_at(Workspace.at(folder.parent), folder)
+
+
+def files_in(root: Path) -> StageFiles:
+    """A STATE_ROOT."""
+    return StageFiles.at(Workspace.at(root.parent), root)
+
+
+def digest_in(folder: Path) -> str:
+    """The digest of the skill as it is on disk now."""
+    return skill_in(folder).version.digest

@@ -6,25 +6,17 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from honestone.app.stages.files import (
-    StageFiles,
-    announce,
-    applied,
-    back_up,
-    current_digest,
-    new_backup_place,
-    put_in_place,
-    recover,
-    restore,
-    target_at,
-)
+from honestone.app.stages.delivery import announce, applied, back_up, original_of, put_in_place, recover
+from honestone.app.stages.files import StageFiles
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import UsageError
+from honestone.formats.stage_files import RollbackPointer
 
 from .desk import Desk
-from .stage_desk import SKILL, append, problems, put_skill, ranking, stage
+from .stage_desk import SKILL, append, digest_in, files_in, problems, put_skill, ranking, skill_in, stage
 
 
 @pytest.fixture
@@ -50,7 +42,7 @@ def test_the_plan_is_carried_out_with_diff_backup_and_pointer(ready: Desk) -> No
     assert text(ready) == SKILL + "\n## More\n\n- about ferns: moist\n" and "+- about ferns: moist" in done["diff"]
     pointer = done["rollback_pointer"]
     assert pointer["method"] == "restore_backup_file" and (ready.folder / pointer["backup_path"]).read_text() == SKILL
-    assert done["candidate_digest"] == current_digest(ready.folder / "skill") == document["candidate_digest"]
+    assert done["candidate_digest"] == digest_in(ready.folder / "skill") == document["candidate_digest"]
     assert done["diff_summary"]["added_lines"] == 4 and done["risk_level"] == "low"
 
 
@@ -137,30 +129,32 @@ def two_versions(tmp_path: Path) -> tuple[Path, StageFiles, Version]:
     (folder / "SKILL.md").write_text(SKILL)
     (folder / "sub/old.md").write_text("old\n")
     after = Version({"SKILL.md": Entry(b"# New\n"), "new/run.sh": Entry(b"echo\n", executable=True)}, is_folder=True)
-    return folder, StageFiles(root=tmp_path / "st"), after
+    return folder, files_in(tmp_path / "st"), after
 
 
 def test_restore_brings_every_byte_and_mode_back(tmp_path: Path) -> None:
     """Files that were added go, files that were removed come, and once more changes nothing."""
     folder, files, after = two_versions(tmp_path)
-    before = target_at(folder)
-    pointer = back_up(before, ["SKILL.md", "sub/old.md", "new/run.sh"], new_backup_place(files, "r", "c"))
+    before = skill_in(folder)
+    pointer = back_up(files, before, ["SKILL.md", "sub/old.md", "new/run.sh"], Path("r", "c"))
     put_in_place(before, after)
-    assert current_digest(folder) == after.digest and not (folder / "sub").exists()
+    assert digest_in(folder) == after.digest and not (folder / "sub").exists()
     for _ in range(2):
-        restore(pointer, target_at(folder), expected=after.digest)
-        assert current_digest(folder) == before.version.digest and not (folder / "new").exists()
+        now = skill_in(folder)
+        put_in_place(now, original_of(pointer, now))
+        assert digest_in(folder) == before.version.digest and not (folder / "new").exists()
 
 
 def test_restore_never_goes_over_somebodys_edit(tmp_path: Path) -> None:
     """Neither of a file that the plan changed nor of another."""
     folder, files, after = two_versions(tmp_path)
-    before = target_at(folder)
-    pointer = back_up(before, ["SKILL.md", "sub/old.md", "new/run.sh"], new_backup_place(files, "r", "c"))
+    before = skill_in(folder)
+    pointer = back_up(files, before, ["SKILL.md", "sub/old.md", "new/run.sh"], Path("r", "c"))
     put_in_place(before, after)
+    now = skill_in(folder)
     (folder / "mine.md").write_text("my words\n")
     with pytest.raises(UsageError, match="edited"):
-        restore(pointer, target_at(folder), expected=after.digest)
+        put_in_place(now, original_of(pointer, now))
     assert (folder / "SKILL.md").read_text() == "# New\n" and (folder / "mine.md").exists()
 
 
@@ -180,8 +174,8 @@ def test_a_pointer_that_leads_elsewhere_is_refused(
     """Artifacts are files that anybody may have written."""
     folder, _, _ = two_versions(tmp_path)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError):
-        restore(pointer, target_at(folder), expected=None)
+    with pytest.raises((UsageError, msgspec.ValidationError)):
+        original_of(msgspec.convert(pointer, RollbackPointer), skill_in(folder))
     assert (folder / "SKILL.md").read_text() == SKILL
 
 
@@ -190,7 +184,7 @@ def test_a_write_that_fails_halfway_leaves_the_skill_as_it_was(tmp_path: Path, m
     from honestone.system import files as system
 
     folder, _, after = two_versions(tmp_path)
-    target, real, calls = target_at(folder), system.write_atomically, []
+    target, real, calls = skill_in(folder), system.write_atomically, []
 
     def full_disk(path: Path, data: bytes, *, executable: bool | None = None) -> None:
         calls.append(path)
@@ -201,14 +195,14 @@ def test_a_write_that_fails_halfway_leaves_the_skill_as_it_was(tmp_path: Path, m
     monkeypatch.setattr(system, "write_atomically", full_disk)
     with pytest.raises(UsageError, match="No space left"):
         put_in_place(target, after)
-    assert len(calls) == 2 and current_digest(folder) == target.version.digest
+    assert len(calls) == 3 and digest_in(folder) == target.version.digest
 
 
 def killed(tmp_path: Path) -> tuple[Path, StageFiles, str]:
     """As a kill leaves it: announced, and one of the files written."""
     folder, files, after = two_versions(tmp_path)
-    before = target_at(folder)
-    pointer = back_up(before, ["SKILL.md", "sub/old.md", "new/run.sh"], new_backup_place(files, "r", "c"))
+    before = skill_in(folder)
+    pointer = back_up(files, before, ["SKILL.md", "sub/old.md", "new/run.sh"], Path("r", "c"))
     announce(files, before, after, pointer)
     (folder / "SKILL.md").write_text("# New\n")
     return folder, files, before.version.digest
@@ -218,7 +212,7 @@ def test_a_kill_while_applying_is_undone_by_the_next_stage(tmp_path: Path) -> No
     """The skill is never left half written; a second look finds nothing to do."""
     folder, files, original = killed(tmp_path)
     for _ in range(2):
-        assert recover(files, target_at(folder)).version.digest == original == current_digest(folder)
+        assert recover(files, skill_in(folder)).version.digest == original == digest_in(folder)
 
 
 def test_an_edit_after_a_kill_is_not_overwritten(tmp_path: Path) -> None:
@@ -226,7 +220,7 @@ def test_an_edit_after_a_kill_is_not_overwritten(tmp_path: Path) -> None:
     folder, files, _ = killed(tmp_path)
     (folder / "SKILL.md").write_text("my words\n")
     with pytest.raises(UsageError, match="edited since") as caught:
-        recover(files, target_at(folder))
+        recover(files, skill_in(folder))
     assert (folder / "SKILL.md").read_text() == "my words\n" and "backups" in str(caught.value.hint)
 
 
@@ -234,15 +228,15 @@ def test_a_kill_at_one_skill_is_undone_whatever_another_skill_of_the_same_root_d
     """Each skill has its own note of what was being put in place."""
     folder, files, original = killed(tmp_path / "one")
     elsewhere, _, _ = two_versions(tmp_path / "two")
-    other = target_at(elsewhere)
-    announce(files, other, other.version, back_up(other, ["SKILL.md"], new_backup_place(files, "r2", "c2")))
+    other = skill_in(elsewhere)
+    announce(files, other, other.version, back_up(files, other, ["SKILL.md"], Path("r2", "c2")))
     applied(files, other)
-    assert recover(files, target_at(folder)).version.digest == original == current_digest(folder)
+    assert recover(files, skill_in(folder)).version.digest == original == digest_in(folder)
 
 
 def test_an_edit_made_after_the_proposal_is_not_written_over(ready: Desk) -> None:
     """A candidate holds whole files: applied to a skill that moved on, it would take somebody's words. Exit 2."""
-    old = target_at(ready.folder / "skill").version.digest
+    old = skill_in(ready.folder / "skill").version.digest
     whole = {"action": "write_files", "files": [{"path": "SKILL.md", "text": SKILL + "candidate\n"}]}
     ranking(ready, whole, target_path="./skill", base_digest=old)
     mine = SKILL + "my words\n"

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.app.stages.files import StageFiles, announce, back_up, new_backup_place, target_at
-from honestone.app.stages.state import only_one
+from honestone.app.stages.delivery import announce, back_up, only_one
 from honestone.app.suites.baseline_cache import BaselineFiles, KnownBaseline
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError
@@ -22,6 +21,7 @@ from honestone.core.skill.evaluation import TaskResult
 
 from .desk import Desk, Result
 from .skill_desk import DISHES, Cook, artifact, cook, passed, skill, suite, summary, wants
+from .stage_desk import files_in, skill_in
 
 TWO = DISHES[:2]
 
@@ -142,7 +142,7 @@ def test_the_artifact_says_where_it_comes_from_and_can_be_checked(kitchen: Desk)
 
 def valid(found: dict[str, Any]) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is one of the tools of `make setup`")
-    schemas = pytest.importorskip("honestone.formats.stage_schemas", reason="no schemas of stages here")
+    schemas = pytest.importorskip("honestone.formats.stage_files", reason="no schemas of stages here")
     jsonschema.validate(found, schemas.stage_schema("evaluation"))
 
 
@@ -502,9 +502,9 @@ def test_a_baseline_that_cannot_be_kept_is_not_lost(tmp_path: Path) -> None:
 
 def half_applied(desk: Desk) -> str:
     """As a kill of `stage apply` leaves it; returns the original."""
-    before = target_at(desk.folder / "kitchen")
-    files = StageFiles(root=desk.folder / "state")
-    pointer = back_up(before, ["SKILL.md", "more.md"], new_backup_place(files, "r", "c"))
+    before = skill_in(desk.folder / "kitchen")
+    files = files_in(desk.folder / "state")
+    pointer = back_up(files, before, ["SKILL.md", "more.md"], Path("r", "c"))
     words = (desk.folder / "kitchen/SKILL.md").read_text()
     spoiled = Entry((words.replace("* soup = hot soup\n", "")).encode(), False)
     after = Version({"SKILL.md": spoiled, "more.md": Entry(b"more\n", False)}, is_folder=True)
@@ -548,7 +548,7 @@ def test_while_another_process_is_at_it_nothing_is_mended_or_measured(kitchen: D
 
 def test_an_edit_made_after_the_proposal_is_told_before_anything_is_spent(kitchen: Desk) -> None:
     """Its figures would be about bytes that nobody has any more."""
-    old = target_at(kitchen.folder / "kitchen").version.digest
+    old = skill_in(kitchen.folder / "kitchen").version.digest
     ranking(kitchen, base_digest=old)
     skill(kitchen, "kitchen", DISHES[:3])
     target = cook(kitchen)
@@ -562,7 +562,7 @@ def test_an_edit_made_after_the_proposal_is_told_before_anything_is_spent(kitche
 def test_nothing_of_the_pipeline_is_written_into_the_skill(kitchen: Desk, option: str) -> None:
     """It would be installed, and change the digest that everything is known by: exit 2 before a run."""
     target = cook(kitchen)
-    before = target_at(kitchen.folder / "kitchen").version.digest
+    before = skill_in(kitchen.folder / "kitchen").version.digest
     for args in ([], ["--standalone"]):
         if args:
             mode = ["--standalone", "--skill-path", "kitchen"]
@@ -580,4 +580,4 @@ def test_nothing_of_the_pipeline_is_written_into_the_skill(kitchen: Desk, option
             "kitchen/files",
         )
         assert result.is_refusal and option in result.err, result.err
-    assert target.runs == [] and target_at(kitchen.folder / "kitchen").version.digest == before
+    assert target.runs == [] and skill_in(kitchen.folder / "kitchen").version.digest == before

@@ -68,7 +68,7 @@ def test_what_a_person_decided_later_is_a_lesson_too(ready: Desk) -> None:
 def test_the_text_says_how_many_helped_and_that_it_is_advice(ready: Desk) -> None:
     """One line a category, the failed tasks named."""
     said = learn(ready).out
-    assert "docs: 1 of 2 helped" in said and "ferns" in said and "advice only" in said
+    assert "docs: 1 of 2 helped" in said and "ferns" in said and "the gate decides without it" in said
 
 
 def test_an_empty_state_is_told(desk: Desk) -> None:
@@ -82,7 +82,7 @@ def test_a_broken_receipt_is_named_and_the_others_count(ready: Desk) -> None:
     ready.file("st/receipts/broken.json", "{")
     ready.file("st/memory.json", json.dumps([3, {"type": "accuracy", "succeeded": True, "context": 5}]))
     result = learn(ready, "--json")
-    assert result.code == 0 and "broken.json" in result.err and "no lesson" in result.err
+    assert result.code == 0 and "broken.json" in result.err and "not a lesson" in result.err
     assert {one["type"] for one in result.json} == {"docs", "accuracy"}
 
 

@@ -47,6 +47,7 @@ def evaluation(desk: Desk, suite_name: str, *failed: str) -> None:
         "created_at": "2026-01-01T00:00:00Z",
         "task_suite": suite_name,
         "target": {"path": "skill"},
+        "evaluation": {"verdict": "fail"},
         "baseline_results": rows,
         "truth_anchor": "x",
     }

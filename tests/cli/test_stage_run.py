@@ -22,7 +22,7 @@ TEACH = "md.write_text(md.read_text() + '* pie = hot pie\\n')\n"
 SPOIL = "md.write_text(md.read_text().replace('* soup = hot soup\\n', f'Ask the cook {n}.\\n'))\n"
 
 
-class Evaluator:
+class Kitchen:
     """A skill that knows soup and stew, four orders, a cook and a worker."""
 
     def __init__(self, desk: Desk, work: str, *, agent: str = "", dishes: tuple[str, ...] = ("soup", "stew")) -> None:
@@ -68,7 +68,7 @@ class Evaluator:
 
 def test_an_edit_that_helps_is_kept_at_the_first_try(desk: Desk) -> None:
     """Exit 0; every stage left its file; nothing of an unfinished run is left."""
-    bench = Evaluator(desk, TEACH)
+    bench = Kitchen(desk, TEACH)
     result, document = bench.run()
     (one,) = document["tries"]
     assert result.code == 0 and document["schema"] == "honestone.pipeline/1" and document["decision"] == "keep"
@@ -87,7 +87,7 @@ def test_an_edit_that_helps_is_kept_at_the_first_try(desk: Desk) -> None:
 
 def test_the_cost_is_said_before_the_first_call(desk: Desk) -> None:
     """Tasks times attempts times tries and the baseline, and how many proposals."""
-    bench = Evaluator(desk, TEACH)
+    bench = Kitchen(desk, TEACH)
     result, _ = bench.run("--pass-k", "2", "--candidates", "2")
     first = result.err.splitlines()[0]
     assert "up to 4 tasks x 2 attempts x (baseline + 3 tries) = 32 agent runs" in first and "6 proposals" in first
@@ -95,7 +95,7 @@ def test_the_cost_is_said_before_the_first_call(desk: Desk) -> None:
 
 def test_an_edit_that_harms_is_put_back_every_time_and_its_failures_are_told(desk: Desk) -> None:
     """Exit 1 after three tries; each brief shows all failures so far; the baseline is run once."""
-    bench = Evaluator(desk, SPOIL)
+    bench = Kitchen(desk, SPOIL)
     result, document = bench.run()
     assert result.code == 1 and document["decision"] == "revert" and bench.text == bench.original
     assert bench.decisions(document) == ["revert"] * 3 and len(bench.cook.runs) == 4 + 3 * 4
@@ -111,7 +111,7 @@ def test_an_edit_that_harms_is_put_back_every_time_and_its_failures_are_told(des
 
 def test_every_try_starts_from_the_original(desk: Desk) -> None:
     """Harm first, then help: what is kept holds nothing of the first try."""
-    bench = Evaluator(desk, f"if n == 0:\n    {SPOIL}else:\n    {TEACH}")
+    bench = Kitchen(desk, f"if n == 0:\n    {SPOIL}else:\n    {TEACH}")
     result, document = bench.run()
     assert result.code == 0 and bench.decisions(document) == ["revert", "keep"]
     assert bench.text == bench.original + "* pie = hot pie\n"
@@ -119,21 +119,21 @@ def test_every_try_starts_from_the_original(desk: Desk) -> None:
 
 def test_retries_bounds_the_tries(desk: Desk) -> None:
     """`--retries 1` tries once."""
-    bench = Evaluator(desk, SPOIL)
+    bench = Kitchen(desk, SPOIL)
     _, document = bench.run("--retries", "1")
     assert len(document["tries"]) == 1 and bench.worker.calls == 1
 
 
 def test_of_two_candidates_the_second_is_tried_when_the_first_is_put_back(desk: Desk) -> None:
     """Proposals that are paid for are used before new ones are asked for."""
-    bench = Evaluator(desk, f"if n == 0:\n    {SPOIL}else:\n    {TEACH}")
+    bench = Kitchen(desk, f"if n == 0:\n    {SPOIL}else:\n    {TEACH}")
     result, document = bench.run("--candidates", "2")
     assert result.code == 0 and bench.decisions(document) == ["revert", "keep"] and bench.worker.calls == 2
 
 
 def test_a_worker_that_changes_nothing_costs_no_agent_run(desk: Desk) -> None:
     """Reject, exit 1, with what the worker did as the reason."""
-    bench = Evaluator(desk, "print('much better now')\n")
+    bench = Kitchen(desk, "print('much better now')\n")
     result, document = bench.run()
     assert result.code == 1 and document["decision"] == "reject" and "unchanged" in document["reason"]
     assert bench.cook.runs == [] and document["candidate_id"] is None
@@ -141,7 +141,7 @@ def test_a_worker_that_changes_nothing_costs_no_agent_run(desk: Desk) -> None:
 
 def test_code_that_does_not_compile_is_put_back_before_any_agent_runs(desk: Desk) -> None:
     """The gate's compile layer needs no agent."""
-    bench = Evaluator(desk, TEACH + "(root / 'tool.py').write_text('def (:')\n")
+    bench = Kitchen(desk, TEACH + "(root / 'tool.py').write_text('def (:')\n")
     result, document = bench.run("--retries", "1")
     receipt = json.loads(Path(document["tries"][0]["receipt"]).read_text())
     assert result.code == 1 and receipt["gate_layers"]["failed_at"] == "compile" and bench.cook.runs == []
@@ -150,7 +150,7 @@ def test_code_that_does_not_compile_is_put_back_before_any_agent_runs(desk: Desk
 
 def test_a_risky_edit_waits_for_a_person(desk: Desk) -> None:
     """Exit 3, the skill as it was; `promote` applies it."""
-    bench = Evaluator(desk, TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n")
+    bench = Kitchen(desk, TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n")
     result, document = bench.run()
     assert result.code == 3 and document["decision"] == "pending_promote" and bench.text == bench.original
     assert desk.run("stage", "promote", document["candidate_id"], "--state-root", "st").code == 0
@@ -159,7 +159,7 @@ def test_a_risky_edit_waits_for_a_person(desk: Desk) -> None:
 
 def test_a_panel_that_is_against_it_ends_in_reject_without_an_agent_run(desk: Desk) -> None:
     """The ranking's reasons are told to the next proposal."""
-    bench = Evaluator(desk, f"md.write_text(md.read_text() + f'{{n}}\\n')\n{TEACH}")
+    bench = Kitchen(desk, f"md.write_text(md.read_text() + f'{{n}}\\n')\n{TEACH}")
     judge = desk.judge(
         "critic",
         "print(json.dumps({'criteria': {c['id']: {'items': "
@@ -173,7 +173,7 @@ def test_a_panel_that_is_against_it_ends_in_reject_without_an_agent_run(desk: De
 
 def test_a_dead_panel_is_an_error_and_no_try(desk: Desk) -> None:
     """Nothing was judged: exit 3, no tries counted, no agent run."""
-    bench = Evaluator(desk, TEACH)
+    bench = Kitchen(desk, TEACH)
     judge = desk.judge("dead", "sys.exit('401')")
     result, document = bench.run("--judge", judge.spec)
     assert result.code == 3 and document["decision"] == "error" and document["tries"] == []
@@ -191,7 +191,7 @@ YES = (
 
 def test_an_agent_that_is_down_is_an_error_and_no_try(desk: Desk) -> None:
     """Exit 3, the skill untouched; the same command later goes on to keep."""
-    bench = Evaluator(desk, TEACH, agent="if (LOG.parent / 'down').exists(): sys.exit('overloaded')\n")
+    bench = Kitchen(desk, TEACH, agent="if (LOG.parent / 'down').exists(): sys.exit('overloaded')\n")
     (desk.logs / "down").touch()
     result, document = bench.run()
     assert result.code == 3 and document["decision"] == "error" and document["tries"] == []
@@ -202,14 +202,14 @@ def test_an_agent_that_is_down_is_an_error_and_no_try(desk: Desk) -> None:
 
 def test_a_suite_that_shows_nothing_is_an_error(desk: Desk) -> None:
     """A baseline under 20%: exit 3, the candidate is not run."""
-    bench = Evaluator(desk, TEACH, dishes=())
+    bench = Kitchen(desk, TEACH, dishes=())
     result, document = bench.run()
     assert result.code == 3 and document["decision"] == "error" and len(bench.cook.runs) == 4
 
 
 def test_mock_runs_nobody_and_keeps_nothing(desk: Desk) -> None:
     """Wired through to the gate, which parks it."""
-    bench = Evaluator(desk, TEACH)
+    bench = Kitchen(desk, TEACH)
     result, document = bench.run("--mock")
     assert result.code == 3 and document["decision"] == "pending_promote" and document["mock"] is True
     assert bench.cook.runs == [] and bench.text == bench.original
@@ -217,7 +217,7 @@ def test_mock_runs_nobody_and_keeps_nothing(desk: Desk) -> None:
 
 def test_tasks_of_the_test_split_are_never_told(desk: Desk) -> None:
     """Not in a brief, not in a traces file."""
-    bench = Evaluator(desk, SPOIL)
+    bench = Kitchen(desk, SPOIL)
     cases = [
         {"id": dish, "input": f"One {dish}, please.", "checks": [{"contains": [f"hot {dish}"]}], "split": split}
         for dish, split in (("soup", "train"), ("stew", "train"), ("pie", "test"), ("cake", "test"))
@@ -240,7 +240,7 @@ def test_tasks_of_the_test_split_are_never_told(desk: Desk) -> None:
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_spent(desk: Desk, change: dict[str, str]) -> None:
     """Exit 2 with a hint; neither worker nor agent was called."""
-    bench = Evaluator(desk, TEACH)
+    bench = Kitchen(desk, TEACH)
     words = bench.words
     for old, new in change.items():
         at = words.index(old) + (1 if old.startswith("--") else 0)
@@ -251,7 +251,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_spent(desk: Desk, cha
 
 def test_a_judge_that_cannot_be_is_refused_before_anything_is_spent(desk: Desk) -> None:
     """Also where no task needs a judge."""
-    bench = Evaluator(desk, TEACH)
+    bench = Kitchen(desk, TEACH)
     result, _ = bench.run("--judge", "cmd:no-such-program")
     assert result.is_refusal and bench.worker.calls == 0
 
@@ -260,7 +260,7 @@ def test_two_runs_on_one_skill_the_second_is_refused(desk: Desk) -> None:
     """Wherever it keeps its files; `apply`'s own gate is refused meanwhile too; the first goes on."""
     go = desk.logs / "go"
     wait = f"import time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.02)\n"
-    bench = Evaluator(desk, wait + TEACH)
+    bench = Kitchen(desk, wait + TEACH)
     first = desk.start(*bench.words)
     until = time.monotonic() + 300
     while not bench.worker.calls and time.monotonic() < until:
@@ -291,7 +291,7 @@ main(sys.argv[2:])
 """
 
 
-def killed_at(bench: Evaluator, at: int, *more: str) -> int:
+def killed_at(bench: Kitchen, at: int, *more: str) -> int:
     """The command, killed when it is about to put its `at`-th file in place."""
     driver = bench.desk.file("tools/driver.py", DRIVER)
     return subprocess.run(
@@ -308,37 +308,9 @@ def killed_at(bench: Evaluator, at: int, *more: str) -> int:
 TWO_FILES = TEACH + "(root / 'more.md').write_text('* cake = hot cake\\n')\n"
 
 
-@pytest.mark.parametrize("at", [1, 2, 4, 6, 7, 9, 10, 11, 12, 13, 14, 15, 17, 19])
-def test_killed_anywhere_the_same_command_ends_as_if_nothing_had_been(desk: Desk, at: int) -> None:
-    """The worker and each task are paid for once, or once more where the kill came before its answer was written down."""
-    bench = Evaluator(desk, TWO_FILES)
-    assert killed_at(bench, at) == -signal.SIGKILL
-    assert bench.text in (bench.original, bench.original + "* pie = hot pie\n")
-    result, document = bench.run()
-    assert result.code == 0 and document["decision"] == "keep" and bench.decisions(document) == ["keep"]
-    assert bench.text == bench.original + "* pie = hot pie\n"
-    assert (desk.folder / "kitchen/more.md").read_text() == "* cake = hot cake\n"
-    assert bench.worker.calls <= 2 and len(bench.cook.runs) <= 12 and bench.left() == []
-    assert sorted(path.name for path in (desk.folder / "kitchen").iterdir()) == ["SKILL.md", "more.md"]
-
-
-@pytest.mark.parametrize("at", [9, 11, 12, 13, 14, 15, 16])
-def test_killed_with_a_bad_candidate_in_place_the_original_comes_back(desk: Desk, at: int) -> None:
-    """Whether the same command goes on or another one starts over."""
-    bench = Evaluator(desk, SPOIL + "(root / 'more.md').write_text(f'{n}\\n')\n")
-    assert killed_at(bench, at, "--retries", "1") == -signal.SIGKILL
-    if at % 2:
-        result, _ = bench.run("--retries", "1")
-        assert result.code == 1
-    else:
-        result, _ = bench.run("--retries", "2")
-        assert result.code == 1
-    assert bench.text == bench.original and not (desk.folder / "kitchen/more.md").exists()
-
-
 def test_an_edit_after_a_kill_is_not_overwritten(desk: Desk) -> None:
     """Exit 2 with the way out; `--fresh` starts from the skill as it is now."""
-    bench = Evaluator(desk, TEACH)
+    bench = Kitchen(desk, TEACH)
     assert killed_at(bench, 5) == -signal.SIGKILL
     (desk.folder / "kitchen/SKILL.md").write_text(bench.original + "mine\n")
     refused, _ = bench.run()
@@ -347,11 +319,14 @@ def test_an_edit_after_a_kill_is_not_overwritten(desk: Desk) -> None:
     assert document["decision"] == "keep" and bench.text == bench.original + "mine\n* pie = hot pie\n"
 
 
-def test_other_stages_do_not_take_a_candidate_in_place_for_the_skill(desk: Desk) -> None:
-    """Killed between apply and gate: `evaluate` and `propose` say so, and the same `stage run` ends it well."""
-    bench = Evaluator(desk, TEACH)
-    at = next(at for at in range(8, 20) if killed_at(bench, at) and bench.text != bench.original)
-    assert at and "hot pie" in bench.text
+def test_other_stages_do_not_take_half_an_edit_for_the_skill(desk: Desk) -> None:
+    """Killed while an edit of two files is put in place: `evaluate` and `propose` say so, and the same `stage run` ends
+    it well. (tests/engine/test_kill_stages.py kills at every write.)"""
+    bench = Kitchen(desk, TWO_FILES)
+    for _ in range(20):
+        if bench.text == bench.original:
+            killed_at(bench, 4)
+    assert "hot pie" in bench.text and not (desk.folder / "kitchen/more.md").exists()
     calls = bench.worker.calls
     alone = desk.run(
         "stage",
@@ -368,7 +343,7 @@ def test_other_stages_do_not_take_a_candidate_in_place_for_the_skill(desk: Desk)
     )
     again = desk.run("stage", "propose", "kitchen", "--worker", bench.worker.spec, "--state-root", "st")
     for result in (alone, again):
-        assert result.is_refusal and "not finished" in result.err
+        assert result.is_refusal and "not finished" in result.err, result.err
     assert bench.worker.calls == calls
     assert bench.run()[1]["decision"] == "keep" and bench.text == bench.original + "* pie = hot pie\n"
 
@@ -385,7 +360,7 @@ def test_other_stages_do_not_take_a_candidate_in_place_for_the_skill(desk: Desk)
 )
 def test_every_file_that_a_run_leaves_fits_its_published_schema(desk: Desk, work: str, more: tuple[str, ...]) -> None:
     """The pipeline's document, each stage's artifact, traces, what waits, promotions and the memory."""
-    bench = Evaluator(desk, work)
+    bench = Kitchen(desk, work)
     _, document = bench.run(*more)
     if document["decision"] == "pending_promote":
         desk.run("stage", "promote", document["candidate_id"], "--state-root", "st")
@@ -421,7 +396,7 @@ def test_every_file_that_a_run_leaves_fits_its_published_schema(desk: Desk, work
 
 def test_a_worker_that_cannot_work_is_an_error_and_no_try(desk: Desk) -> None:
     """Nothing was proposed because nothing ran: exit 3; when it works again the same command ends well."""
-    bench = Evaluator(desk, f"if n == 0:\n    raise SystemExit('not logged in')\n{TEACH}")
+    bench = Kitchen(desk, f"if n == 0:\n    raise SystemExit('not logged in')\n{TEACH}")
     result, document = bench.run()
     assert (result.code, document["decision"], document["tries"]) == (3, "error", [])
     assert "crashed" in document["reason"] and bench.worker.calls == 1 and bench.cook.runs == []
@@ -431,7 +406,7 @@ def test_a_worker_that_cannot_work_is_an_error_and_no_try(desk: Desk) -> None:
 
 def test_the_words_that_approve_can_be_typed_as_they_stand(desk: Desk) -> None:
     """The state root that was named is named again."""
-    bench = Evaluator(desk, TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n")
+    bench = Kitchen(desk, TEACH + "md.write_text(md.read_text().replace('Takes orders', 'Takes all orders'))\n")
     words = [word for word in bench.words if word != "--json"]
     result = desk.run(*words)
     (told,) = [line for line in result.out.splitlines() if line.startswith("approve it with: honestone ")]

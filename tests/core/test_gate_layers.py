@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.skill.gate_layers import EXIT_OF, LAYERS, Decision, Evidence, decide, gate_risk
+from honestone.core.skill.gate_layers import EXIT_OF, LAYERS, Decision, Evidence, gate_risk, pass_gate
 
 HEAD = "---\nname: a\ndescription: Helps.\n---\n# A\n"
 PLAN = {"action": "append_markdown_section"}
@@ -55,12 +55,12 @@ def evidence(*, judged: Any = "pass", new: Version | None = None, **changes: Any
 
 def test_low_risk_and_a_pass_is_kept_after_all_six_layers() -> None:
     """Six layers in the published order, all passed."""
-    result = decide(evidence())
+    result = pass_gate(evidence())
     plain = result.layers_to_plain()
     assert result.decision is Decision.KEEP and EXIT_OF[result.decision] == 0
     assert [one["layer"] for one in plain["layer_results"]] == list(LAYERS)
     assert (plain["all_passed"], plain["failed_at"], plain["layers_run"], plain["layers_total"]) == (True, None, 6, 6)
-    assert result.blockers_to_plain() == []
+    assert result.blockers == []
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_low_risk_and_a_pass_is_kept_after_all_six_layers() -> None:
 )
 def test_the_first_layer_that_blocks_is_the_last_one_looked_at(found: Evidence, layer: str) -> None:
     """A revert names the layer, and no layer after it was run."""
-    result = decide(found)
+    result = pass_gate(found)
     assert result.decision is Decision.REVERT and result.failed_at == layer
     assert [one.layer for one in result.layers] == list(LAYERS)[: list(LAYERS).index(layer) + 1]
     assert result.reason.startswith(layer) and result.layers_to_plain()["all_passed"] is False
@@ -91,7 +91,7 @@ def test_the_first_layer_that_blocks_is_the_last_one_looked_at(found: Evidence, 
 @pytest.mark.parametrize("judged", [None, "error", "skipped", "splendid", evaluation(mock=True), evaluation(None)])
 def test_evidence_that_is_missing_is_neither_a_pass_nor_a_failure(judged: Any) -> None:
     """No evaluation, one without a verdict, a mock: a person decides, and the layer says that it does not know."""
-    result = decide(evidence(judged=judged))
+    result = pass_gate(evidence(judged=judged))
     by_name = {one.layer: one for one in result.layers}
     assert result.decision is Decision.PENDING and by_name["regression"].passed is None
     assert result.layers_to_plain()["all_passed"] is False and result.failed_at is None
@@ -112,7 +112,7 @@ def test_evidence_that_is_missing_is_neither_a_pass_nor_a_failure(judged: Any) -
 )
 def test_what_is_risky_or_held_is_for_a_person(found: Evidence, why: str) -> None:
     """Also where the ranking calls it harmless and the bytes say otherwise."""
-    result = decide(found)
+    result = pass_gate(found)
     assert result.decision is Decision.PENDING and any(why in one for one in result.human)
     assert len(result.layers) == 6 and result.layers_to_plain()["all_passed"] is True
 
@@ -130,8 +130,8 @@ def test_lint_only_advises_and_only_about_new_lines() -> None:
     new = old + "n" * 121 + "\n \tx\n"
     found = evidence(new=after(new), judged="pass")
     found = Evidence(**{**{name: getattr(found, name) for name in found.__slots__}, "before": after(old)})
-    result = decide(found)
-    lint = result.blockers_to_plain()
+    result = pass_gate(found)
+    lint = [one.to_plain() for one in result.blockers]
     assert result.decision is Decision.KEEP and [one["layer"] for one in lint] == ["lint"]
     assert "(121 characters)" in lint[0]["details"] and "tabs" in lint[0]["details"]
     assert "(200 characters)" not in lint[0]["details"]
@@ -141,7 +141,7 @@ def test_a_verdict_that_its_own_figures_deny_is_no_pass() -> None:
     """`pass` beside a rate that fell is a contradiction, not evidence."""
     judged = evaluation()
     judged["evaluation"]["execution_pass_rate"] = 0.25
-    result = decide(evidence(judged=judged))
+    result = pass_gate(evidence(judged=judged))
     assert result.failed_at == "schema" and "fell from 0.5 to 0.25" in result.reason
 
 
@@ -174,7 +174,7 @@ def test_whatever_the_artifacts_say_only_shown_and_harmless_edits_are_kept(
     found = evidence(
         judged=judged, ranked=ranked, troubles=troubles, execution={"result": {"modified": modified, "status": "error"}}
     )
-    result = decide(found)
+    result = pass_gate(found)
     assert [one.layer for one in result.layers] == list(LAYERS)[: len(result.layers)]
     assert (result.decision is Decision.REJECT) == (not modified)
     if result.decision is Decision.KEEP:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.skill.lessons import Lesson, Outcome, learn, read_lesson
+from honestone.core.skill.lessons import Learned, Lesson, learn, read_lesson
 
 
-def outcome(receipt: str, category: str = "docs", *, succeeded: bool = False, **more: object) -> Outcome:
+def outcome(receipt: str, category: str = "docs", *, succeeded: bool = False, **more: object) -> Learned:
     values = {"candidate_id": receipt, "timestamp": "2026-01-01T00:00:00Z", **more}
-    return Outcome(receipt=receipt, category=category, succeeded=succeeded, **values)  # type: ignore[arg-type]
+    return Learned(receipt=receipt, category=category, succeeded=succeeded, **values)  # type: ignore[arg-type]
 
 
 def test_lessons_count_by_category_outcome_and_layer() -> None:
@@ -42,7 +42,7 @@ outcomes = st.lists(
 
 
 @given(outcomes, st.integers(0, 20))
-def test_nothing_is_counted_twice_however_often_it_is_learned(found: list[Outcome], at: int) -> None:
+def test_nothing_is_counted_twice_however_often_it_is_learned(found: list[Learned], at: int) -> None:
     """Learning in two goes, and learning again, gives every receipt one hit."""
     once = learn(found[at:], learn(found[:at]))
     again = learn(found, once)
@@ -51,7 +51,7 @@ def test_nothing_is_counted_twice_however_often_it_is_learned(found: list[Outcom
 
 
 @given(outcomes)
-def test_a_memory_survives_its_own_file(found: list[Outcome]) -> None:
+def test_a_memory_survives_its_own_file(found: list[Learned]) -> None:
     """What is written is read back as the same lessons."""
     lessons = learn(found)
     assert [read_lesson(lesson.to_plain()) for lesson in lessons] == lessons

@@ -100,6 +100,43 @@ class WordsTarget:
         pass
 
 
+def yes(name: str) -> ScriptedJudge:
+    """Says yes to everything."""
+
+    def look(question: Question) -> dict[str, Any]:
+        log(f"{name} {question.artifact.version.digest}")
+        return {item.id: True for _, item in question.items()}
+
+    return ScriptedJudge(look, id=name)
+
+
+def cook(name: str) -> ScriptedWorker:
+    """Spoils the skill at first; when the brief says that this was put back, adds a dish and a file."""
+
+    def edit(place: Path, brief: Brief) -> WorkDone:
+        skill = place / "SKILL.md"
+        spoils = "was put back" not in brief.text
+        log(f"worker {'spoils' if spoils else 'helps'}")
+        if spoils:
+            skill.write_text(skill.read_text().replace("* soup is hot\n", "Ask the cook.\n"))
+        else:
+            skill.write_text(skill.read_text() + "* pie is hot\n")
+            (place / "more.md").write_text("* cake is hot\n")
+        return WorkDone(ended="exited", exit=0)
+
+    return ScriptedWorker(edit, id=name)
+
+
+class MenuTarget(WordsTarget):
+    """Says what its skill says."""
+
+    identity: ClassVar[Mapping[str, Any]] = {"kind": "menu"}
+
+    async def run(self, task: Task) -> Output:
+        log(f"target {task.case} {task.skill.version.digest if task.skill else None}")
+        return Output(text=task.skill.text if task.skill else "", diff=None)
+
+
 class Point:
     """What an installed plugin's entry point looks like."""
 
@@ -113,11 +150,11 @@ class Point:
 
 def entry_points(*, group: str) -> list[Point]:
     points = {
-        "honestone.judges": Point("words", judge),
-        "honestone.targets": Point("words", lambda rest: WordsTarget()),
-        "honestone.workers": Point("words", worker),
+        "honestone.judges": [Point("words", judge), Point("yes", yes)],
+        "honestone.targets": [Point("words", lambda rest: WordsTarget()), Point("menu", lambda rest: MenuTarget())],
+        "honestone.workers": [Point("words", worker), Point("cook", cook)],
     }
-    return [points[group]] if group in points else []
+    return points.get(group, [])
 
 
 # ---------------------------------------------------------------------------------------------------------- killing

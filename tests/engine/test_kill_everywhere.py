@@ -39,9 +39,10 @@ COMMAND = ["--worker", "words:w", *JUDGING, "--rounds", "9", "--json"]
 
 
 class Driver:
-    """A warm process that runs the command in forks."""
+    """A warm process that runs a command in forks."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: str = "improve") -> None:
+        self._command = command
         script = Path(__file__).with_name("kill_driver.py")
         self._process = subprocess.Popen(
             [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -49,7 +50,7 @@ class Driver:
 
     def run(self, folder: Path, args: list[str], *, kill: int | None = None, when: str = "after") -> int:
         assert self._process.stdin and self._process.stdout
-        job = {"cwd": str(folder), "args": ["improve", *args], "kill": kill, "when": when}
+        job = {"cwd": str(folder), "args": [self._command, *args], "kill": kill, "when": when}
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         return int(json.loads(self._process.stdout.readline())["status"])

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from honestone import __version__
-from honestone.core.errors import HonestoneError, Interrupted, RubricError, SettingsError
+from honestone.core.errors import HonestoneError, Interrupted
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("honestone.cli.demo:demo", "A whole run, offline, on real files."),
@@ -92,9 +92,9 @@ def cli() -> None:
     """Say what good looks like. Measure it honestly. Make it better until it is."""
 
 
-def main(args: Sequence[str] | None = None, *, command: click.Command = cli, name: str = "honestone") -> None:
+def main(args: Sequence[str] | None = None) -> None:
     """The entry point: every error that a person can make ends in a line, a hint and an exit code."""
-    code = _run(args, command, name)
+    code = _run(args)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -105,13 +105,13 @@ def main(args: Sequence[str] | None = None, *, command: click.Command = cli, nam
     sys.exit(code)
 
 
-def _run(args: Sequence[str] | None, command: click.Command, name: str) -> int:
+def _run(args: Sequence[str] | None) -> int:
     try:
-        code = command.main(args=None if args is None else list(args), prog_name=name, standalone_mode=False)
+        code = cli.main(args=None if args is None else list(args), prog_name="honestone", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except Interrupted as stopped:
         words = sys.argv[1:] if args is None else args
-        report(stopped, resume=shlex.join([*name.split(), *(word for word in words if word != "--fresh")]))
+        report(stopped, resume=shlex.join(["honestone", *(word for word in words if word != "--fresh")]))
         return stopped.exit_code
     except HonestoneError as error:
         report(error)
@@ -129,10 +129,9 @@ def _run(args: Sequence[str] | None, command: click.Command, name: str) -> int:
 
 
 def _report_outside(error: OSError) -> int:
-    """The disk or the system refused something that no part of ours foresaw."""
-    where = f" ({error.filename})" if error.filename else ""
-    print(f"error: {_safe(f'{error.strerror or error}{where}')}", file=sys.stderr)
-    print("hint: make room or give the rights, then run the same command: what is on record is kept", file=sys.stderr)
+    from honestone.report.errors import system_error_text
+
+    print(system_error_text(error), file=sys.stderr)
     return 2
 
 
@@ -143,39 +142,14 @@ def _stop_writing() -> int:
 
 
 def report(error: HonestoneError, *, resume: str = "") -> None:
-    """`error:` what, the place, `hint:` what to do. Every error of a file is reported. `resume` is the line that resumes
-    what was interrupted; `--fresh` is left out of it, because it would start over."""
-    if isinstance(error, Interrupted):
-        print(f"{_safe(error.message)}\n  {_safe(error.hint or resume)}".rstrip(), file=sys.stderr)
-        return
-    found = error.errors or (error,)
-    for one in found:
-        print(f"error: {_safe(one.message)}", file=sys.stderr)
-        if one.place:
-            print(f"  {_safe(one.place)}", file=sys.stderr)
-        if one.hint:
-            print(f"hint: {_safe(one.hint)}", file=sys.stderr)
-    if not any(one.hint for one in found):
-        print(f"hint: {_safe(_general_hint(error))}", file=sys.stderr)
+    """`resume` is the line that resumes what was interrupted; `--fresh` is left out of it, because it would start over."""
+    from honestone.report.errors import error_text
 
-
-def _general_hint(error: HonestoneError) -> str:
-    """What to do where the error itself does not say."""
-    if isinstance(error, RubricError):
-        return "`honestone rubric check FILE` checks it again; `honestone rubric show --schema` lists every key"
-    if isinstance(error, SettingsError):
-        return "`honestone doctor` says what can be named; settings are in honestone.toml"
-    return "`honestone --help`, and `--help` after any command, say what can be asked"
+    print(error_text(error, command=resume), file=sys.stderr)
 
 
 def report_usage(error: click.ClickException) -> None:
-    message = error.format_message()
-    print(f"error: {_safe(message[:1].lower() + message[1:].rstrip('.'))}", file=sys.stderr)
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        print(f"hint: {error.ctx.command_path} --help", file=sys.stderr)
+    from honestone.report.errors import usage_text
 
-
-def _safe(text: str) -> str:
-    from honestone.report.draw import clean
-
-    return clean(text)
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    print(usage_text(error.format_message(), None if ctx is None else ctx.command_path), file=sys.stderr)

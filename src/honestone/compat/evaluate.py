@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import click
+
 import honestone
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.stages.evaluate import (
+    DEFAULT_TARGET,
+    DEFAULT_THRESHOLD,
+    EvaluateSkillRequest,
+    evaluate,
+    mode_problem,
+    remarks,
+    summary,
+)
+from honestone.app.stages.files import StageFiles
+from honestone.app.workspace import Workspace
+from honestone.core.errors import HonestoneError
+from honestone.core.skill.evaluation import EXIT_OF, SkillVerdict
+from honestone.report.errors import error_text, system_error_text, usage_text
+from honestone.system.drawing import clean
+
+NAME = "python -m honestone.evaluate"
+_PATH = click.Path(path_type=Path)
 
 
 class CallableModule(ModuleType):
@@ -16,9 +41,102 @@ class CallableModule(ModuleType):
         return honestone.__getattr__("evaluate")(*args, **named)
 
 
+class _Notes:
+    """An observer whose notes go to stderr."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+
+    def note(self, text: str) -> None:
+        if not self._quiet:
+            click.echo(clean(text), err=True)
+
+    def progress(self, done: int, total: int, doing: str) -> None: ...
+
+    def event(self, event: object) -> None: ...
+
+
+@click.command("evaluate")
+@click.option("--input", type=_PATH, help="The ranking artifact (pipeline mode).")
+@click.option("--candidate-id", metavar="ID", help="The candidate of the ranking to evaluate.")
+@click.option("--standalone", is_flag=True, help="Evaluate a skill by itself, without a ranking.")
+@click.option("--task-suite", type=_PATH, required=True, help="The task suite (YAML).")
+@click.option("--state-root", type=_PATH, required=True, help="The folder for evaluation state and output.")
+@click.option("--skill-path", type=_PATH, help="SKILL.md or its folder (standalone mode).")
+@click.option("--pass-k", type=click.IntRange(1, 100), default=1, show_default=True, help="Attempts at each task.")
+@click.option("--baseline-cache-dir", type=_PATH, help="Keep baselines here for 7 days. [the store]")
+@click.option(
+    "--eval-threshold",
+    type=click.FloatRange(min=0),
+    default=DEFAULT_THRESHOLD,
+    show_default=True,
+    help="The least score of a ranking that is worth running.",
+)
+@click.option("--mock", is_flag=True, help="Run no agent and ask no judge, for a dry run.")
+@click.option("--output", type=_PATH, help="The artifact's file, instead of one in STATE_ROOT/evaluations.")
+@click.option("--target", metavar="TARGET", help=f"The agent that does the tasks. [{DEFAULT_TARGET}]")
+@click.option(
+    "--judge", "judges", multiple=True, metavar="JUDGE", help="Judge for llm-rubric tasks; repeat for a panel."
+)
+@click.option("--fresh", is_flag=True, help="Run the baseline and ask every judge again.")
+@click.option("--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0.")
+@click.option("--json", "as_json", is_flag=True, help="The whole artifact on the last line, not its summary.")
+@click.option("-q", "--quiet", is_flag=True, help="No notes on stderr.")
+def compat_command(
+    state_root: Path,
+    output: Path | None,
+    skill_path: Path | None,
+    standalone: bool,
+    judges: tuple[str, ...],
+    fresh: bool,
+    as_json: bool,
+    quiet: bool,
+    **asked: Any,
+) -> int:
+    """Whether a skill makes an agent do better on real tasks.
+
+    \b
+    Pipeline:    --input RANKING --candidate-id ID --task-suite SUITE --state-root DIR
+    Standalone:  --standalone --skill-path SKILL --task-suite SUITE --state-root DIR
+
+    \b
+    The last line of stdout is the summary. Exit codes: 0 pass, 1 fail, 3 error or skipped, 2 usage.
+    """
+    problem = mode_problem(
+        standalone=standalone, input=asked["input"], candidate_id=asked["candidate_id"], skill=skill_path
+    )
+    if problem is not None:
+        raise click.UsageError(problem, click.get_current_context())
+    request = EvaluateSkillRequest(skill=skill_path, judging=JudgingOptions(judges=judges, fresh=fresh), **asked)
+    observer = _Notes(quiet=quiet)
+    done = evaluate(request, StageFiles.at(Workspace.at(Path()), state_root, output), observer)
+    for line in remarks(done.body):
+        observer.note(line)
+    click.echo(json.dumps(done.document if as_json else summary(done.body), allow_nan=False))
+    return EXIT_OF[SkillVerdict(str(done.body.verdict))]
+
+
 def main(args: Sequence[str] | None = None) -> None:
     """Ends the process with the exit code of the verdict, or 2 with what is wrong."""
-    from honestone.cli.main import main as run
-    from honestone.cli.stages.evaluate import compat_command
+    sys.exit(_run(args))
 
-    run(args, command=compat_command, name="python -m honestone.evaluate")
+
+def _run(args: Sequence[str] | None) -> int:
+    try:
+        code = compat_command.main(args=args if args is None else list(args), prog_name=NAME, standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except HonestoneError as error:
+        words = sys.argv[1:] if args is None else args
+        resume = shlex.join([*NAME.split(), *(word for word in words if word != "--fresh")])
+        print(error_text(error, command=resume), file=sys.stderr)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        print("interrupted", file=sys.stderr)
+        return 130
+    except click.ClickException as error:
+        ctx = error.ctx if isinstance(error, click.UsageError) else None
+        print(usage_text(error.format_message(), None if ctx is None else ctx.command_path), file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(system_error_text(error), file=sys.stderr)
+        return 2

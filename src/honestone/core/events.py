@@ -203,6 +203,23 @@ class SuiteStarted(Started):
     isolated: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagesStarted(Started):
+    """A run of all stages over a skill. `lessons` are what earlier runs taught, as the worker is shown them."""
+
+    kind = "stages"
+
+    artifact: StartedArtifact
+    suite: StartedSuite
+    worker: str
+    policy: str
+    target: str
+    candidates: int = 1
+    pass_k: int = 1
+    mock: bool = False
+    lessons: tuple[str, ...] = ()
+
+
 # ---------------------------------------------------------------------------------------------------------- artifacts
 
 
@@ -283,6 +300,8 @@ class AttemptJudged(Event):
     attempt: int
     ballots: tuple[Ballot, ...] = ()
     spend: Spend = field(default_factory=Spend)
+    refused: str | None = None
+    """The limit that kept a judge from being asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -410,14 +429,31 @@ class DeliveryDone(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StageDone(Event):
+    """What a stage of a round came to, and the file that holds the same `document`. `of_runs` is the part of `spend` of
+    each run of the suite."""
+
+    type = "staged"
+
+    round: int
+    stage: str
+    path: str
+    document: JsonObject
+    spend: Spend = field(default_factory=Spend)
+    of_runs: Mapping[str, Spend] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LimitReached(Event):
-    """A limit is used up; `reason` names its option. `of_run`: it ended that run of a split, which had used `spend`."""
+    """A limit is used up; `reason` names its option. `of_run`: it ended that run of a split, which had used `spend`;
+    `of_runs`: the part of it of each run of a suite."""
 
     type = "limit"
 
     reason: str
     of_run: str | None = None
     spend: Spend = field(default_factory=Spend)
+    of_runs: Mapping[str, Spend] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -449,6 +485,7 @@ Spending: TypeAlias = (
     | CandidateTried
     | CandidateRanked
     | EditProposed
+    | StageDone
     | LimitReached
 )
 """The events that say what something cost."""
@@ -490,7 +527,12 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "focus": _LIST,
     "holdouts": _LIST,
     "min_pass_rate": _Form(str, Fraction),
+    "lessons": _LIST,
     "notes": _LIST,
+    "of_runs": _Form(
+        lambda spends: {run: spend.to_plain() for run, spend in spends.items()},
+        lambda plain: {run: spend_from_plain(spend) for run, spend in plain.items()},
+    ),
     "outcome": _Form(str, ProposalOutcome),
     "panel": _LIST,
     "rubric": _RUBRIC,
@@ -570,6 +612,7 @@ _TYPES: Final[Mapping[object, type[Event]]] = {
         VersionRejected,
         DeliveryBegun,
         DeliveryDone,
+        StageDone,
         LimitReached,
         RunFinished,
     )
@@ -598,5 +641,5 @@ def _class_of(plain: JsonObject) -> type[Event] | None:
 
 
 _KINDS: Final[Mapping[object, type[Event]]] = {
-    one.kind: one for one in (EvaluationStarted, ImprovementStarted, SuiteStarted)
+    one.kind: one for one in (EvaluationStarted, ImprovementStarted, SuiteStarted, StagesStarted)
 }

@@ -19,10 +19,11 @@ from honestone.ports import Checker, Finding, Output
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """The ballots about one version and what they took."""
+    """The ballots about one version and what they took. `refused` is the limit that kept a judge from being asked."""
 
     ballots: tuple[Ballot, ...]
     spend: Spend
+    refused: str | None = None
 
 
 class Evaluator:
@@ -101,7 +102,8 @@ class Evaluator:
         spend = Spend()
         for one in consulted:
             spend.join(one.spend)
-        return Judged(ballots=(*checks, *(one.ballot for one in consulted)), spend=spend)
+        refused = next((one.refused for one in consulted if one.refused is not None), None)
+        return Judged(ballots=(*checks, *(one.ballot for one in consulted)), spend=spend, refused=refused)
 
     async def _consult(self, question: Question, checks: Sequence[Ballot]) -> list[Consulted]:
         if self._gate_only is None:

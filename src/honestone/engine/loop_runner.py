@@ -53,6 +53,9 @@ class Judgement(ABC, Generic[S]):
     def brief(self, loop: LoopRunner[S], action: Propose, place: Path, candidate: int) -> Brief:
         """What the worker is asked to do. `place` is the artifact in its copy, `candidate` counts from 0."""
 
+    def proposed(self, loop: LoopRunner[S], action: Propose) -> None:
+        """Called when all candidates of a round are made, before one is chosen."""
+
     async def choose(
         self, loop: LoopRunner[S], action: Propose, new: Sequence[CandidateTried]
     ) -> CandidateTried | None:
@@ -167,7 +170,7 @@ class LoopRunner(Generic[S]):
     def _end(self, stop: Stop) -> None:
         if stop.result is not Result.COULD_NOT_JUDGE:
             self._deliver_elsewhere()
-        if self.state.finished is None:
+        if self.state.finished is None and stop.is_final:
             event = self._timed(RunFinished(result=str(stop.result), reason=stop.reason))
             self.store.finish_run(self.run, str(stop.result), event)
             self._apply(event)
@@ -199,6 +202,7 @@ class LoopRunner(Generic[S]):
         tried = list(self.state.tried)
         if not tried:
             return
+        self._judgement.proposed(self, action)
         new = self._new(tried)
         chosen = await self._judgement.choose(self, action, new) if new else _any_of(tried)
         if chosen is not None:
@@ -257,20 +261,21 @@ class LoopRunner(Generic[S]):
             judging = place.judging_bytes()
             done = await self._worker.propose(brief, copy.place, brief_file)
             after = read_back(copy, max_bytes=place.max_bytes)
+            version = None if after.version is None else place.part(after.version)
             touched = [path for path, data in place.judging_bytes().items() if data != judging.get(path)]
         outcome, detail = classify(
             before,
-            after.version,
+            version,
             ended=done.ended,
             strays=(
                 *after.strays,
                 *(f"{path.name} (the original file)" for path in touched),
-                *place.forbidden(before, after.version),
+                *place.forbidden(before, version),
             ),
             trouble=after.trouble,
             max_diff=place.max_diff,
         )
-        gone = [name for name in place.must_hold if after.version and name not in after.version.files]
+        gone = [name for name in place.must_hold if version and name not in version.files]
         if outcome is ProposalOutcome.CHANGED and gone:
             outcome, detail = ProposalOutcome.SHRUNK, f"{gone[0]} is gone"
         made = CandidateTried(
@@ -281,10 +286,10 @@ class LoopRunner(Generic[S]):
             message=done.message or None,
             spend=self._counted(done),
         )
-        if outcome is not ProposalOutcome.CHANGED or after.version is None:
+        if outcome is not ProposalOutcome.CHANGED or version is None:
             return made
-        self._versions[after.version.digest] = after.version
-        return replace(made, version=after.version.digest, diff=asdict(diff_size(before, after.version)))
+        self._versions[version.digest] = version
+        return replace(made, version=version.digest, diff=asdict(diff_size(before, version)))
 
     def _counted(self, done: WorkDone) -> Spend:
         spend = Spend(worker_calls=1)

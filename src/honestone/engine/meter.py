@@ -57,8 +57,20 @@ class Meter:
         """The call that was granted was never made."""
         self._granted -= 1
 
+    def rest(self) -> Meter:
+        """A meter for a part of the work, which grants what is left of this one."""
+        known = (self.before.usd or 0.0) + (self.spent.usd or 0.0)
+        return Meter(
+            calls=max(0, self.calls - self.before.judge_calls - self.spent.judge_calls),
+            minutes=max(0.0, self.minutes - self.seconds / 60),
+            usd=None if self.usd is None else max(0.0, self.usd - known),
+            clock=self.clock,
+        )
+
     def counted(self, spend: Spend) -> None:
+        """What was spent without asking this meter: by a worker, or under the limits of `rest`."""
         self.spent.join(spend)
+        self._granted += spend.judge_calls
 
 
 __all__ = ["Meter", "Spend", "spend_from_plain", "total_spend"]

@@ -45,6 +45,10 @@ class Place:
         """The artifact as it is now. Raises FileError when it cannot be read."""
         return load_artifact(self.path, exclude=self.exclude, max_bytes=self.max_bytes).version
 
+    def part(self, version: Version) -> Version:
+        """What of a worker's copy belongs to the artifact."""
+        return version
+
     def delivered(self, before: Version, after: Version) -> Version:
         """What the target holds of two versions. Other files in an `--output` folder are left alone."""
         try:

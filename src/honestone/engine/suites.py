@@ -161,7 +161,11 @@ class SuiteRun:
             case=case.id,
             attempt=number,
         )
-        self._put(AttemptJudged(case=case.id, attempt=number, ballots=judged.ballots, spend=judged.spend))
+        self._put(
+            AttemptJudged(
+                case=case.id, attempt=number, ballots=judged.ballots, spend=judged.spend, refused=judged.refused
+            )
+        )
 
     def _put(self, event: Event, files: Version | None = None) -> None:
         """An event into the store, with the files that it speaks of, and into the record."""

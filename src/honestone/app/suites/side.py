@@ -12,6 +12,7 @@ from honestone.app.suites.subject import SuiteSubject
 from honestone.core.errors import Interrupted, UsageError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared
 from honestone.core.json_value import JsonObject
+from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.core.suite.record import CaseRecord, SuiteRecord, read_record
 from honestone.engine.judging import Evaluator
@@ -19,6 +20,18 @@ from honestone.engine.meter import Meter, total_spend
 from honestone.engine.panel import Panel
 from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, Store
+
+
+class CutShort(Exception):
+    """A run was cut short by a limit, which the message names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedMeter:
+    """The limits that a loop leaves for the runs of one version, and the runs that were made under them."""
+
+    meter: Meter
+    runs: list[str] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)
@@ -43,14 +56,19 @@ class SideRun:
         subject: SuiteSubject,
         cases: Sequence[Case],
         meter: Meter,
+        *,
+        is_shared: bool = False,
     ) -> SideRun:
-        """The unfinished run of the same identity, or a new one. Raises UsageError while another one is at it."""
+        """The unfinished run of the same identity, or a new one. Raises UsageError while another one is at it.
+
+        What it has spent counts against the meter, unless that is shared: then whoever shares it knows of that.
+        """
         identity = plan.identity(subject, cases)
         if not store.lock(identity):
             raise UsageError(
                 "this suite is being run with the same target and judges already", hint="wait for that run, or stop it"
             )
-        resumed = _unfinished(plan, store, observer, identity, meter)
+        resumed = _unfinished(plan, store, observer, identity, None if is_shared else meter)
         if resumed is not None:
             run, log = resumed
         else:
@@ -98,6 +116,14 @@ class SideRun:
             self._evaluators[case.rubric] = found
         return found
 
+    def require_whole(self) -> None:
+        """Raises CutShort where a limit came before every case had its result. The run stays open: when it is resumed,
+        what is on record is not run again."""
+        reason = self.meter.exhausted() or self.meter.no_call_left()
+        wanted = (one.result.status for one in self.record.cases.values() if one.case.skip is None)
+        if reason is not None and any(status in (Status.SKIPPED, Status.INCONCLUSIVE) for status in wanted):
+            raise CutShort(reason)
+
     def pass_by(self, reason: str) -> None:
         """None of the cases is worth a call."""
         log = [CasePassedBy(case=id, reason=reason) for id in self.record.cases]
@@ -121,7 +147,7 @@ class SideRun:
 
 
 def _unfinished(
-    plan: SuitePlan, store: Store, observer: Observer, identity: str, meter: Meter
+    plan: SuitePlan, store: Store, observer: Observer, identity: str, meter: Meter | None
 ) -> tuple[str, list[Event]] | None:
     """The run that is resumed with what it holds; what it spent is counted. `--fresh` closes it instead."""
     old = store.unfinished(identity)
@@ -130,8 +156,10 @@ def _unfinished(
     if plan.judging.fresh:
         store.finish_run(old.id, "interrupted", RunFinished(result="interrupted", reason="started over with --fresh"))
         return None
-    log = store.events(old.id)
-    meter.before.join(total_spend(log))
+    # What a judge was not asked because of a limit is asked now.
+    log = [one for one in store.events(old.id) if not (isinstance(one, AttemptJudged) and one.refused)]
+    if meter is not None:
+        meter.before.join(total_spend(log))
     done = sum(1 for event in log if isinstance(event, AttemptJudged))
     observer.note(f"resuming run {old.id}: {done} attempt{'s are' if done != 1 else ' is'} judged already")
     return old.id, log

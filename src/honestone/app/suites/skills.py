@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from honestone.app.stopping import run_to_end
 from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.baseline_cache import KnownBaseline, RunsAsCache
 from honestone.app.suites.compare import compare_summaries
 from honestone.app.suites.costs import skill_cost
 from honestone.app.suites.plan import SuitePlan
-from honestone.app.suites.side import SideRun
+from honestone.app.suites.side import SharedMeter, SideRun
 from honestone.app.suites.subject import SuiteSubject
+from honestone.core.errors import Interrupted
 from honestone.core.json_value import JsonObject
 from honestone.core.numbers import exact
 from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill
@@ -39,10 +41,23 @@ class _Before:
 
 
 def run_skill(plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline | None) -> SuiteRecord:
-    """The candidate's run, completed with the baseline's results where there is a baseline."""
+    """The candidate's run, completed with the baseline's results where there is a baseline. Raises Interrupted."""
+    try:
+        return run_to_end(lambda: compare_skill(plan, store, observer, baseline), plan.close)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; the same command resumes the run and repeats nothing on record") from None
+
+
+async def compare_skill(
+    plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline | None, shared: SharedMeter | None = None
+) -> SuiteRecord:
+    """The same inside an event loop; whoever calls it closes the plan.
+
+    With a `shared` meter its limits hold for both sides together. Raises CutShort when one comes first.
+    """
     if baseline is None:
         _say_cost(plan, observer, sides=1, cached=0)
-        side = _worked(plan, store, observer, plan.subject)
+        side = await _worked(plan, store, observer, plan.subject, shared)
         results = results_of(plan.chosen, side.record)
         share = side.record.rates.pass_rate
         return side.finish(
@@ -54,23 +69,34 @@ def run_skill(plan: SuitePlan, store: Store, observer: Observer, baseline: Basel
                 "candidate_results": [result.to_plain() for result in results],
             }
         )
-    before = _before(plan, store, observer, baseline)
+    before = await _before(plan, store, observer, baseline, shared)
     broken = None if baseline.is_without else broken_suite(before.results)
     if broken is not None:
         side = SideRun.open(plan, store, observer, plan.subject, plan.chosen, plan.meter(0))
         side.pass_by(broken)
         return side.finish(_compared(plan, side.record, [], before, baseline))
-    side = _worked(plan, store, observer, plan.subject)
+    side = await _worked(plan, store, observer, plan.subject, shared)
     return side.finish(_compared(plan, side.record, results_of(plan.chosen, side.record), before, baseline))
 
 
-def _worked(plan: SuitePlan, store: Store, observer: Observer, subject: SuiteSubject) -> SideRun:
-    side = SideRun.open(plan, store, observer, subject, plan.chosen, plan.meter(plan.judge_calls(plan.chosen)))
-    side.work_to_end()
+async def _worked(
+    plan: SuitePlan, store: Store, observer: Observer, subject: SuiteSubject, shared: SharedMeter | None
+) -> SideRun:
+    if shared is None:
+        meter = plan.meter(plan.judge_calls(plan.chosen))
+        side = SideRun.open(plan, store, observer, subject, plan.chosen, meter)
+        await side.work()
+        return side
+    side = SideRun.open(plan, store, observer, subject, plan.chosen, shared.meter, is_shared=True)
+    shared.runs.append(side.run)
+    await side.work()
+    side.require_whole()
     return side
 
 
-def _before(plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline) -> _Before:
+async def _before(
+    plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline, shared: SharedMeter | None
+) -> _Before:
     if baseline.summary is not None:
         _say_cost(plan, observer, sides=1, cached=0)
         return _Before(results=baseline.summary.tasks, run=baseline.summary.run)
@@ -83,7 +109,7 @@ def _before(plan: SuitePlan, store: Store, observer: Observer, baseline: Baselin
     _say_cost(plan, observer, sides=2, cached=0 if known is None else len(known.results))
     if known is not None:
         return _Before(results=known.results, run=known.run, is_cached=True)
-    record = _worked(plan, store, observer, baseline.subject).finish()
+    record = (await _worked(plan, store, observer, baseline.subject, shared)).finish()
     results = results_of(plan.chosen, record)
     if results and all(result.passed is not None for result in results):
         cache.keep(key, KnownBaseline(results=tuple(results), run=record.run))

@@ -13,7 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "apply": ("honestone.cli.stages.apply:apply_command", "Apply a candidate, with a backup."),
     "gate": ("honestone.cli.stages.gate:gate_command", "Keep it, park it, or put the original back."),
     "promote": ("honestone.cli.stages.promote:promote_command", "Approve or drop what was parked."),
-    "run": ("honestone.cli.stages.run:run_command", "All of it, up to three tries."),
+    "run": ("honestone.cli.stages.run:run_command", "Run all stages, with up to three attempts."),
     "learn": ("honestone.cli.stages.learn:learn_command", "What helped so far, per category."),
     "schema": ("honestone.cli.stages.schema:schema_command", "The JSON Schema of an artifact."),
 }

@@ -71,8 +71,11 @@ class RollBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
+    """`is_final` False: whoever started the loop closes its run, or leaves it open so that the same command resumes it."""
+
     result: Result
     reason: str
+    is_final: bool = True
 
 
 Action: TypeAlias = Ask | Propose | Accept | RollBack | Stop

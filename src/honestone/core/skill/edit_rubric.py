@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -44,9 +45,10 @@ def shown_edit(before: Version, after: Version) -> Version:
     return Version(files, is_folder=True)
 
 
-def failures_in_words(tasks: list[str]) -> str | None:
-    """The input that goes with an edit: which tasks failed before it."""
-    return "Tasks that failed before the edit:\n" + "\n".join(f"- {task}" for task in tasks) if tasks else None
+def failures_in_words(tasks: Sequence[str], lessons: Sequence[str] = ()) -> str | None:
+    """The input that goes with an edit: which tasks failed before it, and what was put back in earlier runs."""
+    parts = (("Tasks that failed before the edit:", tasks), ("Tried before and put back:", lessons))
+    return "\n".join("\n".join([title, *(f"- {one}" for one in found)]) for title, found in parts if found) or None
 
 
 __all__ = ["DIFF_FILE", "EDIT", "EDIT_RUBRIC", "failures_in_words", "shown_edit"]

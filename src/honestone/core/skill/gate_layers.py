@@ -17,11 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final, TypeAlias, TypeGuard
 
 from honestone.core.artifact import Version
 from honestone.core.skill.panel_label import Recommendation
 from honestone.core.skill.risk import NOT_KEPT_ALONE, Category, Risk, category_of, risk_of, touched, worst
+
+Fields: TypeAlias = Mapping[str, object]
+"""An artifact, or a part of one, as its file has it: other programs write them too."""
 
 MAX_LINE: Final = 120
 _SHOWN: Final = 5
@@ -47,17 +50,17 @@ class Evidence:
     """
 
     candidate_id: str
-    ranking: Mapping[str, Any]
-    execution: Mapping[str, Any]
-    evaluation: Mapping[str, Any] | None
-    ranked: Mapping[str, Any]
+    ranking: Fields
+    execution: Fields
+    evaluation: Fields | None
+    ranked: Fields
     before: Version
     after: Version
     troubles: tuple[str, ...] = ()
     is_vetoed: bool = False
 
     @property
-    def result(self) -> Mapping[str, Any]:
+    def result(self) -> Fields:
         return _mapping(self.execution.get("result"))
 
     @property
@@ -75,8 +78,8 @@ class LayerResult:
     blocks: bool = False
     needs_human: tuple[str, ...] = ()
 
-    def to_plain(self) -> dict[str, Any]:
-        plain: dict[str, Any] = {"passed": self.passed, "details": self.details, "layer": self.layer}
+    def to_plain(self) -> dict[str, object]:
+        plain: dict[str, object] = {"passed": self.passed, "details": self.details, "layer": self.layer}
         return {**plain, "needs_human": bool(self.needs_human)} if self.layer == "human_review" else plain
 
 
@@ -92,7 +95,7 @@ class GateResult:
     def failed_at(self) -> str | None:
         return next((layer.layer for layer in self.layers if layer.blocks), None)
 
-    def layers_to_plain(self) -> dict[str, Any]:
+    def layers_to_plain(self) -> dict[str, object]:
         blocking = [layer for layer in self.layers if layer.layer not in ADVISORY]
         return {
             "all_passed": all(layer.passed is True for layer in blocking),
@@ -102,11 +105,13 @@ class GateResult:
             "layers_total": len(LAYERS),
         }
 
-    def blockers_to_plain(self) -> list[dict[str, str]]:
-        return [{"layer": layer.layer, "details": layer.details} for layer in self.layers if layer.passed is not True]
+    @property
+    def blockers(self) -> list[LayerResult]:
+        """The layers that did not pass, advisory ones too."""
+        return [layer for layer in self.layers if layer.passed is not True]
 
 
-def decide(evidence: Evidence) -> GateResult:
+def pass_gate(evidence: Evidence) -> GateResult:
     """Every layer in order, up to the first that blocks; and what that comes to."""
     results: list[LayerResult] = []
     for layer in LAYERS.values():
@@ -156,7 +161,7 @@ def _contradictions(evidence: Evidence) -> Iterator[str]:
     yield from _own_contradictions(evaluation)
 
 
-def _own_contradictions(evaluation: Mapping[str, Any]) -> Iterator[str]:
+def _own_contradictions(evaluation: Fields) -> Iterator[str]:
     """An evaluation says the same twice, and its verdict follows from its figures."""
     inside = _mapping(evaluation.get("evaluation"))
     for key in ("verdict", "execution_pass_rate", "baseline_pass_rate", "candidate_digest", "mock"):
@@ -213,7 +218,7 @@ def _unknown(doubt: str) -> LayerResult:
     return LayerResult(layer="regression", passed=None, details=doubt, needs_human=(doubt,))
 
 
-def _rates(evaluation: Mapping[str, Any]) -> str:
+def _rates(evaluation: Fields) -> str:
     now, then = _figure(evaluation, "execution_pass_rate"), _figure(evaluation, "baseline_pass_rate")
     return f" (pass rate {now:g}, before {then:g})" if _is_number(now) and _is_number(then) else ""
 
@@ -292,7 +297,7 @@ def _listed(found: list[str]) -> str:
     return "; ".join(found[:_SHOWN]) + more
 
 
-def evaluation_figure(evaluation: Mapping[str, Any], key: str) -> Any:
+def evaluation_figure(evaluation: Fields, key: str) -> object:
     """A field of an evaluation, at the top level or, as other programs have it, inside `evaluation`."""
     inside = _mapping(evaluation.get("evaluation"))
     return inside.get(key) if inside.get(key) is not None else evaluation.get(key)
@@ -301,17 +306,17 @@ def evaluation_figure(evaluation: Mapping[str, Any], key: str) -> Any:
 _figure = evaluation_figure
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> Fields:
     return value if isinstance(value, Mapping) else {}
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return " ".join(value.split())[:300] if isinstance(value, str) else ""
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     return f"`{_text(value)}`" if isinstance(value, str) else "(none)"

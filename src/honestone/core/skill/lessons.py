@@ -1,4 +1,5 @@
-"""What helped a skill so far and what did not, by the category of the edit. Advice for people: nothing is decided by it."""
+"""What helped a skill so far and what did not, by the category of the edit. The next brief and the ranking are shown what
+did not; the gate decides without it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ _EXAMPLES: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Learned:
     """What became of one candidate. `receipt` names the decision, so that none is counted twice."""
 
     receipt: str
@@ -69,7 +70,7 @@ def read_lesson(plain: object) -> Lesson | None:
     )
 
 
-def learn(outcomes: Iterable[Outcome], earlier: Sequence[Lesson] = ()) -> list[Lesson]:
+def learn(outcomes: Iterable[Learned], earlier: Sequence[Lesson] = ()) -> list[Lesson]:
     """The lessons of these outcomes and of an earlier memory, the most frequent first.
 
     An outcome whose receipt the memory counted already changes nothing. Lessons of other programs stay as they are.
@@ -87,7 +88,7 @@ def learn(outcomes: Iterable[Outcome], earlier: Sequence[Lesson] = ()) -> list[L
     return sorted(lessons, key=lambda one: -one.hit_count)
 
 
-def _lesson(outcome: Outcome) -> Lesson:
+def _lesson(outcome: Learned) -> Lesson:
     return Lesson(
         type=outcome.category,
         succeeded=outcome.succeeded,
@@ -130,3 +131,20 @@ def counts(value: object) -> dict[str, int]:
 
 def _list(value: object) -> list[Any]:
     return list(value) if isinstance(value, list) else []
+
+
+def warnings_of(lessons: Iterable[Lesson]) -> list[str]:
+    """What did not help, a line for each lesson: for a worker's brief and for who ranks its edits."""
+    return [f"{one.type} edits, {_times(one.hit_count)}: {why(one)}" for one in lessons if not one.succeeded]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def why(lesson: Lesson) -> str:
+    """The last reason of a lesson, with the tasks that failed most."""
+    reason = lesson.context.get("reason") or lesson.context.get("dimension") or "no reason on record"
+    tasks = counts(lesson.context.get("failed_tasks"))
+    most = sorted(tasks, key=lambda name: -tasks[name])[:5]
+    return f"{reason}" + (f"; tasks that failed: {', '.join(most)}" if most else "")

@@ -1,0 +1,490 @@
+"""A skill's tasks run on two sides, and the evaluation artifact of that.
+
+With a ranking, the candidate's own edit is applied to a copy, and that runs against the skill as it is. Standalone, the
+skill as it is runs against no skill at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.quiet import Quiet
+from honestone.app.stages.delivery import settled
+from honestone.app.stages.files import StageFiles, find_candidate, skill_of_file, write_stage
+from honestone.app.stages.skill import SkillUnderEdit, edited, require_base, skill_at
+from honestone.app.suites.baseline import Baseline
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
+from honestone.app.suites.side import CutShort, SharedMeter
+from honestone.app.suites.skill_loading import skill_of
+from honestone.app.suites.skills import compare_skill
+from honestone.app.suites.subject import WITHOUT, SuiteSubject
+from honestone.app.workspace import Workspace
+from honestone.core.artifact import Version
+from honestone.core.errors import FileError, UsageError
+from honestone.core.numbers import exact
+from honestone.core.skill.evaluation import BROKEN_BELOW, SkillVerdict
+from honestone.core.skill.plan import PlanError, Refusal
+from honestone.core.skill.skill_file import Skill
+from honestone.engine.meter import Meter, Spend, total_spend
+from honestone.formats.source import SuiteSource
+from honestone.formats.stage_files import (
+    LANE,
+    STANDALONE,
+    Evaluation,
+    Figures,
+    JsonObject,
+    Ranking,
+    ScoredCandidate,
+    StageFile,
+    StandaloneFigures,
+    TaskRow,
+    read_stage,
+)
+from honestone.ports import Observer, Store
+from honestone.report.documents import plain
+from honestone.report.suite import suite_document
+from honestone.system.files import printable
+
+DEFAULT_TARGET: Final = "claude"
+DEFAULT_JUDGE: Final = "claude"
+DEFAULT_THRESHOLD: Final = 6.0
+
+_RATES: Final = ("execution_pass_rate", "baseline_pass_rate", "delta", "interval", "verdict")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateSkillRequest:
+    """What `stage evaluate` is asked for: a candidate of a ranking, or with `standalone` a skill by itself.
+
+    Without `baseline_cache_dir` a baseline of the last seven days is taken from the store.
+    """
+
+    task_suite: Path
+    input: Path | None = None
+    candidate_id: str | None = None
+    skill: Path | None = None
+    target: str | None = None
+    pass_k: int = 1
+    baseline_cache_dir: Path | None = None
+    eval_threshold: float = DEFAULT_THRESHOLD
+    mock: bool = False
+    require_improvement: bool = False
+    judging: JudgingOptions = field(default_factory=JudgingOptions)
+
+
+def evaluate(request: EvaluateSkillRequest, files: StageFiles, observer: Observer) -> StageFile[Evaluation]:
+    """Run it and write the evaluation artifact. Raises UsageError before anything is spent."""
+    workspace = files.workspace
+    suite = read_suite(workspace, request.task_suite)
+    asked = _standalone(request, suite, files) if request.input is None else _candidate(request, files)
+    if request.baseline_cache_dir is not None:
+        files.refuse_inside(asked.skill, cache=workspace.path(request.baseline_cache_dir))
+    _require_places(files)
+    if asked.skip is not None:
+        return write_stage(files, evaluation_file(asked, request, suite))
+    report = _report(asked, request, suite, workspace, observer)
+    return write_stage(files, evaluation_file(asked, request, suite, report))
+
+
+def mode_problem(*, standalone: bool, input: Path | None, candidate_id: str | None, skill: Path | None) -> str | None:
+    """Why these options cannot go together: a ranking with a candidate, or a skill by itself."""
+    ranked = {"--input": input, "--candidate-id": candidate_id}
+    if standalone:
+        extra = [flag for flag, value in ranked.items() if value is not None]
+        if extra:
+            return f"--standalone takes no {' and no '.join(extra)}"
+        return None if skill is not None else "--standalone needs --skill-path"
+    missing = [flag for flag, value in ranked.items() if value is None]
+    if missing:
+        return f"{' and '.join(missing)} missing: name a ranking and a candidate, or --standalone with --skill-path"
+    return None if skill is None else "--skill-path is for --standalone; the ranking names its skill"
+
+
+def read_suite(workspace: Workspace, path: Path) -> SuiteSource:
+    """A suite of any format. Raises FileError when there is none."""
+    from honestone.interop.recognise import read_any_suite
+
+    if not workspace.path(path).exists():
+        raise FileError(
+            f"Task suite not found: {printable(path)}",
+            hint="name a task_suite.yaml; `honestone suite new --from SKILL` drafts one",
+        )
+    return read_any_suite(workspace.path(path))
+
+
+# ------------------------------------------------------------------------------------------------------ what is asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoSides:
+    """One evaluation, read and checked as far as it can be before anything is spent.
+
+    `after` is the skill that is evaluated; `before` the one it is compared with, None: no skill at all. `skip`: why
+    nothing is run. A candidate's evaluation names it and its ranking.
+    """
+
+    run_id: str
+    skill: SkillUnderEdit
+    after: Version
+    before: Version | None = None
+    lane: str = LANE
+    skip: str | None = None
+    candidate: ScoredCandidate | None = None
+    ranking: str | None = None
+
+    @property
+    def named(self) -> str:
+        return self.skill.named if self.candidate is None else f"{self.skill.named} with {self.candidate.id}"
+
+
+def _standalone(request: EvaluateSkillRequest, suite: SuiteSource, files: StageFiles) -> TwoSides:
+    """The skill as it is, against no skill at all."""
+    if request.skill is None:
+        raise UsageError("--standalone needs the skill", hint="--skill-path FOLDER, or its SKILL.md")
+    skill = settled(files, skill_at(files.workspace, request.skill))
+    run_id = f"{STANDALONE}-{suite.suite.skill_id or skill.skill.name}"
+    return TwoSides(lane=STANDALONE, run_id=run_id, skill=skill, after=skill.version)
+
+
+def _candidate(request: EvaluateSkillRequest, files: StageFiles) -> TwoSides:
+    """The candidate's edit, applied to a copy of the skill that the ranking names."""
+    assert request.input is not None
+    if request.candidate_id is None:
+        raise UsageError(
+            "name a candidate of a ranking: --input RANKING --candidate-id ID",
+            hint="or evaluate a skill by itself: --standalone --skill-path SKILL",
+        )
+    ranking = read_stage(files.workspace.path(request.input), Ranking, shown=str(request.input))
+    at, candidate = find_candidate(ranking, request.candidate_id)
+    skill = settled(files, skill_of_file(files.workspace, ranking))
+    asked = TwoSides(
+        lane=ranking.body.lane,
+        run_id=ranking.body.run_id,
+        skill=skill,
+        after=skill.version,
+        candidate=candidate,
+        ranking=printable(request.input),
+    )
+    threshold = exact(request.eval_threshold)
+    if candidate.score is None:
+        return replace(asked, skip="the candidate has no score, so there is no reason to run it")
+    score = _exact_score(ranking, at)
+    if score < threshold:
+        return replace(asked, skip=f"score {float(score):g} is below --eval-threshold {float(threshold):g}")
+    require_base(candidate, skill)
+    try:
+        after = edited(candidate, skill)
+    except PlanError as error:
+        error.place = error.place or ranking.at("scored_candidates", at, "execution_plan")
+        raise
+    return replace(asked, after=after, before=skill.version)
+
+
+def _exact_score(ranking: StageFile[Ranking], at: int) -> Fraction:
+    return ranking.marked.number(("scored_candidates", at, "score"))
+
+
+def _require_places(files: StageFiles) -> None:
+    """What cannot be written must be known before the agent runs, not after."""
+    hint = "name a place that can be written"
+    if files.output is not None and files.output.is_dir():
+        raise UsageError(
+            f"--output `{printable(files.output)}` is a folder", hint="name the file: --output evaluation.json"
+        )
+    option, folder = "--state-root", files.folder(Evaluation.folder)
+    if files.output is not None:
+        option, folder = "--output", Path(os.path.realpath(files.output)).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or error
+        raise FileError(f"{option}: `{printable(folder)}` cannot be made: {why}", hint=hint) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FileError(f"{option}: `{printable(folder)}` cannot be written", hint=hint)
+
+
+# ----------------------------------------------------------------------------------------------------------- running
+
+
+def _report(
+    asked: TwoSides, request: EvaluateSkillRequest, suite: SuiteSource, workspace: Workspace, observer: Observer
+) -> JsonObject:
+    from honestone.app.suites.baseline_cache import BaselineFiles
+    from honestone.app.suites.run import evaluate_suite
+
+    cache = request.baseline_cache_dir
+    asked_of_suite = replace(
+        suite_request(asked, request, suite, workspace),
+        cache=None if cache is None else BaselineFiles(workspace.path(cache), note=observer.note),
+    )
+    return dict(evaluate_suite(workspace, asked_of_suite, observer).document)
+
+
+def suite_request(
+    asked: TwoSides, request: EvaluateSkillRequest, suite: SuiteSource, workspace: Workspace
+) -> SuiteRequest:
+    """The two sides as a suite is asked for them. Raises PlanError where both would be the same."""
+    subject = SuiteSubject.of_skill(asked.named, _installed(asked.after, asked.skill, suite))
+    against = Baseline(name=WITHOUT, subject=SuiteSubject.without_skill(), is_without=True)
+    if asked.before is not None:
+        before = SuiteSubject.of_skill(asked.skill.named, _installed(asked.before, asked.skill, suite), "baseline")
+        against = Baseline(name=asked.skill.named, subject=before)
+        if before.version == subject.version:
+            raise PlanError(
+                Refusal.NO_CHANGE, "the plan changes nothing that an agent is given: both sides would be the same"
+            )
+    judges = ("mock",) if request.mock else request.judging.judges or _default_judges(suite, workspace)
+    return SuiteRequest(
+        suite=request.task_suite,
+        judging=replace(request.judging, judges=judges),
+        subject=subject,
+        against=against,
+        target="mock" if request.mock else request.target or DEFAULT_TARGET,
+        attempts=request.pass_k,
+        attempt_rule="pass@k",
+        mock=request.mock,
+        require_improvement=request.require_improvement,
+    )
+
+
+def _installed(version: Version, skill: SkillUnderEdit, suite: SuiteSource) -> Skill:
+    """What an agent is given of a version: never the files that judge it."""
+    judging = {file.resolve() for file in suite.files}
+    hidden = {
+        file.relative_to(skill.root).as_posix()
+        for file in (*judging, suite.base.resolve() / "fixtures")
+        if file.is_relative_to(skill.root) and file != skill.root
+    }
+    return skill_of(version, printable(skill.root.name), leave_out=hidden)
+
+
+def _default_judges(suite: SuiteSource, workspace: Workspace) -> tuple[str, ...]:
+    """The default agent judges too, where it can; else no judge is named, and those that are found are asked."""
+    from honestone.app.readiness import ready_judges
+
+    if not any(case.rubric.asks_judges for case in suite.suite.cases):
+        return ()
+    return (DEFAULT_JUDGE,) if DEFAULT_JUDGE in ready_judges(workspace.settings, limit=100) else ()
+
+
+# --------------------------------------------------------------------------------------------------------- the artifact
+
+
+def evaluation_file(
+    asked: TwoSides, request: EvaluateSkillRequest, suite: SuiteSource, report: Mapping[str, object] | None = None
+) -> Evaluation:
+    """What was found, as an artifact: the seed's fields at the top and, as in the original, inside `evaluation`. Without
+    a report nothing was run."""
+    candidate, is_standalone = asked.candidate, asked.candidate is None
+    found = _found(report, is_standalone=is_standalone) if report is not None else _skipped(asked.skip, request.mock)
+    return msgspec.structs.replace(
+        found,
+        run_id=asked.run_id,
+        lane=asked.lane,
+        status="error" if found.verdict == SkillVerdict.ERROR else "success",
+        skill_id=asked.run_id.removeprefix(f"{STANDALONE}-") if is_standalone else None,
+        source_ranking_artifact=asked.ranking,
+        candidate_id=None if candidate is None else candidate.id,
+        candidate_score=None if candidate is None else candidate.score,
+        eval_threshold=None if candidate is None else float(request.eval_threshold),
+        task_suite=printable(request.task_suite),
+        task_suite_skill_id=suite.suite.skill_id,
+        pass_k=request.pass_k,
+        baseline_digest=None if asked.before is None else asked.before.digest,
+        candidate_digest=None if report is None else asked.after.digest,
+        target=asked.skill.profile(),
+    )
+
+
+class _Report(msgspec.Struct, kw_only=True):
+    """What an evaluation takes of a suite's report with two sides."""
+
+    run: str
+    verdict: str
+    reasons: list[str]
+    execution_pass_rate: float | None
+    baseline_pass_rate: float | None
+    delta: float | None
+    interval: list[float] | None
+    baseline: JsonObject
+    baseline_cached: bool
+    regressions: list[str]
+    candidate_results: list[TaskRow]
+    baseline_results: list[TaskRow]
+    flags: list[str]
+    mock: bool
+    target: str
+    judges: list[object]
+    usage: JsonObject
+
+
+def _found(document: Mapping[str, object], *, is_standalone: bool) -> Evaluation:
+    report = msgspec.convert(document, _Report)
+    rates = {name: getattr(report, name) for name in _RATES}
+    health = _health(report)
+    figures = Figures(**rates, baseline_health=health)
+    rows = report.candidate_results
+    if is_standalone:
+        figures = StandaloneFigures(
+            **rates,
+            baseline_health=health,
+            total_tasks=len(rows),
+            passed=sum(1 for one in rows if one.passed is True),
+            failed=sum(1 for one in rows if one.passed is False),
+            pass_rate=report.execution_pass_rate,
+        )
+    why = str(health["reason"])
+    return Evaluation(
+        run_id="-",
+        evaluation=figures,
+        **rates,
+        reason="; ".join(report.reasons) or None,
+        mock=report.mock,
+        regressions=report.regressions,
+        candidate_results=rows,
+        baseline_results=report.baseline_results,
+        task_results=rows if is_standalone else None,
+        baseline_cached=report.baseline_cached,
+        warnings=[*report.flags, *([why] if why else [])],
+        agent=report.target,
+        judges=report.judges,
+        runs={"candidate": report.run, "baseline": report.baseline.get("run")},
+        usage=added(report.usage, report.baseline.get("usage")),
+    )
+
+
+def _skipped(why: str | None, mock: bool) -> Evaluation:
+    verdict = str(SkillVerdict.SKIPPED)
+    return Evaluation(run_id="-", evaluation=Figures(verdict=verdict), verdict=verdict, reason=why, mock=mock)
+
+
+def _health(report: _Report) -> JsonObject:
+    """Whether the baseline passes enough to show anything. Without a skill a low rate is as it should be."""
+    rate = report.baseline_pass_rate
+    is_low = rate is not None and exact(rate) < BROKEN_BELOW and report.baseline["name"] != WITHOUT
+    return {
+        "status": "warning" if is_low else "healthy" if rate is not None else "unknown",
+        "threshold": float(BROKEN_BELOW),
+        "reason": f"baseline pass rate {rate:.3g} < 0.2" if is_low else "",
+    }
+
+
+def added(one: JsonObject, other: object) -> JsonObject:
+    """What two runs cost together. What one of them does not know is not known of both."""
+    if not isinstance(other, dict) or not other:
+        return dict(one)
+    both: JsonObject = {}
+    for name in dict.fromkeys((*one, *other)):
+        first, second = one.get(name), other.get(name)
+        known = isinstance(first, int | float) and isinstance(second, int | float)
+        both[name] = first + second if known else None  # type: ignore[operator]
+    return both
+
+
+def summary(found: Evaluation) -> JsonObject:
+    """What the last line of stdout says."""
+    names = ("execution_pass_rate", "baseline_pass_rate", "delta", "verdict", "truth_anchor")
+    said: JsonObject = {name: getattr(found, name) for name in names}
+    return said | ({"reason": found.reason} if found.reason else {})
+
+
+def remarks(found: Evaluation) -> list[str]:
+    """For people: what the figures are, what lost, and what is not to be trusted."""
+    lines = []
+    now, then, delta = found.execution_pass_rate, found.baseline_pass_rate, found.delta
+    if found.interval is not None and now is not None and then is not None and delta is not None:
+        low, high = found.interval
+        interval = f"95% interval {low:+.3g} to {high:+.3g}"
+        lines.append(f"{found.verdict}: {now:.3g} against {then:.3g} (delta {delta:+.3g}, {interval})")
+    if found.reason:
+        lines.append(f"{found.verdict}: {found.reason}")
+    if found.regressions:
+        lines.append(f"passed before and fails now: {', '.join(found.regressions)}")
+    return [*lines, *found.warnings]
+
+
+# ------------------------------------------------------------------------------------------------------ within a loop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksDone:
+    """A candidate's tasks run with those of the baseline. `report` None: a limit came first. `runs` says what each run in
+    the store cost that the loop does not know of."""
+
+    runs: Mapping[str, Spend]
+    report: JsonObject | None = None
+
+    @property
+    def spend(self) -> Spend:
+        total = Spend()
+        for one in self.runs.values():
+            total.join(one)
+        return total
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskRuns:
+    """The tasks of a suite, run for `stage run` under the limits of its loop. What a limit cuts short is left open in the
+    store and resumed by the next process."""
+
+    plan: SuitePlan
+    request: EvaluateSkillRequest
+    observer: Observer
+
+    @property
+    def source(self) -> SuiteSource:
+        return self.plan.source
+
+    @property
+    def target(self) -> str:
+        return self.plan.target_name
+
+    @property
+    def count(self) -> int:
+        return sum(1 for case in self.plan.chosen if case.skip is None)
+
+    @property
+    def judge_calls(self) -> int:
+        """How often judges are asked on one side, without retries."""
+        return self.plan.judge_calls(self.plan.chosen)
+
+    def identity(self) -> str:
+        """All that decides what a task's result is, but the skill."""
+        return self.plan.identity(SuiteSubject.without_skill(), self.plan.chosen)
+
+    async def compare(
+        self, store: Store, meter: Meter, asked: TwoSides, *, fresh: bool, known: Mapping[str, Spend]
+    ) -> TasksDone:
+        """Both sides, the baseline's from the last seven days where there is one. `known` is what the loop has counted of
+        each run. Raises PlanError where the sides would be the same."""
+        request = suite_request(asked, self.request, self.source, self.plan.workspace)
+        request = replace(request, judging=replace(request.judging, fresh=fresh))
+        assert request.subject is not None
+        plan = replace(self.plan, request=request, subject=request.subject)
+        shared, report = SharedMeter(meter=meter.rest()), None
+        with contextlib.suppress(CutShort):
+            record = await compare_skill(plan, store, self.observer, request.against, shared)
+            report = plain(suite_document(record))
+        runs = {run: total_spend(store.events(run)).without(known.get(run, Spend())) for run in shared.runs}
+        return TasksDone(runs=runs, report=report)
+
+    async def close(self) -> None:
+        await self.plan.close()
+
+
+def prepare_tasks(
+    skill: SkillUnderEdit, request: EvaluateSkillRequest, suite: SuiteSource, observer: Observer
+) -> TaskRuns:
+    """Everything read and checked. Raises UsageError and its kinds."""
+    as_it_is = TwoSides(run_id="-", skill=skill, after=skill.version)
+    plan = plan_suite(skill.workspace, suite_request(as_it_is, request, suite, skill.workspace), Quiet())
+    return TaskRuns(plan=plan, request=request, observer=observer)
