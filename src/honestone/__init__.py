@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         compare,
         evaluate,
         improve,
+        run_stages,
         run_suite,
         step,
     )
@@ -39,6 +40,7 @@ _PLACES = {
     "Evaluated": "api",
     "assert_passes": "api",
     "compare": "api",
+    "run_stages": "api",
     "run_suite": "api",
     "improve": "api",
     "ImprovementResult": "api",
@@ -94,6 +96,7 @@ __all__ = [
     "judge_gate",
     "parse_rubric",
     "read_rubric",
+    "run_stages",
     "run_suite",
     "step",
 ]

@@ -19,6 +19,8 @@ from honestone.app.improve import improve as improve_artifact
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
 from honestone.app.loop_setup import ImprovementRequest
 from honestone.app.quiet import Quiet
+from honestone.app.stages.files import StageFiles
+from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.step import StepResult, Submission, resume_steps, start_steps
 from honestone.app.stopping import outside_a_loop
 from honestone.app.suites.choice import CaseChoice
@@ -40,6 +42,7 @@ __all__ = [
     "compare",
     "evaluate",
     "improve",
+    "run_stages",
     "run_suite",
     "step",
 ]
@@ -287,6 +290,54 @@ def step(
         found = outside_a_loop(lambda: start_steps(workspace, request, Quiet()))
     found.hand_out()
     return found
+
+
+def run_stages(
+    skill: str | Path,
+    *,
+    task_suite: str | Path,
+    worker: str,
+    target: str | None = None,
+    judges: Sequence[str | Judge] = (),
+    retries: int = 3,
+    candidates: int = 1,
+    pass_k: int = 1,
+    sources: Sequence[str | Path] = (),
+    mock: bool = False,
+    worker_timeout: float | None = None,
+    state_root: str | Path | None = None,
+    output: str | Path | None = None,
+    max_calls: int | None = None,
+    max_usd: float | None = None,
+    max_minutes: float | None = None,
+    folder: Path | None = None,
+    store: Path | None = None,
+    **options: Unpack[JudgingKeywords],
+) -> PipelineRun:
+    """Run all stages over a skill, as `honestone stage run` does: the same store, the same resuming.
+
+    Returns the decision and `honestone.pipeline/1`. Raises UsageError for what is wrong with the call or a file, before
+    anything is spent, and while another run works on the skill.
+    """
+    request = StageRunRequest(
+        skill=Path(skill),
+        task_suite=Path(task_suite),
+        worker=worker,
+        target=target,
+        sources=tuple(map(Path, sources)),
+        retries=retries,
+        candidates=candidates,
+        pass_k=pass_k,
+        mock=mock,
+        worker_timeout=worker_timeout,
+        judging=_judging(judges, options, max_calls, max_usd, max_minutes),
+    )
+    files = StageFiles.at(
+        _workspace(folder, store),
+        None if state_root is None else Path(state_root),
+        None if output is None else Path(output),
+    )
+    return outside_a_loop(lambda: run_all_stages(request, files, Quiet()))
 
 
 def _workspace(folder: Path | None, store: Path | None) -> Workspace:

@@ -64,6 +64,8 @@ def show(run: str, form: str, version: str | None, schema: str | None, as_json: 
     with open_run(here(), run) as record:
         if record.info.kind == "improve":
             _show_improvement(record, form, version)
+        elif record.info.kind == "stages":
+            _show_stages(record, form)
         elif version is not None or form == "diff":
             raise UsageError(f"run {record.info.id} is an eval: it has no versions of its own")
         elif record.info.kind == "suite":
@@ -77,6 +79,21 @@ def refuse_other_formats(form: str, what: str) -> None:
     """CSV, JSON lines and HTML are for suites; a format of another package is for everything."""
     if form in SUITE_FORMATS and form not in FORMATS:
         raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(FORMATS)}")
+
+
+def _show_stages(record: RunRecord, form: str) -> None:
+    from honestone.app.stages.files import StageFiles
+    from honestone.app.stages.run import recorded_pipeline
+    from honestone.cli.stages.options import show_lines
+    from honestone.cli.stages.run import pipeline_lines
+
+    if form not in ("text", "json"):
+        raise UsageError("a run of stages is shown as text or json")
+    done = recorded_pipeline(StageFiles.at(here()), record.store, record.info.id)
+    if form == "json":
+        write(dump(done.document) + "\n")
+    else:
+        show_lines(pipeline_lines(done))
 
 
 def _show_eval(documents: Iterator[ScorecardDoc], form: str) -> None:

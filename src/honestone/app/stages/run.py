@@ -97,6 +97,7 @@ from honestone.formats.stage_files import (
     Receipt,
     Rollback,
     ScoredCandidate,
+    SkillNamed,
     StageDocument,
     TracedTask,
     Traces,
@@ -348,34 +349,57 @@ class _Run:
         self, run: str, state: StageLoopState, reason: str, skill: SkillUnderEdit, *, resumed: bool
     ) -> PipelineRun:
         path = self._files.output or self._files.folder(Pipeline.folder) / f"{safe_name(run)}.json"
-        number = end_of(state) if state.limit is None else None
-        last = None if number is None else _try(state, number)
-        body = Pipeline(
-            run=run,
-            resumed=resumed,
-            created_at=stamp(),
-            skill=skill.profile(),
-            task_suite=printable(self._request.task_suite),
-            decision=ERROR if last is None else last.decision,
-            reason=reason,
-            candidate_id=None if last is None else last.candidate_id,
-            evaluation=last.evaluation if last else None,
-            execution_pass_rate=last.execution_pass_rate if last else None,
-            baseline_pass_rate=last.baseline_pass_rate if last else None,
-            delta=last.delta if last else None,
-            interval=last.interval if last else None,
-            mock=self._request.mock,
-            tries=[_try(state, one + 1) for one in range(len(state.rounds))],
-            limits=asdict(state.limits),
-            usage=dict(total_spend(self._store.events(run)).to_plain()),
-            truth_anchor=printable(path.absolute()),
-        )
+        done = _pipeline(run, self._store.events(run), state, reason=reason, skill=skill.profile(), path=path)
+        body = msgspec.structs.replace(done.body, resumed=resumed)
         write_json(path, msgspec.to_builtins(body))
-        approve = None
-        if last is not None and last.decision == Decision.PENDING:
-            request = _body(state, number or 0, GATED, Receipt).human_review_request or {}
-            approve = str(request.get("approve"))
-        return PipelineRun(body=body, approve=approve)
+        return replace(done, body=body)
+
+
+def recorded_pipeline(files: StageFiles, store: Store, run: str) -> PipelineRun:
+    """A run of all stages as its events tell it, finished or not."""
+    log = store.events(run)
+    started, last = log[0], log[-1]
+    assert isinstance(started, StagesStarted)
+    limits = {name: value for name, value in started.limits.items() if value is not None}
+    state = fold(new_state(started.artifact.digest, msgspec.convert(limits, LoopLimits)), log[1:])
+    reason = last.reason if isinstance(last, RunFinished) else state.limit or "it is not finished"
+    if end_of(state) is None and state.limit is None:
+        state.limit = reason
+    path = files.folder(Pipeline.folder) / f"{safe_name(run)}.json"
+    return _pipeline(run, log, state, reason=reason, skill=SkillNamed(path=started.artifact.path), path=path)
+
+
+def _pipeline(
+    run: str, log: Sequence[Event], state: StageLoopState, *, reason: str, skill: SkillNamed, path: Path
+) -> PipelineRun:
+    started = log[0]
+    assert isinstance(started, StagesStarted)
+    number = end_of(state) if state.limit is None else None
+    last = None if number is None else _try(state, number)
+    body = Pipeline(
+        run=run,
+        created_at=stamp(),
+        skill=skill,
+        task_suite=started.suite.path,
+        decision=ERROR if last is None else last.decision,
+        reason=reason,
+        candidate_id=None if last is None else last.candidate_id,
+        evaluation=last.evaluation if last else None,
+        execution_pass_rate=last.execution_pass_rate if last else None,
+        baseline_pass_rate=last.baseline_pass_rate if last else None,
+        delta=last.delta if last else None,
+        interval=last.interval if last else None,
+        mock=started.mock,
+        tries=[_try(state, one + 1) for one in range(len(state.rounds))],
+        limits=asdict(state.limits),
+        usage=dict(total_spend(log).to_plain()),
+        truth_anchor=printable(path.absolute()),
+    )
+    approve = None
+    if number is not None and body.decision == Decision.PENDING:
+        request = _body(state, number, GATED, Receipt).human_review_request or {}
+        approve = str(request.get("approve"))
+    return PipelineRun(body=body, approve=approve)
 
 
 def _many(count: int, one: str, several: str | None = None) -> str:

@@ -55,11 +55,11 @@ def run_command(state_root: Path | None, output: Path | None, as_json: bool, qui
     if as_json:
         write(dump(done.document) + "\n")
     else:
-        show_lines(_lines(done))
+        show_lines(pipeline_lines(done))
     return done.exit_code
 
 
-def _lines(done: PipelineRun) -> list[str]:
+def pipeline_lines(done: PipelineRun) -> list[str]:
     lines = []
     for number, one in enumerate(done.body.tries, start=1):
         lines.append(f"try {number}: {one.candidate_id or 'no candidate'}: {one.decision}, {one.reason}")
