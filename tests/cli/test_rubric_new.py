@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.app.rubrics.draft_file import from_json, to_json
-from honestone.core.authoring.rubric_drafting import Wanted
+from honestone.core.authoring.rubric_drafting import CriterionWish
 from honestone.formats.rubric_file import read_rubric
 from honestone.templates import template_names, template_text
 
@@ -77,7 +77,7 @@ def test_a_template_with_other_bars(desk: Desk) -> None:
         (["--about", "x", "--criterion", "a: b c", "--yes"], "at least two criteria"),
         ([*FLAGS], "--yes"),
         ([*FLAGS[:6], "--judge", "none", "--yes"], "--item"),
-        ([*FLAGS, "--item", "fact: Is X", "--criterion", "factor", "--yes"], "no criterion"),
+        ([*FLAGS, "--item", "fact: Is X", "--criterion", "factor", "--yes"], "not a criterion"),
         ([*FLAGS, "--item", "vocie: Is X", "--yes"], "did you mean `voice`"),
         ([*FLAGS, "--item", "voice", "--yes"], "CRITERION: TEXT"),
         ([*FLAGS, "--criterion", "Facts: again", "--yes"], "two criteria"),
@@ -87,8 +87,8 @@ def test_a_template_with_other_bars(desk: Desk) -> None:
         ([*FLAGS, "--weight", "facts=many", "--yes"], "NAME=NUMBER"),
         ([*FLAGS, "--criterion", "look", "--anchors", "look: a | b | c", "--yes"], "five different texts"),
         ([*FLAGS, "--anchors", "voice: a | b | c | d | e", "--yes"], "both --item and --anchors"),
-        ([*FLAGS, "--judge", "human", "--yes"], "is no model"),
-        ([*FLAGS, "--judge", "mock", "--yes"], "is no model"),
+        ([*FLAGS, "--judge", "human", "--yes"], "is not a model"),
+        ([*FLAGS, "--judge", "mock", "--yes"], "is not a model"),
         ([*FLAGS, "--judge", "nobody", "--yes"], "unknown judge"),
         ([*FLAGS, "--output", ".", "--yes"], "is a folder"),
     ],
@@ -377,7 +377,7 @@ def test_the_whole_conversation_in_english(desk: Desk) -> None:
     talk.sees("sum to 120").types("70 30")
     talk.sees("70%", "a accept").presses("a")
     talk.sees("step 3 of 3", "overall score").types("eighty")
-    talk.sees("no number from 0 to 100").types("80")
+    talk.sees("not a number from 0 to 100").types("80")
     talk.sees("hides a weak one").types("90")
     talk.sees("above the threshold").types("")
     code, said = talk.ends()
@@ -612,6 +612,6 @@ def test_a_damaged_draft_file_is_no_draft(plain: Any) -> None:
 
 
 def _answers() -> Any:
-    from honestone.app.rubrics.draft_file import Answers
+    from honestone.app.rubrics.draft_file import RubricAnswers
 
-    return Answers(about="x", wanted=[Wanted(name="a", items=("b",))], typing=("about", "y"))
+    return RubricAnswers(about="x", wanted=[CriterionWish(name="a", items=("b",))], typing=("about", "y"))

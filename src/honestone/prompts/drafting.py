@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from honestone.core.authoring.rubric_drafting import Wanted
+from honestone.core.authoring.rubric_drafting import CriterionWish
 from honestone.prompts.filling import load_template
 
 
-def draft_prompt(about: str, wanted: Sequence[Wanted], problems: Sequence[str] = ()) -> str:
+def draft_prompt(about: str, wanted: Sequence[CriterionWish], problems: Sequence[str] = ()) -> str:
     """`problems` name what was wrong with the first reply when it is asked once more."""
     said = "\n\n".join(_criterion(one) for one in wanted)
     values = {"about": fenced(about), "criteria": fenced(said), "complaint": complaint(problems)}
@@ -23,7 +23,7 @@ def complaint(problems: Sequence[str]) -> str:
     return f"Your last reply could not be used. What was wrong with it:\n{listed}\nReply again, in full.\n\n"
 
 
-def _criterion(wanted: Wanted) -> str:
+def _criterion(wanted: CriterionWish) -> str:
     lines = [f"id: {wanted.id}", f"said: {wanted.name}"]
     if wanted.description:
         lines.append(f"described as: {wanted.description}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from honestone.core.authoring.rubric_drafting import MAX_ROUNDS, Draft, formula, method, pass_condition
+from honestone.core.authoring.rubric_drafting import MAX_ROUNDS, RubricDraft, formula, method, pass_condition
 from honestone.core.numbers import show_bar, to_points
 from honestone.core.rubric import Criterion, as_written
 from honestone.report.documents.drafts import DraftCriterionDoc, DraftItemDoc, RubricDraftDoc
@@ -15,7 +15,7 @@ _WIDEST_NAME: Final = 24
 _STACKED_BELOW: Final = 64  # columns; on narrower pages the items are under the name
 
 
-def draft_table(draft: Draft, style: Style, columns: int) -> list[str]:
+def draft_table(draft: RubricDraft, style: Style, columns: int) -> list[str]:
     """Each criterion with its weight, its items or levels, and how its score comes about."""
     names = [line(criterion.id) for criterion in draft.criteria]
     name_width = min(max((width(name) for name in [*names, "Criterion"]), default=4), _WIDEST_NAME)
@@ -67,7 +67,7 @@ def _cells(criterion: Criterion, style: Style, columns: int) -> Iterator[str]:
         yield style.paint(f"score = {formula(criterion)}", "dim")
 
 
-def contract_lines(draft: Draft, style: Style, columns: int) -> list[str]:
+def contract_lines(draft: RubricDraft, style: Style, columns: int) -> list[str]:
     """What will be judged, by which rule and bar: the evaluation contract."""
     facts = [
         ("Judged", line(draft.about)),
@@ -87,7 +87,7 @@ def contract_lines(draft: Draft, style: Style, columns: int) -> list[str]:
     ]
 
 
-def draft_document(draft: Draft) -> RubricDraftDoc:
+def draft_document(draft: RubricDraft) -> RubricDraftDoc:
     """The same as a document."""
     return RubricDraftDoc(
         target=draft.about,
@@ -100,7 +100,7 @@ def draft_document(draft: Draft) -> RubricDraftDoc:
     )
 
 
-def _criterion_document(criterion: Criterion, draft: Draft) -> DraftCriterionDoc:
+def _criterion_document(criterion: Criterion, draft: RubricDraft) -> DraftCriterionDoc:
     anchors = next((item.anchors for item in criterion.items if item.anchors is not None), None)
     return DraftCriterionDoc(
         id=criterion.id,

@@ -15,7 +15,7 @@ from honestone.core.rubric import Key
 from honestone.ports import CallFailed, Reply, Request
 
 
-class Person(Protocol):
+class AnsweringPerson(Protocol):
     """Somebody who can be asked. What was said is kept at once, under `key`, until `forget`."""
 
     async def answer(self, question: Question, key: str, name: str) -> Mapping[Key, Mark | None]:
@@ -37,7 +37,7 @@ class HumanJudge:
     is_paid = True
     concurrency = 1
 
-    def __init__(self, id: str, person: Person) -> None:
+    def __init__(self, id: str, person: AnsweringPerson) -> None:
         self.id = id
         self._person = person
         self._handed_in: list[str] = []

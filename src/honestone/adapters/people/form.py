@@ -1,4 +1,4 @@
-"""A calm form for a person at the terminal: one item at a time, kept after every key, gone on with where it was left.
+"""A calm form for a person at the terminal: one item at a time, kept after every key, continued where it was left.
 
 The sheet is plain data with one function from a key to what it does; the terminal is at the end of the file. Nothing
 is shown here but what a judge may know: the item, the artifact, the case. No score, no check, no other judge.
@@ -45,7 +45,7 @@ class Wish(Enum):
 
 
 @dataclass(slots=True, kw_only=True)
-class Said:
+class ItemAnswer:
     """What a person said to one item so far. With neither an answer nor `skipped`, the item is still open."""
 
     answer: Answer | None = None
@@ -65,7 +65,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SheetItem:
     """One item with the words of its criterion (empty where the item is the criterion)."""
 
     key: Key
@@ -80,8 +80,8 @@ class Sheet:
     `typing` is what is being typed: `score`, `evidence` or `suggestion`, its text so far in `text`.
     """
 
-    items: tuple[Asked, ...]
-    said: list[Said]
+    items: tuple[SheetItem, ...]
+    said: list[ItemAnswer]
     at: int = 0
     typing: str | None = None
     text: str = ""
@@ -107,17 +107,17 @@ class Sheet:
 
 def new_sheet(question: Question) -> Sheet:
     items = tuple(
-        Asked(key=(criterion.id, item.id), item=item, heading="" if item.whole else criterion.requirement)
+        SheetItem(key=(criterion.id, item.id), item=item, heading="" if item.whole else criterion.requirement)
         for criterion in question.criteria
         for item in criterion.items
     )
-    return Sheet(items=items, said=[Said() for _ in items])
+    return Sheet(items=items, said=[ItemAnswer() for _ in items])
 
 
 # ------------------------------------------------------------------------------------------------------------- keys
 
 _ANSWERS: Final = {"y": True, "n": False}
-_HANGUL: Final = dict(zip("ㅛㅜㄴㅠㄷㅈㅐㅂㅌ", "ynsbewoqx", strict=True))
+HANGUL_KEYS: Final = dict(zip("ㅛㅜㄴㅠㄷㅈㅐㅂㅌ", "ynsbewoqx", strict=True))
 """The same keys of a Korean keyboard that is not switched to Latin letters."""
 _NUMBER: Final = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
 
@@ -136,7 +136,7 @@ def press(sheet: Sheet, key: Press) -> Wish | None:
     if key.name == "paste":
         sheet.note = "pasted text is taken only where text is typed: press e or w first"
         return None
-    return _command(sheet, _HANGUL.get(key.text, key.text.lower()) if key.name == "char" else key.name)
+    return _command(sheet, HANGUL_KEYS.get(key.text, key.text.lower()) if key.name == "char" else key.name)
 
 
 def _command(sheet: Sheet, key: str) -> Wish | None:
@@ -207,8 +207,8 @@ def _what_else(item: Item, key: str) -> str:
     if key == "x":
         return "this one always applies: answer it, or skip it with s"
     if item.anchors is not None:
-        return "a number on the scale is wanted here; ? tells the keys"
-    return "y or n is wanted here; ? tells the keys"
+        return "answer with a number on the scale; ? shows the keys"
+    return "answer with y or n; ? shows the keys"
 
 
 def _set(sheet: Sheet, answer: Answer) -> None:
@@ -238,7 +238,7 @@ def _finish_typing(sheet: Sheet) -> None:
     said = sheet.said[sheet.at]
     if what == "score":
         number = _number(text)
-        problem = f"{text!r} is no number" if number is None else answer_problem(sheet.item, number)
+        problem = f"{text!r} is not a number" if number is None else answer_problem(sheet.item, number)
         if problem or number is None:
             sheet.note = problem or ""
             sheet.text = ""
@@ -284,7 +284,7 @@ def draft_of(sheet: Sheet) -> dict[str, Any]:
 
 
 def restore(sheet: Sheet, plain: object) -> None:
-    """What a draft says, as far as it is sound: it was written by us, but has lain on a disk since."""
+    """What a draft says, as far as it is sound: we wrote it, but a file can be changed."""
     if not isinstance(plain, dict) or plain.get("schema") != DRAFT or not isinstance(plain.get("said"), list):
         return
     kept = {tuple(one["item"]): one for one in plain["said"] if isinstance(one, dict) and _is_key(one.get("item"))}
@@ -303,7 +303,7 @@ def restore(sheet: Sheet, plain: object) -> None:
         sheet.typing, sheet.text = str(typing), text[:_LONGEST_TEXT]
 
 
-def _restore_one(said: Said, item: Item, kept: Mapping[str, Any]) -> None:
+def _restore_one(said: ItemAnswer, item: Item, kept: Mapping[str, Any]) -> None:
     answer = kept.get("answer")
     if answer is not None and answer_problem(item, answer) is None:
         said.answer = answer
@@ -324,7 +324,7 @@ def _is_key(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What stands around an item: the judge's name, what is judged, and the case, cut short."""
+    """What is shown around an item: the judge's name, what is judged, and the case, cut short."""
 
     name: str
     path: str
@@ -332,16 +332,16 @@ class View:
 
 
 @dataclass(slots=True)
-class Page:
+class FormPage:
     head: list[str] = field(default_factory=list)
     body: list[str] = field(default_factory=list)
     foot: list[str] = field(default_factory=list)
 
 
-def page_of(sheet: Sheet, view: View, style: Style, columns: int) -> Page:
+def page_of(sheet: Sheet, view: View, style: Style, columns: int) -> FormPage:
     """The page as lines that fit into so many columns."""
     columns = max(min(columns - 1, _WIDEST), 12)
-    page = Page(head=_head(sheet, view, style, columns))
+    page = FormPage(head=_head(sheet, view, style, columns))
     if sheet.helps:
         page.body = [row for text in _HELP for row in wrap(text, columns, rest="    ")]
         page.foot = ["", "any key goes back"]
@@ -382,7 +382,7 @@ def _item_page(sheet: Sheet, view: View, style: Style, columns: int) -> list[str
     return [*out, "", *said_so_far] if said_so_far else out
 
 
-def _said_lines(said: Said, style: Style, columns: int) -> list[str]:
+def _said_lines(said: ItemAnswer, style: Style, columns: int) -> list[str]:
     out = []
     if not said.is_open:
         out.append(style.paint(_shown_answer(said), "green" if said.answer is True else "yellow"))
@@ -393,7 +393,7 @@ def _said_lines(said: Said, style: Style, columns: int) -> list[str]:
     return out
 
 
-def _shown_answer(said: Said) -> str:
+def _shown_answer(said: ItemAnswer) -> str:
     if said.answer is None:
         return "skipped"
     if isinstance(said.answer, bool):
@@ -403,7 +403,7 @@ def _shown_answer(said: Said) -> str:
 
 def _end_page(sheet: Sheet, style: Style, columns: int) -> list[str]:
     still_open = len(sheet.open_places)
-    out = wrap(told(sheet), columns)
+    out = wrap(progress_words(sheet), columns)
     for number, (asked, said) in enumerate(zip(sheet.items, sheet.said, strict=True), 1):
         answer = "-" if said.is_open else _shown_answer(said)
         out += wrap(
@@ -417,7 +417,7 @@ def _end_page(sheet: Sheet, style: Style, columns: int) -> list[str]:
     return [*out, "", *(style.paint(row, "bold") for row in wrap(ending, columns))]
 
 
-def told(sheet: Sheet) -> str:
+def progress_words(sheet: Sheet) -> str:
     """`11 items answered, 1 skipped`."""
     skipped = sum(said.skipped for said in sheet.said)
     answered = len(sheet.said) - skipped - len(sheet.open_places)
@@ -470,11 +470,11 @@ _HELP: Final = (
     "w     what to change, if it is not met",
     "b     back (also the left arrow); the right arrow goes forward, up and down scroll",
     "o     open what is judged in your pager",
-    "q     later: everything is kept, and the same command goes on here (as after Ctrl-C or a lost terminal)",
+    "q     later: everything is kept, and the same command continues here (as after Ctrl-C or a lost terminal)",
 )
 
 
-def fitted(page: Page, rows: int, scroll: int) -> list[str]:
+def fitted(page: FormPage, rows: int, scroll: int) -> list[str]:
     """The page in so many rows: the keys stay in sight, and a body that is too long scrolls."""
     room = max(rows - len(page.head) - len(page.foot), 1)
     if len(page.body) <= room:
@@ -521,10 +521,10 @@ class TerminalPerson:
                 with others_held_back(), Terminal() as terminal:
                     is_done = await _fill_in(sheet, view, question, draft, terminal)
             except NoTerminal as error:
-                raise CallFailed(_nobody(error), missing=True) from None
+                raise CallFailed(_no_terminal(error), missing=True) from None
             if not is_done:
-                await _put_off(f"{name}: {told(sheet)}, kept for later")
-            tell(f"{name}: {told(sheet)}")
+                await _put_off(f"{name}: {progress_words(sheet)}, kept for later")
+            tell(f"{name}: {progress_words(sheet)}")
             return sheet.marks()
 
     def forget(self, key: str) -> None:
@@ -533,7 +533,7 @@ class TerminalPerson:
     # -- as a worker
 
     async def edit(self, brief: str, place: Path, brief_file: Path) -> bool:
-        """Let the person edit what lies at `place`. False: they give it up. Raises CallFailed without a terminal."""
+        """Let the person edit what is at `place`. False: they give it up. Raises CallFailed without a terminal."""
         async with _one_at_a_time():
             try:
                 with others_held_back(), Terminal(paged=False) as terminal:
@@ -544,7 +544,7 @@ class TerminalPerson:
                 ) from None
 
 
-def _nobody(error: NoTerminal) -> str:
+def _no_terminal(error: NoTerminal) -> str:
     return (
         f"there is no terminal to ask at ({error}): run it in one, or answer with `honestone judge prompt` and "
         "`honestone judge submit`, and name the judge agent:NAME"
@@ -575,7 +575,7 @@ async def _put_off(words: str) -> None:
     tell(words)
     signal.raise_signal(signal.SIGINT)
     await asyncio.sleep(1)
-    raise CallFailed("the person put it off: the same command goes on where it was left")
+    raise CallFailed("the person put it off: the same command continues where it was left")
 
 
 def _read_json(path: Path) -> object:
@@ -604,7 +604,7 @@ async def _open(question: Question, terminal: Terminal) -> str | None:
     with tempfile.TemporaryDirectory(prefix="honestone-look-") as folder:
         path = Path(folder) / (Path(question.artifact.path).name or "artifact")
         path.write_text(shown_text(question), encoding="utf-8")
-        return await _run(command, path, Path(folder), terminal)
+        return await run_lent(command, path, Path(folder), terminal)
 
 
 def shown_text(question: Question) -> str:
@@ -622,14 +622,14 @@ def shown_text(question: Question) -> str:
     return "\n".join(f"== {line(title)} ==\n\n{clean(text).rstrip()}\n" for title, text in parts if text is not None)
 
 
-async def _run(command: str, path: Path, folder: Path, terminal: Terminal) -> str | None:
+async def run_lent(command: str, path: Path, folder: Path, terminal: Terminal) -> str | None:
     """Lend the terminal to a program of the person's. Returns what went wrong."""
     try:
         words = shlex.split(command)
     except ValueError:
         words = []
     if not words:
-        return f"{command!r} is no command"
+        return f"{command!r} is not a command"
     env = {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
     with terminal.lent() as fd:
         try:
@@ -657,12 +657,12 @@ def editor() -> str | None:
 async def _edit(brief: str, place: Path, brief_file: Path, terminal: Terminal) -> bool:
     command = editor()
     columns = max(min(terminal.size[0] - 1, _WIDEST), 12)
-    told_brief = [row for text in clean(brief).splitlines() for row in wrap(text, columns, rest="  ")]
+    brief_rows = [row for text in clean(brief).splitlines() for row in wrap(text, columns, rest="  ")]
     ways = f"Enter opens it with {line(command, 60)}" if command else "Edit it, then press Enter here"
     terminal.show(
         [
             "",
-            *told_brief,
+            *brief_rows,
             "",
             f"This brief: {brief_file}",
             f"The copy to edit: {place}",
@@ -675,7 +675,7 @@ async def _edit(brief: str, place: Path, brief_file: Path, terminal: Terminal) -
         return is_wanted
     while True:
         before = state_of(place)
-        trouble = await _run(command, place, place if place.is_dir() else place.parent, terminal)
+        trouble = await run_lent(command, place, place if place.is_dir() else place.parent, terminal)
         if trouble is None and state_of(place) != before:
             return True
         terminal.show(
@@ -691,10 +691,10 @@ async def _edit(brief: str, place: Path, brief_file: Path, terminal: Terminal) -
 
 
 async def _choice(terminal: Terminal, keys: Mapping[str, bool | None]) -> bool | None:
-    """What the key stands for; q gives up, other keys mean nothing."""
+    """What the key means; q gives up, other keys mean nothing."""
     while True:
         key = await terminal.press()
-        name = _HANGUL.get(key.text, key.text.lower()) if key.name == "char" else key.name
+        name = HANGUL_KEYS.get(key.text, key.text.lower()) if key.name == "char" else key.name
         if name in keys:
             return keys[name]
         if name in ("q", "end"):

@@ -1,4 +1,4 @@
-"""What was said to `rubric new` so far: plain data that lies beside the rubric to be, so that nothing typed is lost."""
+"""What was said to `rubric new` so far: plain data in a file next to the rubric, so that nothing typed is lost."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.authoring.rubric_drafting import (
-    Draft,
-    Library,
-    Wanted,
+    CriterionWish,
+    RubricDraft,
+    ShippedRubric,
     anchored,
     distinct,
     equal_weights,
@@ -21,26 +21,26 @@ from honestone.core.authoring.rubric_drafting import (
     shortage,
 )
 from honestone.core.errors import HonestoneError
-from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Criterion, from_plain, to_plain
+from honestone.core.rubric import Criterion, from_plain, to_plain
 
 SCHEMA: Final = "honestone.rubric-answers/1"
 
 
 @dataclass(slots=True, kw_only=True)
-class Answers:
-    """Every answer, in the order of the conversation. `typing` is the question under way and what stands there.
+class RubricAnswers:
+    """Every answer, in the order of the conversation. `typing` is the open question and what was typed so far.
 
     `template`: its criteria were taken as they are. `draft` is kept once nothing is missing in it. `replies` are what
     models were paid for, by the digest of their prompt.
     """
 
     about: str = ""
-    wanted: list[Wanted] = field(default_factory=list)
+    wanted: list[CriterionWish] = field(default_factory=list)
     template: str | None = None
     is_listed: bool = False
     warned: list[str] = field(default_factory=list)
     judge: str | None = None
-    draft: Draft | None = None
+    draft: RubricDraft | None = None
     accepted: bool = False
     threshold: Fraction | None = None
     floor: Fraction | None = None
@@ -53,12 +53,13 @@ class Answers:
         return bool(self.about or self.wanted or self.typing[1])
 
     def start_over(self) -> None:
-        fresh = Answers(replies=self.replies, judge=self.judge)
-        for name in Answers.__slots__:
-            setattr(self, name, getattr(fresh, name))
+        """Forgets everything but the model and its replies."""
+        self.about, self.wanted, self.template, self.is_listed, self.warned = "", [], None, False, []
+        self.draft, self.accepted, self.threshold, self.floor = None, False, None, None
+        self.weights, self.typing = {}, ("", "")
 
 
-def to_json(answers: Answers) -> dict[str, Any]:
+def to_json(answers: RubricAnswers) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "about": answers.about,
@@ -79,13 +80,13 @@ def to_json(answers: Answers) -> dict[str, Any]:
     }
 
 
-def from_json(plain: object) -> Answers | None:
-    """None for what is no sound record: it was written by us, but has lain on a disk since."""
+def from_json(plain: object) -> RubricAnswers | None:
+    """None for a record that is damaged: we wrote it, but a file can be changed."""
     if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
         return None
     try:
         wanted = [
-            Wanted(
+            CriterionWish(
                 name=_text(one["name"]),
                 description=_text(one["description"]),
                 items=tuple(map(_text, one["items"])),
@@ -97,7 +98,7 @@ def from_json(plain: object) -> Answers | None:
             return None
         template, judge = plain["template"], plain["judge"]
         step, text = plain["typing"]
-        return Answers(
+        return RubricAnswers(
             about=_text(plain["about"]),
             wanted=wanted,
             template=None if template is None else _text(template),
@@ -128,11 +129,11 @@ def _bar(value: object) -> Fraction | None:
     return bar
 
 
-def _draft(plain: Any) -> Draft | None:
+def _draft(plain: Any) -> RubricDraft | None:
     if plain is None:
         return None
     rubric = from_plain(plain["rubric"])
-    return Draft(
+    return RubricDraft(
         about=rubric.title,
         criteria=rubric.criteria,
         threshold=rubric.threshold,
@@ -141,20 +142,20 @@ def _draft(plain: Any) -> Draft | None:
     )
 
 
-class Kept:
-    """The file that the answers lie in, `rubric.yaml.draft` beside `rubric.yaml`."""
+class KeptAnswers:
+    """The file of the answers: `rubric.yaml.draft` next to `rubric.yaml`."""
 
     def __init__(self, output: Path) -> None:
         self.path = output.with_name(output.name + ".draft")
         self._saved: str | None = None
 
-    def load(self) -> Answers | None:
+    def load(self) -> RubricAnswers | None:
         try:
             return from_json(json.loads(self.path.read_bytes()))
         except (OSError, ValueError, RecursionError):
             return None
 
-    def save(self, answers: Answers) -> None:
+    def save(self, answers: RubricAnswers) -> None:
         """Nothing is written before something was said, and nothing twice."""
         from honestone.system.files import write_atomically
 
@@ -170,12 +171,14 @@ class Kept:
 # ------------------------------------------------------------------------------------------------- answers to a draft
 
 
-def draft_from(answers: Answers, library: Sequence[Library], proposed: Sequence[Criterion] = ()) -> Draft:
+def draft_from(
+    answers: RubricAnswers, library: Sequence[ShippedRubric], proposed: Sequence[Criterion] = ()
+) -> RubricDraft:
     """The draft that the answers so far give: a template's, a model's with the person's own items, or the words'."""
     if answers.template is not None:
         rubric = next(one.rubric for one in library if one.name == answers.template)
         origins = {criterion.id: f"the template {answers.template}" for criterion in rubric.criteria}
-        return Draft(
+        return RubricDraft(
             about=answers.about,
             criteria=rubric.criteria,
             threshold=rubric.threshold,
@@ -188,8 +191,8 @@ def draft_from(answers: Answers, library: Sequence[Library], proposed: Sequence[
     return draft
 
 
-def _proposed(answers: Answers, proposed: Sequence[Criterion]) -> Draft:
-    """The model's criteria with equal weights; what the person gave themselves stands first and is never lost."""
+def _proposed(answers: RubricAnswers, proposed: Sequence[Criterion]) -> RubricDraft:
+    """The model's criteria with equal weights; what the person gave comes first and is never lost."""
     given = {one.id: one for one in answers.wanted}
     criteria, origins = [], {}
     for criterion, weight in zip(proposed, equal_weights(len(proposed)), strict=True):
@@ -204,20 +207,17 @@ def _proposed(answers: Answers, proposed: Sequence[Criterion]) -> Draft:
             items = distinct([*(plain_item(text) for text in mine.items), *listed])
             criterion = replace(criterion, items=tuple(items[: max(len(mine.items), 10)]))
         criteria.append(replace(criterion, weight=weight))
-    return Draft(about=answers.about, criteria=tuple(criteria), origins=origins)
+    return RubricDraft(about=answers.about, criteria=tuple(criteria), origins=origins)
 
 
-def is_complete(draft: Draft) -> bool:
+def is_complete(draft: RubricDraft) -> bool:
     return not shortage(draft.criteria)
 
 
-def with_bars(draft: Draft, answers: Answers) -> Draft:
+def with_bars(draft: RubricDraft, answers: RubricAnswers) -> RubricDraft:
     """The draft with the threshold and floor that were said, else its own."""
     return replace(
         draft,
         threshold=draft.threshold if answers.threshold is None else answers.threshold,
         floor=draft.floor if answers.floor is None else answers.floor,
     )
-
-
-__all__ = ["DEFAULT_FLOOR", "DEFAULT_THRESHOLD", "Answers", "Kept", "draft_from", "is_complete", "with_bars"]

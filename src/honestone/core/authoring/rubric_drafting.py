@@ -36,7 +36,7 @@ WHY_FLOOR: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class CriterionWish:
     """One thing that a person said matters, in their words. `levels` are the texts of the five anchors, lowest first."""
 
     name: str
@@ -50,7 +50,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Library:
+class ShippedRubric:
     """What may be drawn on: a shipped template by its name."""
 
     name: str
@@ -58,7 +58,7 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class RubricDraft:
     """A rubric in the making. A criterion may still lack items; `origins` says by criterion id where its items are from."""
 
     about: str
@@ -80,14 +80,14 @@ _BETWEEN_PIECES: Final = re.compile(r"\s*(?:[;；、，,]|[.!?。！？](?=\s|$)
 _LEADING: Final = re.compile(r"^(?:[-*•□☐]\s+|\d+[.)]\s+|(?:and|or|그리고|및)\s+)+", re.IGNORECASE)
 
 
-def parse_wanted(text: str) -> Wanted:
+def parse_wanted(text: str) -> CriterionWish:
     """`NAME: description`, or a name alone."""
     text = _LEADING.sub("", " ".join(text.split()))
     match = _NAMED.fullmatch(text)
-    return Wanted(name=match["name"], description=match["rest"]) if match else Wanted(name=text)
+    return CriterionWish(name=match["name"], description=match["rest"]) if match else CriterionWish(name=text)
 
 
-def parse_many(text: str) -> tuple[Wanted, ...]:
+def parse_many(text: str) -> tuple[CriterionWish, ...]:
     """A line may name several criteria: `clarity, tone`. With a description it is one."""
     if _NAMED.fullmatch(_LEADING.sub("", " ".join(text.split()))):
         return (parse_wanted(text),)
@@ -187,7 +187,7 @@ def _is_plain(piece: str) -> bool:
     return vague_word(piece) is None and not item_remarks(piece)
 
 
-def vague_criterion(wanted: Wanted) -> Vague | None:
+def vague_criterion(wanted: CriterionWish) -> Vague | None:
     """A criterion is vague when its words are and nothing that was said with it can be seen in an artifact."""
     if wanted.items or wanted.levels or any(vague_word(piece) is None for piece in pieces(wanted.description)):
         return None
@@ -266,7 +266,7 @@ def likeness(one: Iterable[str], other: Iterable[str]) -> Fraction:
     return Fraction(len(a & b), len(a | b)) if a | b else Fraction(0)
 
 
-def suggested_template(about: str, library: Sequence[Library]) -> Library | None:
+def suggested_template(about: str, library: Sequence[ShippedRubric]) -> ShippedRubric | None:
     """The template whose name stands in what is judged: `a README for our tool` is about `readme`."""
     folded = about.casefold()
     said = tokens(about)
@@ -299,10 +299,12 @@ _PORTABLE: Final = frozenset({("essay", "evidence"), ("essay", "argument"), ("re
 _SIZES: Final = ("min-words", "max-words", "min-chars", "max-chars")
 
 
-def matching_criterion(wanted: Wanted, about: str, library: Sequence[Library]) -> tuple[Library, Criterion] | None:
+def matching_criterion(
+    wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]
+) -> tuple[ShippedRubric, Criterion] | None:
     """The template's criterion that is about the same. One of the suggested template goes first."""
     preferred = suggested_template(about, library)
-    best: tuple[Fraction, Library, Criterion] | None = None
+    best: tuple[Fraction, ShippedRubric, Criterion] | None = None
     for one in library:
         for criterion in one.rubric.criteria:
             if one is not preferred and (one.name, criterion.id) not in _PORTABLE:
@@ -313,7 +315,7 @@ def matching_criterion(wanted: Wanted, about: str, library: Sequence[Library]) -
     return best and (best[1], best[2])
 
 
-def items_about(wanted: Wanted, about: str, library: Sequence[Library]) -> tuple[str, tuple[Item, ...]]:
+def items_about(wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]) -> tuple[str, tuple[Item, ...]]:
     """The suggested template's name, and its single items that share a word with the criterion's name or a near one."""
     preferred = suggested_template(about, library)
     if preferred is None:
@@ -324,7 +326,7 @@ def items_about(wanted: Wanted, about: str, library: Sequence[Library]) -> tuple
     return preferred.name, tuple(item for item in listed if words & tokens(item.requirement))
 
 
-def _match(wanted: Wanted, criterion: Criterion) -> Fraction:
+def _match(wanted: CriterionWish, criterion: Criterion) -> Fraction:
     """1 for the same id, 3/4 for a near word, else how alike the words are."""
     name, id = tokens(wanted.name), tokens(criterion.id)
     if slug(wanted.name) == criterion.id:
@@ -335,7 +337,7 @@ def _match(wanted: Wanted, criterion: Criterion) -> Fraction:
     return max(likeness(name, id), likeness(said, tokens(criterion.requirement)))
 
 
-def draft_criterion(wanted: Wanted, about: str, library: Sequence[Library]) -> tuple[Criterion, str]:
+def draft_criterion(wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]) -> tuple[Criterion, str]:
     """A criterion from the person's own words and the templates, and where its items are from. It may lack items."""
     if wanted.levels:
         return _anchored(wanted, wanted.levels), "your words"
@@ -365,7 +367,7 @@ def _is_a_size(item: Item) -> bool:
     return item.check is not None and item.check.kind in _SIZES
 
 
-def own_words(wanted: Wanted) -> tuple[str, ...]:
+def own_words(wanted: CriterionWish) -> tuple[str, ...]:
     """What the person gave as items; where that is too little, the parts of their description too.
 
     A description of one part says what the criterion means, so it is its requirement and no item.
@@ -382,16 +384,16 @@ def _as_whole(own: Criterion, criterion: Criterion) -> tuple[Item, ...]:
     return tuple(replace(item, id=own.id, requirement=own.requirement) for item in criterion.items)
 
 
-def _requirement(wanted: Wanted, near: Criterion | None = None) -> str:
+def _requirement(wanted: CriterionWish, near: Criterion | None = None) -> str:
     """The person's description, else the template's words for the same thing, else the name alone."""
     return wanted.description or (near.requirement if near is not None else wanted.name)
 
 
-def _with_items(wanted: Wanted, items: Sequence[Item], near: Criterion | None = None) -> Criterion:
+def _with_items(wanted: CriterionWish, items: Sequence[Item], near: Criterion | None = None) -> Criterion:
     return Criterion(id=wanted.id, requirement=_requirement(wanted, near), items=tuple(items))
 
 
-def _anchored(wanted: Wanted, levels: Sequence[str]) -> Criterion:
+def _anchored(wanted: CriterionWish, levels: Sequence[str]) -> Criterion:
     requirement = _requirement(wanted)
     return anchored(Criterion(id=wanted.id, requirement=requirement), levels)
 
@@ -435,11 +437,11 @@ def distinct(items: Iterable[Item]) -> list[Item]:
     return kept
 
 
-def make_draft(about: str, wanted: Sequence[Wanted], library: Sequence[Library]) -> Draft:
+def make_draft(about: str, wanted: Sequence[CriterionWish], library: Sequence[ShippedRubric]) -> RubricDraft:
     """Every criterion from words and templates, with equal weights."""
     drafted = [(one, *draft_criterion(one, about, library)) for one in wanted]
     weights = equal_weights(len(drafted))
-    return Draft(
+    return RubricDraft(
         about=about,
         criteria=tuple(replace(c, weight=w) for (_, c, _), w in zip(drafted, weights, strict=True)),
         origins={c.id: origin for _, c, origin in drafted if origin},
@@ -512,7 +514,7 @@ def is_anchored(criterion: Criterion) -> bool:
     return any(item.anchors is not None for item in criterion.items)
 
 
-def draft_problems(draft: Draft) -> Iterator[str]:
+def draft_problems(draft: RubricDraft) -> Iterator[str]:
     """What has to be put right before a draft can be accepted."""
     if len(draft.criteria) < FEWEST_CRITERIA:
         yield WHY_TWO
@@ -551,7 +553,7 @@ _LONGEST_ITEM: Final = 240
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelDraft:
+class ModelCriteria:
     """What a model proposed. With `problems` it cannot be used as it is; `weak` are items in vague words."""
 
     criteria: tuple[Criterion, ...] = ()
@@ -567,20 +569,20 @@ class ModelDraft:
         return ", ".join(f"{c.id} {as_written(c.weight)}" for c in self.criteria)
 
 
-def read_model_draft(reply: str, wanted: Sequence[Wanted]) -> ModelDraft:
+def read_model_draft(reply: str, wanted: Sequence[CriterionWish]) -> ModelCriteria:
     """The model's criteria for exactly those that were asked for, or everything that is wrong with its reply."""
     scan = objects_in(without_thinking(reply)[0])
     objects = [one.value for one in scan.found if "criteria" in one.value]
     if len(objects) != 1:
         what = "no JSON object with `criteria`" if not objects else f"{len(objects)} JSON objects with `criteria`"
-        return ModelDraft(problems=(f"the reply holds {what}; one is wanted",))
+        return ModelCriteria(problems=(f"the reply holds {what}; one is wanted",))
     rows = objects[0]["criteria"]
     if doubled_keys(objects[0]) or not isinstance(rows, list):
-        return ModelDraft(problems=("`criteria` has to be one list",))
+        return ModelCriteria(problems=("`criteria` has to be one list",))
     return _read_rows(rows, {one.id: one for one in wanted})
 
 
-def _read_rows(rows: Sequence[object], asked: Mapping[str, Wanted]) -> ModelDraft:
+def _read_rows(rows: Sequence[object], asked: Mapping[str, CriterionWish]) -> ModelCriteria:
     problems: list[str] = []
     found: dict[str, Criterion] = {}
     for number, row in enumerate(rows, 1):
@@ -595,12 +597,12 @@ def _read_rows(rows: Sequence[object], asked: Mapping[str, Wanted]) -> ModelDraf
             problems += [f"criterion `{id}`: {one}" for one in wrong]
     problems += [f"criterion `{id}` is missing" for id in asked if id not in found]
     criteria = tuple(found[id] for id in asked if id in found)
-    return ModelDraft(
+    return ModelCriteria(
         criteria=() if problems else criteria, problems=tuple(problems), weak=tuple(_weak_items(criteria))
     )
 
 
-def _read_row(row: Mapping[str, Any], wanted: Wanted) -> tuple[Criterion, list[str]]:
+def _read_row(row: Mapping[str, Any], wanted: CriterionWish) -> tuple[Criterion, list[str]]:
     wrong: list[str] = []
     if doubled_keys(row):
         wrong.append("a key stands twice")

@@ -1,7 +1,7 @@
 """The conversation of `rubric new`: what is judged and what matters, a draft until it is accepted, the bars.
 
 Each step asks only what has not been answered, and after every key the answers are on disk: so the conversation can
-be left anywhere and goes on there. One question is one page of the terminal.
+be left anywhere and continues there. `adapters.people.questions` shows the pages and reads the keys.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ import asyncio
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.people.form import _HANGUL, Page, _run, editor, fitted
-from honestone.adapters.people.terminal import Terminal, others_held_back
-from honestone.app.rubrics.draft_file import Answers, Kept, draft_from, is_complete, with_bars
-from honestone.cli.rubrics.new import NO_MODEL, found_model, proposed_by, rubric_text
+from honestone.adapters.people.form import editor, run_lent
+from honestone.adapters.people.questions import LeftForLater, QuestionPages
+from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held_back
+from honestone.app.drafting_model import find_model
+from honestone.app.rubrics.draft_file import KeptAnswers, RubricAnswers, draft_from, is_complete, with_bars
+from honestone.app.rubrics.model_draft import criteria_by_model
+from honestone.app.rubrics.new import NO_MODEL, NewRubricRequest, rubric_text, shipped_rubrics
+from honestone.app.workspace import Workspace
 from honestone.core.authoring.lint import lint
 from honestone.core.authoring.rubric_drafting import (
     FEWEST_CRITERIA,
@@ -26,11 +30,12 @@ from honestone.core.authoring.rubric_drafting import (
     LEVELS,
     WHY_FLOOR,
     WHY_TWO,
-    Draft,
-    Library,
-    Wanted,
+    CriterionWish,
+    RubricDraft,
+    ShippedRubric,
     find_criterion,
     item_remarks,
+    make_draft,
     parse_many,
     parse_wanted,
     parse_weight,
@@ -41,59 +46,73 @@ from honestone.core.authoring.rubric_drafting import (
     vague_criterion,
     weights_problem,
 )
-from honestone.core.errors import HonestoneError
+from honestone.core.errors import HonestoneError, Interrupted, UsageError
 from honestone.core.numbers import exact, show_bar
 from honestone.core.rubric import Criterion
-from honestone.report.draw import clean, clusters, line, width, wrap
+from honestone.report.draw import clean, line, wrap
 from honestone.report.rubric_draft import draft_table
 
-_WIDEST: Final = 100
-_LONGEST_TEXT: Final = 4000
 _STEPS: Final = {1: "what is judged, and what matters", 2: "the draft", 3: "the bars"}
 
 
-class PutOff(Exception):
-    """The person ended it with Ctrl-D: the answers are kept."""
+def converse(workspace: Workspace, request: NewRubricRequest, *, again: str) -> RubricDraft:
+    """The rubric that the person accepted; its answers stay kept until `KeptAnswers.drop`.
+
+    Raises UsageError where there is no terminal, Interrupted (`again` is the command that resumes) when they leave.
+    """
+    kept = KeptAnswers(request.output)
+    said = request.answers()
+    try:
+        return asyncio.run(_converse(workspace, said, kept, request.judge))
+    except NoTerminal as error:
+        raise UsageError(
+            f"there is no terminal to ask at ({error}), so flags have to say it: --about, --criterion, --item, --yes",
+            hint="or write a template as it is: --template NAME (--list-templates lists them)",
+        ) from None
+    except (KeyboardInterrupt, LeftForLater):
+        if not kept.path.exists():
+            raise Interrupted("nothing was said yet, so nothing was kept", hint=again) from None
+        raise Interrupted(f"every answer is kept in {kept.path}; to continue:", hint=again) from None
 
 
-async def converse(said: Answers, kept: Kept, judge: str | None, library: Sequence[Library]) -> Draft:
-    """The rubric that the person accepted. Raises NoTerminal where there is none, PutOff when they leave."""
+async def _converse(workspace: Workspace, said: RubricAnswers, kept: KeptAnswers, judge: str | None) -> RubricDraft:
     with others_held_back(), Terminal() as terminal:
-        talk = Talk(terminal, kept, library, said, judge)
+        pages = QuestionPages(terminal=terminal)
+        talk = _Conversation(workspace=workspace, pages=pages, kept=kept, said=said, judge=judge)
         return await talk.run()
 
 
-class Talk:
+@dataclass(slots=True, kw_only=True)
+class _Conversation:
     """One conversation. Every method asks one thing and notes the answer."""
 
-    def __init__(
-        self, terminal: Terminal, kept: Kept, library: Sequence[Library], said: Answers, judge: str | None
-    ) -> None:
-        self._terminal = terminal
-        self._kept = kept
-        self._library = library
-        self.said = said
-        self._judge = judge
-        self._step = 1
-        self._note = ""
-        self._queued: list[str] = []
+    workspace: Workspace
+    pages: QuestionPages
+    kept: KeptAnswers
+    said: RubricAnswers
+    judge: str | None
+    shipped: tuple[ShippedRubric, ...] = field(default_factory=shipped_rubrics)
+    queued: list[str] = field(default_factory=list)
 
-    async def run(self) -> Draft:
-        await self._go_on_or_anew()
+    def _begin(self, step: int) -> None:
+        self.pages.title = f"A new rubric, step {step} of 3: {_STEPS[step]}"
+
+    async def run(self) -> RubricDraft:
+        await self._resume_or_start_over()
         while True:
-            self._step = 1
+            self._begin(1)
             while not self.said.about:
                 await self._ask_about()
             while not self.said.is_listed:
                 await self._ask_criterion()
             await self._ask_about_vague_ones()
-            self._step = 2
+            self._begin(2)
             await self._make_draft()
             while self.said.draft is not None and not self.said.accepted:
                 await self._confirm(self.said.draft)
             if self.said.draft is None:
                 continue  # they started over
-            self._step = 3
+            self._begin(3)
             while self.said.threshold is None:
                 await self._ask_threshold(self.said.draft)
             while self.said.floor is None:
@@ -101,13 +120,13 @@ class Talk:
             return with_bars(self.said.draft, self.said)
 
     def _save(self) -> None:
-        self._kept.save(self.said)
+        self.kept.save(self.said)
 
     # ------------------------------------------------------------------------------------------------------- resuming
 
-    async def _go_on_or_anew(self) -> None:
-        """What an earlier conversation left is offered; flags of this command stand above it."""
-        before = self._kept.load()
+    async def _resume_or_start_over(self) -> None:
+        """What an earlier conversation left is offered; flags of this command come before it."""
+        before = self.kept.load()
         if before is None:
             return
         flags, self.said = self.said, before
@@ -115,9 +134,9 @@ class Talk:
             body = [
                 "An unfinished rubric is kept here:",
                 "",
-                *self._told_so_far(),
+                *self._said_so_far(),
                 "",
-                "Enter goes on with it, n starts anew.",
+                "Enter continues with it, n starts over.",
             ]
             if await self._choose(body, {"enter": "on", "y": "on", "n": "new"}) == "new":
                 self.said.start_over()
@@ -130,18 +149,18 @@ class Talk:
                 False,
             )
             self.said.template = None
-        for name in ("threshold", "floor", "weights"):
-            if getattr(flags, name):
-                setattr(self.said, name, getattr(flags, name))
+        self.said.threshold = flags.threshold or self.said.threshold
+        self.said.floor = flags.floor or self.said.floor
+        self.said.weights = flags.weights or self.said.weights
 
-    def _told_so_far(self) -> list[str]:
+    def _said_so_far(self) -> list[str]:
         out = [f"judged: {line(self.said.about)}"] if self.said.about else []
         out += self._listed(self.said.wanted)
         if self.said.draft is not None:
             out.append("with a draft that was " + ("accepted" if self.said.accepted else "not accepted yet"))
         return out
 
-    def _listed(self, wanted: Sequence[Wanted]) -> list[str]:
+    def _listed(self, wanted: Sequence[CriterionWish]) -> list[str]:
         described = (
             f"{line(one.name)}: {line(one.description)}" if one.description else line(one.name) for one in wanted
         )
@@ -153,19 +172,19 @@ class Talk:
         body = [
             "What will be judged? Say it in your own words, or take a category by its number or name:",
             "",
-            *(f"{number:>3}  {one.name:<15}{line(one.rubric.title)}" for number, one in enumerate(self._library, 1)),
+            *(f"{number:>3}  {one.name:<15}{line(one.rubric.title)}" for number, one in enumerate(self.shipped, 1)),
         ]
         text = await self._ask("about", body)
-        if text.isdecimal() and 0 < int(text) <= len(self._library):
-            text = self._library[int(text) - 1].name
+        if text.isdecimal() and 0 < int(text) <= len(self.shipped):
+            text = self.shipped[int(text) - 1].name
         if not text:
-            self._note = "say what is judged: a file, a kind of text, an idea"
+            self.pages.note = "say what is judged: a file, a kind of text, an idea"
         self.said.about = text
         self._save()
 
     async def _ask_criterion(self) -> None:
         said = self.said
-        suggested = suggested_template(said.about, self._library)
+        suggested = suggested_template(said.about, self.shipped)
         body = [f"Judged: {line(said.about)}", ""]
         if said.wanted:
             body += [
@@ -196,20 +215,22 @@ class Talk:
         self._save()
 
     def _what_next(self) -> str:
-        return "Another one, or Enter alone to go on." if len(self.said.wanted) >= FEWEST_CRITERIA else "Another one:"
+        return (
+            "Another one, or Enter alone to continue." if len(self.said.wanted) >= FEWEST_CRITERIA else "Another one:"
+        )
 
-    def _end_list(self, suggested: Library | None) -> None:
+    def _end_list(self, suggested: ShippedRubric | None) -> None:
         if not self.said.wanted and suggested is not None:
             self.said.template, self.said.is_listed = suggested.name, True
         elif len(self.said.wanted) < FEWEST_CRITERIA:
-            self._note = WHY_TWO
+            self.pages.note = WHY_TWO
         else:
             self.said.is_listed = True
 
-    def _add(self, found: Sequence[Wanted]) -> None:
+    def _add(self, found: Sequence[CriterionWish]) -> None:
         for one in found:
             if any(other.id == one.id for other in self.said.wanted):
-                self._note = f"`{line(one.name)}` is there already"
+                self.pages.note = f"`{line(one.name)}` is there already"
             else:
                 self.said.wanted.append(one)
 
@@ -240,23 +261,23 @@ class Talk:
         if said.draft is not None:
             return
         proposed = await self._ask_model() if said.template is None else ()
-        draft = draft_from(said, self._library, proposed)
+        draft = draft_from(said, self.shipped, proposed)
         while lacking := shortage(draft.criteria):
             await self._ask_items(draft, lacking[0].id)
-            draft = draft_from(said, self._library, proposed)
+            draft = draft_from(said, self.shipped, proposed)
         said.draft = draft
         self._save()
 
     async def _ask_model(self) -> tuple[Criterion, ...]:
         said = self.said
-        if self._judge == NO_MODEL or (self._judge is None and is_complete_from_words_of_their_own(said)):
+        if self.judge == NO_MODEL or (self.judge is None and is_complete(make_draft(said.about, said.wanted, ()))):
             return ()
-        name = self._judge or said.judge
+        name = self.judge or said.judge
         if name is None:
-            self._show(["Looking for a model that could draft the items ..."])
-            name = await asyncio.to_thread(found_model)
+            self.pages.show(["Looking for a model that could draft the items ..."])
+            name = await asyncio.to_thread(find_model, self.workspace)
             if name is None:
-                self._note = "no model was found, so the draft is from your words and the templates"
+                self.pages.note = "no model was found, so the draft is from your words and the templates"
                 return ()
             body = [
                 f"{name} can draft the items: one call, two at most.",
@@ -264,16 +285,15 @@ class Talk:
                 "Enter lets it; n drafts from your own words and the templates, which costs nothing.",
             ]
             if await self._choose(body, {"enter": "y", "y": "y", "n": "n"}) == "n":
-                self._judge = NO_MODEL
+                self.judge = NO_MODEL
                 return ()
         said.judge = name
-        self._show([f"{line(name)} is drafting ...", "", "Ctrl-C leaves; what you have said is kept."])
-        notes: list[str] = []
-        proposed = await proposed_by(name, said, notes, self._save)
-        self._note = "; ".join(notes)
+        self.pages.show([f"{line(name)} is drafting ...", "", "Ctrl-C leaves; what you have said is kept."])
+        proposed, notes = await criteria_by_model(self.workspace, name, said, self._save)
+        self.pages.note = "; ".join(notes)
         return proposed
 
-    async def _ask_items(self, draft: Draft, id: str) -> None:
+    async def _ask_items(self, draft: RubricDraft, id: str) -> None:
         """More yes/no items from the person, or five levels where items will not do."""
         criterion = next(one for one in draft.criteria if one.id == id)
         at = [one.id for one in self.said.wanted].index(id)
@@ -297,16 +317,16 @@ class Talk:
                 one, items=tuple(item for item in one.items if plain_item(item).requirement != gone)
             )
             if len(self.said.wanted[at].items) == len(one.items):
-                self._note = "only an item that you typed here can be taken back"
+                self.pages.note = "only an item that you typed here can be taken back"
         elif text:
             remark = next(iter(item_remarks(text)), None)
             self.said.wanted[at] = replace(one, items=(*one.items, text))
-            grown = next(c for c in draft_from(self.said, self._library).criteria if c.id == id)
+            grown = next(c for c in draft_from(self.said, self.shipped).criteria if c.id == id)
             if len(grown.items) == len(criterion.items):
                 self.said.wanted[at] = one
-                self._note = f"`{line(text)}` says what another item says"
+                self.pages.note = f"`{line(text)}` says what another item says"
             elif remark is not None:
-                self._note = f"{remark.message}. {remark.suggestion}. -{_place(grown, text)} takes it back"
+                self.pages.note = f"{remark.message}. {remark.suggestion}. -{_place(grown, text)} takes it back"
         self._save()
 
     async def _ask_levels(self, at: int) -> None:
@@ -327,17 +347,17 @@ class Talk:
             if not text:
                 return
             if text.casefold() in (other.casefold() for other in texts):
-                self._note = "that is a level already: each needs something else to see"
+                self.pages.note = "that is a level already: each needs something else to see"
             else:
                 texts.append(text)
         self.said.wanted[at] = replace(one, levels=tuple(texts), items=())
 
     # ---------------------------------------------------------------------------------------------------- confirming
 
-    async def _confirm(self, draft: Draft) -> None:
+    async def _confirm(self, draft: RubricDraft) -> None:
         problem = self._problem(draft)
         keys = {"a": "accept", "y": "accept", "w": "weights", "e": "edit", "s": "over"}
-        ways = self._terminal.style.glyph("between").join(
+        ways = self.pages.style.glyph("between").join(
             ("a accept", "w weights", "e edit in your editor", "s start over", "up and down scroll")
         )
         choice = await self._choose(self._table(draft), keys, foot=[*([problem] if problem else []), ways])
@@ -354,18 +374,18 @@ class Talk:
                 self.said.start_over()
         self._save()
 
-    def _problem(self, draft: Draft) -> str | None:
+    def _problem(self, draft: RubricDraft) -> str | None:
         if len(draft.criteria) < FEWEST_CRITERIA:
             return WHY_TWO
         return weights_problem([criterion.weight for criterion in draft.criteria])
 
-    def _table(self, draft: Draft) -> list[str]:
-        columns = self._columns
+    def _table(self, draft: RubricDraft) -> list[str]:
+        columns = self.pages.columns
         origins = "; ".join(f"{id}: {origin}" for id, origin in draft.origins.items())
         return [
             *wrap(line(draft.about), columns, first="Draft: "),
             "",
-            *draft_table(draft, self._terminal.style, columns),
+            *draft_table(draft, self.pages.style, columns),
             *wrap(line(origins), columns, first="Items from: "),
             *(
                 row
@@ -374,7 +394,7 @@ class Talk:
             ),
         ]
 
-    async def _ask_weights(self, draft: Draft) -> None:
+    async def _ask_weights(self, draft: RubricDraft) -> None:
         """Until they sum to 100; Enter alone leaves them as they were."""
         ids = [criterion.id for criterion in draft.criteria]
         while True:
@@ -390,31 +410,31 @@ class Talk:
                 return
             weights = _weights_in(text, ids)
             if isinstance(weights, str):
-                self._note = weights
+                self.pages.note = weights
                 continue
-            self._note = weights_problem(weights) or ""
-            if not self._note:
+            self.pages.note = weights_problem(weights) or ""
+            if not self.pages.note:
                 changed = tuple(replace(c, weight=w) for c, w in zip(draft.criteria, weights, strict=True))
                 self.said.draft = replace(draft, criteria=changed)
                 return
 
-    async def _edit(self, draft: Draft) -> None:
+    async def _edit(self, draft: RubricDraft) -> None:
         """The draft as a rubric file in the person's editor, until it can be read or they give it up."""
         from honestone.formats.rubric_file import parse_rubric
 
         command = editor()
         if command is None:
-            self._note = "no editor is set: set EDITOR, for example EDITOR=nano"
+            self.pages.note = "no editor is set: set EDITOR, for example EDITOR=nano"
             return
         with tempfile.TemporaryDirectory(prefix="honestone-draft-") as folder:
             path = Path(folder) / "rubric.yaml"
             path.write_text(_EDIT_HEAD + rubric_text(with_bars(draft, self.said)), encoding="utf-8")
             while True:
-                trouble = await _run(command, path, Path(folder), self._terminal)
+                trouble = await run_lent(command, path, Path(folder), self.pages.terminal)
                 try:
                     read = parse_rubric(path.read_text("utf-8"), "rubric.yaml").rubric
                 except (HonestoneError, OSError, UnicodeDecodeError) as error:
-                    trouble = _told_error(error)
+                    trouble = _error_words(error)
                 else:
                     self.said.draft = replace(
                         draft,
@@ -423,15 +443,19 @@ class Talk:
                         threshold=read.threshold,
                         floor=read.floor,
                     )
-                    self._note = trouble or ""
+                    self.pages.note = trouble or ""
                     return
-                body = [*wrap(clean(trouble), self._columns), "", "e edits again, Enter leaves the draft as it was."]
+                body = [
+                    *wrap(clean(trouble), self.pages.columns),
+                    "",
+                    "e edits again, Enter leaves the draft as it was.",
+                ]
                 if await self._choose(body, {"e": "again", "enter": "leave", "n": "leave"}) == "leave":
                     return
 
     # --------------------------------------------------------------------------------------------------- step three
 
-    async def _ask_threshold(self, draft: Draft) -> None:
+    async def _ask_threshold(self, draft: RubricDraft) -> None:
         usual = show_bar(draft.threshold)
         body = [
             "Which overall score has to be reached, from 0 to 100?",
@@ -443,13 +467,13 @@ class Talk:
         self.said.threshold = self._number(await self._ask("threshold", body), draft.threshold)
         self._save()
 
-    async def _ask_floor(self, draft: Draft) -> None:
+    async def _ask_floor(self, draft: RubricDraft) -> None:
         threshold = self.said.threshold or Fraction(0)
         usual = min(draft.floor, threshold)
         body = [
             "Which score has every criterion to reach on its own, from 0 to 100?",
             "",
-            *wrap(WHY_FLOOR, self._columns),
+            *wrap(WHY_FLOOR, self.pages.columns),
             "",
             "   50   60   0 turns it off",
             "",
@@ -457,7 +481,7 @@ class Talk:
         ]
         floor = self._number(await self._ask("floor", body), usual)
         if floor is not None and floor > threshold:
-            self._note = (
+            self.pages.note = (
                 f"a floor above the threshold ({show_bar(threshold)}) would decide everything: take a lower one"
             )
             floor = None
@@ -469,118 +493,34 @@ class Talk:
             return usual
         number = parse_weight(text)
         if number is None:
-            self._note = f"`{line(text, 40)}` is no number from 0 to 100"
+            self.pages.note = f"`{line(text, 40)}` is not a number from 0 to 100"
             return None
         return exact(number) / 100
 
-    # ------------------------------------------------------------------------------------------------------- the page
-
-    @property
-    def _columns(self) -> int:
-        return max(min(self._terminal.size[0] - 1, _WIDEST), 20)
-
-    def _show(
-        self, body: Sequence[str], *, typed: str | None = None, foot: Sequence[str] = (), scroll: int = 0
-    ) -> None:
-        style, columns = self._terminal.style, self._columns
-        title = f"A new rubric, step {self._step} of 3: {_STEPS[self._step]}"
-        page = Page(
-            head=[style.paint(line(title)[:columns], "cyan"), style.paint(style.glyph("rule") * columns, "dim"), ""]
-        )
-        page.body = [row for text in body for row in _fit(text, columns)]
-        page.foot = [""]
-        if self._note:
-            page.foot += [style.paint(row, "yellow") for row in wrap(clean(self._note), columns)]
-        page.foot += [row for text in foot for row in wrap(clean(text), columns)]
-        rows = self._terminal.size[1] - (0 if typed is None else 2)
-        everything = [*page.head, *page.body, *page.foot]
-        self._terminal.show(everything if self._terminal.is_dumb else fitted(page, rows, scroll), typed)
+    # ------------------------------------------------------------------------------------------------------- asking
 
     async def _ask(self, step: str, body: Sequence[str], *, by_line: bool = False) -> str:
-        """A line of text. With `by_line` every line of a paste is an answer of its own; else they become one."""
-        if by_line and self._queued:
-            return self._queued.pop(0)
-        self._queued.clear()
-        text = self.said.typing[1] if self.said.typing[0] == step else ""
-        scroll = 0
-        while True:
-            self._show(body, typed=_typed(text, self._columns), scroll=scroll)
-            key = await self._terminal.press()
-            if key.name not in ("resize", "up", "down"):
-                self._note = ""
-            match key.name:
-                case "char":
-                    text = (text + key.text)[:_LONGEST_TEXT]
-                case "paste":
-                    first, *more = (
-                        [line(part) for part in key.text.replace("\r", "\n").split("\n")]
-                        if by_line
-                        else [line(key.text)]
-                    )
-                    text = (text + first)[:_LONGEST_TEXT]
-                    if more:
-                        self._queued = [part for part in more if part]
-                        return self._taken(text)
-                case "backspace":
-                    text = "".join(list(clusters(text))[:-1])
-                case "kill" | "esc":
-                    text = ""
-                case "up" | "down":
-                    scroll = max(scroll + (1 if key.name == "down" else -1), 0)
-                case "end":
-                    raise PutOff
-                case "enter":
-                    return self._taken(text)
+        """A line of text. With `by_line` the lines of a paste answer the next questions too."""
+        if by_line and self.queued:
+            return self.queued.pop(0)
+        began = self.said.typing[1] if self.said.typing[0] == step else ""
+
+        def keep(text: str) -> None:
             self.said.typing = (step, text)
             self._save()
 
-    def _taken(self, text: str) -> str:
+        text, *self.queued = await self.pages.ask(body, began, keep, by_line=by_line)
         self.said.typing = ("", "")
         return " ".join(text.split())
 
     async def _choose(
         self, body: Sequence[str], keys: Mapping[str, str], *, foot: Sequence[str] = (), other: str | None = None
     ) -> str:
-        """What one key of these stands for; others stand for `other`, without it for nothing."""
-        scroll = 0
-        self._queued.clear()
-        while True:
-            self._show(body, foot=foot, scroll=scroll)
-            key = await self._terminal.press()
-            name = _HANGUL_KEYS.get(key.text, key.text.lower()) if key.name == "char" else key.name
-            if name in keys:
-                self._note = ""
-                return keys[name]
-            if name == "end":
-                raise PutOff
-            if name in ("up", "down"):
-                scroll = max(min(scroll + (1 if name == "down" else -1), len(body)), 0)
-            elif other is not None:
-                self._note = ""
-                return other
+        self.queued.clear()
+        return await self.pages.choose(body, keys, foot=foot, other=other)
 
 
-_HANGUL_KEYS: Final = {**_HANGUL, "ㅁ": "a"}
 _EDIT_HEAD: Final = "# Change anything, then save and leave the editor. The weights have to sum to 100.\n"
-
-
-def _fit(text: str, columns: int) -> list[str]:
-    """A row as it is where it fits; painted rows have been fitted already."""
-    if "\x1b" in text or width(text) <= columns:
-        return [text]
-    indent = re.match(r"\s*(?:\d+[.]?\s+|- )?", text)
-    first = indent[0] if indent else ""
-    return wrap(text[len(first) :], columns, first=first)
-
-
-def _typed(text: str, columns: int) -> str:
-    """What is being typed; of a text that is too long, its end."""
-    shown, room = clean(text), max(columns - 4, 8)
-    parts = list(clusters(shown))
-    taken = sum(map(width, parts))
-    while taken > room and parts:
-        taken -= width(parts.pop(0))
-    return f"> {''.join(parts)}"
 
 
 def _weights_in(text: str, ids: Sequence[str]) -> list[Fraction] | str:
@@ -595,32 +535,26 @@ def _weights_in(text: str, ids: Sequence[str]) -> list[Fraction] | str:
     else:
         given = [parse_weight(word) for word in words if word != "%"]
         if len(given) != len(ids):
-            return f"{len(ids)} numbers are wanted, and these are {len(given)}"
+            return f"{len(ids)} numbers are expected, and these are {len(given)}"
     sound = [weight for weight in given if weight is not None]
     return sound if len(sound) == len(ids) else "each weight is a number from 0 to 100, such as 30"
 
 
-def _told_error(error: Exception) -> str:
-    errors: Sequence[Exception] = getattr(error, "errors", None) or (error,)
-    return " / ".join(f"{one}" + (f" ({hint})" if (hint := getattr(one, "hint", None)) else "") for one in errors)
+def _error_words(error: Exception) -> str:
+    if not isinstance(error, HonestoneError):
+        return str(error)
+    return " / ".join(f"{one}" + (f" ({one.hint})" if one.hint else "") for one in error.errors or (error,))
 
 
-def _reworded(one: Wanted, text: str) -> Wanted:
+def _reworded(one: CriterionWish, text: str) -> CriterionWish:
     """What can be seen is the criterion's first item too; `NAME: WHAT` renames it."""
     new = parse_wanted(text)
     name, what = (new.name, new.description) if new.description else (one.name, text)
     items = one.items if len(pieces(what)) > 1 else (*one.items, what)
-    return Wanted(name=name, description=what, items=items)
+    return CriterionWish(name=name, description=what, items=items)
 
 
 def _place(criterion: Criterion, text: str) -> int:
     """The number of an item among those of its criterion."""
     said = plain_item(text).requirement
     return next((n for n, item in enumerate(criterion.items, 1) if item.requirement == said), len(criterion.items))
-
-
-def is_complete_from_words_of_their_own(said: Answers) -> bool:
-    """Whether the person gave everything: then no model is looked for."""
-    from honestone.core.authoring.rubric_drafting import make_draft
-
-    return is_complete(make_draft(said.about, said.wanted, ()))

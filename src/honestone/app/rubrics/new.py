@@ -1,0 +1,262 @@
+"""A new rubric without a conversation: from a template, or from what was said at once."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from honestone.app.drafting_model import find_model
+from honestone.app.rubrics.draft_file import KeptAnswers, RubricAnswers, draft_from, is_complete, with_bars
+from honestone.app.rubrics.model_draft import criteria_by_model
+from honestone.app.workspace import Workspace
+from honestone.core.authoring.rubric_drafting import (
+    FEWEST_CRITERIA,
+    LEVELS,
+    WHY_TWO,
+    CriterionWish,
+    RubricDraft,
+    ShippedRubric,
+    draft_problems,
+    find_criterion,
+    near_criterion,
+    parse_wanted,
+    parse_weight,
+    shortage,
+    vague_criterion,
+    weights_problem,
+)
+from honestone.core.errors import UsageError
+from honestone.core.numbers import exact, show_bar
+from honestone.ports import Observer
+
+NO_MODEL: Final = "none"
+"""In place of a judge's name: the draft is from the words and the templates alone."""
+_LONGEST: Final = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRubricRequest:
+    """What was said of a rubric, as typed: criteria and items as `NAME: TEXT`, anchors as `NAME: A | B | C | D | E`,
+    weights as `NAME=30`, the bars in points 0-100. `judge` drafts what is missing (None: one that is ready)."""
+
+    output: Path
+    about: str = ""
+    criteria: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
+    threshold: float | None = None
+    floor: float | None = None
+    judge: str | None = None
+
+    def answers(self) -> RubricAnswers:
+        """Raises UsageError for what cannot be read."""
+        said = RubricAnswers(
+            about=_one_line(self.about),
+            threshold=points_bar("--threshold", self.threshold),
+            floor=points_bar("--floor", self.floor),
+        )
+        for text in self.criteria:
+            said.wanted.append(_criterion(text, said.wanted))
+        for text in self.items:
+            at, item = _belongs("--item", text, said.wanted)
+            said.wanted[at] = replace(said.wanted[at], items=(*said.wanted[at].items, item))
+        for text in self.anchors:
+            at, levels = _belongs("--anchors", text, said.wanted)
+            said.wanted[at] = _with_levels(said.wanted[at], levels)
+        said.weights = _weights(self.weights, said.wanted)
+        return said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRubric:
+    """A rubric that was drafted, and what a person should know about it.."""
+
+    draft: RubricDraft
+    warnings: tuple[str, ...]
+    kept: KeptAnswers | None = None
+
+    @property
+    def text(self) -> str:
+        return rubric_text(self.draft)
+
+    def forget_replies(self) -> None:
+        """To be called when the rubric is written: what was kept meanwhile is no longer needed."""
+        if self.kept is not None:
+            self.kept.drop()
+
+
+def template_text_with_bars(name: str, threshold: Fraction | None, floor: Fraction | None) -> str:
+    """The template as it is shipped, comments included, with the bars that were given. Raises UsageError."""
+    from honestone.templates import template_text
+
+    text = template_text(name)
+    for key, bar in (("threshold", threshold), ("floor", floor)):
+        if bar is not None:
+            text = re.sub(rf"(?m)^{key}: \S+", f"{key}: {show_bar(bar)}", text, count=1)
+    return text
+
+
+def shipped_rubrics() -> tuple[ShippedRubric, ...]:
+    """Every shipped template, read."""
+    from honestone.formats.rubric_file import parse_rubric
+    from honestone.templates import template_names, template_text
+
+    return tuple(
+        ShippedRubric(name=name, rubric=parse_rubric(template_text(name), f"{name}.yaml").rubric)
+        for name in template_names()
+    )
+
+
+def rubric_text(draft: RubricDraft) -> str:
+    from honestone.formats.rubric_write import dump_rubric
+
+    return dump_rubric(draft.rubric())
+
+
+def refuse_incomplete(said: RubricAnswers) -> None:
+    """Raises UsageError where too little was said to draft a rubric without asking."""
+    missing = []
+    if not said.about:
+        missing.append('--about "WHAT IS JUDGED"')
+    if len(said.wanted) < FEWEST_CRITERIA:
+        missing.append('--criterion "NAME: WHAT" twice at least')
+    if missing:
+        why = f": {WHY_TWO}" if said.about and said.wanted else ""
+        raise UsageError(
+            f"there is no terminal to ask at, so flags have to say it: {', '.join(missing)}{why}",
+            hint="or write a template as it is: --template NAME (--list-templates lists them)",
+        )
+
+
+def draft_rubric(workspace: Workspace, request: NewRubricRequest, observer: Observer) -> NewRubric:
+    """The rubric from what was said, a model's items where some are missing. Raises UsageError when that is too little."""
+    from honestone.core.authoring.lint import lint
+
+    said = request.answers()
+    refuse_incomplete(said)
+    if said.weights and (problem := weights_problem(list(said.weights.values()))):
+        raise UsageError(problem, hint="--weight NAME=30, once for each criterion")
+    warnings = [vague.warning(one.name) for one in said.wanted if (vague := vague_criterion(one)) is not None]
+    file = KeptAnswers(request.output)
+    before = file.load()
+    said.replies = dict(before.replies) if before is not None else {}
+    kept = None if before is not None and before.says_something else file  # an unfinished conversation stays
+    shipped = shipped_rubrics()
+    draft, notes = draft_from(said, shipped), list[str]()
+    if request.judge != NO_MODEL and (request.judge is not None or not is_complete(draft)):
+        draft, notes = asyncio.run(_with_model(workspace, said, request.judge, shipped, kept, observer))
+    if lacking := shortage(draft.criteria):
+        raise UsageError(
+            "; ".join(one.words for one in lacking),
+            hint=" ".join(f'--item "{one.id}: ..."' for one in lacking)
+            + ' (repeat it), or --anchors "NAME: A | B | C | D | E", or --judge MODEL to draft them',
+        )
+    draft = with_bars(draft, said)
+    for problem in draft_problems(draft):
+        raise UsageError(problem)
+    warnings += [f"{remark.message}. {remark.suggestion}" for remark in lint(draft.rubric())]
+    return NewRubric(draft=draft, warnings=(*warnings, *notes), kept=kept)
+
+
+async def _with_model(
+    workspace: Workspace,
+    said: RubricAnswers,
+    judge: str | None,
+    shipped: Sequence[ShippedRubric],
+    kept: KeptAnswers | None,
+    observer: Observer,
+) -> tuple[RubricDraft, list[str]]:
+    """The draft of the model that was named or found; from the words alone where there is none."""
+    name = judge or await asyncio.to_thread(find_model, workspace)
+    if name is None:
+        return draft_from(said, shipped), []
+    said.judge = name
+    if judge is None:
+        observer.note(f"note: asking {name} to draft the items: 1 call, 2 at most (--judge none asks no model)")
+
+    def keep() -> None:
+        if kept is not None:
+            kept.save(RubricAnswers(replies=said.replies))
+
+    criteria, notes = await criteria_by_model(workspace, name, said, keep)
+    return draft_from(said, shipped, criteria), notes
+
+
+# ------------------------------------------------------------------------------------------------- what was typed
+
+
+def _criterion(text: str, before: Sequence[CriterionWish]) -> CriterionWish:
+    one = parse_wanted(_one_line(text))
+    if not one.name.strip():
+        raise UsageError("a --criterion is empty", hint='--criterion "tone: no word blames the reader"')
+    if any(other.id == one.id for other in before):
+        raise UsageError(f"two criteria have the id `{one.id}`", hint="give one of them another name")
+    return one
+
+
+def _with_levels(one: CriterionWish, levels: str) -> CriterionWish:
+    texts = tuple(part.strip() for part in levels.split("|"))
+    if len(texts) != len(LEVELS) or not all(texts) or len(set(texts)) < len(LEVELS):
+        raise UsageError(
+            f"--anchors of `{one.id}` has to have five different texts, lowest first",
+            hint=f'--anchors "{one.name}: absent | a trace | half | nearly all | all"',
+        )
+    if one.items:
+        raise UsageError(f"`{one.id}` has both --item and --anchors", hint="leave out one of them")
+    return replace(one, levels=texts)
+
+
+def _weights(texts: Sequence[str], wanted: Sequence[CriterionWish]) -> dict[str, Fraction]:
+    """In the order of the criteria: all of them or none."""
+    weights: dict[str, Fraction] = {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        weight = parse_weight(number)
+        if not equals or weight is None:
+            raise UsageError(f"--weight {text!r} is not NAME=NUMBER", hint="for example --weight tone=30")
+        weights[wanted[_at(name, wanted, "--weight")].id] = weight
+    if weights and (without := [one.id for one in wanted if one.id not in weights]):
+        raise UsageError(
+            f"no --weight for {', '.join(f'`{id}`' for id in without)}", hint="weigh every criterion, or none"
+        )
+    return {one.id: weights[one.id] for one in wanted if weights}
+
+
+def _belongs(option: str, text: str, wanted: Sequence[CriterionWish]) -> tuple[int, str]:
+    """Which criterion a `NAME: TEXT` is about, and the text."""
+    name, colon, rest = _one_line(text).replace("：", ":", 1).partition(":")
+    if not colon or not re.search(r"\w", rest):
+        raise UsageError(f"{option} {text!r} is not `CRITERION: TEXT`", hint=f'for example {option} "tone: ..."')
+    return _at(name, wanted, option), rest.strip()
+
+
+def _at(name: str, wanted: Sequence[CriterionWish], option: str) -> int:
+    ids = [one.id for one in wanted]
+    id = find_criterion(name, ids)
+    if id is None:
+        near = near_criterion(name, ids)
+        known = f"did you mean `{near}`? " if near else ""
+        raise UsageError(
+            f"{option} names `{name.strip()}`, which is not a criterion",
+            hint=f"{known}criteria: {', '.join(ids) or 'none yet'}",
+        )
+    return ids.index(id)
+
+
+def points_bar(option: str, points: float | None) -> Fraction | None:
+    """A bar as a share 0-1 from points 0-100. Raises UsageError for other numbers."""
+    if points is None:
+        return None
+    if not 0 <= points <= 100:  # NaN too
+        raise UsageError(f"{option} is {points:g}, but must be from 0 to 100", hint=f"for example {option} 70")
+    return exact(points) / 100
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST]
