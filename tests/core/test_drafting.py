@@ -347,7 +347,7 @@ def test_a_models_draft_is_taken_in_our_order() -> None:
     [
         ("Sorry, I cannot.", "no JSON object"),
         (reply(FACTS), "`tone` is missing"),
-        (reply(FACTS, TONE, TONE), "stands twice"),
+        (reply(FACTS, TONE, TONE), "is there twice"),
         (reply(FACTS, TONE, {**TONE, "id": "price"}), "criterion 3 has no `id`"),
         (reply({**FACTS, "items": FACTS["items"][:4]}, TONE), "4 items"),
         (reply({**FACTS, "items": [f"Names {n} of the parts {n}" for n in "abcdefghijk"]}, TONE), "11 items"),

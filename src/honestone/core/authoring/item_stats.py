@@ -185,7 +185,7 @@ def discrimination(pairs: Sequence[tuple[Fraction, Fraction]]) -> Fraction | Non
 
 
 def _differing(item: Item, votes: Sequence[Votes]) -> tuple[int, int]:
-    """How many pairs of judges answered differently about one artifact, of how many. Code is no judge."""
+    """How many pairs of judges answered differently about one artifact, of how many. Code is not a judge."""
     differing = pairs = 0
     for ballot in votes:
         answers = [share_of(item, answer) for judge, answer in ballot.items() if judge != CHECK]

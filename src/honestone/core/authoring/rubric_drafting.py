@@ -1,6 +1,6 @@
 """Drafting a rubric: what a person said matters becomes criteria with yes/no items or five anchors, and weights.
 
-Nothing is invented here: an item is the person's own words, or stands in a shipped template, or came from a model and
+Nothing is invented here: an item is the person's own words, or is in a shipped template, or came from a model and
 passed `read_model_draft`. Where that is not enough, `shortage` says what is missing, and somebody has to be asked.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from honestone.core.authoring.lint import Remark, check_for, lint
 from honestone.core.checks import KINDS
@@ -95,7 +95,7 @@ def parse_many(text: str) -> tuple[CriterionWish, ...]:
 
 
 def pieces(description: str) -> tuple[str, ...]:
-    """The parts of a description that can stand as yes/no items of their own, in the person's words."""
+    """The parts of a description that can be yes/no items of their own, in the person's words."""
     found = [_as_item(part) for part in _BETWEEN_PIECES.split(description)]
     return tuple(dict.fromkeys(part for part in found if _says_something(part)))
 
@@ -135,7 +135,7 @@ _VAGUE: Final[tuple[tuple[str, str], ...]] = (
         "headings of one level look the same on every page",
     ),
     (r"clean|tidy|neat", "no line of code is commented out"),
-    (r"clear(ly)?|clarity|understandable|readab\w+|legib\w+", "every term is explained where it first stands"),
+    (r"clear(ly)?|clarity|understandable|readab\w+|legib\w+", "every term is explained where it is first used"),
     (r"intuitive|user[- ]?friendl\w+|usab\w+|easy|simple", "the first task is done in at most three steps"),
     (r"professional\w*|polished|tone|style", "no sentence addresses the reader by a nickname"),
     (
@@ -267,7 +267,7 @@ def likeness(one: Iterable[str], other: Iterable[str]) -> Fraction:
 
 
 def suggested_template(about: str, library: Sequence[ShippedRubric]) -> ShippedRubric | None:
-    """The template whose name stands in what is judged: `a README for our tool` is about `readme`."""
+    """The template whose name is in what is judged: `a README for our tool` is about `readme`."""
     folded = about.casefold()
     said = tokens(about)
     for one in library:
@@ -460,7 +460,7 @@ def equal_weights(number: int) -> tuple[Fraction, ...]:
 
 
 def weights_problem(weights: Sequence[Fraction]) -> str | None:
-    """Why weights cannot stand: each above 0, and together 100 (99 and 101 pass as rounding)."""
+    """Why weights are not valid: each above 0, and together 100 (99 and 101 pass as rounding)."""
     if any(weight <= 0 for weight in weights):
         return "every weight has to be above 0"
     total = sum(weights, Fraction(0))
@@ -470,7 +470,7 @@ def weights_problem(weights: Sequence[Fraction]) -> str | None:
 
 
 def parse_weight(text: str) -> Fraction | None:
-    """`30`, `30%` or `12.5`; None for what is no number from 0 to 100."""
+    """`30`, `30%` or `12.5`; None for what is not a number from 0 to 100."""
     match = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,4})?)\s*%?\s*", text)
     number = exact(match[1]) if match else None
     return number if number is not None and number <= 100 else None
@@ -590,7 +590,7 @@ def _read_rows(rows: Sequence[object], asked: Mapping[str, CriterionWish]) -> Mo
         if not isinstance(row, dict) or not isinstance(id, str) or id not in asked:
             problems.append(f"criterion {number} has no `id` of those asked for: {', '.join(asked)}")
         elif id in found:
-            problems.append(f"criterion `{id}` stands twice")
+            problems.append(f"criterion `{id}` is there twice")
         else:
             criterion, wrong = _read_row(row, asked[id])
             found[id] = criterion
@@ -602,10 +602,10 @@ def _read_rows(rows: Sequence[object], asked: Mapping[str, CriterionWish]) -> Mo
     )
 
 
-def _read_row(row: Mapping[str, Any], wanted: CriterionWish) -> tuple[Criterion, list[str]]:
+def _read_row(row: Mapping[str, object], wanted: CriterionWish) -> tuple[Criterion, list[str]]:
     wrong: list[str] = []
     if doubled_keys(row):
-        wrong.append("a key stands twice")
+        wrong.append("a key is there twice")
     unknown = set(row) - {"id", "requirement", "weight", "items", "anchors"}
     wrong += [f"unknown key `{key[:40]}`" for key in sorted(unknown)]
     requirement = row.get("requirement") or wanted.description or wanted.name

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from honestone.core.authoring.suite_lint import FEWEST, MOST, is_common, lint_suite
 from honestone.core.errors import UsageError
@@ -30,7 +30,7 @@ _FEWEST_WORDS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDraft:
-    """One task: what is asked, the words that an answer must and must not hold, or else what a judge shall look for."""
+    """One task: what is asked, the words that an answer must and must not hold, or else what a judge looks for."""
 
     id: str
     prompt: str
@@ -38,10 +38,6 @@ class TaskDraft:
     must: tuple[str, ...] = ()
     must_not: tuple[str, ...] = ()
     rubric: str = ""
-
-    @property
-    def is_judged_by_code(self) -> bool:
-        return bool(self.must or self.must_not)
 
     def case(self) -> Case:
         return Case(
@@ -100,7 +96,7 @@ def _points(tasks: Sequence[TaskDraft]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class Exchange:
     """Something asked, and what the skill says to it."""
 
     asked: str
@@ -116,9 +112,9 @@ class SkillText:
     uses: tuple[str, ...] = ()
     not_uses: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
-    examples: tuple[Pair, ...] = ()
+    examples: tuple[Exchange, ...] = ()
     bad: tuple[str, ...] = ()
-    outputs: tuple[Pair, ...] = ()
+    outputs: tuple[Exchange, ...] = ()
     steps: tuple[str, ...] = ()
 
     @property
@@ -170,8 +166,8 @@ def read_skill(name: str, text: str) -> SkillText:
     """The parts of a SKILL.md, by the titles of its sections and its <example> blocks. Works on the first million letters."""
     text = text[:1_000_000]
     parts: dict[str, list[str]] = {kind: [] for kind, _ in _TITLES}
-    tables: list[Pair] = []
-    prose: list[Pair] = []
+    tables: list[Exchange] = []
+    prose: list[Exchange] = []
     for kind, body in _kinds_of_sections(text):
         if kind == "outputs":
             tables += _rows(body)
@@ -245,7 +241,7 @@ def _bullets(body: str) -> list[str]:
     return [line for found in _BULLET.findall(outside) if (line := _one_line(found))]
 
 
-def _rows(body: str) -> list[Pair]:
+def _rows(body: str) -> list[Exchange]:
     """The rows of the tables of a section, without their heads: first cell and the rest."""
     out = []
     rows = [[_one_line(cell) for cell in row.split("|")] for row in _TABLE_ROW.findall(body)]
@@ -253,7 +249,7 @@ def _rows(body: str) -> list[Pair]:
         is_rule = all(re.fullmatch(r":?-{1,}:?", cell) for cell in cells)
         is_head = number + 1 < len(rows) and all(re.fullmatch(r":?-{1,}:?", cell) for cell in rows[number + 1])
         if len(cells) >= 2 and not is_rule and not is_head and cells[0] and cells[1]:
-            out.append(Pair(asked=cells[0], answer=", ".join(cells[1:])))
+            out.append(Exchange(asked=cells[0], answer=", ".join(cells[1:])))
     return out
 
 
@@ -265,17 +261,17 @@ _IN_OUT: Final = re.compile(
 _ARROW: Final = re.compile(r"\s*(?:→|⇒|=>|->|➜)\s*")
 
 
-def _examples(body: str) -> list[Pair]:
+def _examples(body: str) -> list[Exchange]:
     """`Input: ... Output: ...`, or something and an arrow to what comes of it."""
     text = re.sub(r"^[ \t]*(?:```|~~~).*$", "", body, flags=re.M)[:20_000]
-    pairs = [Pair(asked=asked.strip(), answer=answer.strip()) for asked, answer in _IN_OUT.findall(text)]
+    pairs = [Exchange(asked=asked.strip(), answer=answer.strip()) for asked, answer in _IN_OUT.findall(text)]
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     for number, line in enumerate(lines):
         before, *after = _ARROW.split(re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", line), maxsplit=1)
         if after:
             asked = before or (lines[number - 1] if number else "")
             if asked and after[0] and not re.match(r"[\[(→|│└├]", asked):
-                pairs.append(Pair(asked=_one_line(asked), answer=_one_line(after[0])))
+                pairs.append(Exchange(asked=_one_line(asked), answer=_one_line(after[0])))
     return pairs
 
 
@@ -306,7 +302,7 @@ def _is_binding(step: str) -> bool:
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """Words of an answer that only a right one would hold: what stands in quotes or as code, else what looks like a name
+    """Words of an answer that only a right one would hold: what is in quotes or written as code, else what looks like a name
     (digits, joined or capital letters inside). At most four, none that is common."""
     marked = re.findall(r"`([^`\n]{1,60})`|[\"“「]([^\"”」\n]{1,60})[\"”」]", text)
     words = [code or quoted for code, quoted in marked]
@@ -391,16 +387,16 @@ def _ruled(rule: str) -> tuple[str, ...]:
     return () if _WEAK.search(rule) else telling_words(rule)
 
 
-def _about(rule: str) -> Pair | None:
+def _about(rule: str) -> Exchange | None:
     """A rule that says what to do in some case: the case and what to do."""
     found = _TOPIC.match(rule) or _NAMED.match(rule)
     if found is None:
         return None
     asked, answer = [group for group in found.groups() if group is not None]
-    return Pair(asked=_bare(asked).strip(' .,:;"“”'), answer=answer)
+    return Exchange(asked=_bare(asked).strip(' .,:;"“”'), answer=answer)
 
 
-def _new_words(one: Pair) -> tuple[str, ...]:
+def _new_words(one: Exchange) -> tuple[str, ...]:
     asked = one.asked.casefold()
     return tuple(word for word in _phrase(one.answer) if word.casefold() not in asked)
 
@@ -539,8 +535,19 @@ def _group(id: str, text: str, kind: str, words: Sequence[str], *, negated: bool
 # ------------------------------------------------------------------------------------------------ words around
 
 
-def _task(name: str, prompt: str, description: str, **judged: Any) -> TaskDraft:
-    return TaskDraft(id=slug(name, limit=40), prompt=prompt, description=_one_line(description)[:300], **judged)
+def _task(
+    name: str,
+    prompt: str,
+    description: str,
+    *,
+    must: tuple[str, ...] = (),
+    must_not: tuple[str, ...] = (),
+    rubric: str = "",
+) -> TaskDraft:
+    said = _one_line(description)[:300]
+    return TaskDraft(
+        id=slug(name, limit=40), prompt=prompt, description=said, must=must, must_not=must_not, rubric=rubric
+    )
 
 
 def _as_need(use: str) -> str:
@@ -639,17 +646,17 @@ def free_id(id: str, used: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelDraft:
-    """What could be used of a model's reply, and what was wrong with the rest (in words that it can be told)."""
+class ModelTasks:
+    """What could be used of a model's reply, and what was wrong with the rest (in words for the model)."""
 
     tasks: tuple[TaskDraft, ...]
     problems: tuple[str, ...]
 
 
-def read_model_tasks(tasks: Any, *, most: int = MOST) -> ModelDraft:
+def read_model_tasks(tasks: object, *, most: int = MOST) -> ModelTasks:
     """Tasks as a model gives them: `id, prompt, expected, forbidden, rubric`. Each is held to what a drafted one is."""
     if not isinstance(tasks, list):
-        return ModelDraft(tasks=(), problems=("`tasks` must be a list",))
+        return ModelTasks(tasks=(), problems=("`tasks` must be a list",))
     kept: list[TaskDraft] = []
     problems: list[str] = []
     for number, entry in enumerate(tasks[:50], 1):
@@ -665,10 +672,10 @@ def read_model_tasks(tasks: Any, *, most: int = MOST) -> ModelDraft:
         kept.append(replace(task, id=free_id(task.id, (one.id for one in kept))))
     if len(kept) < FEWEST:
         problems.append(f"{len(kept)} tasks can be used, but {FEWEST} are needed")
-    return ModelDraft(tasks=tuple(kept[:most]), problems=tuple(problems))
+    return ModelTasks(tasks=tuple(kept[:most]), problems=tuple(problems))
 
 
-def _from_model(entry: Any) -> TaskDraft | str:
+def _from_model(entry: object) -> TaskDraft | str:
     if not isinstance(entry, dict):
         return "it must be an object"
     id, prompt, rubric = entry.get("id"), entry.get("prompt"), entry.get("rubric") or ""
@@ -695,7 +702,7 @@ def _from_model(entry: Any) -> TaskDraft | str:
     )
 
 
-def _word_list(value: Any) -> tuple[str, ...] | None:
+def _word_list(value: object) -> tuple[str, ...] | None:
     if value is None:
         return ()
     if not isinstance(value, list) or len(value) > 50:

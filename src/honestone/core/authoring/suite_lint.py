@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Check, Criterion
@@ -29,7 +29,7 @@ WHY: Final = {
     "no-code": "judges cost a call a task and may be wrong about what code simply sees",
     "empty-split": "a loop is shown failures of train, accepts on val and certifies on test",
     "no-signal": "a task that is passed without the skill cannot show what the skill does",
-    "never-passed": "a task that nobody passes shows no difference either; often its judge is wrong",
+    "never-passed": "a task that is never passed shows no difference either; often its judge is wrong",
     "one-author": "who wrote both asks for what the skill says, not for what its users need",
     "other-skill": "a suite for another skill says little about this one",
     "prompt-names-skill": "without the skill the task means something else, so the two sides do not do the same",
@@ -66,7 +66,7 @@ def lint_suite(suite: Suite) -> list[SuiteRemark]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ExpectedWords:
     """Words that an answer must hold: all of them, or any one."""
 
     words: tuple[str, ...]
@@ -81,7 +81,7 @@ _ALL: Final = ("contains", "contains-all", "icontains", "icontains-all")
 _ANY: Final = ("contains-any", "icontains-any")
 
 
-def keywords(criterion: Criterion) -> Wanted | None:
+def keywords(criterion: Criterion) -> ExpectedWords | None:
     """What a criterion asks for, when it is keywords alone: a list of words is one criterion with an item for each."""
     if criterion.children or criterion.negate or criterion.is_penalty or criterion.weight == 0:
         return None
@@ -91,20 +91,22 @@ def keywords(criterion: Criterion) -> Wanted | None:
         if check is None or check.negated or check.options.get("in", "output") != "output":
             return None
         if check.kind in _ANY and len(checks) == 1:
-            return Wanted(words=_words(check), is_any=True, ignores_case=check.kind.startswith("i"))
+            return ExpectedWords(words=_words(check), is_any=True, ignores_case=check.kind.startswith("i"))
         if check.kind not in _ALL:
             return None
         words += _words(check)
     ignoring = all(check is not None and check.kind.startswith("i") for check in checks)
-    return Wanted(words=tuple(words), ignores_case=ignoring) if words else None
+    return ExpectedWords(words=tuple(words), ignores_case=ignoring) if words else None
 
 
 def _words(check: Check) -> tuple[str, ...]:
-    value: Any = check.value
-    return (value,) if isinstance(value, str) else tuple(word for word in value if isinstance(word, str))
+    value: object = check.value
+    if isinstance(value, str):
+        return (value,)
+    return tuple(word for word in value if isinstance(word, str)) if isinstance(value, list | tuple) else ()
 
 
-def _asked_words(case: Case) -> Iterator[Wanted]:
+def _asked_words(case: Case) -> Iterator[ExpectedWords]:
     for criterion, _ in case.rubric.walk():
         wanted = keywords(criterion)
         if wanted is not None:
@@ -131,7 +133,7 @@ def is_common(word: str, *, ignores_case: bool = True) -> bool:
     return bare in _COMMON or (len(bare) <= 2 and bare.isascii() and bare.isalpha())
 
 
-def _is_met_by_anything(wanted: Wanted) -> bool:
+def _is_met_by_anything(wanted: ExpectedWords) -> bool:
     return wanted.holds_for(lambda word: is_common(word, ignores_case=wanted.ignores_case))
 
 
@@ -154,12 +156,12 @@ def answer_in_prompt(suite: Suite) -> Iterator[SuiteRemark]:
         if groups and all(_holds(wanted, case.input) for wanted in groups) and _words_alone(case):
             words = tuple(word for wanted in groups for word in wanted.words)
             if len(groups) == 1 and groups[0].is_any:
-                words = tuple(word for word in words if _holds(Wanted(words=(word,)), case.input))
-            stand = "words stand" if len(words) > 1 else "word stands"
+                words = tuple(word for word in words if _holds(ExpectedWords(words=(word,)), case.input))
+            are = "words are" if len(words) > 1 else "word is"
             yield SuiteRemark(
                 rule="answer-in-prompt",
                 case=case.id,
-                message=f"the expected {stand} in the prompt itself: {_listed(words)}",
+                message=f"the expected {are} in the prompt itself: {_listed(words)}",
                 suggestion="take it out of the prompt, or expect what only a right answer holds",
             )
 
@@ -170,7 +172,7 @@ def _words_alone(case: Case) -> bool:
     return all(keywords(criterion) is not None for criterion in leaves)
 
 
-def _holds(wanted: Wanted, text: str) -> bool:
+def _holds(wanted: ExpectedWords, text: str) -> bool:
     if wanted.ignores_case:
         folded = text.casefold()
         return wanted.holds_for(lambda word: word.casefold() in folded)
@@ -374,7 +376,7 @@ _OFTEN: Final = 2
 
 
 def lint_results(suite: Suite, shown: Sequence[TaskOutcome]) -> list[SuiteRemark]:
-    """Tasks that a bare model passes, and tasks that nobody ever passes."""
+    """Tasks that a bare model passes, and tasks that are never passed."""
     by_case: Mapping[str, list[TaskOutcome]] = defaultdict(list)
     for one in shown:
         if one.passed is not None:
@@ -397,7 +399,7 @@ def lint_results(suite: Suite, shown: Sequence[TaskOutcome]) -> list[SuiteRemark
                 SuiteRemark(
                     rule="never-passed",
                     case=case.id,
-                    message=f"nobody passed it, {_times(len(every))}",
+                    message=f"it was never passed, {_times(len(every))}",
                     suggestion="read an answer: is the judge wrong, or does the skill not teach it?",
                 )
             )
@@ -408,13 +410,13 @@ def _times(count: int) -> str:
     return "the one time it ran" if count == 1 else f"all {count} times it ran"
 
 
-# ------------------------------------------------------------------------------------------------ beside the skill
+# ------------------------------------------------------------------------------------------------ with the skill
 
 
 def lint_with_skill(
     suite: Suite, skill: str, *, suite_authors: Sequence[str] = (), skill_authors: Sequence[str] = ()
 ) -> list[SuiteRemark]:
-    """What can be said only beside the skill itself: `skill` is its name, authors are whom version control names."""
+    """What can be said only with the skill at hand: `skill` is its name, authors are whom version control names."""
     out = []
     if suite.skill_id is not None and suite.skill_id != skill:
         out.append(

@@ -21,7 +21,7 @@ from honestone.core.authoring.lint.vague import vague_wording
 from honestone.core.rubric import Rubric
 
 WHY: Final = {
-    "vague-wording": "judges who may each read a word their own way disagree, and nobody can say who is right",
+    "vague-wording": "judges who may each read a word their own way disagree, and it cannot be said who is right",
     "two-questions": "when one half holds and the other does not, there is no right answer",
     "near-duplicate": "what is asked twice counts twice",
     "code-could-answer": "a judge costs money and may be wrong about what code simply counts",
@@ -39,7 +39,7 @@ WHY: Final = {
     "anchors-alike": "two marks for one thing are given by chance",
     "anchors-overlap": "two levels are right at once",
     "id-says-nothing": "reports, replies and histories show the id and not the text",
-    "never-discriminates": "an item that everybody meets, or nobody, says nothing about an artifact",
+    "never-discriminates": "an item that is always met, or never, says nothing about an artifact",
     "judges-disagree": "the mark depends on who judges, not on the artifact",
     "runs-against-the-rest": "what is better by all other items is worse by this one: it may be turned round or about something else",
     "loss": "what this program cannot represent is not scored",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from honestone.core.authoring.lint.remark import Asked, Remark, asked, short
+from honestone.core.authoring.lint.remark import PlacedQuestion, Remark, asked, short
 from honestone.core.authoring.lint.words import stems
 from honestone.core.rubric import Rubric, as_written
 
@@ -38,7 +38,7 @@ def coarse_anchors(rubric: Rubric) -> Iterator[Remark]:
 
 
 def anchor_texts(rubric: Rubric) -> Iterator[Remark]:
-    """Levels that say nothing, and pairs of levels that cannot be told apart."""
+    """Levels that say nothing, and pairs of levels that say the same."""
     for question in _anchored(rubric):
         assert question.item.anchors is not None
         levels = [(as_written(value), text.strip()) for value, text in question.item.anchors.levels]
@@ -59,7 +59,7 @@ def anchor_texts(rubric: Rubric) -> Iterator[Remark]:
         yield from _overlaps(question, levels)
 
 
-def _anchored(rubric: Rubric) -> Iterator[Asked]:
+def _anchored(rubric: Rubric) -> Iterator[PlacedQuestion]:
     return (question for question in asked(rubric) if question.item.anchors is not None)
 
 
@@ -80,7 +80,7 @@ def _order(text: str) -> list[str]:
     return [stem for word in text.split() for stem in stems(word)]
 
 
-def _overlaps(question: Asked, levels: list[tuple[int | float, str]]) -> Iterator[Remark]:
+def _overlaps(question: PlacedQuestion, levels: list[tuple[int | float, str]]) -> Iterator[Remark]:
     """ "1-3 errors" and "3-5 errors": with three errors both levels are right."""
     spans = [
         (value, match.group(0), int(match.group(1)), int(match.group(2)), match.group(3).casefold())

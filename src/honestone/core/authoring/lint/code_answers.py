@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from honestone.core.authoring.lint.remark import Remark, asked, short
 from honestone.core.rubric import Check, Rubric
@@ -37,7 +37,7 @@ def check_for(text: str) -> Check | None:
 
 
 def written(check: Check) -> str:
-    """A check as it stands in a rubric file, on one line."""
+    """A check as it is written in a rubric file, on one line."""
     return _flow({check.name: check.value, **check.options})
 
 
@@ -81,7 +81,7 @@ def _always(check: Check, *patterns: str) -> None:
     _rule(*patterns)(lambda match: check)
 
 
-def _check(kind: str, value: Any = True, *, negated: bool = False, **options: Any) -> Check:
+def _check(kind: str, value: object = True, *, negated: bool = False, **options: object) -> Check:
     return Check(kind=kind, value=value, negated=negated, options=options)
 
 
@@ -282,7 +282,7 @@ def _korean_length(match: re.Match[str]) -> Check | None:
 _BARE: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z][\w./ -]*[\w./]|[A-Za-z]", re.IGNORECASE)
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     """A value in YAML's inline form, so that it can be pasted as it is."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {_flow(inner)}" for key, inner in value.items()) + "}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.authoring.lint.remark import Asked, Remark, asked, short
+from honestone.core.authoring.lint.remark import PlacedQuestion, Remark, asked, short
 from honestone.core.authoring.lint.words import NEGATIONS, quoted_in, stems
 from honestone.core.rubric import Rubric
 
@@ -64,7 +64,7 @@ def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return not any(word in NEGATIONS or any(sign.isdigit() for sign in word) for word in more)
 
 
-def _is_repeated(ours: Asked, theirs: Asked) -> bool:
+def _is_repeated(ours: PlacedQuestion, theirs: PlacedQuestion) -> bool:
     if (ours.item.check is None) != (theirs.item.check is None) or ours.item.check != theirs.item.check:
         return False  # what code answers is what its check says, whatever the words
     if quoted_in(ours.text) != quoted_in(theirs.text) or ours.criterion.is_penalty != theirs.criterion.is_penalty:

@@ -1,4 +1,4 @@
-"""Confusing negations: two in one question, so that nobody is sure which answer is the good one."""
+"""Confusing negations: two in one question, so that a reader is not sure which answer is the good one."""
 
 from __future__ import annotations
 

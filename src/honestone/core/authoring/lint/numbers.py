@@ -36,7 +36,7 @@ def looks_like_percent(group: tuple[Criterion, ...]) -> bool:
 
 
 def weight_of(group: tuple[Criterion, ...]) -> Fraction:
-    """What the weights of siblings sum to; penalties are no share of it."""
+    """What the weights of siblings sum to; penalties are not part of it."""
     return sum((criterion.weight for criterion in group if not criterion.is_penalty), ZERO)
 
 

@@ -33,8 +33,8 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One question of a rubric and where it stands."""
+class PlacedQuestion:
+    """One question of a rubric and its place in the file."""
 
     criterion: Criterion
     item: Item
@@ -79,12 +79,12 @@ def _walk(group: tuple[Criterion, ...], path: Path) -> Iterator[tuple[Criterion,
         yield from _walk(criterion.children, (*here, "criteria"))
 
 
-def asked(rubric: Rubric) -> Iterator[Asked]:
+def asked(rubric: Rubric) -> Iterator[PlacedQuestion]:
     """Every question in the order of the file."""
     for criterion, here in criteria_of(rubric):
         for index, item in enumerate(criterion.items):
             path = here if item.whole else (*here, "items", index)
-            yield Asked(criterion=criterion, item=item, path=path)
+            yield PlacedQuestion(criterion=criterion, item=item, path=path)
 
 
 def short(text: str, limit: int = 90) -> str:

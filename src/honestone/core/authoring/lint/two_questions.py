@@ -135,7 +135,7 @@ def _halves(text: str) -> _Halves | None:
 
 
 def _is_apart(words: list[_Word], at: int) -> bool:
-    """`and/or`, "try and ...", and what stands in brackets or quotes."""
+    """`and/or`, "try and ...", and what is in brackets or quotes."""
     before = sum(1 for word in words[:at] if word.text in '("“`') - sum(1 for w in words[:at] if w.text in ")”")
     return before % 2 == 1 or (words[at].lower == "but" and any(w.lower == "only" for w in words[:at]))
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.core.authoring.lint.remark import Asked, Remark, asked, short
+from honestone.core.authoring.lint.remark import PlacedQuestion, Remark, asked, short
 from honestone.core.rubric import Rubric
 
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """Words of one kind. `weak` ones are fine where the wording goes on to say what is meant."""
+    """Words of one kind. `weak` ones are fine where the wording then says what is meant."""
 
     pattern: re.Pattern[str]
     instead: str
@@ -34,7 +34,7 @@ def _korean(words: str, instead: str) -> _Family:
 FAMILIES: Final = (
     _english(
         "clear, clearly, understandable, easy to understand, easily understood, easy to follow, easy to read, readable, legible, lucid",
-        'say what a reader finds: "Defines each technical term where it first stands", "Each section answers the question in its heading"',
+        'say what a reader finds: "Defines each technical term where it is first used", "Each section answers the question in its heading"',
         weak=True,
     ),
     _english(
@@ -177,14 +177,9 @@ def _says_more(text: str, match: re.Match[str]) -> bool:
     return bool(_GOES_ON.search(text, match.end())) or len(text[match.end() :].split()) >= 7
 
 
-def _remark(question: Asked, word: str, family: _Family) -> Remark:
+def _remark(question: PlacedQuestion, word: str, family: _Family) -> Remark:
     return question.remark(
         "vague-wording",
         f'"{" ".join(word.split())}" means different things to different judges: {short(question.text)}',
         family.instead,
     )
-
-
-def is_vague_word(text: str) -> bool:
-    """Whether a text of at most three words is nothing but a degree or a taste."""
-    return len(text.split()) <= 3 and any(family.pattern.search(text) for family in FAMILIES)

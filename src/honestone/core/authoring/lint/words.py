@@ -92,9 +92,5 @@ _ALIKE.update({_cut(word): meant for word, meant in list(_ALIKE.items())})
 
 
 def quoted_in(text: str) -> list[str]:
-    """What stands in quotes or backticks."""
+    """What is in quotes or backticks."""
     return [double or single for double, single in _QUOTED.findall(text)]
-
-
-def is_korean(text: str) -> bool:
-    return re.search("[가-힣]", text) is not None
