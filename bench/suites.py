@@ -24,7 +24,7 @@ from honestone.core.ballot import Mark, Reading
 from honestone.core.question import Question
 from honestone.core.rubric import Criterion, Item, Rubric, to_plain
 from honestone.core.suite.case import Case, Message, case_to_plain
-from honestone.core.suite.record import SuiteRecord, read_record
+from honestone.core.suite.record import read_record
 from honestone.engine.judging import Evaluator
 from honestone.engine.meter import Meter
 from honestone.engine.panel import Panel, Seat
@@ -119,7 +119,7 @@ async def ours(cases: Sequence[Case], folder: Path) -> tuple[SqliteStore, str]:
     meter = Meter(calls=10 * len(cases), minutes=60, usd=None, clock=time.monotonic)
     panel = Panel(seats=(Seat(id="slow", judge=SlowJudge(), draw=0),), store=store, meter=meter)
     evaluator = Evaluator(RUBRIC, CheckRunner(folder), panel)
-    record = SuiteRecord(first, run=run)
+    record = read_record(store.events(run), run=run)
     await SuiteRun(
         run=run,
         record=record,
