@@ -361,7 +361,7 @@ class Ranking(StageDocument, kw_only=True):
     usage: JsonObject = {}
 
 
-class Evaluation(StageDocument, kw_only=True):
+class SkillEvaluation(StageDocument, kw_only=True):
     """What `stage evaluate` writes: its figures at the top and, as in the original, inside `evaluation`."""
 
     verb: ClassVar[str] = "evaluate"
@@ -576,7 +576,7 @@ class MemoryEntry(Struct, kw_only=True):
 SCHEMAS: Final[dict[str, tuple[str, object]]] = {
     "candidates": ("what `stage propose` writes", Candidates),
     "ranking": ("what `stage rank` writes", Ranking),
-    "evaluation": ("what `stage evaluate` writes", Evaluation),
+    "evaluation": ("what `stage evaluate` writes", SkillEvaluation),
     "execution": ("what `stage apply` writes", Execution),
     "receipt": ("what `stage gate` writes", Receipt),
     "pending_promote": ("edits that wait for a person, in STATE_ROOT", Pending),

@@ -39,11 +39,11 @@ from honestone.formats.source import SuiteSource
 from honestone.formats.stage_files import (
     LANE,
     STANDALONE,
-    Evaluation,
     Figures,
     JsonObject,
     Ranking,
     ScoredCandidate,
+    SkillEvaluation,
     StageFile,
     StandaloneFigures,
     TaskRow,
@@ -81,7 +81,7 @@ class EvaluateSkillRequest:
     judging: JudgingOptions = field(default_factory=JudgingOptions)
 
 
-def evaluate(request: EvaluateSkillRequest, files: StageFiles, observer: Observer) -> StageFile[Evaluation]:
+def evaluate(request: EvaluateSkillRequest, files: StageFiles, observer: Observer) -> StageFile[SkillEvaluation]:
     """Run it and write the evaluation artifact. Raises UsageError before anything is spent."""
     workspace = files.workspace
     suite = read_suite(workspace, request.task_suite)
@@ -200,7 +200,7 @@ def _require_places(files: StageFiles) -> None:
         raise UsageError(
             f"--output `{printable(files.output)}` is a folder", hint="name the file: --output evaluation.json"
         )
-    option, folder = "--state-root", files.folder(Evaluation.folder)
+    option, folder = "--state-root", files.folder(SkillEvaluation.folder)
     if files.output is not None:
         option, folder = "--output", Path(os.path.realpath(files.output)).parent
     try:
@@ -281,7 +281,7 @@ def _default_judges(suite: SuiteSource, workspace: Workspace) -> tuple[str, ...]
 
 def evaluation_file(
     asked: TwoSides, request: EvaluateSkillRequest, suite: SuiteSource, report: Mapping[str, object] | None = None
-) -> Evaluation:
+) -> SkillEvaluation:
     """What was found, as an artifact: the seed's fields at the top and, as in the original, inside `evaluation`. Without
     a report nothing was run."""
     candidate, is_standalone = asked.candidate, asked.candidate is None
@@ -327,7 +327,7 @@ class _Report(msgspec.Struct, kw_only=True):
     usage: JsonObject
 
 
-def _found(document: Mapping[str, object], *, is_standalone: bool) -> Evaluation:
+def _found(document: Mapping[str, object], *, is_standalone: bool) -> SkillEvaluation:
     report = msgspec.convert(document, _Report)
     rates = {name: getattr(report, name) for name in _RATES}
     health = _health(report)
@@ -343,7 +343,7 @@ def _found(document: Mapping[str, object], *, is_standalone: bool) -> Evaluation
             pass_rate=report.execution_pass_rate,
         )
     why = str(health["reason"])
-    return Evaluation(
+    return SkillEvaluation(
         run_id="-",
         evaluation=figures,
         **rates,
@@ -362,9 +362,9 @@ def _found(document: Mapping[str, object], *, is_standalone: bool) -> Evaluation
     )
 
 
-def _skipped(why: str | None, mock: bool) -> Evaluation:
+def _skipped(why: str | None, mock: bool) -> SkillEvaluation:
     verdict = str(SkillVerdict.SKIPPED)
-    return Evaluation(run_id="-", evaluation=Figures(verdict=verdict), verdict=verdict, reason=why, mock=mock)
+    return SkillEvaluation(run_id="-", evaluation=Figures(verdict=verdict), verdict=verdict, reason=why, mock=mock)
 
 
 def _health(report: _Report) -> JsonObject:
@@ -390,14 +390,14 @@ def added(one: JsonObject, other: object) -> JsonObject:
     return both
 
 
-def summary(found: Evaluation) -> JsonObject:
+def summary(found: SkillEvaluation) -> JsonObject:
     """What the last line of stdout says."""
     names = ("execution_pass_rate", "baseline_pass_rate", "delta", "verdict", "truth_anchor")
     said: JsonObject = {name: getattr(found, name) for name in names}
     return said | ({"reason": found.reason} if found.reason else {})
 
 
-def remarks(found: Evaluation) -> list[str]:
+def remarks(found: SkillEvaluation) -> list[str]:
     """For people: what the figures are, what lost, and what is not to be trusted."""
     lines = []
     now, then, delta = found.execution_pass_rate, found.baseline_pass_rate, found.delta

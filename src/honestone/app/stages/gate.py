@@ -33,13 +33,13 @@ from honestone.core.skill.risk import touched
 from honestone.formats.stage_files import (
     Blocker,
     CandidateEntry,
-    Evaluation,
     Execution,
     GateLayers,
     JsonObject,
     Ranking,
     Receipt,
     Rollback,
+    SkillEvaluation,
     StageFile,
     read_stage,
 )
@@ -66,7 +66,7 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[Receipt]:
     execution = read_stage(path(request.execution), Execution, shown=str(request.execution))
     evaluation = None
     if request.evaluation is not None:
-        evaluation = read_stage(path(request.evaluation), Evaluation, shown=str(request.evaluation))
+        evaluation = read_stage(path(request.evaluation), SkillEvaluation, shown=str(request.evaluation))
     at, ranked = find_candidate(ranking, execution.body.candidate_id)
     with holding(files, ranking.body.target.path) as skill:
         found = _find_versions(execution, ranked, skill)
@@ -91,7 +91,7 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[Receipt]:
         if result.decision is Decision.PENDING:
             entry = parked(skill, evidence, result, run_id=ranking.body.run_id, lane=ranking.body.lane)
             park(files, entry)
-        anchors = Anchors(
+        anchors = DecisionFiles(
             ranking=anchor_of(ranking),
             execution=anchor_of(execution),
             evaluation=None if evaluation is None else anchor_of(evaluation),
@@ -237,7 +237,7 @@ def parked(skill: SkillUnderEdit, evidence: Evidence, result: GateResult, *, run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anchors:
+class DecisionFiles:
     """The files that a decision rests on."""
 
     ranking: str
@@ -246,7 +246,12 @@ class Anchors:
 
 
 def receipt_file(
-    files: StageFiles, ranking: Ranking, evidence: Evidence, result: GateResult, rollback: Rollback, anchors: Anchors
+    files: StageFiles,
+    ranking: Ranking,
+    evidence: Evidence,
+    result: GateResult,
+    rollback: Rollback,
+    anchors: DecisionFiles,
 ) -> Receipt:
     """A decision as an artifact."""
     name, evaluation, request = evidence.candidate_id, evidence.evaluation, None

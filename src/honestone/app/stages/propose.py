@@ -30,9 +30,9 @@ from honestone.formats.stage_files import (
     CandidateEntry,
     Candidates,
     DiffSummary,
-    Evaluation,
     InputSource,
     RejectedProposal,
+    SkillEvaluation,
     StageFile,
     TaskRow,
     TracedTask,
@@ -387,12 +387,12 @@ def _last_failures(files: StageFiles, skill: SkillUnderEdit, tasks: SuiteTasks, 
     return []
 
 
-def _evaluations(files: StageFiles) -> list[Evaluation]:
+def _evaluations(files: StageFiles) -> list[SkillEvaluation]:
     """The evaluations below STATE_ROOT that can be read, newest first."""
     found = []
-    for path in files.folder(Evaluation.folder).glob("*.json"):
+    for path in files.folder(SkillEvaluation.folder).glob("*.json"):
         try:
-            found.append(read_stage(path, Evaluation).body)
+            found.append(read_stage(path, SkillEvaluation).body)
         except UsageError:
             continue
     return sorted(found, key=lambda one: one.created_at, reverse=True)
@@ -402,12 +402,12 @@ def _is_at(workspace: Workspace, named: str, path: Path) -> bool:
     return bool(named) and "\0" not in named and workspace.path(named).resolve() == path.resolve()
 
 
-def _is_of(evaluation: Evaluation, skill: SkillUnderEdit) -> bool:
+def _is_of(evaluation: SkillEvaluation, skill: SkillUnderEdit) -> bool:
     about = evaluation.target
     return about is not None and not evaluation.mock and _is_at(skill.workspace, about.path, skill.folder)
 
 
-def _rows_of(evaluation: Evaluation, skill: SkillUnderEdit) -> list[TaskRow] | None:
+def _rows_of(evaluation: SkillEvaluation, skill: SkillUnderEdit) -> list[TaskRow] | None:
     """The side of an evaluation on which the skill ran as it is now; None where it has changed since.
 
     Other programs name no digest of the baseline; theirs is taken for the skill as it is.

@@ -104,7 +104,7 @@ def edit_seats(skill: SkillUnderEdit, judging: JudgingOptions) -> tuple[Seat, ..
     return make_seats(judging.judges, make_context(judging, skill.workspace))
 
 
-async def review(edit: Edit, skill: SkillUnderEdit, panel: Panel, lessons: Sequence[str]) -> Judged:
+async def review(edit: CandidateEdit, skill: SkillUnderEdit, panel: Panel, lessons: Sequence[str]) -> Judged:
     """What the judges answer about one edit: its diff, SKILL.md and the changed files as they would be."""
     from honestone.adapters.checks import CheckRunner
 
@@ -126,7 +126,7 @@ def _with_extras(body: Ranking, raw: dict[str, JsonObject]) -> JsonObject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class CandidateEdit:
     """A candidate with what its plan makes of the skill; `after` None: it cannot be applied, and `problem` says why."""
 
     candidate: CandidateEntry
@@ -157,12 +157,12 @@ class Edit:
         return [*(["not_auto_keep_category"] if self.category in NOT_KEPT_ALONE else []), *found]
 
 
-def edit_of(candidate: CandidateEntry, skill: SkillUnderEdit) -> Edit:
+def edit_of(candidate: CandidateEntry, skill: SkillUnderEdit) -> CandidateEdit:
     try:
-        return Edit(candidate=candidate, before=skill.version, after=edited(candidate, skill))
+        return CandidateEdit(candidate=candidate, before=skill.version, after=edited(candidate, skill))
     except UsageError as found:
         problem = found if isinstance(found, PlanError) else PlanError(Refusal.ERROR, found.message)
-        return Edit(candidate=candidate, before=skill.version, after=None, problem=problem)
+        return CandidateEdit(candidate=candidate, before=skill.version, after=None, problem=problem)
 
 
 # ---------------------------------------------------------------------------------------------------------- the score
@@ -171,7 +171,7 @@ def edit_of(candidate: CandidateEntry, skill: SkillUnderEdit) -> Edit:
 def ranking_file(
     source: Candidates,
     anchor: str,
-    edits: Sequence[Edit],
+    edits: Sequence[CandidateEdit],
     reviews: dict[str, Judged],
     seats: Sequence[Seat],
     *,
@@ -203,7 +203,7 @@ def ranking_file(
     )
 
 
-def _scored(edit: Edit, judged: Judged | None, judges: Sequence[str], moment: str) -> ScoredCandidate:
+def _scored(edit: CandidateEdit, judged: Judged | None, judges: Sequence[str], moment: str) -> ScoredCandidate:
     """A candidate with its score. What no judge could score, and what cannot be applied, has none."""
     found = None if judged is None else _opinion(judged.ballots)
     blockers, notes = [], list(notes_about(edit.risk, edit.category))

@@ -28,7 +28,7 @@ from honestone.app.stages.evaluate import (
     read_suite,
 )
 from honestone.app.stages.files import D, StageFiles, document_of, new_run_id, placed, safe_name, stamp, write_json
-from honestone.app.stages.gate import Anchors, is_vetoed, parked, receipt_file, receipt_name, record_decision
+from honestone.app.stages.gate import DecisionFiles, is_vetoed, parked, receipt_file, receipt_name, record_decision
 from honestone.app.stages.propose import (
     HOURS,
     Proposal,
@@ -88,7 +88,6 @@ from honestone.engine.place import Place, require_resumable
 from honestone.engine.versions import load_version, version_blobs
 from honestone.formats.stage_files import (
     Candidates,
-    Evaluation,
     Execution,
     JsonObject,
     Pipeline,
@@ -97,6 +96,7 @@ from honestone.formats.stage_files import (
     Receipt,
     Rollback,
     ScoredCandidate,
+    SkillEvaluation,
     SkillNamed,
     StageDocument,
     TracedTask,
@@ -413,7 +413,7 @@ def _try(state: StageLoopState, number: int) -> PipelineTry:
         name: None if (found := state.file_of(number, stage)) is None else found.path for name, stage in _PATHS.items()
     }
     ranking, evaluated = state.file_of(number, RANKED), state.file_of(number, EVALUATED)
-    figures = None if evaluated is None else msgspec.convert(evaluated.document, Evaluation)
+    figures = None if evaluated is None else msgspec.convert(evaluated.document, SkillEvaluation)
     candidate = None
     if ranking is not None and entry.version is not None:
         candidate = _candidate(msgspec.convert(ranking.document, Ranking), entry.version)
@@ -560,7 +560,7 @@ class StageJudgement(Judgement[StageLoopState]):
             if traces is not None:
                 tried.append(failed_try(msgspec.convert(traces.document, Traces), self.tasks))
             if evaluation is not None:
-                rows = msgspec.convert(evaluation.document, Evaluation).baseline_results
+                rows = msgspec.convert(evaluation.document, SkillEvaluation).baseline_results
                 failing = tuple(self.tasks.shown(failed_in(rows)))
         return replace(self.occasion, failing=failing, tried=tuple(tried))
 
@@ -655,7 +655,7 @@ class StageJudgement(Judgement[StageLoopState]):
             except PlanError as problem:
                 self._trace(loop, number, ranking, candidate, problem.message, None)
                 return
-            evaluation = _body(state, number, EVALUATED, Evaluation)
+            evaluation = _body(state, number, EVALUATED, SkillEvaluation)
         self._gate(loop, number, ranking, candidate, evaluation)
 
     async def _evaluate(self, loop: StageLoop, number: int, ranking: Ranking, candidate: ScoredCandidate) -> bool:
@@ -691,7 +691,12 @@ class StageJudgement(Judgement[StageLoopState]):
         return True
 
     def _gate(
-        self, loop: StageLoop, number: int, ranking: Ranking, candidate: ScoredCandidate, evaluation: Evaluation | None
+        self,
+        loop: StageLoop,
+        number: int,
+        ranking: Ranking,
+        candidate: ScoredCandidate,
+        evaluation: SkillEvaluation | None,
     ) -> None:
         """Execution, traces and receipt, the receipt last: it decides the round."""
         state, before = loop.state, self.skill.version
@@ -710,7 +715,7 @@ class StageJudgement(Judgement[StageLoopState]):
         decision = result_of_gate.decision
         if decision in (Decision.REVERT, Decision.REJECT) and state.file_of(number, TRACED) is None:
             self._trace(loop, number, ranking, candidate, result_of_gate.reason, evaluation)
-        anchors = Anchors(
+        anchors = DecisionFiles(
             ranking=ranking.truth_anchor,
             execution=execution.truth_anchor,
             evaluation=None if evaluation is None else evaluation.truth_anchor,
@@ -756,7 +761,7 @@ class StageJudgement(Judgement[StageLoopState]):
         ranking: Ranking,
         candidate: ScoredCandidate,
         reason: str,
-        evaluation: Evaluation | None,
+        evaluation: SkillEvaluation | None,
     ) -> None:
         """What the next proposal is shown of a try that was put back; never anything of the test split."""
         broken = set(evaluation.regressions) if evaluation is not None else set()

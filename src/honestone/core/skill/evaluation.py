@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
 
+from honestone.core.json_value import Json
 from honestone.core.suite.comparison import bootstrap
 
 BROKEN_BELOW = Fraction(1, 5)
@@ -54,7 +54,7 @@ class TaskResult:
         """Passed in one attempt and not in another."""
         return 0 < self.passes < self.attempts
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, Json]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -108,14 +108,15 @@ def judge_skill(
     now, then = rate(candidate), rate(baseline)
     delta = now - then if now is not None and then is not None else None
     interval = _interval(candidate, baseline)
-    figures: dict[str, Any] = {
-        "execution_pass_rate": None if now is None else float(now),
-        "baseline_pass_rate": None if then is None else float(then),
-        "delta": None if delta is None else float(delta),
-        "interval": None if interval is None else (float(interval[0]), float(interval[1])),
-    }
     verdict, reason = _verdict(candidate, baseline, is_without=is_without, strict=require_improvement)
-    return SkillResult(verdict=verdict, reason=reason, **figures)
+    return SkillResult(
+        verdict=verdict,
+        reason=reason,
+        execution_pass_rate=None if now is None else float(now),
+        baseline_pass_rate=None if then is None else float(then),
+        delta=None if delta is None else float(delta),
+        interval=None if interval is None else (float(interval[0]), float(interval[1])),
+    )
 
 
 def _verdict(

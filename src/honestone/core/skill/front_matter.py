@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
 
 _FENCE = re.compile(r"---[ \t]*(?:\r\n|\n|\Z)")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\Z)", re.M)
@@ -18,7 +17,7 @@ _MAX_DEPTH = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class FrontMatter:
     """A Markdown text in three: up to and with the opening line, the block between the fences, and the rest with its
     closing fence. `block` is None where there is no front matter, or one that never ends."""
 
@@ -37,13 +36,13 @@ def lines_of(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def split(text: str) -> Split:
+def split(text: str) -> FrontMatter:
     start = 1 if text.startswith("\ufeff") else 0
     fence = _FENCE.match(text, start)
     end = None if fence is None else _END.search(text, fence.end())
     if fence is None or end is None:
-        return Split("", None, text)
-    return Split(text[: fence.end()], text[fence.end() : end.start()], text[end.start() :])
+        return FrontMatter("", None, text)
+    return FrontMatter(text[: fence.end()], text[fence.end() : end.start()], text[end.start() :])
 
 
 def entries(block: str) -> dict[str, str]:
@@ -65,7 +64,7 @@ def is_plain(block: str) -> bool:
     )
 
 
-def updated(text: str, updates: Mapping[str, Any]) -> str:
+def updated(text: str, updates: Mapping[str, object]) -> str:
     """The text with these keys set, in place where they stand, else at the end of the block. Raises ValueError."""
     parts = split(text)
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -92,13 +91,13 @@ def _trailing_comments(old: str) -> str:
     return "".join(lines[end:])
 
 
-def _line(key: str, value: Any, newline: str) -> str:
+def _line(key: str, value: object, newline: str) -> str:
     if _KEY.fullmatch(f"{key}:") is None:
         raise ValueError(f"`{key}` cannot be a key of front matter")
     return f"{key}: {_scalar(value)}{newline}"
 
 
-def _scalar(value: Any) -> str:
+def _scalar(value: object) -> str:
     """A value as YAML on one line: plain where that is surely the same text, else JSON, which YAML reads."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and not _NOT_TEXT.fullmatch(value):
         return value
@@ -111,7 +110,7 @@ def _escaped(sign: str) -> str:
     return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"
 
 
-def _require_plain_data(value: Any, depth: int) -> None:
+def _require_plain_data(value: object, depth: int) -> None:
     if depth > _MAX_DEPTH:
         raise ValueError("a value is nested too deeply")
     if isinstance(value, float) and not isfinite(value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 _EXAMPLES: Final = 5
 
@@ -31,11 +31,11 @@ class Lesson:
 
     type: str
     succeeded: bool
-    context: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, object] = field(default_factory=dict)
     timestamp: str = ""
     hit_count: int = 1
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         return {
             "type": self.type,
             "succeeded": self.succeeded,
@@ -76,7 +76,7 @@ def learn(outcomes: Iterable[Learned], earlier: Sequence[Lesson] = ()) -> list[L
     An outcome whose receipt the memory counted already changes nothing. Lessons of other programs stay as they are.
     """
     known = {one.kind: one for one in earlier if one.is_ours}
-    counted = {str(name) for one in known.values() for name in one.context["receipts"]}
+    counted = {str(name) for one in known.values() for name in _list(one.context.get("receipts"))}
     for outcome in sorted(outcomes, key=lambda one: (one.timestamp, one.receipt)):
         if outcome.receipt not in counted:
             counted.add(outcome.receipt)
@@ -106,14 +106,14 @@ def _lesson(outcome: Learned) -> Lesson:
 def _added(before: Lesson, new: Lesson) -> Lesson:
     was, now = before.context, new.context
     tasks = counts(was.get("failed_tasks"))
-    for name, times in now["failed_tasks"].items():
+    for name, times in counts(now["failed_tasks"]).items():
         tasks[name] = tasks.get(name, 0) + times
     context = {
         "layer": now["layer"],
         "reason": now["reason"] or was.get("reason", ""),
-        "candidates": [*_list(was.get("candidates")), *now["candidates"]][-_EXAMPLES:],
+        "candidates": [*_list(was.get("candidates")), *_list(now["candidates"])][-_EXAMPLES:],
         "failed_tasks": tasks,
-        "receipts": [*was["receipts"], *now["receipts"]],
+        "receipts": [*_list(was.get("receipts")), *_list(now["receipts"])],
     }
     return replace(
         before,
@@ -129,7 +129,7 @@ def counts(value: object) -> dict[str, int]:
     return {str(name): times for name, times in found.items() if isinstance(times, int) and not isinstance(times, bool)}
 
 
-def _list(value: object) -> list[Any]:
+def _list(value: object) -> list[object]:
     return list(value) if isinstance(value, list) else []
 
 

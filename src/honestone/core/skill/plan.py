@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from honestone.core import markdown_sections
 from honestone.core.artifact import Entry, Version
@@ -82,7 +82,7 @@ class InsertBefore:
 class UpdateFrontMatter:
     action: ClassVar[str] = "update_yaml_frontmatter"
     target: str
-    updates: Mapping[str, Any]
+    updates: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,7 +302,7 @@ def _content(section: str) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------------------------------ as data
 
 
-def plan_to_plain(plan: Plan) -> dict[str, Any]:
+def plan_to_plain(plan: Plan) -> dict[str, object]:
     """An `execution_plan`; `read_plan` reads it back."""
     match plan:
         case AppendSection() | ReplaceSection():
@@ -321,8 +321,8 @@ def plan_to_plain(plan: Plan) -> dict[str, Any]:
             return {"action": plan.action, "files": files, "delete": list(plan.delete)}
 
 
-def _file_to_plain(path: str, write: FileWrite) -> dict[str, Any]:
-    plain: dict[str, Any] = {"path": path}
+def _file_to_plain(path: str, write: FileWrite) -> dict[str, object]:
+    plain: dict[str, object] = {"path": path}
     try:
         plain["text"] = write.data.decode()
     except UnicodeDecodeError:
@@ -367,7 +367,7 @@ def read_plan(plain: object, *, target: str) -> Plan:
     return InsertBefore(target=target, heading=heading, lines=lines, before=_heading(plain, named[0]))
 
 
-def _only(plain: Mapping[str, Any], *known: str) -> None:
+def _only(plain: Mapping[str, object], *known: str) -> None:
     for key in plain:
         if key not in {"action", *known, *_REMARKS}:
             raise PlanError(
@@ -376,7 +376,7 @@ def _only(plain: Mapping[str, Any], *known: str) -> None:
             )
 
 
-def _heading(plain: Mapping[str, Any], key: str) -> str:
+def _heading(plain: Mapping[str, object], key: str) -> str:
     heading = plain.get(key)
     if not isinstance(heading, str):
         raise PlanError(Refusal.ERROR, f"the plan's `{key}` is no text")
@@ -387,7 +387,7 @@ def _heading(plain: Mapping[str, Any], key: str) -> str:
     return heading
 
 
-def _lines(plain: Mapping[str, Any]) -> tuple[str, ...]:
+def _lines(plain: Mapping[str, object]) -> tuple[str, ...]:
     lines = plain.get("content_lines")
     if not isinstance(lines, list) or not lines or not all(isinstance(line, str) for line in lines):
         raise PlanError(Refusal.ERROR, "the plan's `content_lines` is no list of lines")
@@ -413,7 +413,7 @@ def _files(plain: object) -> dict[str, FileWrite]:
     return files
 
 
-def _data(one: Mapping[str, Any], path: str) -> bytes:
+def _data(one: Mapping[str, object], path: str) -> bytes:
     text, coded = one.get("text"), one.get("base64")
     try:
         if isinstance(text, str) and coded is None:
@@ -434,11 +434,13 @@ def _mode(mode: object, path: str) -> bool | None:
     raise PlanError(Refusal.ERROR, f"the plan's mode of `{path}` is {str(mode)[:20]!r}, not one like 0644 or 0755")
 
 
-def _names(plain: Mapping[str, Any]) -> tuple[str, ...]:
+def _names(plain: Mapping[str, object]) -> tuple[str, ...]:
     names = plain.get("delete", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise PlanError(Refusal.ERROR, "the plan's `delete` is no list of paths")
-    written = {one["path"] for one in plain.get("files", []) if isinstance(one, Mapping) and "path" in one}
+    files = plain.get("files")
+    rows = files if isinstance(files, list) else []
+    written = {one["path"] for one in rows if isinstance(one, Mapping) and "path" in one}
     doubled = [name for name, times in Counter(names).items() if times > 1 or name in written]
     if doubled:
         raise PlanError(Refusal.ERROR, f"the plan names `{doubled[0]}` twice")
