@@ -328,7 +328,7 @@ def read_trace(workspace: Workspace, path: Path, tasks: SuiteTasks) -> FailedTry
 
 
 def failed_try(traces: Traces, tasks: SuiteTasks) -> FailedTry:
-    """What a worker is told of an edit that was put back."""
+    """What a worker is shown of an edit that was put back."""
     failed = [TracedTask(task_id=one) if isinstance(one, str) else one for one in traces.failed_tasks]
     found = [FailedTask(task_id=one.task_id, prompt=one.prompt or "", details=one.details or "") for one in failed]
     return FailedTry(

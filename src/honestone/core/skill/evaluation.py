@@ -1,4 +1,4 @@
-"""Does a skill help: tasks with it beside the same tasks without it, or with an earlier version of it.
+"""Does a skill help: tasks with it and the same tasks without it, or with an earlier version of it.
 
     pass      the candidate's rate is at least the baseline's
     fail      it is below

@@ -4,7 +4,7 @@
     compile        code compiles, data parses, front matter parses                 blocks
     lint           long lines, tabs mixed with spaces                              advises
     regression     something was applied, and it did no worse on real tasks        blocks
-    review         nobody who reviewed it rejects it                               blocks
+    review         no reviewer rejects it                                         blocks
     human_review   what a person has to decide                                     advises
 
 The first layer that blocks is the last one looked at: `revert`, or `reject` where nothing had been applied. Evidence that

@@ -1,4 +1,4 @@
-"""What a panel's scores of a candidate come to: how far the judges agree, and whether to go on with it.
+"""What a panel's scores of a candidate come to: how far the judges agree, and whether to try it.
 
 CONSENSUS   all on one side of 6, within 1 point
 VERIFIED    all on one side
@@ -19,9 +19,9 @@ FOR_FROM: Final = Fraction(6)
 """A score of 6 or more speaks for a candidate."""
 REJECTED_BELOW: Final = Fraction(4)
 UNJUDGED: Final = Fraction(7)
-"""What `rank` without judges gives a candidate whose plan can be applied: nobody has said anything against it."""
+"""What `rank` without judges gives a candidate whose plan can be applied: no judge has said anything against it."""
 RISK_PENALTY: Final = {Risk.LOW: Fraction(0), Risk.MEDIUM: Fraction(3, 2), Risk.HIGH: Fraction(3)}
-"""Shown beside the score, never taken from it."""
+"""Shown next to the score, never taken from it."""
 
 _NEAR: Final = Fraction(1)
 
@@ -40,7 +40,7 @@ class Recommendation(StrEnum):
 
 
 def label_of(scores: Sequence[Fraction]) -> Label | None:
-    """Of the judges' scores, 0 to 10; None where nobody gave one."""
+    """Of the judges' scores, 0 to 10; None without any."""
     if not scores:
         return None
     in_favour = sum(1 for score in scores if score >= FOR_FROM)
@@ -54,7 +54,7 @@ def mean_of(scores: Sequence[Fraction]) -> Fraction | None:
 
 
 def recommendation_of(score: Fraction | None, label: Label | None) -> Recommendation:
-    """`score` None: nobody could judge it. `label` None with a score: nobody was asked.
+    """`score` None: no judge could score it. `label` None with a score: no judge was asked.
 
     Accepted when the score speaks for it and the panel is not divided; rejected below 4, or when all are against it.
     """

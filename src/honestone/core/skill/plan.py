@@ -107,7 +107,7 @@ Plan: TypeAlias = AppendSection | ReplaceSection | InsertBefore | UpdateFrontMat
 ACTIONS = tuple(kind.action for kind in (AppendSection, ReplaceSection, InsertBefore, UpdateFrontMatter, WriteFiles))
 
 _REMARKS = {"notes", "note", "reason", "rationale", "description", "summary", "comment"}
-"""Keys that may stand in any plan and say nothing about the edit."""
+"""Keys that any plan may have and that say nothing about the edit."""
 
 _BEFORE = ("before_heading", "before_section", "insert_before", "anchor_heading", "target_heading")
 """What the heading is called before which a section is put, in plans of different programs."""
@@ -290,7 +290,7 @@ def _guesses(path: str, before: str, after: str) -> list[Plan]:
 
 
 def _content(section: str) -> tuple[str, ...]:
-    """What stands below a section's heading, without the blank lines around it."""
+    """What is below a section's heading, without the blank lines around it."""
     lines = [line.rstrip("\r\n") for line in front_matter.lines_of(section)[1:]]
     while lines and not lines[0]:
         lines.pop(0)

@@ -2,7 +2,7 @@
 
 low       text of Markdown files only
 medium    SKILL.md's front matter changed (when the skill is loaded), files removed, other text files
-high      anything executable, code, a file that nobody can read, what the skill may use, a command that loading it runs
+high      anything executable, code, a file that cannot be read, what the skill may use, a command that loading it runs
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _front(version: Version) -> str | None:
 
 
 def _added_lines(old: Version, new: Version) -> list[str]:
-    """The lines with words that stand in the new text of a file and not in the old."""
+    """The lines with words that are in the new text of a file and not in the old."""
     found = []
     for path in touched(old, new):
         known = set(old.texts.get(path, "").splitlines())

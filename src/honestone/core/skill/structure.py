@@ -29,7 +29,7 @@ WHY: Final = {
     "long-body": "the whole file is read whenever the skill is used, and pushes out what the task needs",
     "broken-link": "the agent looks for a file that is not there",
     "link-outside": "what lies outside of the skill's folder is not installed with it",
-    "unused-file": "an agent that is not told of a file does not read it",
+    "unused-file": "an agent does not read a file that nothing names",
     "unfinished": "the agent takes the note for an instruction",
     "open-code": "everything after it is code",
 }
@@ -219,17 +219,17 @@ _NAMED_FILE: Final = re.compile(
 def _links(text: str, version: Version) -> Iterator[StructureRemark]:
     """Links between Markdown files and files named in code: outside of blocks of code, which show what may be."""
     folders = {name[:at] or "." for name in version.files for at, sign in enumerate(name) if sign == "/"} | {"."}
-    told: set[str] = set()
+    seen: set[str] = set()
     for number, line in _prose(text):
         for written in (*_LINK.findall(line), *_NAMED_FILE.findall(line)):
             target = unquote(written.partition("#")[0].partition("?")[0])
             if (
                 not re.search(r"[./]", target)
                 or re.match(r"[a-z][a-z0-9+.-]*:|//|[{<$]", target, re.I)
-                or target in told
+                or target in seen
             ):
                 continue
-            told.add(target)
+            seen.add(target)
             inside = _inside(target)
             if inside is None:
                 yield StructureRemark(
