@@ -25,9 +25,11 @@ from honestone.app.split_runs import PanelOfEdits, SplitRuns
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
 from honestone.app.suites.skill_loading import skill_folder
 from honestone.app.workspace import Workspace
+from honestone.core.artifact import Version
 from honestone.core.contract import Contract
 from honestone.core.errors import UsageError
 from honestone.core.events import StartedSuite, SuiteImprovementStarted
+from honestone.core.loop.state import LoopLimits
 from honestone.core.loop.suite_loop import (
     STEERING,
     TEST,
@@ -87,7 +89,6 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
     )
     limits = loop_limits(request, workspace, plan.calls)
     loaded = load_artifact(place.path, exclude=place.exclude, max_bytes=place.max_bytes)
-    contract = plan.contract
     most = plan.most(limits.rounds, lambda cases: sum(case.attempts for case in cases))
     more = f"{f' of {count} proposals' if count > 1 else ''}, {most} runs of {tasks.target_name}"
     sizes = ", ".join(f"{len(splits.of(name))} in {name}" for name in (TRAIN, VAL, TEST))
@@ -97,25 +98,7 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
         version=loaded.version,
         worker=worker,
         policy=KeepWhatHelps(),
-        started=SuiteImprovementStarted(
-            contract=contract.document,
-            contract_id=contract.id,
-            rule=request.judging.rule,
-            panel=STEERING,
-            holdouts=(TEST,),
-            limits=limits.to_plain(),
-            artifact=started_artifact(place, loaded.version),
-            policy=KeepWhatHelps().name,
-            worker=worker.id,
-            rubric=steering_rubric(splits, title=tasks.title, least=plan.least),
-            certifying=certifying_rubric(splits, title=tasks.title, least=plan.least),
-            splits=splits.ids,
-            candidates=count,
-            require_improvement=request.require_improvement,
-            suite=StartedSuite(path=printable(request.suite), dialect=tasks.source.dialect),
-            target=tasks.target_name,
-            mock=tasks.is_mock,
-        ),
+        started=plan.started(place, loaded.version, worker, limits),
         belongs_to={
             "holdouts": [],
             **delivery(request),
@@ -196,6 +179,30 @@ class _Tasks:
                 "min_pass_rate": str(self.least),
                 **({"require_improvement": True} if self.request.require_improvement else {}),
             }
+        )
+
+    def started(self, place: Place, version: Version, worker: Worker, limits: LoopLimits) -> SuiteImprovementStarted:
+        """The first event of a run."""
+        assert self.request.suite is not None
+        title, contract, tasks = self.tasks.title, self.contract, self.tasks
+        return SuiteImprovementStarted(
+            contract=contract.document,
+            contract_id=contract.id,
+            rule=self.request.judging.rule,
+            panel=STEERING,
+            holdouts=(TEST,),
+            limits=limits.to_plain(),
+            artifact=started_artifact(place, version),
+            policy=KeepWhatHelps().name,
+            worker=worker.id,
+            rubric=steering_rubric(self.splits, title=title, least=self.least),
+            certifying=certifying_rubric(self.splits, title=title, least=self.least),
+            splits=self.splits.ids,
+            candidates=self.candidates,
+            require_improvement=self.request.require_improvement,
+            suite=StartedSuite(path=printable(self.request.suite), dialect=tasks.source.dialect),
+            target=tasks.target_name,
+            mock=tasks.is_mock,
         )
 
     def calls(self, rounds: int) -> int:
