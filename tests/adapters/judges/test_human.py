@@ -182,6 +182,6 @@ def test_a_name_is_one_word(name: str) -> None:
 
 def test_the_registry_knows_both(tmp_path: Path) -> None:
     """`human` and `agent:NAME` are names of judges; the form is only loaded, no terminal is opened."""
-    context = AdapterContext(cwd=tmp_path, settings=Settings(), person=TerminalPerson)
+    context = AdapterContext(cwd=tmp_path, settings=Settings(), person=lambda: TerminalPerson(tmp_path))
     assert make_judge("human", context).identity["kind"] == "human"
     assert is_agent(make_judge("agent:host", context)) and not is_agent(make_judge("mock", context))
