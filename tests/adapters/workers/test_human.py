@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from honestone.adapters.workers.human import HumanWorker
 from honestone.adapters.workers.persistent_copy import keep_copy, mirror, work_key
-from honestone.adapters.workers.step import StepWorker, Waiting
+from honestone.adapters.workers.step import StepWorker, SubmittedEdit, Waiting
 from honestone.core.errors import UsageError
 from honestone.ports import Brief, CallFailed, WorkDone
 from honestone.testing import check_worker
@@ -43,8 +44,9 @@ def brief_for(place: Path, words: str = "do it") -> Brief:
     return Brief(text=f"Location: {place}\n{words}\n", focus=("a",))
 
 
-def propose(worker: HumanWorker | StepWorker, place: Path, words: str = "do it") -> WorkDone:
-    return asyncio.run(worker.propose(brief_for(place, words), place, place.parent.parent / "brief.md"))
+def propose(worker: HumanWorker | StepWorker, place: Path, number: int = 1, words: str = "do it") -> WorkDone:
+    brief = replace(brief_for(place, words), round=number)
+    return asyncio.run(worker.propose(brief, place, place.parent.parent / "brief.md"))
 
 
 def append(place: Path) -> None:
@@ -149,28 +151,27 @@ def test_a_copy_is_made_once(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------ the step worker
 
 
-def bound(folder: Path, number: int) -> StepWorker:
+def in_folder(folder: Path, edit: SubmittedEdit | None = None) -> StepWorker:
     worker = StepWorker()
-    worker.folder, worker.round = folder, lambda: number
+    worker.folder, worker.edit = folder, edit
     return worker
 
 
 def test_a_step_waits_until_its_round_is_submitted(tmp_path: Path) -> None:
     """First the action, with the place to edit; then, for that round only, the edited bytes."""
-    place = engine_copy(tmp_path / "engine")
+    place, run = engine_copy(tmp_path / "engine"), tmp_path / "run"
     with pytest.raises(Waiting) as waiting:
-        propose(bound(tmp_path / "run", 1), place)
-    given = waiting.value.action
-    assert given["action"] == "propose" and given["round"] == 1 and f"Location: {given['location']}" in given["brief"]
-    append(Path(given["location"]))
-    other = bound(tmp_path / "run", 2)
-    other.submitted = 1
+        propose(in_folder(run), place, 1)
+    given = waiting.value
+    assert (given.action, given.details["round"]) == ("propose", 1)
+    assert f"Location: {given.details['location']}" in str(given.details["brief"])
+    append(Path(str(given.details["location"])))
+    other = in_folder(run, SubmittedEdit(round=1))
     with pytest.raises(Waiting):
-        propose(other, place)
+        propose(other, place, 2)
     assert not other.has_taken and place.read_text() == "one\n"
-    worker = bound(tmp_path / "run", 1)
-    worker.submitted, worker.ended = 1, "crashed"
-    assert propose(worker, place).ended == "crashed" and place.read_text() == "one\ntwo\n"
+    crashed = in_folder(run, SubmittedEdit(round=1, ended="crashed"))
+    assert propose(crashed, place, 1).ended == "crashed" and place.read_text() == "one\ntwo\n"
 
 
 def test_a_step_outside_its_command_is_a_usage_error(tmp_path: Path) -> None:

@@ -187,17 +187,15 @@ def prompt_text(task: str, files: Mapping[str, Shown], complaint: Sequence[str] 
         f"{fence}\n{shown.text}{'' if shown.text.endswith(chr(10)) else chr(10)}{fence}"
         for path, shown in files.items()
     ]
-    complaint = ""
+    refused = ""
     if complaint:
         reasons = "\n".join(f"- {reason}" for reason in complaint)
-        complaint = (
-            f"Your last reply could not be applied, so nothing was changed:\n{reasons}\nReply again, in full.\n\n"
-        )
+        refused = f"Your last reply could not be applied, so nothing was changed:\n{reasons}\nReply again, in full.\n\n"
     return load_template("edit").fill(
         {
             "task": task.strip(),
             "files": "\n\n".join(blocks),
-            "complaint": complaint,
+            "complaint": refused,
             "path": json.dumps(next(iter(files)), ensure_ascii=False),
         }
     )
