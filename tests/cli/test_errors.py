@@ -518,7 +518,7 @@ def test_ctrl_c_while_improving_is_130_and_the_same_command_goes_on(ready: Desk,
         time.sleep(0.01)
     result = stop_when(ready, process, worker.log, number)
     assert result.code == 130, result.err
-    assert "the same command goes on" in result.err
+    assert "run the same command to resume" in result.err
     assert "Traceback" not in result.err
     assert "honestone improve note.md --rubric rubric.yaml --threshold 100" in result.err
     assert (ready.folder / "note.md").read_text().endswith("A pear.\n")
