@@ -77,7 +77,7 @@ def test_what_a_killed_run_left_is_swept_by_the_next(desk: Desk, tmp_path: Path)
             "eval", "suite.yaml", "--target", made.spec, "--concurrency", str(calls), "--fresh", env=env
         )
         until = time.monotonic() + 300
-        while (made.calls < calls or len(sleeping()) < calls) and time.monotonic() < until:
+        while (made.calls < calls or not sleeping()) and time.monotonic() < until:
             time.sleep(0.02)
         return process.pid
 

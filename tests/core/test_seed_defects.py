@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from honestone.core import events
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Ballot, Reading, ballot_to_plain
+from honestone.core.ballot import Ballot, Reading
 from honestone.core.contract import make_contract
 from honestone.core.errors import RubricError
+from honestone.core.events import BallotCast, EditProposed
 from honestone.core.loop.actions import Result, RollBack
 from honestone.core.loop.actions import exit_code as loop_exit_code
 from honestone.core.loop.decide import decide
@@ -177,18 +177,11 @@ def state_after(of: Rubric, *marks: float) -> LoopState:
     )
     for number, mark in enumerate(marks):
         if number:
-            state.apply(
-                {
-                    "type": events.PROPOSED,
-                    "round": number,
-                    "focus": ["a"],
-                    "outcome": "changed",
-                    "version": f"v{number}",
-                }
-            )
+            changed = ProposalOutcome.CHANGED
+            state.apply(EditProposed(round=number, focus=("a",), outcome=changed, version=f"v{number}"))
         reading = read(of, {"criteria": {"a": {"score": mark}}})
-        plain = ballot_to_plain(Ballot(judge="j", marks=reading.marks))
-        state.apply({"type": events.BALLOT, "version": f"v{number}", "role": "panel", "ballot": plain})
+        ballot = Ballot(judge="j", marks=reading.marks)
+        state.apply(BallotCast(version=f"v{number}", role="panel", ballot=ballot))
     return state
 
 

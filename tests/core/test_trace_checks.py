@@ -153,7 +153,7 @@ def test_what_is_not_told_is_unknown(written: dict[str, Any]) -> None:
     """Never a no, and with a note that says so."""
     is_met, note = trace_answer(read_check(written), Trace())
     assert is_met is None
-    assert "does not tell" in str(note)
+    assert "does not report" in str(note)
 
 
 @pytest.mark.parametrize(

@@ -312,7 +312,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "tool-calls": Kind(
         family="trace",
-        doc="The target called these tools; `*` in a name stands for anything. Where the target does not tell its tool calls, "
+        doc="The target called these tools; `*` in a name stands for anything. Where the target does not report its tool calls, "
         "this cannot be judged; the same holds for all checks of a run.",
         takes="a list of names, or of {tool, arguments, count}",
         schema={

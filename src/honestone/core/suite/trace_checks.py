@@ -255,7 +255,7 @@ class _Amount:
         if known > exact(most):
             shown = float(known) if known.denominator > 1 else int(known)
             return False, f"{what}: {shown:,}{self.unit}, more than {most:,}{self.unit}"
-        return (True, None) if self.is_whole else (None, f"the target does not tell its {what}")
+        return (True, None) if self.is_whole else (None, f"the target does not report its {what}")
 
 
 def _latency(check: Check, trace: Trace) -> Answer:
@@ -283,7 +283,7 @@ def _tokens(check: Check, trace: Trace) -> Answer:
 
 def _skill_loaded(check: Check, trace: Trace) -> Answer:
     if trace.skill_loaded is None:
-        return None, "the target does not tell whether the skill was read"
+        return None, "the target does not report whether the skill was read"
     return trace.skill_loaded, "the skill was " + ("read" if trace.skill_loaded else "not read")
 
 
