@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import signal
-import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -63,10 +61,3 @@ async def _watched(
         if is_main:
             loop.remove_signal_handler(signal.SIGTERM)
         await close()
-
-
-def same_command() -> str:
-    """The line that goes on. `--fresh` is left out of it: it would start over."""
-    module = getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", "")
-    command = ["python", "-m", module] if module == "honestone.evaluate" else ["honestone"]
-    return shlex.join([*command, *(word for word in sys.argv[1:] if word != "--fresh")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -166,14 +166,6 @@ class Printer:
             write("\n" + render_scorecards([document], "text"))
         if not self.is_table:
             write(render_scorecards(self._kept, self._form))
-
-
-def overall_outcome(outcomes: Iterable[str]) -> str:
-    """Several artifacts: fail if any failed, else inconclusive if any could not be judged, else pass."""
-    found = set(outcomes)
-    if Outcome.FAIL in found:
-        return str(Outcome.FAIL)
-    return str(Outcome.PASS) if found == {Outcome.PASS} else str(Outcome.INCONCLUSIVE)
 
 
 def exit_code_of(outcome: str) -> int:

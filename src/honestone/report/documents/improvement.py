@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
@@ -234,7 +233,3 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     @property
     def limit_words(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self.limits.items() if value is not None)
-
-
-def moves_by_id(one_round: RoundDoc) -> Mapping[str, MoveDoc]:
-    return {move.id: move for move in one_round.criteria}
