@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo test test-deep test-all test-clis test-pages lint format docs bench bench-panel bench-suites acceptance acceptance-slow clean
+.PHONY: help setup demo test attack test-deep test-all test-clis test-pages lint format docs bench bench-panel bench-suites acceptance acceptance-slow clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -23,6 +23,9 @@ demo: $(READY) ## a whole run, offline, on real files
 
 test: $(READY) ## the tests
 	$(BIN)/python -m pytest -n auto
+
+attack: $(READY) ## every attack of our own corpus; the last line says how many held
+	$(BIN)/python tools/attack.py -n auto
 
 test-deep: $(READY) ## the property tests with random examples for MINUTES=5
 	$(BIN)/python tools/deep.py --minutes $(or $(MINUTES),5)
