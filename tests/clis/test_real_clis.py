@@ -99,9 +99,16 @@ ENDS = {
     "500": "in trouble",
     "html": "broke off",
     "cut": "broke off",
+    "early": "broke off",
     "open": "broke off",
     "empty": "the reply is empty",
 }
+
+MOST_REQUESTS = 2
+# A stream that is closed before its first event is opened again by claude: twice, a number in its code that no setting
+# reaches (CLAUDE_CODE_MAX_RETRIES counts other retries). `cut` is such a stream now and then: the reset of the
+# connection throws away the events that claude has not read yet, and on a busy machine these are all.
+MOST_REQUESTS_OF_CLAUDE = {"cut": 3, "early": 3}
 
 
 def line(play: ModuleType, end: str) -> Any:
@@ -111,6 +118,7 @@ def line(play: ModuleType, end: str) -> Any:
     return {
         "html": play.Fault(html=True),
         "cut": play.Say(LONG, "cut"),
+        "early": play.Say(LONG, "early"),
         "open": play.Say(LONG, "open"),
         "empty": play.Say(""),
     }[end]
@@ -119,13 +127,14 @@ def line(play: ModuleType, end: str) -> Any:
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_bad_end_is_named_and_costs_few_requests(name: str, end: str, service: Any, play: ModuleType) -> None:
-    """None becomes a reply, each has its reason, and the CLI does not retry behind our back."""
+    """None becomes a reply, each has its reason, and the CLI does not retry behind our back as far as we can stop it."""
     url = service.play(f"{name}-{end}", line(play, end))
     with pytest.raises(CallFailed, match=ENDS[end]) as failed:
         ask(name, url)
-    assert failed.value.retryable is (end in ("429", "500", "html", "cut", "open"))
+    assert failed.value.retryable is (end in ("429", "500", "html", "cut", "early", "open"))
     assert not failed.value.missing and "sk-secret-4711" not in failed.value.reason
-    assert len(service.seen[f"{name}-{end}"]) <= 2
+    most = MOST_REQUESTS_OF_CLAUDE.get(end, MOST_REQUESTS) if name == "claude" else MOST_REQUESTS
+    assert len(service.seen[f"{name}-{end}"]) <= most
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -33,7 +33,8 @@ PIECE = 40
 
 @dataclass(frozen=True)
 class Say:
-    """A text. `stop` is how it ends: "end", "length", "cut" (dropped half-way) or "open" (no closing events)."""
+    """A text. `stop` is how it ends: "end", "length", "cut" (dropped half-way), "open" (no closing events) or "early"
+    (dropped after the headers, before any event)."""
 
     text: str
     stop: str = "end"
@@ -209,6 +210,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
+        if stop == "early":
+            time.sleep(0.3)  # a reset throws away what the client has not read yet, and it is to read the headers
+            return self._drop()
         for kind, data in events:
             block = (f"event: {kind}\n" if kind else "") + f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
             self._chunk(block.encode())

@@ -49,7 +49,7 @@ _QUIET: Final = {
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK": "1",  # the model that was asked answers, or nobody
     "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK": "1",  # retries are ours
-    "CLAUDE_CODE_MAX_RETRIES": "0",
+    "CLAUDE_CODE_MAX_RETRIES": "0",  # but a stream closed before its first event is opened again twice, whatever is set
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
