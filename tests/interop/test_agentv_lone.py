@@ -13,8 +13,10 @@ from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.verdict import Outcome, judge_gate
 from honestone.formats.document import Document
-from honestone.interop.agentv.read import LONE, READERS
+from honestone.interop.agentv.read import READERS
 from honestone.interop.recognise import read_any_rubric, recognise
+
+LONE = next(reader for reader in READERS if reader.name == "agentv-rubric")
 
 
 def outcome(rubric: Rubric, answers: dict[str, bool | float]) -> tuple[Fraction | None, Outcome]:

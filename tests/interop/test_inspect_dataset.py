@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reading import lost, never_crashes, put, suite_of, wrong
 
 from honestone.formats.document import Document
-from honestone.interop.inspect_dataset.read import INSPECT
+from honestone.interop.inspect_dataset.read import READERS
 from honestone.interop.recognise import recognise
 
 
@@ -23,8 +23,8 @@ def test_lines_lists_and_tables_are_the_same_dataset(tmp_path: Path) -> None:
     listed = put(tmp_path, json.dumps(samples), name="d.json")
     table = put(tmp_path, 'input,target\n2+2?,4\n"Capital, of Peru?",Lima\n', name="d.csv")
     for document in (lines, listed, table):
-        assert recognise(document) is INSPECT
-        first, second = suite_of(INSPECT, document).suite.cases
+        assert recognise(document) is READERS[0]
+        first, second = suite_of(READERS[0], document).suite.cases
         assert (first.id, first.input, first.reference) == ("1", "2+2?", "4")
         assert second.input == "Capital, of Peru?"
         assert second.rubric.criteria[0].requirement == "Gives the expected answer: Lima"
@@ -32,7 +32,7 @@ def test_lines_lists_and_tables_are_the_same_dataset(tmp_path: Path) -> None:
 
 def test_several_targets_are_any_of_them(tmp_path: Path) -> None:
     """One question that names them all, as written."""
-    (case,) = suite_of(INSPECT, put(tmp_path, '[{"id": 7, "input": "?", "target": ["100", 1.50]}]')).suite.cases
+    (case,) = suite_of(READERS[0], put(tmp_path, '[{"id": 7, "input": "?", "target": ["100", 1.50]}]')).suite.cases
     assert case.id == "7"
     assert "- 100\n- 1.5" in case.rubric.criteria[0].requirement
 
@@ -40,7 +40,7 @@ def test_several_targets_are_any_of_them(tmp_path: Path) -> None:
 def test_choices_stand_below_the_input(tmp_path: Path) -> None:
     """A letter as target becomes the choice that it means."""
     text = '[{"input": "Largest?", "choices": ["Moon", "Sun"], "target": "B"}]'
-    (case,) = suite_of(INSPECT, put(tmp_path, text)).suite.cases
+    (case,) = suite_of(READERS[0], put(tmp_path, text)).suite.cases
     assert case.input == "Largest?\n\nA) Moon\nB) Sun"
     assert case.rubric.criteria[0].requirement == "Gives the expected answer: B) Sun"
 
@@ -57,7 +57,7 @@ def test_chats_files_and_metadata(tmp_path: Path) -> None:
         "level": 3,
         "files": {"notes.txt": "beside.txt", "in.txt": "as it\nstands"},
     }
-    source = suite_of(INSPECT, put(tmp_path, json.dumps([sample]), beside_txt="from the file"))
+    source = suite_of(READERS[0], put(tmp_path, json.dumps([sample]), beside_txt="from the file"))
     (case,) = source.suite.cases
     assert [(m.role, m.content) for m in case.messages] == [("system", "Be brief"), ("user", "Hi")]
     assert case.workspace is not None and case.workspace.files == {
@@ -71,27 +71,28 @@ def test_chats_files_and_metadata(tmp_path: Path) -> None:
 def test_what_needs_a_container_is_lost(tmp_path: Path) -> None:
     """Sandboxes, their scripts and images are told, and nothing is run."""
     text = '{"input": [{"role": "user", "content": [{"type": "image", "image": "x.png"}]}], "target": "a", "sandbox": "docker", "setup": "rm -rf ~"}\n{"input": "b", "target": "c"}\n'
-    found = lost(suite_of(INSPECT, put(tmp_path, text, name="d.jsonl")))
+    found = lost(suite_of(READERS[0], put(tmp_path, text, name="d.jsonl")))
     assert len(found) == 3 and all(message.startswith("1:") for message in found)
 
 
 def test_a_sample_without_a_target_is_skipped(tmp_path: Path) -> None:
     """Nothing says what a good output is, so it neither passes nor fails."""
     text = '[{"input": "a", "target": ""}, {"input": "b", "target": "c"}]'
-    skipped, asked = suite_of(INSPECT, put(tmp_path, text)).suite.cases
+    skipped, asked = suite_of(READERS[0], put(tmp_path, text)).suite.cases
     assert skipped.skip == "has no target" and asked.skip is None
 
 
 def test_mistakes_have_their_lines(tmp_path: Path) -> None:
     """A slip in a key, a doubled id and a line with too many cells are errors of that line."""
     lines = '{"id": 1, "input": "a", "target": "x"}\n{"id": 1, "input": "b", "targt": "y"}\n'
-    found = wrong(INSPECT, put(tmp_path, lines, name="d.jsonl"))
+    found = wrong(READERS[0], put(tmp_path, lines, name="d.jsonl"))
     assert found[0].startswith("2:") and "two samples have the id `1`" in found[0]
     lines = '{"id": 1, "input": "a", "target": "x"}\n{"id": 2, "input": "b", "targt": "y"}\n'
     assert any(
-        m.startswith("2:") and "unknown key `targt`" in m for m in wrong(INSPECT, put(tmp_path, lines, name="d.jsonl"))
+        m.startswith("2:") and "unknown key `targt`" in m
+        for m in wrong(READERS[0], put(tmp_path, lines, name="d.jsonl"))
     )
-    assert wrong(INSPECT, put(tmp_path, "input,target\na,b\nc,d,e\n", name="d.csv"))[0].startswith(
+    assert wrong(READERS[0], put(tmp_path, "input,target\na,b\nc,d,e\n", name="d.csv"))[0].startswith(
         "3:1 this row has 3 cells"
     )
 
@@ -100,7 +101,7 @@ def test_mistakes_have_their_lines(tmp_path: Path) -> None:
 def test_files_stay_in_the_workspace(tmp_path: Path, name: str) -> None:
     """A name that leads out is refused."""
     text = json.dumps([{"input": "a", "target": "b", "files": {name: "text"}}])
-    assert "leads out of the workspace" in wrong(INSPECT, put(tmp_path, text))[0]
+    assert "leads out of the workspace" in wrong(READERS[0], put(tmp_path, text))[0]
 
 
 @pytest.mark.parametrize(
@@ -116,12 +117,12 @@ def test_files_stay_in_the_workspace(tmp_path: Path, name: str) -> None:
 )
 def test_files_of_others_are_not_claimed(tmp_path: Path, text: str) -> None:
     """Without an input and a target it is something else."""
-    assert INSPECT.signs(put(tmp_path, text)) == 0
+    assert READERS[0].signs(put(tmp_path, text)) == 0
 
 
 def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
     """The example in the reference pages loses nothing."""
-    source = suite_of(INSPECT, put(tmp_path, INSPECT.example, name="d.jsonl"))
+    source = suite_of(READERS[0], put(tmp_path, READERS[0].example, name="d.jsonl"))
     assert [case.id for case in source.suite.cases] == ["tides", "boiling"] and not source.losses
 
 
@@ -155,11 +156,11 @@ sample = (
 def test_no_dataset_crashes_the_reader(samples: list[Any], as_lines: bool) -> None:
     """Whatever stands in a dataset, it is read or refused in words."""
     text = "\n".join(map(json.dumps, samples)) if as_lines else json.dumps(samples)
-    never_crashes(INSPECT, Document(path=Path("d.jsonl"), text=text))
+    never_crashes(READERS[0], Document(path=Path("d.jsonl"), text=text))
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(alphabet='ab,"\n', max_size=40))
 def test_no_table_crashes_the_reader(rows: str) -> None:
     """Quotes and commas in any order."""
-    never_crashes(INSPECT, Document(path=Path("d.csv"), text=f"input,target\n{rows}"))
+    never_crashes(READERS[0], Document(path=Path("d.csv"), text=f"input,target\n{rows}"))

@@ -15,8 +15,8 @@ from reading import checks, lost, never_crashes, put, suite_of, wrong
 from honestone.core.suite.case import AttemptRule, Case
 from honestone.formats.document import Document
 from honestone.interop.placeholders import MAX_FILLED, fill
-from honestone.interop.promptfoo.asserts import LOST_TYPES, READ_TYPES, assertion_of_cell
-from honestone.interop.promptfoo.read import PROMPTFOO, READERS, target_of
+from honestone.interop.promptfoo.asserts import FORMATS, READ_TYPES, assertion_of_cell
+from honestone.interop.promptfoo.read import READERS, target_of
 from honestone.interop.recognise import recognise
 
 HEAD = "prompts: ['Say {{word}}']\nproviders: [echo]\n"
@@ -25,13 +25,13 @@ HEAD = "prompts: ['Say {{word}}']\nproviders: [echo]\n"
 def one(tmp_path: Path, asserts: str, *, more: str = "") -> Case:
     """The only case of a config with these assertions."""
     text = f"{HEAD}tests:\n  - vars: {{word: hi}}\n    {more}\n    assert: {asserts}\n"
-    (case,) = suite_of(PROMPTFOO, put(tmp_path, text)).suite.cases
+    (case,) = suite_of(READERS[0], put(tmp_path, text)).suite.cases
     return case
 
 
 def losses(tmp_path: Path, asserts: str) -> list[str]:
     text = f"{HEAD}tests:\n  - vars: {{word: hi}}\n    assert: {asserts}\n"
-    return lost(suite_of(PROMPTFOO, put(tmp_path, text)))
+    return lost(suite_of(READERS[0], put(tmp_path, text)))
 
 
 # ------------------------------------------------------------------------------------------------- gates
@@ -88,7 +88,7 @@ def test_a_set_is_a_group_with_its_own_threshold(tmp_path: Path) -> None:
 
 def test_a_test_that_asserts_nothing_is_skipped_not_passed(tmp_path: Path) -> None:
     """promptfoo passes it; nothing was judged, so it is no pass here, and a note says so."""
-    source = suite_of(PROMPTFOO, put(tmp_path, HEAD + "tests: [{vars: {word: hi}}]\n"))
+    source = suite_of(READERS[0], put(tmp_path, HEAD + "tests: [{vars: {word: hi}}]\n"))
     assert source.suite.cases[0].skip == "asserts nothing that decides"
     assert any("skipped" in note for note in source.notes)
 
@@ -134,7 +134,7 @@ def test_a_word_count_between_two_bounds_counts_words(tmp_path: Path, text: str,
     assert (re.search(pattern, text) is not None) is met
 
 
-@pytest.mark.parametrize("kind", sorted(LOST_TYPES))
+@pytest.mark.parametrize("kind", sorted(FORMATS.lost))
 def test_what_has_no_meaning_here_is_lost_out_loud(tmp_path: Path, kind: str) -> None:
     """Code, embeddings and comparisons are named with their place, never run and never dropped in silence."""
     (loss,) = losses(tmp_path, f"[{{type: '{kind}', value: 'process.exit()'}}, {{type: is-json}}]")
@@ -142,8 +142,8 @@ def test_what_has_no_meaning_here_is_lost_out_loud(tmp_path: Path, kind: str) ->
 
 
 def test_every_type_is_read_or_lost() -> None:
-    """No type stands on both lists."""
-    assert not set(READ_TYPES) & set(LOST_TYPES)
+    """No type is on both lists."""
+    assert not set(READ_TYPES) & set(FORMATS.lost)
 
 
 def test_a_pattern_of_another_language_is_lost(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_mistakes_are_told_all_at_once_with_near_matches(tmp_path: Path) -> None
     text = (
         HEAD + "tests:\n  - var: {word: x}\n    assert:\n      - {type: contians, value: x}\n      - {type: contains}\n"
     )
-    found = wrong(PROMPTFOO, put(tmp_path, text))
+    found = wrong(READERS[0], put(tmp_path, text))
     assert "4:5 unknown key `var` in a test" in found
     assert "6:16 unknown assertion `contians`" in found
     assert any(message.startswith("7:9 `contains` needs a `value`") for message in found)
@@ -173,7 +173,7 @@ def test_prompts_times_tests_times_lists(tmp_path: Path) -> None:
         "tests:\n"
         "  - description: greets\n    vars: {name: [Ann, Bo], tongue: [fr, de]}\n    assert: [{type: icontains, value: '{{name}}'}]\n"
     )
-    suite = suite_of(PROMPTFOO, put(tmp_path, text)).suite
+    suite = suite_of(READERS[0], put(tmp_path, text)).suite
     assert len(suite.cases) == 8
     case = suite.case("long/greets/bo/de")
     assert case.input == "Dear Bo (de)"
@@ -184,7 +184,7 @@ def test_prompts_times_tests_times_lists(tmp_path: Path) -> None:
 def test_lists_stay_whole_when_told_so(tmp_path: Path) -> None:
     """disableVarExpansion keeps a list as one value."""
     text = "prompts: ['{{all}}|{{all[1]}}']\ntests: [{vars: {all: [a, b]}, options: {disableVarExpansion: true}, assert: [{type: is-json}]}]\n"
-    (case,) = suite_of(PROMPTFOO, put(tmp_path, text)).suite.cases
+    (case,) = suite_of(READERS[0], put(tmp_path, text)).suite.cases
     assert case.input == '["a", "b"]|b'
 
 
@@ -195,7 +195,7 @@ def test_default_test_stands_under_every_test(tmp_path: Path) -> None:
         "tests:\n  - {vars: {b: '3'}, assert: [{type: is-json}]}\n"
         "  - {vars: {b: '4'}, options: {disableDefaultAsserts: true}, assert: [{type: is-json}]}\n"
     )
-    first, second = suite_of(PROMPTFOO, put(tmp_path, text)).suite.cases
+    first, second = suite_of(READERS[0], put(tmp_path, text)).suite.cases
     assert (first.input, second.input) == ("13", "14")
     assert [checks(c)[0][0] for c in first.rubric.criteria] == ["contains", "is-json"]
     assert [checks(c)[0][0] for c in second.rubric.criteria] == ["is-json"]
@@ -208,19 +208,19 @@ def test_templates_of_assertions(tmp_path: Path) -> None:
         "assertionTemplates:\n  kind: {type: contains, value: '{{word}}'}\n  loop: {$ref: '#/assertionTemplates/loop'}\n"
         "tests:\n  - {vars: {word: hi}, assert: [{$ref: '#/assertionTemplates/kind'}]}\n"
     )
-    (case,) = suite_of(PROMPTFOO, put(tmp_path, text)).suite.cases
+    (case,) = suite_of(READERS[0], put(tmp_path, text)).suite.cases
     assert checks(case.rubric.criteria[0])[0][:2] == ("contains", "hi")
     looping = put(
         tmp_path,
         text.replace("templates/kind'}]", "templates/loop'}]").replace("Templates/kind'}]", "Templates/loop'}]"),
     )
-    assert any("too many others in turn" in message for message in wrong(PROMPTFOO, looping))
+    assert any("too many others in turn" in message for message in wrong(READERS[0], looping))
 
 
 def test_what_a_template_says_beyond_names_is_lost(tmp_path: Path) -> None:
     """Filters, loops and unknown names are told; the rest is filled in."""
     text = "prompts: ['{{ a }} {{a|upper}} {% if a %}x{% endif %} {{b}} {{env.KEY}}']\ntests: [{vars: {a: hi}, assert: [{type: is-json}]}]\n"
-    source = suite_of(PROMPTFOO, put(tmp_path, text))
+    source = suite_of(READERS[0], put(tmp_path, text))
     told = " ".join(lost(source))
     for part in (
         "{{a|upper}}",
@@ -241,7 +241,7 @@ def test_chats_and_files_beside_the_config(tmp_path: Path) -> None:
         two_txt="One {{q}}\n---\nTwo {{q}}\n",
         cases_csv='q,mood,__expected,__expected2,__description,__metadata:area\n"How, now?",calm,contains: cow,"llm-rubric: Is, calm",cows,farm\n',
     )
-    source = suite_of(PROMPTFOO, document)
+    source = suite_of(READERS[0], document)
     assert [case.id for case in source.suite.cases] == ["chat/cows", "two-1/cows", "two-2/cows"]
     chat = source.suite.cases[0]
     assert [(m.role, m.content) for m in chat.messages] == [("system", "Be calm"), ("user", "How, now?")]
@@ -255,7 +255,7 @@ def test_a_mistake_in_another_file_has_its_place_there(tmp_path: Path) -> None:
     """An error in a file of tests names that file and line."""
     document = put(tmp_path, "prompts: [hello]\ntests: file://t.yaml\n", t_yaml="- vars: {a: 1}\n  asert: []\n")
     with pytest.raises(Exception, match=r"t\.yaml:2:3: unknown key `asert`"):
-        PROMPTFOO.read(document)
+        READERS[0].read(document)
 
 
 @pytest.mark.parametrize("name", ["../secret.txt", "/etc/passwd", "link.txt"])
@@ -266,7 +266,7 @@ def test_files_outside_the_folder_are_never_read(tmp_path: Path, name: str) -> N
     (tmp_path / "secret.txt").write_text("secret")
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
     document = put(folder, f"prompts: ['file://{name}']\ntests: [{{assert: [{{type: is-json}}]}}]\n")
-    assert any("leads out of the folder" in message for message in wrong(PROMPTFOO, document))
+    assert any("leads out of the folder" in message for message in wrong(READERS[0], document))
 
 
 def test_code_is_lost_wherever_it_stands(tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_code_is_lost_wherever_it_stands(tmp_path: Path) -> None:
         "prompts: ['file://evil.py:make', 'exec:./evil.py', plain]\n"
         "tests:\n  - file://evil.py\n  - {vars: {a: 'file://evil.py'}, options: {transform: output.x}, assert: [{type: equals, value: 'file://evil.py'}, {type: is-json}]}\n"
     )
-    source = suite_of(PROMPTFOO, put(tmp_path, text))
+    source = suite_of(READERS[0], put(tmp_path, text))
     assert len(lost(source)) == 6
     assert [c.requirement for c in source.suite.cases[0].rubric.criteria] == ["is JSON"]
 
@@ -284,7 +284,7 @@ def test_code_is_lost_wherever_it_stands(tmp_path: Path) -> None:
 def test_pictures_are_lost(tmp_path: Path) -> None:
     """A case here is text; a picture in a variable is told with its place."""
     text = "prompts: ['{{a}}']\ntests: [{vars: {a: 'file://x.png'}, assert: [{type: is-json}]}]\n"
-    (loss,) = lost(suite_of(PROMPTFOO, put(tmp_path, text)))
+    (loss,) = lost(suite_of(READERS[0], put(tmp_path, text)))
     assert loss.startswith("2:20") and "is not text" in loss
 
 
@@ -294,7 +294,7 @@ def test_scenarios_multiply_data_and_tests(tmp_path: Path) -> None:
         "prompts: ['{{a}}{{b}}']\nscenarios:\n  - config: [{vars: {a: '1'}}, {vars: {a: '2'}}]\n"
         "    tests: [{vars: {b: x}, assert: [{type: is-json}]}, {vars: {b: y}, assert: [{type: is-json}]}]\n"
     )
-    suite = suite_of(PROMPTFOO, put(tmp_path, text)).suite
+    suite = suite_of(READERS[0], put(tmp_path, text)).suite
     assert [case.input for case in suite.cases] == ["1x", "1y", "2x", "2y"]
 
 
@@ -304,7 +304,7 @@ def test_repeats_have_to_pass_every_time(tmp_path: Path) -> None:
         HEAD
         + "evaluateOptions: {repeat: 3, maxConcurrency: 2, timeoutMs: 1500}\ntests: [{vars: {word: a}, assert: [{type: is-json}]}]\n"
     )
-    suite = suite_of(PROMPTFOO, put(tmp_path, text)).suite
+    suite = suite_of(READERS[0], put(tmp_path, text)).suite
     (case,) = suite.cases
     assert (case.attempts, case.attempt_rule, case.timeout) == (3, AttemptRule.PASS_HAT_K, 1.5)
     assert suite.concurrency == 2
@@ -335,7 +335,7 @@ def test_one_provider_may_be_the_target(provider: str, target: str | None) -> No
 def test_several_providers_are_told_not_chosen(tmp_path: Path) -> None:
     """Which of them is meant, --target says."""
     text = "prompts: [a]\nproviders: ['openai:a', {id: 'openai:b', config: {temperature: 0}}]\ntests: [{assert: [{type: is-json}]}]\n"
-    source = suite_of(PROMPTFOO, put(tmp_path, text))
+    source = suite_of(READERS[0], put(tmp_path, text))
     assert source.suite.target.use is None
     assert any("--target" in note and "openai:b" in note for note in source.notes)
     assert not source.losses
@@ -364,7 +364,7 @@ def test_a_config_that_multiplies_without_end_is_refused(tmp_path: Path) -> None
     variables = ", ".join(f"v{n}: [0,1,2,3,4,5,6,7,8,9]" for n in range(10))
     document = put(tmp_path, f"prompts: [a]\ntests: [{{vars: {{{variables}}}, assert: [{{type: is-json}}]}}]\n")
     with pytest.raises(Exception, match="more than 10000 cases"):
-        PROMPTFOO.read(document)
+        READERS[0].read(document)
 
 
 # --------------------------------------------------------------------------------------------- being recognised
@@ -381,7 +381,7 @@ def test_a_config_that_multiplies_without_end_is_refused(tmp_path: Path) -> None
 )
 def test_its_own_files_are_recognised(tmp_path: Path, text: str) -> None:
     """By content, whatever the name of the file."""
-    assert PROMPTFOO.signs(put(tmp_path, text, name="anything.txt")) == 60
+    assert READERS[0].signs(put(tmp_path, text, name="anything.txt")) == 60
 
 
 @pytest.mark.parametrize(
@@ -397,14 +397,14 @@ def test_its_own_files_are_recognised(tmp_path: Path, text: str) -> None:
 )
 def test_files_of_others_are_not_claimed(tmp_path: Path, text: str) -> None:
     """AgentV has prompts and tests too; its reader is asked first."""
-    assert PROMPTFOO.signs(put(tmp_path, text)) <= 20
+    assert READERS[0].signs(put(tmp_path, text)) <= 20
 
 
 def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
     """The example in the reference pages loses nothing and is recognised among all formats."""
-    document = put(tmp_path, PROMPTFOO.example)
-    assert recognise(document) is PROMPTFOO
-    source = suite_of(PROMPTFOO, document)
+    document = put(tmp_path, READERS[0].example)
+    assert recognise(document) is READERS[0]
+    source = suite_of(READERS[0], document)
     assert source.suite.target.use == "openai:gpt-5-mini"
     assert [case.id for case in source.suite.cases] == ["weekday"] and not source.losses
     assert all(key.meaning for reader in READERS for table in reader.keys for key in table.rows)
@@ -479,7 +479,7 @@ configs = st.fixed_dictionaries(
 @given(configs)
 def test_no_config_crashes_the_reader(config: dict[str, Any]) -> None:
     """Whatever stands in a config, it is read or refused in words."""
-    never_crashes(PROMPTFOO, Document(path=Path(__file__).parent / "none" / "c.yaml", text=json.dumps(config)))
+    never_crashes(READERS[0], Document(path=Path(__file__).parent / "none" / "c.yaml", text=json.dumps(config)))
 
 
 @given(st.text(alphabet="{}%#a.b[0] |\n", max_size=60), st.dictionaries(names, nested, max_size=3))

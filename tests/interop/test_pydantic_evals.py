@@ -14,13 +14,13 @@ from reading import checks, lost, never_crashes, put, suite_of, wrong
 
 from honestone.core.suite.case import Case
 from honestone.formats.document import Document
-from honestone.interop.pydantic_evals.read import PYDANTIC_EVALS
+from honestone.interop.pydantic_evals.read import READERS
 from honestone.interop.recognise import recognise
 
 
 def one(tmp_path: Path, evaluators: str, *, more: str = "") -> Case:
     text = f"cases:\n  - inputs: hi\n    {more}\n    evaluators: {evaluators}\n"
-    (case,) = suite_of(PYDANTIC_EVALS, put(tmp_path, text)).suite.cases
+    (case,) = suite_of(READERS[0], put(tmp_path, text)).suite.cases
     return case
 
 
@@ -71,7 +71,7 @@ def test_the_expected_output_is_shown_only_where_it_is_asked_for(tmp_path: Path)
 def test_without_evaluators_a_judge_is_asked_about_the_expected_output(tmp_path: Path) -> None:
     """And a case with neither is skipped, never passed."""
     text = "name: n\ncases:\n  - {name: a, inputs: {q: 1}, expected_output: [x]}\n  - {name: b, inputs: hi}\n"
-    source = suite_of(PYDANTIC_EVALS, put(tmp_path, text))
+    source = suite_of(READERS[0], put(tmp_path, text))
     asked, skipped = source.suite.cases
     assert asked.rubric.criteria[0].requirement == 'Gives the expected answer: ["x"]' and asked.input == '{"q": 1}'
     assert skipped.skip is not None
@@ -81,14 +81,14 @@ def test_without_evaluators_a_judge_is_asked_about_the_expected_output(tmp_path:
 def test_shared_evaluators_come_first(tmp_path: Path) -> None:
     """Those of the dataset hold for every case."""
     text = "cases: [{inputs: a, evaluators: [{Contains: own}]}]\nevaluators: [{Contains: shared}]\n"
-    (case,) = suite_of(PYDANTIC_EVALS, put(tmp_path, text)).suite.cases
+    (case,) = suite_of(READERS[0], put(tmp_path, text)).suite.cases
     assert [checks(c)[0][1] for c in case.rubric.criteria] == ["shared", "own"]
 
 
 def test_code_and_traces_are_lost(tmp_path: Path) -> None:
     """Evaluators of your own and span queries are told with their place; a slip gets the near match."""
     text = "cases: [{inputs: a}]\nevaluators:\n  - HasMatchingSpan: {query: {name_equals: x}}\n  - Mine: {limit: 3}\n  - LLMJudg: x\n  - {Contains: a}\n"
-    source = suite_of(PYDANTIC_EVALS, put(tmp_path, text))
+    source = suite_of(READERS[0], put(tmp_path, text))
     assert [message.split()[0] for message in lost(source)] == ["3:5", "4:5", "5:5"]
     assert source.losses[2].hint == "did you mean `LLMJudge`?"
 
@@ -96,7 +96,7 @@ def test_code_and_traces_are_lost(tmp_path: Path) -> None:
 def test_mistakes_have_places(tmp_path: Path) -> None:
     """Unknown keys and arguments, doubled names and missing inputs."""
     text = "cases:\n  - {name: a, inputs: x, expected: 1}\n  - {name: a, inputs: y}\n  - {name: c, evaluators: [{Contains: {valeu: x}}]}\n"
-    found = wrong(PYDANTIC_EVALS, put(tmp_path, text))
+    found = wrong(READERS[0], put(tmp_path, text))
     assert "2:26 unknown key `expected` in a case" in found
     assert any(message.startswith("3:12 two cases have the name `a`: the first is at ") for message in found)
     assert "4:5 `inputs` is missing" in found
@@ -105,14 +105,14 @@ def test_mistakes_have_places(tmp_path: Path) -> None:
 
 def test_it_is_told_from_our_own_suites(tmp_path: Path) -> None:
     """`inputs` is theirs, `input` is ours; also without evaluators at the top."""
-    assert recognise(put(tmp_path, "name: x\ncases: [{inputs: a}]\n")) is PYDANTIC_EVALS
+    assert recognise(put(tmp_path, "name: x\ncases: [{inputs: a}]\n")) is READERS[0]
     assert recognise(put(tmp_path, "cases: [{id: a, input: a}]\n")) == "suite"
-    assert PYDANTIC_EVALS.signs(put(tmp_path, "suite: 1\ncases: [{inputs: a}]\n")) == 0
+    assert READERS[0].signs(put(tmp_path, "suite: 1\ncases: [{inputs: a}]\n")) == 0
 
 
 def test_the_example_of_the_docs_is_read_whole(tmp_path: Path) -> None:
     """The example in the reference pages loses nothing."""
-    source = suite_of(PYDANTIC_EVALS, put(tmp_path, PYDANTIC_EVALS.example))
+    source = suite_of(READERS[0], put(tmp_path, READERS[0].example))
     assert not source.losses and len(source.suite.case("peru").rubric.criteria) == 3
 
 
@@ -165,4 +165,4 @@ cases = st.lists(
 @given(st.fixed_dictionaries({"cases": cases | nested}, optional={"name": values, "evaluators": evaluators}))
 def test_no_dataset_crashes_the_reader(dataset: dict[str, Any]) -> None:
     """Whatever stands in a dataset, it is read or refused in words."""
-    never_crashes(PYDANTIC_EVALS, Document(path=Path("d.yaml"), text=json.dumps(dataset)))
+    never_crashes(READERS[0], Document(path=Path("d.yaml"), text=json.dumps(dataset)))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from importlib.resources import files
+from typing import Final, Literal
+
+import msgspec
 
 from honestone.formats.document import Document
-from honestone.formats.reader import Keys
+from honestone.formats.reader import How, Keys, about, keys
 from honestone.formats.source import ForeignRubric, SuiteSource
 
 
@@ -28,3 +31,83 @@ class Reader:
     looks_like: tuple[str, ...] = ()
     """Top-level keys by which a file that no reader recognises is said to look closest to this."""
     example: str = ""
+
+
+class TableText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A table of keys as it is written: `keys` in the form of `formats.reader.keys`, with those of `extends` before them.
+
+    `about` has rows for the reference page alone, for what has no keys; `how` is what becomes of all of them.
+    """
+
+    what: str = ""
+    at: str = ""
+    keys: str = ""
+    extends: str = ""
+    about: str = ""
+    how: How = "read"
+
+
+class ReaderText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a reader says in words. An entry of `defaults` may be the name of a note; `tables` name its tables, `like` the
+    reader that has the same ones."""
+
+    title: str
+    gives: Literal["suite", "rubric"]
+    tables: tuple[str, ...] = ()
+    like: str = ""
+    defaults: tuple[str, ...] = ()
+    looks_like: tuple[str, ...] = ()
+    example: str = ""
+
+
+class FormatsText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A file `formats.toml`. `lost` are kinds (of graders, assertions, ...) with the reason why none is read."""
+
+    readers: dict[str, ReaderText]
+    tables: dict[str, TableText]
+    notes: dict[str, str] = {}
+    lost: dict[str, tuple[str, str]] = {}
+
+
+class Formats:
+    """What the folder of a tool says in words of its formats, in `formats.toml`: tables of keys, notes, examples."""
+
+    def __init__(self, package: str) -> None:
+        self.said: Final = msgspec.toml.decode((files(package) / "formats.toml").read_bytes(), type=FormatsText)
+        self.notes: Final = self.said.notes
+        self.lost: Final[Mapping[str, tuple[str, str | None]]] = {
+            kind: (why, hint or None) for kinds, (why, hint) in self.said.lost.items() for kind in kinds.split()
+        }
+        self.tables: Final = {name: self._table(table) for name, table in self.said.tables.items()}
+
+    def _table(self, said: TableText) -> Keys:
+        if said.about:
+            rows = (line.partition(" | ") for line in said.about.strip().splitlines())
+            return about(said.what, {name: meaning for name, _, meaning in rows}, said.how, said.at)
+        own = keys(said.what, said.keys, said.at)
+        return self._table(self.said.tables[said.extends]).named(said.what, said.at) + own if said.extends else own
+
+    def defaults(self, reader: str) -> tuple[str, ...]:
+        return tuple(self.notes.get(default, default) for default in self.said.readers[reader].defaults)
+
+    def reader(
+        self,
+        name: str,
+        signs: Callable[[Document], int],
+        read: Callable[[Document], SuiteSource | ForeignRubric],
+        *more: Keys,
+    ) -> Reader:
+        """A reader with its words; `more` tables come after those that are named there."""
+        said = self.said.readers[name]
+        tables = self.said.readers[said.like or name].tables
+        return Reader(
+            name=name,
+            title=said.title,
+            gives=said.gives,
+            signs=signs,
+            read=read,
+            keys=(*(self.tables[table] for table in tables), *more),
+            defaults=self.defaults(name),
+            looks_like=said.looks_like,
+            example=said.example,
+        )

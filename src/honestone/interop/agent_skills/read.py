@@ -12,40 +12,19 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import Check, Criterion, slug
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import unsafe_name
 from honestone.interop.criteria import MAJORITY, check_criterion, gated, undecided, yes_no
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
+
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
 
 ASSERTIONS: Final = ("assertions", "expectations")
 RESULTS: Final = ("expectations", "assertion_results")
-DEFAULTS: Final = ("agent skills: a case passes when most judges say yes to every assertion; no floor else",)
 MAX_FILE: Final = 10_000_000
 
-
-EVALS: Final = keys(
-    "an evals file",
-    """
-    skill_name* | the skill that the suite is for; the title
-    evals | the cases, see below
-    - $schema version description | about the file
-    """,
-)
-EVAL: Final = keys(
-    "an eval",
-    """
-    id* | the case's id, as written
-    prompt* | the case's input
-    expected_output | the case's reference; without assertions, what it is judged by
-    assertions expectations | one yes/no criterion each
-    files | files in the case's workspace, read from the skill's folder; text only
-    should_trigger | a check that the agent read the skill, or that it did not
-    name description | the case's description
-    """,
-    "evals[].",
-)
-GRADING: Final = keys("a grading", "- expectations assertion_results | recorded marks; a grading is not a suite")
 
 # ---------------------------------------------------------------------------------------------------- evals.json
 
@@ -53,16 +32,16 @@ GRADING: Final = keys("a grading", "- expectations assertion_results | recorded 
 def read_evals(document: Document) -> SuiteSource:
     """Raises SourceErrors with everything that is wrong."""
     reading = FileReading(document.marked, "evals", "eval")
-    reading.note(*DEFAULTS)
+    reading.note(*FORMATS.defaults("agent-skills"))
     top = reading.at()
-    if not top.read(EVALS):
+    if not top.read(TABLES["evals"]):
         reading.finish()
     skill, evals = top.text("skill_name"), top.raw("evals")
     if not isinstance(evals, list) or not evals:
         top.problem("`evals` must be a list of one eval at least", "evals")
     files: list[Path] = []
     cases = Cases("evals")
-    for entry in top.mappings("evals", EVAL) if isinstance(evals, list) else ():
+    for entry in top.mappings("evals", TABLES["eval"]) if isinstance(evals, list) else ():
         cases.add(_case(reading, entry, document, files), entry)
     reading.finish()
     skill = (skill or "").strip() or None
@@ -212,24 +191,6 @@ def _signs_of_grading(document: Document) -> int:
 
 
 READERS: tuple[Reader, ...] = (
-    Reader(
-        name="agent-skills",
-        title="an Agent Skills evals file",
-        gives="suite",
-        signs=_signs_of_evals,
-        read=read_evals,
-        keys=(EVALS, EVAL),
-        defaults=DEFAULTS,
-        looks_like=("skill_name", "evals"),
-        example='{"skill_name": "greeter", "evals": [{"id": 1, "prompt": "Greet me", "assertions": ["Greets back"]}]}\n',
-    ),
-    Reader(
-        name="agent-skills-grading",
-        title="a recorded grading (Agent Skills)",
-        gives="suite",
-        signs=_signs_of_grading,
-        read=_refuse_grading,
-        keys=(GRADING,),
-        looks_like=("expectations", "assertion_results", "summary"),
-    ),
+    FORMATS.reader("agent-skills", _signs_of_evals, read_evals),
+    FORMATS.reader("agent-skills-grading", _signs_of_grading, _refuse_grading),
 )

@@ -18,17 +18,7 @@ from honestone.formats.nodes import MapKey
 from honestone.formats.reader import FileEntry, FileReading, Steps, shown
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
 from honestone.interop.agentv.graders import Frame, as_top_level, expected_data, read_graders
-from honestone.interop.agentv.keys import (
-    CASE,
-    COMMAND,
-    ENVIRONMENT,
-    EXECUTION,
-    HOOKS,
-    REPEAT,
-    REPOSITORY,
-    RUN,
-    WORKSPACE,
-)
+from honestone.interop.agentv.keys import TABLES
 from honestone.interop.agentv.rubrics import rated, read_criteria
 from honestone.interop.agentv.text import Texts, fill, names_file, placeholders
 
@@ -120,14 +110,16 @@ class Targets:
 
 def read_case(take: FileEntry, shared: Shared, number: int, targets: Targets) -> Case | None:
     """One case; None when there is none to make, which was said."""
-    if not take.read(CASE):
+    if not take.read(TABLES["case"]):
         return None
     id = take.text("id")
     if "id" not in take and shared.dialect.name != "agentv-5":
         take.problem("`id` is missing", hint="give it a text: id: ...")
     id = id or f"test-{number}"
     values = {**shared.values, **take.data("vars")}
-    execution = take.mapping("execution", EXECUTION) if isinstance(take.value.get("execution"), dict) else None
+    execution = (
+        take.mapping("execution", TABLES["execution"]) if isinstance(take.value.get("execution"), dict) else None
+    )
     running = _running(take, execution, targets).over(shared.running)
     texts = shared.texts
     goal = _goal(take, values)
@@ -378,7 +370,7 @@ def _rubric(take: FileEntry, criteria: list[Criterion], threshold: Fraction) -> 
 def _running(take: FileEntry, execution: FileEntry | None, targets: Targets) -> Running:
     """How one case is run: its own `threshold`, `run` and `execution`."""
     own = Running(threshold=take.number("threshold", low=0, high=1), timeout=_seconds(take))
-    if isinstance(take.value.get("run"), dict) and (run := take.mapping("run", RUN)) is not None:
+    if isinstance(take.value.get("run"), dict) and (run := take.mapping("run", TABLES["run"])) is not None:
         bar, repeat = run.number("threshold", low=0, high=1), _repeat(run, "repeat", AttemptRule.PASS_AT_K)
         own = own.over(Running(threshold=bar, timeout=_seconds(run), **repeat))
     return own if execution is None else own.over(read_execution(execution, targets))
@@ -416,7 +408,7 @@ def _repeat(take: FileEntry, key: str, usual: AttemptRule) -> dict[str, Any]:
     if not isinstance(value, dict):
         count = take.number(key, low=1, is_whole=True)
         return {"attempts": int(count), "attempt_rule": usual} if count is not None else {}
-    here.read(REPEAT.named(f"`{key}`"))
+    here.read(TABLES["repeat"].named(f"`{key}`"))
     count = here.number("count", low=1, is_whole=True)
     strategy = here.choice("strategy", (*_STRATEGIES, "confidence_interval"))
     stops = here.flag("early_exit")
@@ -454,7 +446,7 @@ def read_place(take: FileEntry) -> Place | None:
 
 
 def _workspace(take: FileEntry) -> Place:
-    take.read(WORKSPACE)
+    take.read(TABLES["workspace"])
     copy = take.text("template")
     git, ref = None, None
     repos = take.each("repos")
@@ -462,7 +454,7 @@ def _workspace(take: FileEntry) -> Place:
         if index or not repo.is_mapping:
             repo.reading.loss("only one repository can be checked out", repo.path)
             continue
-        repo.read(REPOSITORY)
+        repo.read(TABLES["repository"])
         git, ref = repo.text("repo", "source"), repo.text("commit", "base_commit", "ref")
         if repo.text("path") not in (None, ".", "./"):
             repo.reading.loss(
@@ -474,7 +466,7 @@ def _workspace(take: FileEntry) -> Place:
 
 
 def _hooks(take: FileEntry) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    take.read(HOOKS)
+    take.read(TABLES["hooks"])
     before = [line for key in ("before_all", "before_each") for line in _command(take, key)]
     after = [line for key in ("after_each", "after_all") for line in _command(take, key)]
     if "before_all" in take or "after_all" in take:
@@ -488,7 +480,7 @@ def _command(take: FileEntry, key: MapKey) -> Iterator[str]:
         return
     here = take.below(key)
     if isinstance(value, dict):
-        here.read(COMMAND.named(f"`{key}`"))
+        here.read(TABLES["command"].named(f"`{key}`"))
         words = here.texts("command") or here.texts("script")
         is_line = isinstance(value.get("command") or value.get("script"), str)
         if here.text("cwd") not in (None, ".", "./", "{{workspace_path}}"):
@@ -503,7 +495,7 @@ def _command(take: FileEntry, key: MapKey) -> Iterator[str]:
 
 
 def _environment(take: FileEntry) -> Place:
-    take.read(ENVIRONMENT)
+    take.read(TABLES["environment"])
     if take.choice("type", ("host", "docker")) == "docker":
         take.loss("a workspace in a container has no equivalent here")
     copy = take.text("workdir")

@@ -22,7 +22,6 @@ class Dialect:
     """
 
     name: str
-    title: str
     required: bool
     merges: bool
     judge: str
@@ -39,37 +38,13 @@ class Dialect:
 
 
 SEED: Final = Dialect(
-    name="agentv-seed",
-    title="an AgentV file as its rubric page documents it (`evalcases`)",
-    required=False,
-    merges=False,
-    judge="llm_judge",
-    needs_input=False,
-    bare_prompts=True,
+    name="agentv-seed", required=False, merges=False, judge="llm_judge", needs_input=False, bare_prompts=True
 )
 TWO: Final = Dialect(
-    name="agentv-2",
-    title="an AgentV 2 file (`evalcases` with messages, or `tests` with `assert`)",
-    required=True,
-    merges=True,
-    judge="llm_judge",
-    required_means_ten=True,
-    bare_prompts=True,
+    name="agentv-2", required=True, merges=True, judge="llm_judge", required_means_ten=True, bare_prompts=True
 )
-FOUR: Final = Dialect(
-    name="agentv-4",
-    title="an AgentV 3 or 4 file (`tests` with `assertions`)",
-    required=True,
-    merges=True,
-    judge="llm-grader",
-)
-FIVE: Final = Dialect(
-    name="agentv-5",
-    title="an AgentV 5 file (`prompts`, `vars` and `assert`)",
-    required=True,
-    merges=True,
-    judge="llm-rubric",
-)
+FOUR: Final = Dialect(name="agentv-4", required=True, merges=True, judge="llm-grader")
+FIVE: Final = Dialect(name="agentv-5", required=True, merges=True, judge="llm-rubric")
 DIALECTS: Final = (SEED, TWO, FOUR, FIVE)
 
 CASE_LISTS: Final = ("tests", "evalcases", "eval_cases")

@@ -18,20 +18,7 @@ from honestone.formats.fields import near
 from honestone.formats.marked import read_marked
 from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean, shown
 from honestone.interop.agentv.dialect import Dialect
-from honestone.interop.agentv.keys import (
-    AGGREGATOR,
-    CALL,
-    CODE_GRADERS,
-    FIELD,
-    GROUP,
-    INCLUDE,
-    INCLUDED,
-    JUDGE,
-    TOOL_ARGS,
-    TOOL_SEQUENCE,
-    TOOL_USED,
-    WEIGHTS,
-)
+from honestone.interop.agentv.keys import CODE_GRADERS, FORMATS, TABLES
 from honestone.interop.agentv.rubrics import rated, read_criteria, read_criterion
 from honestone.interop.agentv.text import Texts, as_requirement, fill
 from honestone.interop.criteria import unique_ids, yes_no
@@ -100,7 +87,7 @@ def _kind_name(dialect: Dialect) -> str:
 
 def _included(take: FileEntry, frame: Frame) -> list[Criterion]:
     """`include: NAME`: the graders of another file."""
-    take.read(INCLUDE)
+    take.read(TABLES["include"])
     name = take.text("include")
     if name is None:
         return []
@@ -118,7 +105,7 @@ def _included(take: FileEntry, frame: Frame) -> list[Criterion]:
     texts.files = frame.texts.files
     here = inner.at()
     found: list[Criterion] = []
-    if here.read(INCLUDED):
+    if here.read(TABLES["included"]):
         found = read_graders(here, "assert", replace(frame, texts=texts, depth=frame.depth + 1))
     take.reading.join(inner)
     return found
@@ -131,7 +118,7 @@ def read_grader(take: FileEntry, frame: Frame) -> list[Criterion]:
     """One grader as a criterion; none where it is lost, which was said."""
     written = take.reading.marked.raw((*take.path, "type")) if take.is_mapping else None
     if written is None or not written.strip():
-        if take.read(JUDGE):
+        if take.read(TABLES["judge"]):
             take.text("type")
         return []
     kind, turned = _kind(written)
@@ -139,7 +126,13 @@ def read_grader(take: FileEntry, frame: Frame) -> list[Criterion]:
         _say_unknown(take, written, kind)
         return []
     what = f"a grader of type `{kind}`"
-    take.read(CODE_GRADERS[kind] if kind in CODE else GROUP.named(what) if kind in GROUPS else JUDGE.named(what))
+    take.read(
+        CODE_GRADERS[kind]
+        if kind in CODE
+        else TABLES["group"].named(what)
+        if kind in GROUPS
+        else TABLES["judge"].named(what)
+    )
     name, weight = take.text("name", "metric", "id") or written, take.number("weight", low=0)
     negate = (take.flag("negate") or False) != turned
     common = _Common(name=name, weight=Fraction(1) if weight is None else weight, negate=negate)
@@ -156,8 +149,8 @@ def _kind(written: str) -> tuple[str, bool]:
 
 
 def _say_unknown(take: FileEntry, written: str, kind: str) -> None:
-    if kind in NOT_HERE:
-        take.reading.loss(f"a grader of type `{written}` {NOT_HERE[kind]}", take.path)
+    if kind in FORMATS.lost:
+        take.reading.loss(f"a grader of type `{written}` {FORMATS.lost[kind][0]}", take.path)
         return
     known = (*CODE, *RUBRICS, *JUDGES, *GROUPS)
     meant = (near(kind.replace("-", "_"), [one.replace("-", "_") for one in known]) or kind).replace("_", "-")
@@ -269,7 +262,7 @@ def _of_one_criterion(take: FileEntry, kind: str, common: _Common, frame: Frame)
                 weight=Fraction(1),
                 requirement=fill(text, frame.values).strip() if text else one.requirement,
             )
-            for one in read_criterion(FileEntry(take.reading, take.path), frame.dialect, frame.values, JUDGE)
+            for one in read_criterion(FileEntry(take.reading, take.path), frame.dialect, frame.values, TABLES["judge"])
         )
         children = tuple(
             replace(one, items=tuple(replace(item, id=one.id, requirement=one.requirement) for item in one.items))
@@ -354,11 +347,11 @@ def _aggregation(take: FileEntry, children: Sequence[Criterion]) -> dict[str, Fr
         path = (*take.path, "aggregator")
         take.reading.loss(f"the scores of a group put together by `{kind}`, not as a weighted mean", path)
         return {}
-    here = take.mapping("aggregator", AGGREGATOR)
+    here = take.mapping("aggregator", TABLES["aggregator"])
     if here is None or here.text("type") is None:
         return {}
     weights: dict[str, Fraction] = {}
-    by_name = here.mapping("weights", WEIGHTS)
+    by_name = here.mapping("weights", TABLES["weights"])
     names = sorted(child.id for child in children)
     for name in by_name.value if by_name is not None else ():
         path = (*here.path, "weights", name)
@@ -466,7 +459,7 @@ def _is_json(take: FileEntry, context: CodeContext) -> Checks | None:
 
 def _field_accuracy(take: FileEntry, context: CodeContext) -> Checks | None:
     together = take.choice("aggregation", ("weighted_average", "all_or_nothing")) == "all_or_nothing"
-    fields = [field for at in take.mappings("fields", FIELD) for field in _field(at, context)]
+    fields = [field for at in take.mappings("fields", TABLES["field"]) for field in _field(at, context)]
     if "fields" not in take or not take.value["fields"]:
         take.reading.problem("`field-accuracy` needs `fields`", take.path)
         return None
@@ -552,7 +545,7 @@ def _trajectory(take: FileEntry, context: CodeContext) -> Checks | None:
     mode = take.choice("mode", ("any_order", "in_order", "exact", "subset", "superset"))
     args = _args(take, "args_match", "argsMatch")
     minimums = take.raw("minimums")
-    calls = [call for at in take.mappings("expected", CALL) for call in _call(at)]
+    calls = [call for at in take.mappings("expected", TABLES["call"]) for call in _call(at)]
     if isinstance(minimums, dict) and minimums:
         here = take.below("minimums")
         counts = {str(name): here.number(name, low=0, is_whole=True) for name in minimums}
@@ -609,7 +602,7 @@ def _tool_used(take: FileEntry, context: CodeContext) -> Checks | None:
         names = [value] if isinstance(value, str) else value
         parts = tuple(Part(id=str(n), check=Check(kind="tool-count", value={str(n): {"min": 1}})) for n in names)
         return Checks(parts=parts, whole=len(parts) == 1) if parts else None
-    here = take.mapping("value", TOOL_USED)
+    here = take.mapping("value", TABLES["tool-used"])
     if here is None:
         return None
     name = here.text("name", "tool")
@@ -630,7 +623,7 @@ def _tool_sequence(take: FileEntry, context: CodeContext) -> Checks | None:
         steps: Any = value
         mode: str | None = "in_order"
     else:
-        if not here.read(TOOL_SEQUENCE):
+        if not here.read(TABLES["tool-sequence"]):
             return None
         steps, mode = here.raw("steps"), here.choice("mode", ("in_order", "exact"))
     names = (
@@ -651,7 +644,7 @@ def _tool_sequence(take: FileEntry, context: CodeContext) -> Checks | None:
 def _tool_args(take: FileEntry, context: CodeContext) -> Checks | None:
     if not _has_value(take, "trajectory:tool-args-match"):
         return None
-    here = take.mapping("value", TOOL_ARGS)
+    here = take.mapping("value", TABLES["tool-args"])
     if here is None:
         return None
     name, args, mode = here.text("name", "tool"), here.raw("args"), here.choice("mode", ("partial", "exact"))
@@ -804,14 +797,3 @@ CODE: Final[Mapping[str, _Read]] = {
     "script-grader": _script,
 }
 """Graders that are code, by type in kebab case."""
-
-NOT_HERE: Final = {
-    "similar": "asks how alike two texts are to an embedding model",
-    "javascript": "is a piece of JavaScript",
-    "python": "is a piece of Python run by AgentV",
-    "webhook": "asks a web address",
-    "trajectory:step-count": "counts the steps of an agent",
-    "trajectory:goal-success": "asks a model about an agent's whole run",
-    "expected-messages": "compares messages with tool calls",
-}
-"""Graders that cannot be said here, and why."""

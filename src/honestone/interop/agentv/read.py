@@ -14,7 +14,7 @@ from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
 from honestone.core.suite.case import Case, Expect, Suite, TargetSpec
 from honestone.formats.document import Document
-from honestone.formats.reader import FileEntry, FileReading, Steps, about, did_you_mean, keys, shown
+from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean, shown
 from honestone.formats.source import ForeignRubric, Loss, SuiteSource
 from honestone.interop.agentv.cases import (
     Running,
@@ -29,12 +29,8 @@ from honestone.interop.agentv.cases import (
 from honestone.interop.agentv.dialect import (
     CASE_LISTS,
     DIALECTS,
-    FIVE,
-    FOUR,
     GRADER_LISTS,
     PASS_MARK,
-    SEED,
-    TWO,
     Dialect,
     dialect_of,
     dialect_of_row,
@@ -42,18 +38,9 @@ from honestone.interop.agentv.dialect import (
     likeness_of_row,
 )
 from honestone.interop.agentv.graders import Frame, as_top_level, read_graders
-from honestone.interop.agentv.keys import (
-    DEFAULT_TEST,
-    DEFAULTS,
-    DEFAULTS_OF_FILE,
-    EXAMPLES,
-    FILE,
-    FILE_EXECUTION,
-    OPTIONS,
-    SUITE_KEYS,
-)
+from honestone.interop.agentv.keys import FORMATS, TABLES
 from honestone.interop.agentv.rubrics import read_criteria, read_criterion
-from honestone.interop.agentv.targets import TARGETS, use_of
+from honestone.interop.agentv.targets import is_targets_file, refuse_targets, use_of
 from honestone.interop.agentv.text import Texts
 from honestone.interop.reader import Reader
 
@@ -150,13 +137,13 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
 
 def _shared(file: _File, top: FileEntry) -> tuple[Shared, int | None, str]:
     """What the file says for all cases, how many run at a time, and its title."""
-    top.read(FILE)
+    top.read(TABLES["file"])
     running = Running(threshold=top.number("threshold", low=0, high=1), timeout=_timeout(top))
     graders = [top]
     concurrency = None
     if isinstance(top.value.get("execution"), dict):
         execution = top.below("execution")
-        execution.read(FILE_EXECUTION)
+        execution.read(TABLES["file-execution"])
         running = running.over(read_execution(execution, file.targets))
         concurrency = execution.number("workers", "max_concurrency", low=1, is_whole=True)
         graders.append(execution)
@@ -166,7 +153,7 @@ def _shared(file: _File, top: FileEntry) -> tuple[Shared, int | None, str]:
         )
     if isinstance(top.value.get("evaluate_options"), dict):
         options = top.below("evaluate_options")
-        options.read(OPTIONS)
+        options.read(TABLES["options"])
         running = running.over(read_options(options))
         concurrency = options.number("max_concurrency", low=1, is_whole=True) or concurrency
     file.targets.take(top, "target", "providers")
@@ -209,7 +196,7 @@ def _defaults(file: _File, top: FileEntry) -> None:
     if not isinstance(value, dict):
         return
     here = top.below("defaults")
-    here.read(DEFAULTS_OF_FILE)
+    here.read(TABLES["defaults-of-file"])
     file.targets.take(here, "provider", "target")
 
 
@@ -222,7 +209,7 @@ def _default_test(file: _File, top: FileEntry) -> tuple[dict[str, Any], list[Fil
         file.reading.loss("`default_test` in a file of its own is not read", (*top.path, "default_test"))
         return {}, []
     here = top.below("default_test")
-    here.read(DEFAULT_TEST)
+    here.read(TABLES["default-test"])
     file.targets.take(here, "provider", "providers")
     values = here.raw("vars")
     return ({str(k): v for k, v in values.items()} if isinstance(values, dict) else {}), [here]
@@ -340,18 +327,6 @@ _TEXTS: Final = {"expected_outcome", "outcome"}
 _CRITERION: Final = {"id", "weight", "required", "score_ranges", "required_min_score", "min_score", "operator"} | _TEXTS
 
 
-RUBRIC: Final = keys(
-    "an AgentV rubric",
-    """
-    rubrics | the criteria: texts, or mappings as in a case; a list of them may be the whole file
-    evaluators assert assertions execution | each grader is a group of criteria; also under `execution`
-    threshold | what must be reached, 0-1
-    name | the title
-    - $schema version description | about the file, not about its criteria
-    """,
-)
-
-
 def _signs_of_rubric(document: Document) -> int:
     """Nothing in the file but graders, or criteria in AgentV's words."""
     if document.is_lines:
@@ -382,7 +357,7 @@ def _read_rubric(document: Document) -> ForeignRubric:
     if isinstance(document.value, list):
         criteria = [one for index in range(len(document.value)) for one in _of_entry(reading, index, dialect)]
     else:
-        top.read(RUBRIC)
+        top.read(TABLES["rubric"])
         bar, title = top.number("threshold", low=0, high=1) or bar, top.text("name") or ""
         criteria = _of_mapping(top, Frame(dialect=dialect, texts=Texts(document.path.parent), threshold=bar))
     rubric = _rubric(top, criteria, bar, title)
@@ -437,36 +412,8 @@ def _rubric(top: FileEntry, criteria: list[Criterion], bar: Any, title: str) -> 
         return None
 
 
-LONE: Final = Reader(
-    name="agentv-rubric",
-    title="an AgentV rubric (it has no cases)",
-    gives="rubric",
-    signs=_signs_of_rubric,
-    read=_read_rubric,
-    defaults=("it passes at 80, without a floor", "`required` as in the dialect whose words it uses"),
-    looks_like=("rubrics", "evaluators"),
-    keys=(RUBRIC,),
-    example="""\
-rubrics:
-  - Says what it costs
-  - {id: honest, expected_outcome: Hides no drawback, weight: 2, required: true}
-""",
-)
-
-
 # --------------------------------------------------------------------------------------- grader scores
 
-SCORE: Final = keys(
-    "a range",
-    """
-    test_id* eval_id | the case of the suite next to it
-    grader evaluator | the grader whose score is meant; without it the case's score
-    range | `min` and `max`, 0-1: becomes `expect`
-    - target note description | about the range
-    """,
-    "[].",
-)
-ENDS: Final = keys("`range`", "min max | the ends; one that is missing is open", "[].range.")
 Range = tuple[Fraction, Fraction]
 
 
@@ -520,7 +467,7 @@ def _suite_of(document: Document) -> Path:
 
 
 def _entry(take: FileEntry, cases: Mapping[str, Case]) -> Iterator[tuple[str, str, Range]]:
-    take.read(SCORE)
+    take.read(TABLES["score"])
     id, grader = take.text("test_id", "eval_id"), take.text("grader", "evaluator")
     range_ = _range(take)
     if id is None or range_ is None:
@@ -538,7 +485,7 @@ def _range(take: FileEntry) -> Range | None:
     if not isinstance(value, dict):
         take.reading.problem(f"`range` must be a mapping with `min` and `max`, not {shown(value)}", here.path)
         return None
-    here.read(ENDS)
+    here.read(TABLES["ends"])
     low, high = here.number("min", low=0, high=1), here.number("max", low=0, high=1)
     low, high = low if low is not None else Fraction(0), high if high is not None else Fraction(1)
     if low > high:
@@ -570,19 +517,6 @@ def _expect(ranges: Mapping[str, Range]) -> Expect:
     return Expect(score=ranges.get("score"), criteria={name: ends for name, ends in ranges.items() if name != "score"})
 
 
-SCORES: Final = Reader(
-    name="agentv-grader-scores",
-    title="an AgentV file of grader scores",
-    gives="suite",
-    signs=lambda document: 95 if not document.is_lines and is_scores_file(document.value) else 0,
-    read=read_scores,
-    looks_like=("test_id", "grader", "range"),
-    defaults=("the suite next to it gives the cases; a range without an end is open there",),
-    keys=(SCORE, ENDS),
-    example="- test_id: greeting\n  grader: tone\n  range: {min: 0.6}\n",
-)
-
-
 # ----------------------------------------------------------------------------------------- the readers
 
 
@@ -608,47 +542,16 @@ def _signs_of_sidecar(document: Document) -> int:
     return 80 if document.path.with_suffix(".jsonl").is_file() else 0
 
 
-_LOOKS_LIKE = {
-    SEED.name: ("evalcases", "execution", "evaluators"),
-    TWO.name: ("evalcases", "tests", "assert", "dataset"),
-    FOUR.name: ("tests", "assertions", "workspace", "execution"),
-    FIVE.name: ("tests", "prompts", "providers", "assert", "evaluate_options"),
-}
-
 READERS: tuple[Reader, ...] = (
-    *(
-        Reader(
-            name=dialect.name,
-            title=dialect.title,
-            gives="suite",
-            signs=_signs(dialect),
-            read=read_suite_file,
-            keys=SUITE_KEYS,
-            defaults=DEFAULTS[dialect.name],
-            looks_like=_LOOKS_LIKE[dialect.name],
-            example=EXAMPLES[dialect.name],
-        )
-        for dialect in DIALECTS
+    *(FORMATS.reader(dialect.name, _signs(dialect), read_suite_file) for dialect in DIALECTS),
+    FORMATS.reader(
+        "agentv-jsonl", lambda document: max(_signs_of_lines(document), _signs_of_sidecar(document)), read_suite_file
     ),
-    Reader(
-        name="agentv-jsonl",
-        title="AgentV cases as JSON lines",
-        gives="suite",
-        signs=lambda document: max(_signs_of_lines(document), _signs_of_sidecar(document)),
-        read=read_suite_file,
-        keys=(
-            about(
-                "",
-                {
-                    "each row": "one case, with the keys of a case",
-                    "NAME.yaml": "next to NAME.jsonl: what holds for all rows",
-                },
-            ),
-        ),
-        defaults=DEFAULTS["agentv-jsonl"],
-        example=EXAMPLES["agentv-jsonl"],
+    FORMATS.reader("agentv-rubric", _signs_of_rubric, _read_rubric),
+    FORMATS.reader("agentv-targets", lambda document: 90 if is_targets_file(document.value) else 0, refuse_targets),
+    FORMATS.reader(
+        "agentv-grader-scores",
+        lambda document: 95 if not document.is_lines and is_scores_file(document.value) else 0,
+        read_scores,
     ),
-    LONE,
-    TARGETS,
-    SCORES,
 )

@@ -9,7 +9,7 @@ from typing import Any, Final
 from honestone.core.rubric import Criterion, slug
 from honestone.formats.reader import FileEntry, Keys, shown
 from honestone.interop.agentv.dialect import Dialect
-from honestone.interop.agentv.keys import BAND, CRITERION
+from honestone.interop.agentv.keys import TABLES
 from honestone.interop.agentv.text import fill
 from honestone.interop.criteria import scaled, yes_no
 
@@ -72,7 +72,7 @@ def _criterion(take: FileEntry, dialect: Dialect, values: Mapping[str, Any]) -> 
 
 
 def read_criterion(
-    take: FileEntry, dialect: Dialect, values: Mapping[str, Any], keys: Keys = CRITERION
+    take: FileEntry, dialect: Dialect, values: Mapping[str, Any], keys: Keys = TABLES["criterion"]
 ) -> Iterator[Criterion]:
     """One criterion written as a mapping; of a grader that is one, `keys` are the grader's."""
     if not take.read(keys):
@@ -177,7 +177,7 @@ def _from_bands(take: FileEntry) -> dict[Fraction, str]:
     bands: list[tuple[int, int, str]] = []
     for index in range(len(take.value)):
         one = take.below(index)
-        if not one.read(BAND):
+        if not one.read(TABLES["band"]):
             continue
         ends, text = one.raw("score_range"), one.text("outcome", "expected_outcome", "description")
         if not _are_ends(ends):

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from honestone.core.errors import UsageError
 from honestone.formats.document import Document
-from honestone.formats.reader import FileEntry, FileReading, keys, words
+from honestone.formats.reader import FileEntry, FileReading, words
 from honestone.formats.source import SuiteSource
-from honestone.interop.reader import Reader
+from honestone.interop.agentv.keys import TABLES
 
 AGENTS: Final = {
     "codex": "codex",
@@ -31,21 +31,6 @@ MODELS: Final = {
     "gemini": "google",
     "ollama": "ollama",
 }
-TARGET: Final = keys(
-    "a target",
-    """
-    name id label | the name by which an eval file asks for the target
-    provider | `cli` becomes cmd:, agents and model APIs their own name
-    command command_template | the command line of a `cli` target
-    model deployment | the model: PROVIDER:MODEL
-    timeout_seconds timeout_ms | the time limit of one run
-    judge_target grader_target | which target judges; noted, not used
-    config | a mapping with the same keys
-    - cwd healthcheck files_format hooks workspace_template system_prompt env environment transform | not carried over, which is noted
-    - ... | changes nothing
-    """,
-    "targets[].",
-)
 _PLACES: Final = {
     "PROMPT": "PROMPT",
     "PROMPT_FILE": "PROMPT_FILE",
@@ -137,7 +122,7 @@ def _named_only(take: FileEntry, name: str) -> TargetDescription:
 
 
 def _target(take: FileEntry) -> Iterator[TargetDescription]:
-    if not take.read(TARGET):
+    if not take.read(TABLES["target"]):
         return
     place = take.reading.marked.at(take.path)
     id, name, provider = take.text("id"), take.text("name", "label"), take.text("provider")
@@ -202,7 +187,7 @@ def _command(config: FileEntry, notes: list[str]) -> str | None:
     return f"cmd:{known}"
 
 
-def _refuse(document: Document) -> SuiteSource:
+def refuse_targets(document: Document) -> SuiteSource:
     """A targets file is not a suite."""
     names = ", ".join(f"`{target.name}`" for target in read_targets(document.path)[:5])
     raise UsageError(
@@ -210,16 +195,3 @@ def _refuse(document: Document) -> SuiteSource:
         place=document.marked.key_at(("targets",)),
         hint=f"it names {names}; run the eval file and name what to run with --target",
     )
-
-
-TARGETS: Final = Reader(
-    name="agentv-targets",
-    title="an AgentV targets file",
-    gives="suite",
-    signs=lambda document: 90 if is_targets_file(document.value) else 0,
-    read=_refuse,
-    looks_like=("targets", "providers"),
-    defaults=("it names targets and is refused as a suite",),
-    keys=(TARGET,),
-    example="targets:\n  - name: mine\n    provider: cli\n    command: python agent.py {PROMPT_FILE} {OUTPUT_FILE}\n",
-)

@@ -12,7 +12,7 @@ from honestone.core.errors import FileError
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.marked import read_text
 from honestone.formats.reader import FileEntry, FileReading, Steps, shown
-from honestone.interop.agentv.keys import BLOCK, MESSAGE
+from honestone.interop.agentv.keys import TABLES
 
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
 _PROGRAM: Final = (".ts", ".js", ".mjs", ".cjs", ".mts", ".py", ".sh")
@@ -84,7 +84,7 @@ class Texts:
         return (Message("user", raw if raw is not None else plain(value)),)
 
     def _message(self, take: FileEntry) -> list[Message]:
-        take.read(MESSAGE)
+        take.read(TABLES["message"])
         return [Message(take.text("role") or "user", self.content(take))]
 
     def content(self, take: FileEntry) -> str:
@@ -100,7 +100,7 @@ class Texts:
         return take.reading.marked.raw((*take.path, "content")) or plain(value) if not isinstance(value, str) else value
 
     def _block(self, take: FileEntry) -> str:
-        take.read(BLOCK)
+        take.read(TABLES["block"])
         kind = take.choice("type", ("text", "file", "image"))
         value = take.text("value", "text", "path")
         if kind == "image":

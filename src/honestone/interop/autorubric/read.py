@@ -14,68 +14,22 @@ from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Criterion, Rubric, as_written, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.criteria import scaled, yes_no
-from honestone.interop.reader import Reader
-from honestone.interop.rubric_package.read import (
-    NO_BARS,
-    OWN_KEYS,
-    RUBRIC,
-    SECTION,
-    entries_of,
-    make_rubric,
-    rough_entries,
-    title_of,
-)
+from honestone.interop.reader import Formats, Reader
+from honestone.interop.rubric_package.read import FORMATS as PACKAGE
+from honestone.interop.rubric_package.read import OWN_KEYS, entries_of, make_rubric, rough_entries, title_of
+
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
+NOTES: Final = FORMATS.notes
 
 DEFAULT_WEIGHT = Fraction(10)
 NO_OPTION = "(none of the options)"
 """The end of a scale that no option has: scores are shares of 0..1, so the scale has to reach both."""
 BETWEEN = "options become a scale from 0 to 1: a judge may also answer between two of them"
-CANNOT_ASSESS = (
-    "autorubric lets a judge answer CANNOT_ASSESS everywhere and leaves that criterion out; here only a criterion with an "
-    "N/A option may be left out, and any other without an answer keeps its place in the score"
-)
 
-
-CRITERION: Final = keys(
-    "a criterion",
-    """
-    requirement* | the question
-    name | its id; without one the requirement, shortened
-    weight | its weight, 10 without one; below 0 a penalty
-    options | anchors from 0 to 1; yes and no with 1 and 0 are a yes/no question
-    scale_type | ordinal or nominal: both are a scale here
-    aggregation | how judges combine on one criterion; `mean` is the default here, others are lost
-    """,
-)
-OPTION: Final = keys(
-    "an option",
-    """
-    label* value | an anchor
-    na | the criterion may not apply
-    """,
-    "options[].",
-)
-DATASET: Final = keys(
-    "a dataset",
-    """
-    name | the title
-    prompt reference_submission rubric | of every item without one of its own
-    items | the cases, see below
-    """,
-)
-ITEM: Final = keys(
-    "an item",
-    """
-    description | the case's description and, shortened, its id
-    prompt reference_submission rubric | the item's own
-    submission | kept as `output` in the case's metadata
-    ground_truth | kept in the case's metadata; no score comes from it
-    """,
-    "items[].",
-)
 
 # ------------------------------------------------------------------------------------------------------ rubrics
 
@@ -109,12 +63,12 @@ def read_rubric_at(reading: FileReading, root: FileEntry, *, title: str = "") ->
     if len(reading.problems) > wrong:
         return None
     kept = _without_scaled_penalties(reading, criteria, entries)
-    reading.note(CANNOT_ASSESS)
+    reading.note(NOTES["cannot-assess"])
     return make_rubric(reading, kept, title=title, path=root.path)
 
 
 def _criterion(reading: FileReading, entry: FileEntry) -> Criterion | None:
-    if not entry.read(CRITERION):
+    if not entry.read(TABLES["criterion"]):
         return None
     requirement = entry.text("requirement")
     name = entry.text("name")
@@ -167,7 +121,7 @@ class _Options:
 def _options(reading: FileReading, entry: FileEntry) -> _Options:
     found = _Options()
     count, wrong = 0, len(reading.problems)
-    for option in entry.mappings("options", OPTION):
+    for option in entry.mappings("options", TABLES["option"]):
         label = option.text("label")
         is_na = bool(option.flag("na"))
         value = option.number("value") if is_na else option.number("value", low=0, high=1)
@@ -245,10 +199,10 @@ def read_dataset(document: Document) -> SuiteSource:
     reading = FileReading(document.marked)
     top = reading.at()
     cases = Cases()
-    if not top.read(DATASET):
+    if not top.read(TABLES["dataset"]):
         reading.finish()
     shared = read_rubric_at(reading, top.below("rubric")) if "rubric" in top else None
-    for number, item in enumerate(top.mappings("items", ITEM), 1):
+    for number, item in enumerate(top.mappings("items", TABLES["item"]), 1):
         cases.add(_case(reading, item, top, number, shared, cases), item)
     if not cases and not reading.problems:
         reading.problem("a dataset needs at least one item", ())
@@ -319,38 +273,7 @@ def _ground_truth(reading: FileReading, item: FileEntry, rubric: Rubric | None) 
     return list(value)
 
 
-_SCORING = (
-    "score: sum(w*s) / sum(positive w), cut to 0..1; with negative weights alone 1 + sum(w*s) / sum(|w|)",
-    CANNOT_ASSESS,
-    NO_BARS,
-)
-
 READERS: tuple[Reader, ...] = (
-    Reader(
-        name="autorubric",
-        title="an autorubric rubric",
-        gives="rubric",
-        signs=signs,
-        read=read,
-        keys=(CRITERION, OPTION, SECTION, RUBRIC),
-        defaults=_SCORING,
-        looks_like=("guidelines", "rubric", "sections"),
-        example="- name: cause\n  weight: 10\n  requirement: Says why it failed\n"
-        "- name: detail\n  weight: 5\n  requirement: How detailed is the account?\n  scale_type: ordinal\n  options:\n"
-        "    - {label: none, value: 0}\n    - {label: some, value: 0.5}\n    - {label: full, value: 1}\n"
-        "    - {label: not applicable, value: 0, na: true}\n",
-    ),
-    Reader(
-        name="autorubric-dataset",
-        title="an autorubric dataset",
-        gives="suite",
-        signs=signs_dataset,
-        read=read_dataset,
-        keys=(DATASET, ITEM, CRITERION, OPTION),
-        defaults=_SCORING,
-        looks_like=("items", "prompt", "rubric", "reference_submission"),
-        example='{"name": "outages", "prompt": "Explain the outage.",\n'
-        ' "rubric": [{"name": "cause", "weight": 10, "requirement": "Says why it failed"}],\n'
-        ' "items": [{"submission": "A disk was full.", "description": "short", "ground_truth": ["MET"]}]}\n',
-    ),
+    FORMATS.reader("autorubric", signs, read, PACKAGE.tables["section"], PACKAGE.tables["rubric"]),
+    FORMATS.reader("autorubric-dataset", signs_dataset, read_dataset),
 )

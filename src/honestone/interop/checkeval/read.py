@@ -9,25 +9,13 @@ from typing import Any, Final
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Item, Rubric, slug
 from honestone.formats.document import Document
-from honestone.formats.reader import FileEntry, FileReading, keys, shown
+from honestone.formats.reader import FileEntry, FileReading, shown
 from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import checklist, unique_ids
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
 
-DEFAULTS: Final = (
-    "checkeval: the score is the share of all questions answered yes, so a dimension weighs as many as it has questions",
-    "checkeval: the format has no threshold, so honestone's 70 holds, and no floor",
-)
-
-
-BANK: Final = keys(
-    "a question bank",
-    """
-    definition | The rubric's title: what the questions are about.
-    sub_aspect | Each dimension is a criterion; its weight is the number of its questions. Yes/no questions, one after another or in a list, are the criterion's items.
-    """,
-)
-DIMENSIONS: Final = keys("`sub_aspect`", "... | A dimension: its questions.", "sub_aspect.")
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
 
 
 def _signs(document: Document) -> int:
@@ -40,12 +28,12 @@ def _signs(document: Document) -> int:
 def _read(document: Document) -> ForeignRubric:
     reading = FileReading(document.marked)
     top = reading.at()
-    if not top.read(BANK):
+    if not top.read(TABLES["bank"]):
         reading.finish()
     title, criteria = _definition(top), _dimensions(top)
     if not criteria and not reading.problems:
         reading.problem("`sub_aspect` has no questions", ("sub_aspect",), "give each dimension its yes/no questions")
-    reading.finish(*DEFAULTS)
+    reading.finish(*FORMATS.defaults("checkeval"))
     rubric = Rubric(criteria=unique_ids(criteria), title=title, floor=ZERO)
     return reading.rubric_source(rubric, "checkeval")
 
@@ -66,7 +54,7 @@ def _definition(top: FileEntry) -> str:
 def _dimensions(top: FileEntry) -> list[Criterion]:
     if "sub_aspect" not in top:
         top.problem("`sub_aspect` is missing", hint="it maps each dimension to its questions")
-    at = top.mapping("sub_aspect", DIMENSIONS)
+    at = top.mapping("sub_aspect", TABLES["dimensions"])
     if at is None:
         return []
     criteria = []
@@ -102,27 +90,4 @@ def _tidy(text: str) -> str:
     return " ".join(text.split())
 
 
-EXAMPLE: Final = """\
-definition:
-  letters: How well the letter answers a complaint.
-sub_aspect:
-  Answer:
-    Does the letter name what went wrong?
-    Does the letter say what happens next?
-  Tone:
-    Is the letter free of excuses?
-"""
-
-CHECKEVAL: Final = Reader(
-    name="checkeval",
-    title="a CheckEval question bank",
-    gives="rubric",
-    signs=_signs,
-    read=_read,
-    keys=(BANK, DIMENSIONS),
-    defaults=DEFAULTS,
-    looks_like=("definition", "sub_aspect"),
-    example=EXAMPLE,
-)
-
-READERS: tuple[Reader, ...] = (CHECKEVAL,)
+READERS: tuple[Reader, ...] = (FORMATS.reader("checkeval", _signs, _read),)

@@ -9,49 +9,20 @@ from typing import Any, Final
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, shown
 from honestone.formats.source import SuiteSource
 from honestone.interop.criteria import sound_rubric, unique_ids, yes_no
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
+
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
+NOTES: Final = FORMATS.notes
 
 ID_TAG: Final = "id:"
 """A criterion's tag that starts so is its id: the format has no other place for one."""
-NO_BARS = "threshold 70 and no floor: the format has neither; --threshold and --floor set them"
-CUT = "a case's score is cut to 0..1; HealthBench cuts only the mean over all cases"
 REFERENCE = "the ideal completion is the case's reference, which judges see; HealthBench's own grader is not shown it"
 CRITERION_TAGS: Final = "criterion_tags"
 KEPT: Final = ("ideal_completions_group", "ideal_completions_ref_completions")
-
-
-LINE: Final = keys(
-    "a line",
-    """
-    prompt_id | the case's id
-    prompt | the conversation, which is the input
-    rubrics | the criteria, see below
-    example_tags | the case's tags
-    ideal_completions_data | the case's reference, see below
-    canary | kept in the case's metadata
-    """,
-)
-MESSAGE: Final = keys("a message", "role* content | one message", "prompt[].")
-CRITERION: Final = keys(
-    "a criterion",
-    """
-    criterion* | a yes/no question
-    points | its weight; below 0 a penalty
-    tags | kept in the case's metadata; a tag `id:NAME` is the criterion's id
-    """,
-    "rubrics[].",
-)
-IDEAL: Final = keys(
-    "`ideal_completions_data`",
-    """
-    ideal_completion | the case's reference
-    ideal_completions_group ideal_completions_ref_completions | kept in the case's metadata
-    """,
-    "ideal_completions_data.",
-)
 
 
 def signs(document: Document) -> int:
@@ -73,7 +44,7 @@ def read(document: Document) -> SuiteSource:
             readings.append(reading)
         cases.add(_case(reading, row, len(cases) + 1), row, key="prompt_id")
     whole = readings[0]
-    notes, whole.notes = whole.notes, [NO_BARS, CUT]
+    notes, whole.notes = whole.notes, [NOTES["no-bars"], NOTES["cut"]]
     whole.note(*notes)
     whole.join(*readings[1:])
     whole.finish()
@@ -96,7 +67,7 @@ def _rows(document: Document) -> Iterator[tuple[FileReading, FileEntry]]:
 
 
 def _case(reading: FileReading, row: FileEntry, number: int) -> Case | None:
-    if not row.read(LINE):
+    if not row.read(TABLES["line"]):
         return None
     wrong = len(reading.problems)
     id = row.text("prompt_id")
@@ -131,7 +102,7 @@ def _messages(reading: FileReading, row: FileEntry) -> Iterator[Message]:
     empty = isinstance(row.raw("prompt"), list) and not row.raw("prompt")
     if empty:
         reading.problem("`prompt` is empty", (*row.path, "prompt"), 'a list of {"role", "content"}')
-    for message in row.mappings("prompt", MESSAGE):
+    for message in row.mappings("prompt", TABLES["message"]):
         role = message.text("role")
         content = message.raw("content")
         if not isinstance(content, str):
@@ -142,7 +113,7 @@ def _messages(reading: FileReading, row: FileEntry) -> Iterator[Message]:
 
 def _ideal(reading: FileReading, row: FileEntry) -> Mapping[str, Any]:
     """The ideal completion and what belongs to it."""
-    data = row.mapping("ideal_completions_data", IDEAL)
+    data = row.mapping("ideal_completions_data", TABLES["ideal"])
     if data is None:
         return {}
     found: dict[str, Any] = {}
@@ -183,7 +154,7 @@ def _rubric(reading: FileReading, row: FileEntry) -> tuple[Rubric | None, dict[s
 
 
 def _criterion(reading: FileReading, entry: FileEntry) -> tuple[Criterion, list[str]] | None:
-    if not entry.read(CRITERION):
+    if not entry.read(TABLES["criterion"]):
         return None
     requirement = entry.text("criterion")
     points = entry.number("points")
@@ -197,18 +168,4 @@ def _criterion(reading: FileReading, entry: FileEntry) -> tuple[Criterion, list[
     return yes_no(id, requirement, weight=points), [tag for tag in tags if tag is not named]
 
 
-READERS: tuple[Reader, ...] = (
-    Reader(
-        name="healthbench",
-        title="a HealthBench file",
-        gives="suite",
-        signs=signs,
-        read=read,
-        keys=(LINE, MESSAGE, CRITERION, IDEAL),
-        defaults=("score: points won / points that can be won", CUT, NO_BARS),
-        looks_like=("prompt", "prompt_id", "rubrics", "example_tags", "ideal_completions_data"),
-        example='{"prompt_id": "burn-1", "prompt": [{"role": "user", "content": "I burned my hand."}], '
-        '"rubrics": [{"criterion": "Says to cool it under running water", "points": 5, "tags": ["axis:accuracy"]}, '
-        '{"criterion": "Suggests butter", "points": -4, "tags": []}], "example_tags": ["theme:first-aid"]}\n',
-    ),
-)
+READERS: tuple[Reader, ...] = (FORMATS.reader("healthbench", signs, read),)

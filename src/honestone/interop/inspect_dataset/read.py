@@ -10,40 +10,17 @@ from typing import Any, Final
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.document import Document, MarkedLine
 from honestone.formats.nodes import Node
-from honestone.formats.reader import Cases, FileEntry, FileReading, did_you_mean, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, did_you_mean, shown
 from honestone.formats.source import SuiteSource
 from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, undecided
 from honestone.interop.csv_rows import csv_rows
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
 from honestone.interop.sibling_files import SiblingFiles
 
-SAMPLE: Final = keys(
-    "a sample",
-    """
-    input* | The case's input: a text or a list of messages.
-    target | What a judge is asked about, and the case's reference; of a list, any of them. Without one the case is skipped.
-    choices | Put below the input as A), B), C).
-    id | The case's id; without one, its number.
-    metadata | Kept with the case.
-    files | Files of the case's workspace: texts, or paths next to the dataset.
-    ! sandbox | starts a container, which no case here does
-    ! setup | is a script for a container, which is not run here
-    ... | Kept with the case as metadata, and noted.
-    """,
-)
-MESSAGE: Final = keys(
-    "a message",
-    """
-    role content | A message; parts that are not text are lost.
-    - source id tool_call_id model metadata | About the message.
-    ! tool_calls tool_error | of a message has no meaning here
-    """,
-    "input[].",
-)
-FIELDS: Final = frozenset(SAMPLE.by_name) - {"..."}
-DEFAULTS: Final = (
-    "inspect: a dataset has no scorer, so a judge is asked whether the output gives the target; more than half must say yes",
-)
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
+
+FIELDS: Final = frozenset(TABLES["sample"].by_name) - {"..."}
 
 
 def _columns(document: Document) -> list[str]:
@@ -87,11 +64,11 @@ def _read(document: Document) -> SuiteSource:
     for number, at in enumerate(_samples(document, main), 1):
         if at.reading not in readings[-1:]:
             readings.append(at.reading)
-        if at.read(SAMPLE):
+        if at.read(TABLES["sample"]):
             cases.add(_case(at, number, siblings), at)
     if not cases and not main.problems and not any(reading.problems for reading in readings):
         main.problem("this dataset has no samples", ())
-    main.note(*DEFAULTS)
+    main.note(*FORMATS.defaults("inspect"))
     main.join(*readings)
     main.finish()
     return main.suite_source(document, "inspect", Suite(cases=cases.all()), cases, siblings.files)
@@ -166,7 +143,7 @@ def _messages(at: FileEntry) -> list[Message]:
 
 
 def _message(at: FileEntry) -> Message | None:
-    if not at.read(MESSAGE):
+    if not at.read(TABLES["message"]):
         return None
     role = at.choice("role", ("system", "user", "assistant", "tool"))
     content = at.raw("content")
@@ -267,21 +244,4 @@ def _sibling(content: str, siblings: SiblingFiles) -> str | None:
         return None
 
 
-EXAMPLE: Final = """\
-{"id": "tides", "input": "What causes the tides?", "target": "Mainly the pull of the moon"}
-{"id": "boiling", "input": "At how many degrees Celsius does water boil at sea level?", "target": ["100", "one hundred"]}
-"""
-
-INSPECT: Final = Reader(
-    name="inspect",
-    title="an Inspect dataset",
-    gives="suite",
-    signs=_signs,
-    read=_read,
-    keys=(SAMPLE, MESSAGE),
-    defaults=DEFAULTS,
-    looks_like=("input", "target", "choices", "metadata", "files", "sandbox", "setup"),
-    example=EXAMPLE,
-)
-
-READERS: tuple[Reader, ...] = (INSPECT,)
+READERS: tuple[Reader, ...] = (FORMATS.reader("inspect", _signs, _read),)

@@ -11,33 +11,16 @@ from honestone.core.ballot import Answer
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Key, Rubric, as_written
 from honestone.formats.document import Document
-from honestone.formats.reader import FileEntry, FileReading, Steps, keys
+from honestone.formats.reader import FileEntry, FileReading, Steps
 from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import scaled, yes_no
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
 
-NO_BARS = "threshold 70 and no floor: PaperBench has neither; --threshold and --floor set them"
-CATEGORIES = (
-    "a leaf's category says what PaperBench's own judge is shown (code, its output or its results); here every leaf is "
-    "asked about the whole artifact"
-)
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
+NOTES: Final = FORMATS.notes
+
 PARTIAL: Mapping[Fraction, str] = {ZERO: "not met", ONE: "met"}
-
-
-NODE: Final = keys(
-    "a node",
-    """
-    id* | the criterion's id
-    requirements* | the question; of an inner node, what its children are about
-    weight | the weight among its siblings, 0 or more
-    sub_tasks | child criteria; an empty list makes a leaf
-    score | a leaf's recorded score, for --judge record:FILE; inner nodes are computed again
-    valid_score | false: the leaf has no score, which is not the same as 0
-    - explanation | with --judge record:FILE: why a leaf is not fully met, as its suggestion
-    - task_category finegrained_task_category | what PaperBench's judge is shown
-    - judge_metadata | tokens and raw replies of the grading
-    """,
-)
 
 
 def signs(document: Document) -> int:
@@ -81,9 +64,9 @@ def _rubric(root: Criterion) -> Rubric:
 
 def _notes(tree: _Tree) -> None:
     reading = tree.reading
-    reading.note(NO_BARS)
+    reading.note(NOTES["no-bars"])
     if tree.has_categories:
-        reading.note(CATEGORIES)
+        reading.note(NOTES["categories"])
     if tree.marks:
         reading.note(f"{len(tree.marks)} leaves have recorded scores: --judge record:FILE gives them")
     if tree.partial:
@@ -95,7 +78,7 @@ def _notes(tree: _Tree) -> None:
 def _node(tree: _Tree, node: FileEntry) -> Criterion | None:
     """A node with all below it; None when it is wrong (the reading knows what) or when nothing in it carries weight."""
     reading = tree.reading
-    if not node.read(NODE):
+    if not node.read(TABLES["node"]):
         return None
     id, requirement = node.text("id"), node.text("requirements")
     weight = node.number("weight", low=0)
@@ -155,18 +138,4 @@ def _is_below(tree: _Tree, id: str, path: Steps) -> bool:
     return tree.places[id][: len(path)] == path
 
 
-READERS: tuple[Reader, ...] = (
-    Reader(
-        name="paperbench",
-        title="a PaperBench tree",
-        gives="rubric",
-        signs=signs,
-        read=read,
-        keys=(NODE,),
-        defaults=("an inner node's score is sum(w*s) / sum(w) of its children", NO_BARS),
-        looks_like=("sub_tasks", "requirements", "task_category", "weight"),
-        example='{"id": "root", "requirements": "The result is reproduced", "weight": 1, "task_category": null, "sub_tasks": [\n'
-        '  {"id": "code", "requirements": "The method is implemented", "weight": 2, "task_category": "Code Development", "sub_tasks": []},\n'
-        '  {"id": "table", "requirements": "The table agrees", "weight": 1, "task_category": "Result Analysis", "sub_tasks": []}]}\n',
-    ),
-)
+READERS: tuple[Reader, ...] = (FORMATS.reader("paperbench", signs, read),)

@@ -15,7 +15,7 @@ from honestone.core.errors import FileError
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Check, Criterion, slug
 from honestone.formats.marked import parse_marked
-from honestone.formats.reader import FileEntry, FileReading, Keys, Steps, about, did_you_mean, keys, shown, words
+from honestone.formats.reader import FileEntry, FileReading, Keys, Steps, did_you_mean, shown, words
 from honestone.interop.criteria import (
     FROM_0_TO_1,
     MAJORITY,
@@ -26,7 +26,11 @@ from honestone.interop.criteria import (
     sound_check,
     yes_no,
 )
+from honestone.interop.reader import Formats
 from honestone.interop.sibling_files import SiblingFiles
+
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
 
 Fill: TypeAlias = Callable[[str, FileReading, Steps], str]
 """Fills in `{{name}}`; what it cannot is lost at that place."""
@@ -35,89 +39,8 @@ CODE_FILES: Final = words(".js .cjs .mjs .ts .cts .mts .py .rb .sh")
 
 _CODE = "runs code of this config, which honestone never does"
 _OTHER_MODEL = "asks a model of another kind (embeddings, a classifier, a service)"
-_TRACE = "looks at a trace in a way that no check here does"
-_LIKENESS = "measures likeness to a text in a way that no check here does"
-_SYNTAX = "parses the output in a way that no check here does"
-_NATIVE = "write the test as a check of a native suite: {python: 'module:function'} or {command: ...}"
-_JUDGE = "an `llm-rubric` can ask a judge instead"
-_LOST: Final[Mapping[str, tuple[str, str | None]]] = {
-    kind: (why, hint)
-    for kinds, why, hint in (
-        ("javascript python ruby webhook", _CODE, _NATIVE),
-        (
-            """similar similar:cosine similar:dot similar:euclidean answer-relevance classifier moderation pi perplexity
-            perplexity-score guardrails search-rubric""",
-            _OTHER_MODEL,
-            _JUDGE,
-        ),
-        (
-            "context-faithfulness context-recall context-relevance conversation-relevance",
-            "judges a retrieved context or a conversation, which a case here does not have",
-            _JUDGE,
-        ),
-        ("rouge-n bleu gleu meteor levenshtein tool-call-f1", _LIKENESS, None),
-        (
-            """contains-json contains-html contains-sql contains-xml is-html is-sql is-xml is-refusal is-valid-function-call
-            is-valid-openai-function-call is-valid-openai-tools-call finish-reason""",
-            _SYNTAX,
-            "`is-json` and `regex` are read",
-        ),
-        (
-            "trajectory:step-count trajectory:goal-success trace-error-spans trace-span-count trace-span-duration skill-used",
-            _TRACE,
-            "`trajectory:tool-used` and `trajectory:tool-sequence` are read",
-        ),
-        (
-            "select-best max-score",
-            "compares the outputs of several targets with each other",
-            "`honestone compare` does it",
-        ),
-        ("human", "is a mark that a person gives in promptfoo's web page", "`--judge human` asks a person here"),
-    )
-    for kind in kinds.split()
-}
 
 # ---------------------------------------------------------------------------------------------- tables of keys
-
-ASSERTION: Final = keys(
-    "an assertion",
-    f"""
-    type* | Its kind, see below; others are lost.
-    value | What the output is compared with or judged by.
-    threshold | The pass mark of a score (`llm-rubric`, `g-eval`), the limit of `latency` and `cost`.
-    weight metricOnly | The criterion's weight; 0 is shown and does not count.
-    metric | The criterion's id.
-    - config description | Changes nothing here.
-    ~ provider | the `provider` of an assertion is not read: --judge names the judges
-    ! transform contextTransform | {_CODE}; the assertion is left out
-    ! rubricPrompt | changes what a judge is asked; the assertion is left out
-    """,
-    "assert[].",
-)
-REFERENCE: Final = keys("an assertion", "$ref | An assertion of `assertionTemplates`.", "assert[].")
-SET: Final = keys(
-    "an assert-set",
-    """
-    assert threshold weight metric | A criterion with child criteria; its threshold is its floor.
-    - type config description | Changes nothing here.
-    """,
-    "assert[] assert-set: ",
-)
-WORD_COUNT: Final = keys("`word-count`", "min max | Bounds of the number of words.", "assert[] word-count: value.")
-TOOL_USED: Final = keys(
-    "`trajectory:tool-used`", "pattern name min max | A `tool-count` check.", "assert[] trajectory:tool-used: value."
-)
-TOOL_SEQUENCE: Final = keys(
-    "`trajectory:tool-sequence`", "mode steps | A `tool-calls` check.", "assert[] trajectory:tool-sequence: value."
-)
-TOOL_ARGUMENTS: Final = keys(
-    "`trajectory:tool-args-match`",
-    """
-    name mode args arguments | A `tool-calls` check.
-    pattern defaults ignore | The assertion is lost.
-    """,
-    "assert[] trajectory:tool-args-match: value.",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,7 +211,7 @@ def _word_count(a: Assertion) -> Criterion | None:
         value = int(value)
     low, high = (value.get("min"), value.get("max")) if isinstance(value, dict) else (value, value)
     if isinstance(value, dict):
-        a.at.mapping("value", WORD_COUNT)
+        a.at.mapping("value", TABLES["word-count"])
     count = {"type": "integer", "minimum": 0}
     if (low is None and high is None) or not all(v is None or fits(v, count) for v in (low, high)):
         a.problem(f"takes a number of words or {{min, max}}, not {shown(value)}")
@@ -351,7 +274,7 @@ def _factuality(a: Assertion) -> Criterion | None:
 def _tool_used(a: Assertion) -> Criterion | None:
     value = a.value()
     if isinstance(value, dict):
-        below = a.below(TOOL_USED)
+        below = a.below(TABLES["tool-used"])
         name, low, high = (below.text("pattern", "name"), below.number("min", low=0), below.number("max", low=0))
         if name is None:
             a.problem("needs a `pattern`")
@@ -375,7 +298,7 @@ def _tool_sequence(a: Assertion) -> Criterion | None:
     value = a.value()
     mode = "in_order"
     if isinstance(value, dict):
-        below = a.below(TOOL_SEQUENCE)
+        below = a.below(TABLES["tool-sequence"])
         mode = below.choice("mode", ("in_order", "exact")) or mode
         value = below.texts("steps")
     if not isinstance(value, list) or not value or not all(isinstance(n, str) and n for n in value):
@@ -391,7 +314,7 @@ def _tool_arguments(a: Assertion) -> Criterion | None:
     if not isinstance(a.value(), dict):
         a.problem(f"takes a mapping with `name` and `args`, not {shown(a.at.value.get('value'))}")
         return None
-    below = a.below(TOOL_ARGUMENTS)
+    below = a.below(TABLES["tool-arguments"])
     name, mode = below.text("name"), below.choice("mode", ("partial", "exact"))
     arguments = below.raw("args", "arguments")
     if any(key in below for key in ("pattern", "defaults", "ignore")):
@@ -433,16 +356,7 @@ _READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
 }
 
 READ_TYPES: Final = (*_READ, "assert-set")
-LOST_TYPES: Final = tuple(_LOST)
-KINDS: Final = (
-    about("", {"assert[].type": f"Read, each also with `not-`: {', '.join(READ_TYPES)}."}),
-    about("", {"assert[].type: others": f"Not read: {', '.join(LOST_TYPES)}."}, "lost"),
-    WORD_COUNT,
-    TOOL_USED,
-    TOOL_SEQUENCE,
-    TOOL_ARGUMENTS,
-)
-TYPES: Final = frozenset([*READ_TYPES, *LOST_TYPES])
+TYPES: Final = frozenset([*READ_TYPES, *FORMATS.lost])
 
 
 def is_type(name: str) -> bool:
@@ -478,14 +392,14 @@ def read_assertion(
     if written == "assert-set":
         return _set(at, gates=gates, fill=fill, siblings=siblings, depth=depth)
     type = str(written).removeprefix("not-")
-    if type in _LOST or type.startswith("promptfoo:redteam:"):
-        why, hint = _LOST.get(type, (_OTHER_MODEL, None))
+    if type in FORMATS.lost or type.startswith("promptfoo:redteam:"):
+        why, hint = FORMATS.lost.get(type, (_OTHER_MODEL, None))
         at.loss(f"the assertion `{written}` {why}", hint=hint)
         return None
     if isinstance(written, str) and written.strip() and type not in _READ:
         at.problem(f"unknown assertion `{written}`", "type", did_you_mean(type, TYPES))
         return None
-    if not at.read(ASSERTION) or at.text("type") is None:
+    if not at.read(TABLES["assertion"]) or at.text("type") is None:
         return None
     if any(key in at for key in ("transform", "contextTransform", "rubricPrompt")):
         return None
@@ -505,7 +419,7 @@ def read_assertion(
 
 def _referred(at: FileEntry, depth: int) -> FileEntry | None:
     """The template that `$ref: '#/assertionTemplates/NAME'` means, in the same file."""
-    name = at.text("$ref") if at.read(REFERENCE) else None
+    name = at.text("$ref") if at.read(TABLES["reference"]) else None
     path: Steps = tuple((name or "").removeprefix("#/").split("/"))
     if name is None or not name.startswith("#/") or not at.reading.marked.has(path):
         at.reading.problem(f"`$ref` names nothing in this file: `{name}`", (*at.path, "$ref"))
@@ -518,7 +432,7 @@ def _referred(at: FileEntry, depth: int) -> FileEntry | None:
 
 def _set(at: FileEntry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int) -> Criterion | None:
     """A group: all of it must pass, or the mean must reach its own threshold."""
-    at.read(SET)
+    at.read(TABLES["set"])
     threshold = at.number("threshold", low=0, high=1)
     weight = at.number("weight", low=0)
     weight = ONE if weight is None else weight

@@ -18,20 +18,12 @@ from honestone.core.suite.case import AttemptRule, Case, Message, Suite, TargetS
 from honestone.formats.document import Document, MarkedLine
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
-from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, keys, shown, words
+from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.criteria import as_text, distinct, gated, undecided
 from honestone.interop.csv_rows import csv_rows
 from honestone.interop.placeholders import fill
-from honestone.interop.promptfoo.asserts import (
-    ASSERTION,
-    CODE_FILES,
-    KINDS,
-    SET,
-    assertion_of_cell,
-    is_type,
-    read_assertions,
-)
+from honestone.interop.promptfoo.asserts import CODE_FILES, FORMATS, TABLES, assertion_of_cell, is_type, read_assertions
 from honestone.interop.reader import Reader
 from honestone.interop.sibling_files import SiblingFiles
 
@@ -40,92 +32,9 @@ _MEDIA: Final = words(".png .jpg .jpeg .gif .webp .bmp .svg .pdf .mp3 .wav .ogg 
 MAX_FILLED_IN_ALL: Final = 50_000_000
 """Characters that all prompts together may come to once their variables are filled in."""
 
-DEFAULTS: Final = (
-    "promptfoo: a case passes when every assertion passes; with a `threshold`, when their weighted mean reaches it",
-    "promptfoo: an `llm-rubric` without a threshold is one yes/no question, and more than half of the judges must say yes",
-    "promptfoo: an assertion of weight 0 is shown and does not count",
-)
 
 # ---------------------------------------------------------------------------------------------- tables of keys
 
-_CODE: Final = "runs code of this config, which honestone never does"
-CONFIG: Final = keys(
-    "a promptfoo config",
-    f"""
-    description | The suite's title.
-    prompts | Each prompt with each test is a case, `PROMPT/TEST` where there are several prompts. Texts, chats, and text, Markdown, JSON, YAML and CSV files next to the config; prompts made by programs or services are lost.
-    providers targets | The target, when it is one that `--target` knows (openai, anthropic, google, ollama, exec, echo); else noted, and `--target` chooses. Settings of a provider belong in honestone.toml; prompts for one provider only are lost.
-    tests | The tests, here or in YAML, JSON, JSON lines and CSV files.
-    defaultTest | Under every test; its assertions come first.
-    scenarios | Every `config` with every test.
-    evaluateOptions | How the tests run, see below.
-    - assertionTemplates | Assertions used in several places, by `$ref`.
-    - $schema outputPath sharing writeLatestResults metadata tags tracing nunjucksFilters author | How promptfoo itself runs.
-    ~ commandLineOptions | promptfoo: `commandLineOptions` are not read: options are given on the command line
-    ~ env | promptfoo: `env` is not read: variables come from the environment
-    ! derivedMetrics | computes figures of its own, which no report here has
-    ! extensions | {_CODE}
-    ! redteam | makes attacks with a model, which nothing here does
-    """,
-)
-RUN: Final = keys(
-    "`evaluateOptions`",
-    """
-    repeat | Attempts, all of which must pass.
-    maxConcurrency timeoutMs | How many cases run at a time; the limit of one run.
-    ~ delay maxEvalTimeMs | promptfoo: `delay` and `maxEvalTimeMs` are not read: --max-minutes limits a run
-    - cache showProgressBar generateSuggestions eventSource interactiveProviders isRedteam silent | How promptfoo itself runs.
-    """,
-    "evaluateOptions.",
-)
-PROMPT: Final = keys(
-    "a prompt",
-    """
-    raw id label display | Its text or file, and its name.
-    ! config function | of a prompt has no meaning here
-    """,
-    "prompts[].",
-)
-TEST: Final = keys(
-    "a test",
-    f"""
-    description | The case's description; its short form is the case's id.
-    vars | Filled in for `{{{{name}}}}`; lists are multiplied into cases, `file://` is read.
-    assert | The criteria, in order.
-    threshold | The threshold of the case's rubric, for the weighted mean; then no assertion has a floor.
-    prompts | The prompts that the test is for.
-    metadata | Kept with the case.
-    options | See below.
-    ! provider providers | of one test: a suite here has one target
-    ! providerOutput | is a recorded output: `--target record:FILE` reads those
-    ! assertScoringFunction | {_CODE}
-    """,
-    "tests[].",
-)
-OPTIONS: Final = keys(
-    "`options`",
-    """
-    prefix suffix | Put before and after the prompt.
-    disableVarExpansion disableDefaultAsserts | As in promptfoo.
-    - disableConversationVar runSerially | How promptfoo itself runs.
-    ~ provider | the `provider` of `options` is not read: --judge names the judges
-    ! transform postprocess | runs code on every output before it is judged; here the output is judged as it is
-    ! transformVars | runs code on the variables; here they are used as they are
-    ! rubricPrompt | changes what a judge is asked; here it is asked as always
-    ! storeOutputAs | carries an output over to a later test, which no case here does
-    ! factuality | gives scores to the kinds of a factuality answer; here it is yes or no
-    ! ... | is an option of the provider, which a case here does not set
-    """,
-    "tests[].options.",
-)
-SCENARIO: Final = keys(
-    "a scenario",
-    """
-    config tests | Every set of data with every test.
-    - description | For people.
-    """,
-    "scenarios[].",
-)
 
 # -------------------------------------------------------------------------------------------------- what is read
 
@@ -201,7 +110,7 @@ class _Config:
 
     def read(self) -> SuiteSource:
         reading, top = self.reading, self.reading.at()
-        if not top.read(CONFIG):
+        if not top.read(TABLES["config"]):
             reading.finish()
         prompts, target, options = self.prompts(top), self.target(top), self.options(top)
         default = self.default_test(top)
@@ -215,7 +124,7 @@ class _Config:
                     self.cases(prompt, len(prompts) > 1, number, layers, options, cases)
         if tests and prompts and not cases:
             reading.problem("no test of this config is for any of its prompts", ())
-        reading.note(*DEFAULTS)
+        reading.note(*FORMATS.defaults("promptfoo"))
         reading.join(*self.others)
         reading.finish()
         title, spec = top.text("description") or "", TargetSpec(use=target)
@@ -261,7 +170,7 @@ class _Config:
         return str(name if name is not None else "?")
 
     def options(self, top: FileEntry) -> _Options:
-        at = top.mapping("evaluateOptions", RUN)
+        at = top.mapping("evaluateOptions", TABLES["run"])
         if at is None:
             return _Options()
         repeat = at.number("repeat", low=1, high=1000, is_whole=True)
@@ -307,7 +216,7 @@ class _Config:
             yield from self.named(entry, None, self.reading, path)
             return
         at = FileEntry(self.reading, path)
-        if not at.read(PROMPT):
+        if not at.read(TABLES["prompt"]):
             return
         label, raw, id = at.text("label", "display"), at.text("raw"), at.text("id")
         text = raw if raw is not None else id
@@ -490,7 +399,7 @@ class _Config:
         for at in top.each("scenarios"):
             if isinstance(at.value, str):
                 at.loss("a scenario in a file of its own is not read", hint="write it here")
-            if isinstance(at.value, str) or not at.read(SCENARIO):
+            if isinstance(at.value, str) or not at.read(TABLES["scenario"]):
                 continue
             data = [self.layer(config, is_default=True) for config in at.each("config")]
             tests = [layer for test in at.each("tests") for layer in self.test_entry(self.reading, test.path)]
@@ -508,9 +417,9 @@ class _Config:
 
     def layer(self, at: FileEntry, *, is_default: bool = False, expands: bool | None = None) -> _Layer:
         """One test, read once; its assertions are read for each case, with the case's variables."""
-        if not at.read(TEST.named("`defaultTest`") if is_default else TEST):
+        if not at.read(TABLES["test"].named("`defaultTest`") if is_default else TABLES["test"]):
             return _Layer(at=at)
-        options = at.mapping("options", OPTIONS)
+        options = at.mapping("options", TABLES["options"])
         prompts = at.texts("prompts")
         return _Layer(
             at=at,
@@ -786,35 +695,8 @@ def _is_own(assertion: Mapping[str, Any]) -> bool:
     return "$ref" in assertion or (isinstance(assertion.get("type"), str) and is_type(assertion["type"]))
 
 
-EXAMPLE: Final = """\
-description: Answers about opening hours
-prompts:
-  - "Answer in one sentence: {{question}}"
-providers: [openai:gpt-5-mini]
-tests:
-  - description: weekday
-    vars: {question: When do you open on Monday?}
-    assert:
-      - {type: contains, value: "9"}
-      - {type: not-icontains, value: sorry}
-      - {type: llm-rubric, value: Names the hour and nothing else}
-"""
-
-
 def _read(document: Document) -> SuiteSource:
     return _Config(document).read()
 
 
-PROMPTFOO: Final = Reader(
-    name="promptfoo",
-    title="a promptfoo config",
-    gives="suite",
-    signs=_signs,
-    read=_read,
-    keys=(CONFIG, RUN, PROMPT, TEST, OPTIONS, SCENARIO, ASSERTION, *KINDS, SET),
-    defaults=DEFAULTS,
-    looks_like=("prompts", "providers", "tests", "defaultTest", "evaluateOptions", "scenarios", "description"),
-    example=EXAMPLE,
-)
-
-READERS: tuple[Reader, ...] = (PROMPTFOO,)
+READERS: tuple[Reader, ...] = (FORMATS.reader("promptfoo", _signs, _read),)

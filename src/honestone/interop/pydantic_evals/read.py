@@ -10,7 +10,7 @@ from honestone.core.numbers import ONE
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, about, did_you_mean, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, did_you_mean, shown
 from honestone.formats.source import SuiteSource
 from honestone.interop.criteria import (
     FROM_0_TO_1,
@@ -24,57 +24,11 @@ from honestone.interop.criteria import (
     undecided,
     yes_no,
 )
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
 
-DEFAULTS: Final = (
-    "pydantic-evals: a case passes when every assertion holds; of an LLMJudge, when more than half of the judges say yes",
-    "pydantic-evals: scores (LLMJudge with `score`, GEval) gate nothing there; a case that has nothing else has honestone's threshold of 70",
-)
-ANSWERS: Final = (
-    "pydantic-evals: a case with an expected output and no evaluator asks a judge whether that answer is given"
-)
-
-
-DATASET: Final = keys(
-    "a dataset",
-    """
-    name | The suite's title.
-    cases | The cases, see below.
-    evaluators | Evaluators of every case.
-    - $schema | Changes nothing here.
-    ~ report_evaluators | pydantic-evals: `report_evaluators` are not read: they only draw reports
-    """,
-)
-CASE: Final = keys(
-    "a case",
-    """
-    name | The case's id; without one, `case-N`.
-    inputs | The case's input; what is not text is given as JSON.
-    expected_output | What `EqualsExpected` compares with; the reference where a judge is to see it. Without any evaluator a judge is asked whether the output gives it.
-    metadata | Kept with the case.
-    evaluators | The case's own criteria, see below.
-    """,
-    "cases[].",
-)
-_EVALUATORS: Final[Mapping[str, str]] = {
-    "Equals": "value evaluation_name | The check `equals`; of what is not text, `json-schema`.",
-    "EqualsExpected": "evaluation_name | The same with the expected output.",
-    "Contains": "value case_sensitive as_strings evaluation_name | `contains` or `icontains`; of a mapping, `json-schema`.",
-    "IsInstance": "type_name evaluation_name | The check `json-schema`; `str` always holds, other types are lost.",
-    "MaxDuration": "seconds | The check `latency`.",
-    "LLMJudge": """
-    rubric score assertion | One yes/no question; a score from 0 to 1 where `assertion` is off.
-    include_expected_output | The case's reference.
-    ~ model model_settings | pydantic-evals: the judge's model and settings are not read: --judge names the judges
-    - include_input | Judges see the input.
-    """,
-    "GEval": """
-    criteria evaluation_steps score_range evaluation_name | A score on its `score_range`.
-    ~ model model_settings | pydantic-evals: the judge's model and settings are not read: --judge names the judges
-    - include_input | Judges see the input.
-    """,
-}
-EVALUATORS: Final = {name: keys(f"`{name}`", rows, f"{name}: ") for name, rows in _EVALUATORS.items()}
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
+NOTES: Final = FORMATS.notes
 
 
 class _Evaluator:
@@ -235,14 +189,6 @@ _READ: Final[Mapping[str, Callable[[_Evaluator, tuple[Any, Steps] | None], Crite
     "LLMJudge": _llm_judge,
     "GEval": _g_eval,
 }
-_LOST: Final = (
-    "HasMatchingSpan",
-    "ToolCorrectness",
-    "TrajectoryMatch",
-    "ArgumentCorrectness",
-    "MaxToolCalls",
-    "MaxModelRequests",
-)
 
 
 def _evaluator(reading: FileReading, path: Steps) -> _Evaluator | None:
@@ -285,14 +231,14 @@ def _criteria(at: FileEntry, expected: tuple[Any, Steps] | None) -> tuple[list[C
             continue
         read = _READ.get(evaluator.name)
         if read is None:
-            is_lost = evaluator.name in _LOST
+            is_lost = evaluator.name in FORMATS.lost
             why = "looks at a trace in a way that no check here does" if is_lost else "is code of your own"
             evaluator.lose(why, None if is_lost else did_you_mean(evaluator.name, _READ))
             continue
         if evaluator.arguments is not None:
-            evaluator.arguments.read(EVALUATORS[evaluator.name])
+            evaluator.arguments.read(TABLES[f"evaluator {evaluator.name}"])
         shows = shows or (
-            "include_expected_output" in EVALUATORS[evaluator.name].by_name
+            "include_expected_output" in TABLES[f"evaluator {evaluator.name}"].by_name
             and evaluator.option("include_expected_output") is True
         )
         criterion = read(evaluator, expected)
@@ -317,7 +263,7 @@ def _case(top: FileEntry, at: FileEntry, number: int) -> Case | None:
     shows = shows_shared or shows_own
     threshold = None
     if not criteria and not has_evaluators and expected is not None:
-        at.reading.note(ANSWERS)
+        at.reading.note(NOTES["answers"])
         criteria, shows, threshold = [expected_answer([as_text(expected)])], True, MAJORITY
     elif not any(criterion.floor for criterion in criteria):
         threshold = DEFAULT_THRESHOLD
@@ -336,12 +282,12 @@ def _read(document: Document) -> SuiteSource:
     reading = FileReading(document.marked)
     top = reading.at()
     cases = Cases()
-    if top.read(DATASET):
-        for number, at in enumerate(top.mappings("cases", CASE), 1):
+    if top.read(TABLES["dataset"]):
+        for number, at in enumerate(top.mappings("cases", TABLES["case"]), 1):
             cases.add(_case(top, at, number), at, key="name")
         if not cases and not reading.problems:
             reading.problem("this dataset has no cases", ("cases",))
-    reading.finish(*DEFAULTS)
+    reading.finish(*FORMATS.defaults("pydantic-evals")[:-1])  # the last holds for some cases only
     return reading.suite_source(
         document, "pydantic-evals", Suite(cases=cases.all(), title=top.text("name") or ""), cases
     )
@@ -357,31 +303,4 @@ def _signs(document: Document) -> int:
     return 80
 
 
-_OTHERS: Final = about("", {", ".join(_LOST): "No check here is like them.", "evaluators of your own": "Code."}, "lost")
-
-EXAMPLE: Final = """\
-name: capitals
-cases:
-  - name: peru
-    inputs: What is the capital of Peru?
-    expected_output: Lima
-    evaluators:
-      - Contains: {value: lima, case_sensitive: false}
-      - LLMJudge: {rubric: Names the city in one sentence, include_expected_output: true}
-evaluators:
-  - MaxDuration: 20
-"""
-
-PYDANTIC_EVALS: Final = Reader(
-    name="pydantic-evals",
-    title="a pydantic-evals dataset",
-    gives="suite",
-    signs=_signs,
-    read=_read,
-    keys=(DATASET, CASE, *EVALUATORS.values(), _OTHERS),
-    defaults=(*DEFAULTS, ANSWERS),
-    looks_like=("name", "cases", "evaluators", "report_evaluators"),
-    example=EXAMPLE,
-)
-
-READERS: tuple[Reader, ...] = (PYDANTIC_EVALS,)
+READERS: tuple[Reader, ...] = (FORMATS.reader("pydantic-evals", _signs, _read),)

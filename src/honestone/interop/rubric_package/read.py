@@ -12,45 +12,18 @@ from typing import Any, Final
 
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric, slug
 from honestone.formats.document import Document
-from honestone.formats.reader import FileEntry, FileReading, Steps, keys
+from honestone.formats.reader import FileEntry, FileReading, Steps
 from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import sound_rubric, unique_ids, yes_no
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
 
-NO_BARS = "threshold 70 and no floor: the format has neither; --threshold and --floor set them"
-ALL_NEGATIVE = (
-    "every weight is negative: the score is 1 minus the share of what was found, as in the tool; each criterion is "
-    "read with its weight as a positive number and counts when it is absent"
-)
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
+NOTES: Final = FORMATS.notes
+
 OWN_KEYS = frozenset({"name", "options", "scale_type", "aggregation"})
 """What an entry of autorubric may have and one of `rubric` has not."""
 
-
-RUBRIC: Final = keys(
-    "a rubric",
-    """
-    rubric sections criteria | the list or the sections may be below it
-    name title | next to `rubric`: the title
-    - description version | next to `rubric`: for people
-    ! guidelines | are shown to the judge with every criterion; honestone has no such text
-    """,
-)
-SECTION: Final = keys(
-    "a section",
-    """
-    criteria | criteria, weighed as one list
-    - name title id description | names of a section
-    ~ weight | a section's weight changes nothing, as in the tool: criteria are weighed as one list
-    """,
-    "sections[].",
-)
-CRITERION: Final = keys(
-    "a criterion",
-    """
-    requirement* | the question; yes is met
-    weight | its weight; below 0 a penalty
-    """,
-)
 
 # ------------------------------------------------------------------------------------------------------ the shared shape
 
@@ -83,7 +56,7 @@ def entries_of(reading: FileReading, root: FileEntry) -> list[FileEntry]:
         one = reading.at((*root.path, index))
         if not isinstance(entry, dict) or "criteria" not in entry:
             found.append(one)
-        elif one.read(SECTION):
+        elif one.read(TABLES["section"]):
             found += one.each("criteria")
     if not found and not reading.problems:
         reading.problem("this rubric has no criteria", root.path, "each is a mapping with weight and requirement")
@@ -92,7 +65,7 @@ def entries_of(reading: FileReading, root: FileEntry) -> list[FileEntry]:
 
 def _entries_of_mapping(reading: FileReading, root: FileEntry) -> list[FileEntry]:
     """`{rubric: ...}`, `{sections: [...]}` and, with guidelines, `{criteria: [...]}`."""
-    root.read(RUBRIC)
+    root.read(TABLES["rubric"])
     key = root.which("rubric", "sections", "criteria")
     if key is None:
         root.problem("this rubric has no criteria", hint="put them in a list, or below `rubric` or `sections`")
@@ -121,7 +94,7 @@ def make_rubric(
     found = tuple(criteria)
     if all_negative(found):
         found = tuple(map(turned, found))
-        reading.note(ALL_NEGATIVE)
+        reading.note(NOTES["all-negative"])
     named = unique_ids(found)
     for before, after in zip(found, named, strict=True):
         if before.id != after.id:
@@ -129,7 +102,7 @@ def make_rubric(
     if not any(c.weight > 0 for c in named):
         reading.problem("every weight is 0, so there is nothing to add up", path, "give one criterion a weight above 0")
         return None
-    reading.note(NO_BARS)
+    reading.note(NOTES["no-bars"])
     return sound_rubric(reading, path, named, title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0))
 
 
@@ -166,7 +139,7 @@ def title_of(reading: FileReading) -> str:
 
 
 def _criterion(reading: FileReading, entry: FileEntry) -> Criterion | None:
-    if not entry.read(CRITERION):
+    if not entry.read(TABLES["criterion"]):
         return None
     requirement = entry.text("requirement")
     weight = entry.number("weight")
@@ -177,20 +150,4 @@ def _criterion(reading: FileReading, entry: FileEntry) -> Criterion | None:
     return yes_no(slug(requirement), requirement, weight=weight)
 
 
-READERS: tuple[Reader, ...] = (
-    Reader(
-        name="rubric",
-        title="a rubric of the `rubric` package",
-        gives="rubric",
-        signs=signs,
-        read=read,
-        keys=(CRITERION, SECTION, RUBRIC),
-        defaults=(
-            "score: sum(w*s) / sum(positive w), cut to 0..1; with negative weights alone 1 + sum(w*s) / sum(|w|)",
-            NO_BARS,
-        ),
-        looks_like=("sections", "rubric"),
-        example="- weight: 3\n  requirement: Names the version that is affected\n"
-        "- weight: -2\n  requirement: Blames the reader\n",
-    ),
-)
+READERS: tuple[Reader, ...] = (FORMATS.reader("rubric", signs, read),)

@@ -15,21 +15,20 @@ from honestone.core.rubric import Criterion, Item, Rubric, problems, slug
 from honestone.formats.document import Document
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
-from honestone.formats.reader import about, keys
 from honestone.formats.rubric_file import RubricDraft
 from honestone.formats.source import ForeignRubric, SourceErrors
 from honestone.formats.yaml_lines import decimal
 from honestone.interop.criteria import scaled, yes_no
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
+
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
 
 HEADING: Final = re.compile(r"(?m)^#{1,6}[ \t].*\bEvaluation Contract\b")
 REPORT: Final = re.compile(
     r"(?mi)^#{1,6}[ \t].*\b(?:rubric-loop|rulph)\b|^#{1,6}[ \t]+(?:Score History|Final Scores)\b"
 )
 FROM_0_TO_100: Final = {ZERO: "not met at all", Fraction(100): "met in full"}
-DEFAULTS: Final = (
-    "rulph: no floor unless the contract names one; a criterion without sub-items is scored from 0 to 100",
-)
 
 _BOX: Final = "□☐☑☒■▢"
 _BOXED: Final = re.compile(rf"(?:^|\s*·?\s*)(?:[{_BOX}]|-?\s*\[[ xX]\])\s*")
@@ -282,7 +281,9 @@ def _lacks_contract(text: str, name: str) -> UsageError:
 
 def _read(document: Document) -> ForeignRubric:
     contract = _Contract(document.text, document.name)
-    return ForeignRubric(rubric=contract.rubric, dialect="rulph", marked=contract.marked(), notes=DEFAULTS)
+    return ForeignRubric(
+        rubric=contract.rubric, dialect="rulph", marked=contract.marked(), notes=FORMATS.defaults("rulph")
+    )
 
 
 def _is_markdown(document: Document) -> bool:
@@ -324,52 +325,8 @@ def _refuse_state(document: Document) -> ForeignRubric:
     )
 
 
-_COLUMNS: Final = about(
-    "",
-    {
-        "Criterion": "the criterion's id; its requirement too without a description",
-        "Weight": "its weight, in percent",
-        "Description": "its requirement",
-        "Sub-items": "□ A · □ B: a checklist; 0: none · 100: full: levels; without: scored from 0 to 100",
-        "Threshold, Per-criterion floor": "the gate",
-    },
-)
-_OTHERS: Final = about(
-    "",
-    {
-        "Target, Max rounds, Scoring method, Formula": "of the loop, not of the rubric",
-        "Score History, Final Scores": "recorded results",
-    },
-    "ignored",
-)
-
 READERS: tuple[Reader, ...] = (
-    Reader(
-        name="rulph",
-        title="a rulph contract or report",
-        gives="rubric",
-        signs=_signs_of_contract,
-        read=_read,
-        keys=(_COLUMNS, _OTHERS),
-        defaults=DEFAULTS,
-        example="## Evaluation Contract\n\n**Threshold**: 80/100\n\n| # | Criterion | Weight | Sub-items |\n| --- | --- | --- | --- |\n| 1 | tone | 100% | □ Is polite · □ Is short |\n",
-    ),
-    Reader(
-        name="rulph-reply",
-        title="a judge's reply of rulph",
-        gives="rubric",
-        signs=_signs_of_reply,
-        read=_refuse_reply,
-        keys=(keys("", "- scores checklist suggestions | a judge's answers; `judge read` reads them"),),
-        looks_like=("scores", "checklist", "suggestions"),
-    ),
-    Reader(
-        name="rulph-state",
-        title="the state of a rulph loop",
-        gives="rubric",
-        signs=_signs_of_state,
-        read=_refuse_state,
-        keys=(keys("", "- rulph | where the loop is; holds no criteria"),),
-        looks_like=("rulph",),
-    ),
+    FORMATS.reader("rulph", _signs_of_contract, _read),
+    FORMATS.reader("rulph-reply", _signs_of_reply, _refuse_reply),
+    FORMATS.reader("rulph-state", _signs_of_state, _refuse_state),
 )

@@ -13,83 +13,34 @@ from honestone.core.rubric import Check, Criterion, Item, Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.check_words import check_in_words
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, did_you_mean, keys, shown, words
+from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, did_you_mean, shown, words
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_fields import MAX_SECONDS
 from honestone.formats.suite_file import rubric_within
 from honestone.interop.criteria import FROM_0_TO_1, check_criterion, checklist, scaled
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
+
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
+NOTES: Final = FORMATS.notes
 
 VERSION: Final = "1.0"
 PASS_THRESHOLD: Final = Fraction(7, 10)
 TIMEOUT: Final = 300
 FIXTURES: Final = "fixtures"
 
-DEFAULTS: Final = (
-    "task suite: pass_threshold 0.7 and timeout_seconds 300 where a task does not say them",
-    "task suite: keyword and pytest tasks pass at 100; no criterion has a floor",
-)
-SPEC_DEFAULTS: Final = ("skill specification: threshold 70, no floor",)
-
-SUITE: Final = keys(
-    "the suite",
-    """
-    skill_id | the skill that the suite is for; its name in results
-    version | "1.0"; the number 1.0 is read with a note
-    description | the suite's title
-    tasks | the cases, see below
-    - ... | noted
-    """,
-)
-TASK: Final = keys(
-    "a task",
-    """
-    id | the case's id; unique
-    prompt | the case's input
-    description | the case's description
-    timeout_seconds | the case's timeout; 300 without one
-    judge | how the output is judged, see below; a specification's `quality_criteria` without one
-    - ... | noted, and kept in the case's metadata
-    """,
-    "tasks[].",
-)
-_JUDGES: Final[Mapping[str, str]] = {
-    "contains": "expected | one `icontains` item for each text; passes with all",
-    "not-contains": "expected | honestone's own: passes with none of the texts",
-    "pytest": "test_file | a `pytest` check of a file in fixtures/ next to the suite; $AI_OUTPUT_FILE is the output",
-    "llm-rubric": "rubric pass_threshold | a judge's score from 0 to 1; passes from `pass_threshold` on",
-    "rubric": "rubric | honestone's own: a whole rubric, a list of criteria or {file: PATH}",
-}
-JUDGES: Final = {
-    kind: keys("a judge", f"type | which judge, see below\n{rows}\n- ... | noted", f"tasks[].judge {kind}: ")
-    for kind, rows in _JUDGES.items()
-}
-SPEC: Final = keys(
-    "the specification",
-    """
-    name | the title
-    quality_criteria | criteria, scored from 0 to 1
-    tasks | where they have prompts, the specification is a suite too
-    - purpose description inputs outputs domain_knowledge reference_skills | for people
-    - ... | noted
-    """,
-)
-QUALITY: Final = keys(
-    "a quality criterion", "name description weight | a criterion, its question and weight", "quality_criteria[]."
-)
-
 
 def read_task_suite(document: Document) -> SuiteSource:
     """Raises SourceErrors with everything that is wrong."""
     reading = FileReading(document.marked, "tasks", "task")
-    reading.note(*DEFAULTS)
+    reading.note(*FORMATS.defaults("task-suite"))
     top = reading.at()
     skill = _filled(top, "skill_id", "name the skill that the suite is for")
     _version(top)
     title = _if_text(top, "description")
     tasks = _Tasks(reading, document)
     tasks.read(top)
-    _note_extra(top, SUITE, "the suite")
+    _note_extra(top, TABLES["suite"], "the suite")
     reading.finish()
     assert skill is not None
     suite = Suite(cases=tasks.cases.all(), title=title or skill, skill_id=skill)
@@ -151,7 +102,7 @@ class _Tasks:
             )
             return
         for task in top.each("tasks"):
-            if task.read(TASK):
+            if task.read(TABLES["task"]):
                 self.cases.add(self.task(task), task)
 
     def task(self, task: FileEntry) -> Case | None:
@@ -160,7 +111,7 @@ class _Tasks:
             task.problem("`id` holds characters that cannot be shown", "id")
         prompt = _filled(task, "prompt", "say what the agent is asked")
         timeout, rubric = self._timeout(task), self._judge(task)
-        _note_extra(task, TASK, f"task `{id}`")
+        _note_extra(task, TABLES["task"], f"task `{id}`")
         if id is None or prompt is None or rubric is None:
             return None
         written = task.value["prompt"]
@@ -170,7 +121,9 @@ class _Tasks:
             messages=(Message("user", written if isinstance(written, str) else prompt),),
             timeout=timeout,
             description=_if_text(task, "description"),
-            metadata={str(key): _plain(value) for key, value in task.value.items() if str(key) not in TASK.by_name},
+            metadata={
+                str(key): _plain(value) for key, value in task.value.items() if str(key) not in TABLES["task"].by_name
+            },
         )
 
     def _timeout(self, task: FileEntry) -> float:
@@ -190,15 +143,17 @@ class _Tasks:
         if not judge.is_mapping:
             judge.problem(f"`judge` must be a mapping, not {shown(judge.value)}")
             return None
-        kind = judge.choice("type", tuple(JUDGES))
+        keywords = self._keywords
+        read = {"contains": keywords, "not-contains": keywords, "pytest": self._pytest}
+        read |= {"llm-rubric": self._llm_rubric, "rubric": self._rubric}
+        kind = judge.choice("type", tuple(read))
         if kind is None:
             if "type" not in judge:
-                judge.problem("`type` of `judge` is missing", hint=f"one of: {', '.join(JUDGES)}")
+                judge.problem("`type` of `judge` is missing", hint=f"one of: {', '.join(read)}")
             return None
-        judge.read(JUDGES[kind])
-        read = {"pytest": self._pytest, "llm-rubric": self._llm_rubric, "rubric": self._rubric}
-        rubric = read.get(kind, self._keywords)(judge)
-        _note_extra(judge, JUDGES[kind], f"`judge` of task `{task.value.get('id')}`")
+        judge.read(TABLES[f"judge {kind}"])
+        rubric = read[kind](judge)
+        _note_extra(judge, TABLES[f"judge {kind}"], f"`judge` of task `{task.value.get('id')}`")
         return rubric
 
     def _keywords(self, judge: FileEntry) -> Rubric | None:
@@ -308,13 +263,13 @@ def _plain(value: Any) -> Any:
 def read_skill_spec(document: Document) -> ForeignRubric:
     """What a specification of a skill says about quality: a weighted rubric."""
     reading = FileReading(document.marked)
-    reading.note(*SPEC_DEFAULTS)
+    reading.note(*FORMATS.defaults("skill-spec"))
     top = reading.at()
     criteria = _quality(top)
     title = top.text("name", "purpose")
     if any(key in top for key in words("purpose inputs outputs domain_knowledge reference_skills tasks")):
-        reading.note(_ONLY_QUALITY)
-    _note_extra(top, SPEC, "the specification")
+        reading.note(NOTES["only-quality"])
+    _note_extra(top, TABLES["spec"], "the specification")
     if not criteria and not reading.problems:
         top.problem("this specification has no `quality_criteria`, so nothing can be judged by it")
     reading.finish()
@@ -322,14 +277,9 @@ def read_skill_spec(document: Document) -> ForeignRubric:
     return reading.rubric_source(rubric, "skill-spec")
 
 
-_ONLY_QUALITY: Final = (
-    "only `quality_criteria` says how a skill is judged; the rest of a specification says what it is made from"
-)
-
-
 def _quality(top: FileEntry) -> list[Criterion]:
     found: dict[str, Criterion] = {}
-    for entry in top.mappings("quality_criteria", QUALITY):
+    for entry in top.mappings("quality_criteria", TABLES["quality"]):
         name = _filled(entry, "name", "name what is judged")
         text = _filled(entry, "description", "say what is asked")
         weight = entry.number("weight", low=0)
@@ -345,12 +295,12 @@ def _quality(top: FileEntry) -> list[Criterion]:
 def read_spec_with_tasks(document: Document) -> SuiteSource:
     """A specification that has tasks too: each is judged as it says, else by what the specification says about quality."""
     reading = FileReading(document.marked, "tasks", "task")
-    reading.note(*DEFAULTS, *SPEC_DEFAULTS)
+    reading.note(*FORMATS.defaults("task-suite"), *FORMATS.defaults("skill-spec"))
     top = reading.at()
     skill = _filled(top, "name", "name the skill")
     tasks = _SpecTasks(reading, document, _quality(top))
     tasks.read(top)
-    _note_extra(top, SPEC, "the specification")
+    _note_extra(top, TABLES["spec"], "the specification")
     reading.finish()
     suite = Suite(cases=tasks.cases.all(), title=skill or "", skill_id=skill)
     return reading.suite_source(document, "skill-spec", suite, tasks.cases, tasks.files)
@@ -398,36 +348,7 @@ def _signs_of_spec_with_tasks(document: Document) -> int:
 
 
 READERS: tuple[Reader, ...] = (
-    Reader(
-        name="task-suite",
-        title="a task suite (improvement-evaluator 1.0)",
-        gives="suite",
-        signs=_signs_of_suite,
-        read=read_task_suite,
-        keys=(SUITE, TASK, *JUDGES.values()),
-        defaults=DEFAULTS,
-        looks_like=("skill_id", "version", "tasks", "description"),
-        example='skill_id: greeter\nversion: "1.0"\ntasks:\n  - {id: hi, prompt: Greet me, judge: {type: contains, expected: [hello]}}\n',
-    ),
-    Reader(
-        name="skill-spec",
-        title="a skill specification (improvement-evaluator)",
-        gives="rubric",
-        signs=_signs_of_spec,
-        read=read_skill_spec,
-        keys=(SPEC, QUALITY),
-        defaults=SPEC_DEFAULTS,
-        looks_like=("name", "purpose", "inputs", "outputs", "quality_criteria"),
-        example="name: greeter\npurpose: Greets\nquality_criteria:\n  - {name: warmth, description: Sounds warm, weight: 0.5}\n",
-    ),
-    Reader(
-        name="skill-spec-tasks",
-        title="a skill specification with tasks (improvement-evaluator)",
-        gives="suite",
-        signs=_signs_of_spec_with_tasks,
-        read=read_spec_with_tasks,
-        keys=(SPEC, QUALITY, TASK, *JUDGES.values()),
-        defaults=(*DEFAULTS, *SPEC_DEFAULTS),
-        example="name: greeter\npurpose: Greets\nquality_criteria:\n  - {name: warmth, description: Sounds warm}\ntasks:\n  - {id: hi, prompt: Greet me}\n",
-    ),
+    FORMATS.reader("task-suite", _signs_of_suite, read_task_suite),
+    FORMATS.reader("skill-spec", _signs_of_spec, read_skill_spec),
+    FORMATS.reader("skill-spec-tasks", _signs_of_spec_with_tasks, read_spec_with_tasks),
 )

@@ -20,56 +20,22 @@ from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric
 from honestone.formats.document import Document
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import MAX_DEPTH, Node, refuse
-from honestone.formats.reader import FileEntry, FileReading, Steps, about, did_you_mean, keys
+from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean
 from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import scaled, unique_ids, yes_no
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
 
-NO_BARS = "threshold 70 and no floor: the format has neither; --threshold and --floor set them"
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
+NOTES: Final = FORMATS.notes
+
 BETWEEN = "choices become a scale from 0 to 1, evenly spaced: a judge may also answer between two of them"
 CONFIG_KEYS: Final = frozenset(
     {"env", "eval", "ablation", "num_tasks", "num_rollouts", "num_examples", "rollouts_per_example"}
 )
 JUDGES: Final = ("env", "taskset", "task", "judges")
-RUN_SETTINGS = (
-    "settings of the run (models, sampling, harness, how many tasks) say nothing about marking and are not read"
-)
 NO_RUBRIC = 'a rubric file has [[criteria]] with `name` and `text`; a configuration names it: [[env.taskset.task.judges]] id = "rubric", path = ...'
 
-
-FILE: Final = keys(
-    "a rubric",
-    """
-    title name | the title
-    criteria | the criteria, see below
-    - description version | for people
-    """,
-)
-CRITERION: Final = keys(
-    "a criterion",
-    """
-    name* | the criterion's id
-    text* | the question
-    weight | its weight, 1 without one, 0 or more
-    choices | from worst to best, evenly spaced from 0 to 1; without them yes or no
-    """,
-    "criteria[].",
-)
-JUDGE: Final = keys(
-    "a judge",
-    """
-    id* path* | with id `rubric`: a group of the criteria in its `path`
-    name weight | the group's id and weight
-    weights | weights of single criteria
-    ! prompt | is a prompt of its own: judges are asked in honestone's own words
-    - model base_url api_key_var headers type sampling max_criteria structured_output extra_body | how the judge is called
-    ~ view question_field answer_field | the run decides which part of a rollout judges see: the case's input, its reference, the output
-    """,
-    "env.taskset.task.judges[].",
-)
-WEIGHTS: Final = keys("`weights`", "... | the weight of a criterion by name", "env.taskset.task.judges[].weights.")
-REWARDS: Final = about("", {"env.taskset.id, env.taskset.task.rewards": "rewards in Python"}, "lost")
-SETTINGS: Final = about("", {"any other key of a configuration": "settings of the run"}, "ignored")
 
 # ------------------------------------------------------------------------------------------------------ recognising
 
@@ -118,7 +84,7 @@ def read(document: Document) -> ForeignRubric:
     if not any(criterion.weight > 0 for criterion in criteria):
         reading.problem("no criterion has a weight above 0", (), NO_RUBRIC)
         reading.finish()
-    reading.note(NO_BARS)
+    reading.note(NOTES["no-bars"])
     named = unique_ids(criteria)
     rubric = Rubric(criteria=named, title=title, threshold=DEFAULT_THRESHOLD, floor=Fraction(0))
     return reading.rubric_source(rubric, "verifiers")
@@ -132,7 +98,7 @@ def _file(reading: FileReading, root: FileEntry) -> tuple[list[Criterion], str]:
     """A rubric file: a list of criteria, or a mapping with that list."""
     title = ""
     if root.is_mapping:
-        root.read(FILE)
+        root.read(TABLES["file"])
         title = root.text("title", "name") or ""
         if root.value.get("criteria") == []:
             root.problem("this rubric has no criteria", "criteria", NO_RUBRIC)
@@ -154,7 +120,7 @@ def _file(reading: FileReading, root: FileEntry) -> tuple[list[Criterion], str]:
 
 
 def _criterion(reading: FileReading, entry: FileEntry) -> Criterion | None:
-    if not entry.read(CRITERION):
+    if not entry.read(TABLES["criterion"]):
         return None
     name, text = entry.text("name"), entry.text("text")
     weight = entry.number("weight", low=0) if "weight" in entry else ONE
@@ -199,7 +165,7 @@ def _configuration(reading: FileReading, path: Path) -> list[Criterion]:
             NO_RUBRIC,
         )
         return []
-    reading.note(RUN_SETTINGS)
+    reading.note(NOTES["run-settings"])
     tasks = reading.at(JUDGES[:-1])
     for name in task.get("rewards") or ():
         reading.loss(f"the reward `{name}` is Python code", (*JUDGES[:-1], "rewards", name))
@@ -231,7 +197,7 @@ def _down(value: Any, steps: Sequence[str]) -> Any:
 
 
 def _judge(reading: FileReading, entry: FileEntry, config: Path) -> Criterion | None:
-    if not entry.read(JUDGE):
+    if not entry.read(TABLES["judge"]):
         return None
     id = entry.text("id")
     if id is not None and id != "rubric":
@@ -259,7 +225,7 @@ def _judge(reading: FileReading, entry: FileEntry, config: Path) -> Criterion | 
 
 
 def _weights(reading: FileReading, entry: FileEntry) -> Mapping[str, Fraction]:
-    weights = entry.mapping("weights", WEIGHTS)
+    weights = entry.mapping("weights", TABLES["weights"])
     if weights is None:
         return {}
     found = {str(key): reading.at(weights.path).number(str(key), low=0) for key in weights.value}
@@ -383,17 +349,4 @@ def _table_path(names: Sequence[str], is_entry: bool, counts: dict[Steps, int]) 
     return path
 
 
-READERS: tuple[Reader, ...] = (
-    Reader(
-        name="verifiers",
-        title="a verifiers rubric",
-        gives="rubric",
-        signs=signs,
-        read=read,
-        keys=(FILE, CRITERION, JUDGE, WEIGHTS, REWARDS, SETTINGS),
-        defaults=("score: sum(w*s) / sum(w); the first choice is 0, the last 1, the others evenly between", NO_BARS),
-        looks_like=("env", "num_tasks", "num_rollouts"),
-        example='[[criteria]]\nname = "cause"\ntext = "Does it say why it failed?"\nweight = 2\n\n'
-        '[[criteria]]\nname = "depth"\ntext = "How thorough is it?"\nchoices = ["shallow", "partial", "thorough"]\n',
-    ),
-)
+READERS: tuple[Reader, ...] = (FORMATS.reader("verifiers", signs, read),)

@@ -12,7 +12,7 @@ from honestone.core.numbers import ONE, ZERO, exact
 from honestone.core.rubric import Criterion, Item, as_written, slug
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Suite, TargetSpec
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, Steps, about, did_you_mean, keys, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, Steps, did_you_mean, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.criteria import (
     MAJORITY,
@@ -25,188 +25,16 @@ from honestone.interop.criteria import (
     undecided,
     yes_no,
 )
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Formats, Reader
 from honestone.interop.sibling_files import SiblingFiles
 
-DEFAULTS: Final = (
-    "waza: a task passes when all of its graders pass; a `prompt` grader is one yes/no question, and more than half of the judges must say yes",
-    "waza: with several trials, all attempts must pass (pass^k)",
-)
-RUBRIC_DEFAULTS: Final = (
-    "waza: a rubric has no threshold of its own, so honestone's 70 holds, and no floor",
-    "waza: `chain_of_thought` and the form of the reply are not read: honestone writes the judge's prompt",
-)
+FORMATS: Final = Formats(__package__)
+TABLES: Final = FORMATS.tables
+
 
 # ----------------------------------------------------------------------------------------------- tables of keys
 
-GRADER: Final = keys(
-    "a grader",
-    """
-    name* | The criterion's id; its floor is 100.
-    type* | What it looks at, see below; others than these are lost.
-    weight | The criterion's weight.
-    config | Its settings.
-    rubric | What a `prompt` grader asks, without a `config`.
-    ~ model | waza: the judge's model is not read: --judge names the judges
-    ! assertions script | runs code of this file, which honestone never does
-    """,
-    "graders[].",
-)
-_CONFIGS: Final[Mapping[str, str]] = {
-    "text": """
-    contains not_contains contains_cs not_contains_cs regex_match regex_not_match | A checklist of `icontains`, `contains` and `regex` checks.
-    """,
-    "file": """
-    must_exist must_not_exist | `command` checks in the workspace.
-    ! content_patterns | looks into files of the workspace, which no check here does with patterns
-    """,
-    "behavior": """
-    max_tokens max_duration_ms required_tools forbidden_tools | `tokens`, `latency` and `tool-calls` checks.
-    ! max_tool_calls | limits all tool calls together, which no check here does
-    """,
-    "action_sequence": """
-    matching_mode* expected_actions* | A `tool-calls` check.
-    """,
-    "json_schema": """
-    schema schema_file | A `json-schema` check.
-    extract_json | Lost where it is true: no check here takes JSON out of a text.
-    """,
-    "program": """
-    command* args timeout | A `command` check that reads the output.
-    """,
-    "prompt": """
-    prompt | A yes/no question.
-    rubric | A rubric in a file; waza's own rubrics are lost.
-    mode continue_session | `independent`; pairs of outputs and the agent's own session are lost.
-    ~ model reasoning_effort | waza: the judge's model is not read: --judge names the judges
-    """,
-    "tool_constraint": """
-    expect_tools reject_tools | `tool-calls` checks for plain names.
-    ! allow_only | limits which tools may be used, which no check here does
-    """,
-    "tool_calls": """
-    required_tools forbidden_tools | `tool-calls` checks.
-    ! min_calls max_calls | limits all tool calls together, which no check here does
-    ! expect | looks at arguments of tools with matchers, which no check here does
-    """,
-}
-CONFIGS: Final = {
-    kind: keys(f"the `config` of a `{kind}` grader", rows, f"graders[] {kind}: ") for kind, rows in _CONFIGS.items()
-}
-TOOL: Final = keys(
-    "a tool",
-    """
-    tool* | A plain name; patterns of names are lost.
-    ! command_pattern skill_pattern path_pattern args | looks at arguments of a tool with patterns, which no check here does
-    """,
-    "graders[] tool_constraint: expect_tools[].",
-)
-_LOST: Final[Mapping[str, str]] = {
-    "code": "runs expressions of this file, which honestone never does",
-    "skill_invocation": "looks at which other skills were started, which no check here does",
-    "trigger": "guesses from words whether a skill would start, which no check here does",
-    "diff": "compares files of the workspace with saved ones, which no check here does",
-}
-OTHERS: Final = about("", {", ".join(_LOST): "Code of the file, or nothing like it here."}, "lost", "graders[]: ")
-_SKILLS: Final = "waza: other skills and instruction files are not installed: the skill under test is"
-TASK: Final = keys(
-    "a task",
-    f"""
-    id* name description | The case's id and description.
-    tags | The case's tags.
-    enabled | false: the case is skipped.
-    timeout_seconds | The limit of one run.
-    context_dir | Where its files are.
-    inputs | What the case is given, see below.
-    expected | What is expected, see below.
-    graders | The criteria, see below.
-    - golden first_event_timeout_seconds | Changes nothing here.
-    ~ skill_directories instruction_files | {_SKILLS}
-    """,
-)
-INPUTS: Final = keys(
-    "`inputs`",
-    """
-    prompt prompt_file | The case's input.
-    files | Files of the case's workspace, from `fixtures` or with their content.
-    context | Kept with the case; the target does not get it. Its `fixture` is lost.
-    ! repos | checks out git repositories, which is not read
-    ! workdir environment | changes where and how the agent runs, which a case here does not
-    ! follow_up_prompts responder | continues the conversation; a case here has one input
-    """,
-    "inputs.",
-)
-FILE: Final = keys("a file", "path content | Its path in the workspace, and its text.", "inputs.files[].")
-EXPECTED: Final = keys(
-    "`expected`",
-    """
-    output_contains output_not_contains output_contains_any | Checklists of `icontains` checks.
-    should_trigger | A `skill-loaded` check.
-    behavior | Limits, see below.
-    outcomes | `task_completed` is a target without an error; others are lost.
-    ! tool_calls | is a free form, which is not read
-    """,
-    "expected.",
-)
-BEHAVIOR: Final = keys(
-    "`behavior`",
-    """
-    max_tokens max_response_time_ms required_tools forbidden_tools | `tokens`, `latency` and `tool-calls` checks.
-    ! max_tool_calls max_iterations | limits all steps of the agent together, which no check here does
-    """,
-    "expected.behavior.",
-)
-EVALUATION: Final = keys(
-    "a waza evaluation",
-    """
-    name skill | The suite's title and the skill that its artifact is.
-    tasks | Patterns of task files next to the evaluation.
-    config | How it runs, see below.
-    graders | Criteria of every task.
-    - description version schemaVersion scenario baseline | About the evaluation.
-    ~ metrics | waza: `metrics` are not read: what gates a task there is its graders
-    ! hooks | runs commands of this file around the evaluation
-    ! mcp_mocks command_mocks | replaces tools with stand-ins, which a target here does not get
-    ! inputs | fills in templates of all tasks
-    ! tasks_from range | makes or chooses tasks, which is not read
-    """,
-)
-CONFIG: Final = keys(
-    "`config`",
-    f"""
-    trials_per_task | Attempts, all of which must pass.
-    timeout_seconds | The limit of one run.
-    parallel workers | How many cases run at a time.
-    ~ executor model reasoning_effort | waza: `executor` and `model` are not read: --target says what runs the tasks
-    ~ judge_model judge_reasoning_effort | waza: the judge's model is not read: --judge names the judges
-    - first_event_timeout_seconds max_attempts fail_fast group_by inject_skill_body trigger_skill_routing | How waza itself runs.
-    ~ skill_directories required_skills disabled_skills instruction_files | {_SKILLS}
-    ! mcp_servers | starts servers for the agent, which a target here does not get
-    """,
-    "config.",
-)
-RUBRIC_FILE: Final = keys(
-    "a rubric",
-    """
-    name | The rubric's title and its criterion's id.
-    evaluation_criteria* | What is asked.
-    rating_levels | Anchors; two levels that score 0 and 1 are one yes/no question.
-    input_mapping | `query` and `response` are there; tool calls and system messages are lost.
-    score_normalization | Linear; anything else is lost.
-    - description version source score_type scale goldens | About the rubric.
-    - chain_of_thought output_format output_schema | honestone writes the judge's prompt.
-    """,
-)
-LEVEL: Final = keys(
-    "a level",
-    """
-    value* | Its number.
-    label description examples | The level in words.
-    normalized_score | From 0 to 1; levels that are not linear are put on 0 to 1.
-    """,
-    "rating_levels[].",
-)
-NAMED_LEVEL: Final = Keys("a level", tuple(row for row in LEVEL.rows if row.names != ("value",)))
+NAMED_LEVEL: Final = Keys("a level", tuple(row for row in TABLES["level"].rows if row.names != ("value",)))
 
 # ----------------------------------------------------------------------------------------------------- graders
 
@@ -390,7 +218,7 @@ def _constraint(g: _Grader) -> Criterion | None:
     """Tools by plain names; patterns and arguments have no check here."""
     items: list[Item] = []
     for key, negated in (("expect_tools", False), ("reject_tools", True)):
-        for at in g.config.mappings(key, TOOL):
+        for at in g.config.mappings(key, TABLES["tool"]):
             tool = at.text("tool")
             if tool is not None and not tool.replace("_", "").replace("-", "").isalnum():
                 at.loss(f"the pattern `{tool}` of tool names has no meaning here", hint="name the tools")
@@ -421,25 +249,29 @@ def _grader(at: FileEntry, siblings: SiblingFiles, folder: Path) -> Criterion | 
         at.loss("a grader from elsewhere (`ref`) is not fetched", hint="write it here")
         return None
     type = at.value.get("type") if at.is_mapping else None
-    if isinstance(type, str) and type in _LOST:
-        at.loss(f"the grader `{at.value.get('name')}` (`{type}`) {_LOST[type]}")
+    if isinstance(type, str) and type in FORMATS.lost:
+        at.loss(f"the grader `{at.value.get('name')}` (`{type}`) {FORMATS.lost[type][0]}")
         return None
-    if not at.read(GRADER):
+    if not at.read(TABLES["grader"]):
         return None
     name, type, weight = at.text("name"), at.text("type"), at.number("weight", low=0)
     if name is None or type is None:
         return None
     if type not in _READ:
-        at.problem(f"unknown grader `{type}`", "type", did_you_mean(type, [*_READ, *_LOST]))
+        at.problem(f"unknown grader `{type}`", "type", did_you_mean(type, [*_READ, *FORMATS.lost]))
         return None
     config = at.below("config") if "config" in at else FileEntry(at.reading, at.path, {})
-    if not config.read(CONFIGS[type]):
+    if not config.read(TABLES[f"config {type}"]):
         return None
     before = len(at.reading.losses) + len(at.reading.problems)
     criterion = _READ[type](
         _Grader(at=at, config=config, type=type, name=name, weight=weight or ONE, siblings=siblings, folder=folder)
     )
-    is_lost = any(CONFIGS[type].by_name[str(key)].how == "lost" for key in config.value if key in CONFIGS[type].by_name)
+    is_lost = any(
+        TABLES[f"config {type}"].by_name[str(key)].how == "lost"
+        for key in config.value
+        if key in TABLES[f"config {type}"].by_name
+    )
     if criterion is None and not is_lost and before == len(at.reading.losses) + len(at.reading.problems):
         at.problem(f"the grader `{name}` asks for nothing", hint="give it a `config`")
     return criterion
@@ -466,7 +298,7 @@ class _Shared:
 
 def _task(at: FileEntry, shared: _Shared, folder: Path) -> Case | None:
     """One task file as a case. `folder` holds the task file."""
-    if not at.read(TASK):
+    if not at.read(TABLES["task"]):
         return None
     id, timeout = at.text("id"), at.number("timeout_seconds", low=1)
     messages, workspace, metadata = _inputs(at, shared, folder)
@@ -495,7 +327,7 @@ def _inputs(
 ) -> tuple[list[Message], CaseWorkspace | None, Mapping[str, object]]:
     if "inputs" not in at:
         at.problem("`inputs` is missing", hint="it holds the `prompt`")
-    inputs = at.mapping("inputs", INPUTS)
+    inputs = at.mapping("inputs", TABLES["inputs"])
     if inputs is None:
         return [], None, {}
     prompt, prompt_file = inputs.text("prompt"), inputs.text("prompt_file")
@@ -518,7 +350,7 @@ def _inputs(
 def _files(inputs: FileEntry, shared: _Shared, folder: Path, context: str | None) -> dict[str, str]:
     """Files for the workspace, with their content here or in the folder of fixtures."""
     found: dict[str, str] = {}
-    for at in inputs.mappings("files", FILE):
+    for at in inputs.mappings("files", TABLES["file"]):
         name, content = at.text("path"), at.raw("content")
         if name is None:
             at.problem("a file needs a `path`")
@@ -546,7 +378,7 @@ def _fixture(at: FileEntry, name: str, shared: _Shared, folder: Path, context: s
 
 def _expected(at: FileEntry) -> list[Criterion]:
     """`expected`: words of the output and rules about how it came about."""
-    expected = at.mapping("expected", EXPECTED)
+    expected = at.mapping("expected", TABLES["expected"])
     if expected is None:
         return []
     lists: dict[str, list[Item]] = {}
@@ -572,7 +404,7 @@ def _expected(at: FileEntry) -> list[Criterion]:
             outcome.loss("an outcome other than `task_completed` has no meaning here")
         else:
             outcome.problem(f"an outcome must be a mapping, not {shown(outcome.value)}")
-    rules = expected.mapping("behavior", BEHAVIOR)
+    rules = expected.mapping("behavior", TABLES["behavior"])
     if rules is not None:
         lists["behavior"] = _limits(rules, ("max_tokens", "tokens"), ("max_response_time_ms", "latency"))
     return [checklist(id, items, floor=ONE) for id, items in lists.items() if items]
@@ -588,7 +420,7 @@ def _read_task(document: Document) -> SuiteSource:
     cases.add(_task(reading.at(), shared, folder), reading.at())
     if not cases and not reading.problems:
         reading.problem("this is not a task", ())
-    reading.finish(*DEFAULTS)
+    reading.finish(*FORMATS.defaults("waza"))
     (case,) = cases.all()
     suite = Suite(cases=(case,), title=case.description or "")
     return reading.suite_source(document, "waza-task", suite, cases, shared.siblings.files)
@@ -603,7 +435,7 @@ def _read_eval(document: Document) -> SuiteSource:
     siblings = SiblingFiles(document.path.parent)
     cases = Cases("tasks")
     others: list[FileReading] = []
-    if not top.read(EVALUATION):
+    if not top.read(TABLES["evaluation"]):
         reading.finish()
     attempts, timeout, concurrency = _config(top)
     graders = tuple(_graders(top, siblings, siblings.base))
@@ -617,7 +449,7 @@ def _read_eval(document: Document) -> SuiteSource:
     if not cases and not reading.problems and not any(other.problems for other in others):
         reading.problem("this evaluation has no tasks", (), "name task files: tasks: [tasks/*.yaml]")
     reading.join(*others)
-    reading.finish(*DEFAULTS)
+    reading.finish(*FORMATS.defaults("waza"))
     skill = top.text("skill")
     suite = Suite(
         cases=cases.all(),
@@ -631,7 +463,7 @@ def _read_eval(document: Document) -> SuiteSource:
 
 def _config(top: FileEntry) -> tuple[int, float | None, int | None]:
     """Attempts, seconds for one run, and how many cases run at a time."""
-    at = top.mapping("config", CONFIG)
+    at = top.mapping("config", TABLES["config"])
     if at is None:
         return 1, None, None
     trials = at.number("trials_per_task", low=1, high=1000, is_whole=True)
@@ -647,7 +479,7 @@ def _config(top: FileEntry) -> tuple[int, float | None, int | None]:
 
 def _rubric(at: FileEntry) -> Criterion | None:
     """The criterion of a rubric file: its criteria in words and its levels."""
-    if not at.read(RUBRIC_FILE):
+    if not at.read(TABLES["rubric-file"]):
         return None
     name, words = at.text("name") or "rubric", at.text("evaluation_criteria")
     # The judge sees the question and the answer, but no tool calls and the like.
@@ -681,7 +513,7 @@ def _levels(at: FileEntry) -> dict[Fraction, str] | None:
     pairs: list[tuple[Fraction | None, Fraction | None]] = []
     for step in value if isinstance(value, dict) else range(len(value)):
         level = below.below(step)
-        if not level.read(LEVEL if isinstance(value, list) else NAMED_LEVEL):
+        if not level.read(TABLES["level"] if isinstance(value, list) else NAMED_LEVEL):
             return None
         written = level.text("value") if isinstance(value, list) else at.reading.marked.raw_key(level.path)
         words, score, number = _level(level), level.number("normalized_score", low=0, high=1), _number(written)
@@ -730,7 +562,7 @@ def _is_linear(pairs: Sequence[tuple[Fraction | None, Fraction | None]]) -> bool
 def _read_rubric(document: Document) -> ForeignRubric:
     reading = FileReading(document.marked)
     criterion = _rubric(reading.at())
-    reading.note(*RUBRIC_DEFAULTS)
+    reading.note(*FORMATS.defaults("waza-rubric"))
     title = document.value.get("name")
     criteria = [] if criterion is None else [criterion]
     rubric = (
@@ -765,73 +597,8 @@ def _rubric_signs(document: Document) -> int:
     return 80 if not document.is_lines and document.keys >= {"evaluation_criteria", "rating_levels"} else 0
 
 
-_TASK_EXAMPLE: Final = """\
-id: rename-a-variable
-name: Rename a variable
-inputs:
-  prompt: Rename `x` to `width` in area.py
-  files:
-    - {path: area.py, content: "x = 3\\n"}
-expected:
-  output_contains: [width]
-graders:
-  - name: says-what-it-did
-    type: prompt
-    config: {prompt: Says which file was changed}
-"""
-_EVAL_EXAMPLE: Final = """\
-name: renaming
-skill: rename
-config: {trials_per_task: 2, timeout_seconds: 120, executor: mock, model: any}
-metrics:
-  - {name: done, weight: 1, threshold: 0.8}
-graders:
-  - name: no-errors
-    type: text
-    config: {not_contains: [traceback]}
-tasks: [tasks/*.yaml]
-"""
-_RUBRIC_EXAMPLE: Final = """\
-name: politeness
-evaluation_criteria: How politely does the reply turn the request down?
-rating_levels:
-  - {value: 1, label: rude, description: Blames the person}
-  - {value: 3, label: plain, description: Says no and stops}
-  - {value: 5, label: polite, description: Says no and offers a way on}
-"""
-
-_EVAL: Final = Reader(
-    name="waza",
-    title="a waza evaluation",
-    gives="suite",
-    signs=_eval_signs,
-    read=_read_eval,
-    keys=(EVALUATION, CONFIG, GRADER, *CONFIGS.values(), TOOL, OTHERS),
-    defaults=DEFAULTS,
-    looks_like=("name", "skill", "config", "metrics", "graders", "tasks"),
-    example=_EVAL_EXAMPLE,
+READERS: tuple[Reader, ...] = (
+    FORMATS.reader("waza", _eval_signs, _read_eval),
+    FORMATS.reader("waza-task", _task_signs, _read_task),
+    FORMATS.reader("waza-rubric", _rubric_signs, _read_rubric),
 )
-_TASK: Final = Reader(
-    name="waza-task",
-    title="a waza task",
-    gives="suite",
-    signs=_task_signs,
-    read=_read_task,
-    keys=(TASK, INPUTS, FILE, EXPECTED, BEHAVIOR, GRADER, *CONFIGS.values(), TOOL, OTHERS),
-    defaults=DEFAULTS,
-    looks_like=("id", "inputs", "expected", "graders"),
-    example=_TASK_EXAMPLE,
-)
-_RUBRIC: Final = Reader(
-    name="waza-rubric",
-    title="a waza rubric",
-    gives="rubric",
-    signs=_rubric_signs,
-    read=_read_rubric,
-    keys=(RUBRIC_FILE, LEVEL),
-    defaults=RUBRIC_DEFAULTS,
-    looks_like=("evaluation_criteria", "rating_levels", "score_type", "input_mapping"),
-    example=_RUBRIC_EXAMPLE,
-)
-
-READERS: tuple[Reader, ...] = (_EVAL, _TASK, _RUBRIC)
