@@ -25,6 +25,20 @@ from honestone.core.suite.case import Case, Message, as_prompt
 from honestone.core.suite.trace import Trace
 
 
+class NothingToClose:
+    """A judge, model, target or worker that holds nothing open."""
+
+    async def close(self) -> None:
+        pass
+
+
+class EagerWorker(NothingToClose):
+    """A worker that takes on whatever is unmet."""
+
+    def can_work_on(self, fixes: Sequence[str]) -> bool:
+        return True
+
+
 class CallFailed(Exception):
     """A judge, model, target or worker could not be reached or did not finish: no reply, so nothing to keep.
 

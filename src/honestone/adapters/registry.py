@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from honestone.core.ballot import JudgeKind
 from honestone.core.errors import SettingsError
@@ -25,6 +25,7 @@ from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
 from honestone.ports import CallFailed, Completion, Judge, Model, Prompt, Store, Target, Worker
 
 if TYPE_CHECKING:
+    from honestone.adapters.agent_clis.setup import CliSettings
     from honestone.core.suite.case import Case
     from honestone.ports import Settings
 
@@ -353,11 +354,9 @@ def _model_target(spec: str, entry: Mapping[str, Any] | None, context: AdapterCo
     provider = str(known.get("provider", "cli")) if entry is not None else spec.partition(":")[0]
     seconds = float(known.get("timeout", context.target_timeout))
     if provider in CLIS or provider == "cli":
-        from honestone.adapters.targets.agent_cli import make_cli_target, make_custom_cli_target
+        from honestone.adapters.targets.agent_cli import AgentCliTarget
 
-        if provider == "cli":
-            return make_custom_cli_target(spec, **_custom(spec, known), timeout=seconds)
-        return make_cli_target(provider, **_cli(known), timeout=seconds)
+        return AgentCliTarget(*_cli(spec, provider, known, seconds))
     if provider in ("http", "https"):
         from honestone.adapters.targets.http import HttpTarget
 
@@ -405,11 +404,9 @@ def _model(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext, 
         provider, model = str(known.get("provider", "cli")), str(known.get("model", ""))
     seconds = float(known.get("timeout", timeout))
     if provider in CLIS or provider == "cli":
-        from honestone.adapters.models.agent_cli import make_cli_model, make_custom_cli_model
+        from honestone.adapters.models.agent_cli import AgentCliModel
 
-        if provider == "cli":
-            return make_custom_cli_model(spec, **_custom(spec, known), timeout=seconds)
-        return make_cli_model(provider, **_cli(known), timeout=seconds)
+        return AgentCliModel(*_cli(spec, provider, known, seconds))
     from honestone.adapters.models.catalog import make_model
 
     if not model:
@@ -441,22 +438,22 @@ def make_self_judge(worker: str, context: AdapterContext) -> Judge | None:
         return None
 
 
-def _cli(known: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: known.get(name) for name in ("model", "base_url", "auth", "api_key_env", "command")}
-
-
-def _custom(spec: str, known: Mapping[str, Any]) -> dict[str, Any]:
+def _cli(spec: str, provider: str, known: Mapping[str, Any], seconds: float) -> tuple[str, float, CliSettings]:
+    """A CLI by its own name, or by that of the settings table which describes it (`provider = "cli"`)."""
     from honestone.system.process import split_command
 
+    names = ("model", "base_url", "auth", "api_key_env", "command")
+    settings = {name: known[name] for name in names if name in known}
+    if provider != "cli":
+        if not isinstance(settings.get("command", ""), str):
+            raise SettingsError(f"`command` of `{spec}` is a list", hint=f"it is the path of {provider}, as a text")
+        return provider, seconds, cast("CliSettings", settings)
     command = known.get("command")
     if not command:
         raise SettingsError(f"`{spec}` needs a `command`", hint='for example command = ["mycli", "--print"]')
     words = split_command(command) if isinstance(command, str) else [str(word) for word in command]
-    return {
-        "command": words,
-        "output": str(known.get("output", "text")),
-        **{name: known.get(name) for name in ("model", "base_url", "auth", "api_key_env")},
-    }
+    settings |= {"command": words, "output": str(known.get("output", "text"))}
+    return spec, seconds, cast("CliSettings", settings)
 
 
 def _model_worker(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext) -> Worker:
@@ -466,11 +463,9 @@ def _model_worker(spec: str, entry: Mapping[str, Any] | None, context: AdapterCo
     seconds = float(known.get("timeout", context.worker_timeout))
     try:
         if provider in CLIS or provider == "cli":
-            from honestone.adapters.workers.agent_cli import make_cli_worker, make_custom_cli_worker
+            from honestone.adapters.workers.agent_cli import AgentCliWorker
 
-            if provider == "cli":
-                return make_custom_cli_worker(spec, **_custom(spec, known), timeout=seconds, id=spec)
-            return make_cli_worker(provider, **_cli(known), timeout=seconds, id=spec)
+            return AgentCliWorker(spec, *_cli(spec, provider, known, seconds))
         from honestone.adapters.workers.model_edit import ModelEditWorker
 
         model = _model(spec, entry, context, seconds)

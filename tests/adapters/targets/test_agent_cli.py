@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from honestone.adapters.targets.agent_cli import AgentCliTarget, make_cli_target, make_custom_cli_target
+from honestone.adapters.targets.agent_cli import AgentCliTarget, make_cli_target
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import SettingsError
 from honestone.core.skill.skill_file import Skill
@@ -300,7 +300,7 @@ def test_any_other_cli_by_settings(tmp_path: Path) -> None:
     program = tmp_path / "mine"
     program.write_text(PROGRAM.format(python=sys.executable, note=str(tmp_path / "note"), stdout="done", body=""))
     program.chmod(0o755)
-    target = make_custom_cli_target("mine", command=[str(program)], timeout=20)
+    target = make_cli_target("mine", command=[str(program)], timeout=20)
     output = run(target, skill=SKILL, isolated=True)
     assert output.text == "done"
     assert output.trace is None

@@ -7,6 +7,7 @@ judge's and the worker's side of the ports are in `adapters/models/agent_cli.py`
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Final
 
 from honestone.adapters.agent_clis.base import AgentCli
@@ -16,16 +17,7 @@ NAMES: Final = ("codex", "gemini", "claude")
 
 def known_cli(name: str) -> AgentCli:
     """The CLI of this name. Raises KeyError for another."""
-    if name == "codex":
-        from honestone.adapters.agent_clis.codex import Codex
-
-        return Codex()
-    if name == "claude":
-        from honestone.adapters.agent_clis.claude import Claude
-
-        return Claude()
-    if name == "gemini":
-        from honestone.adapters.agent_clis.gemini import Gemini
-
-        return Gemini()
-    raise KeyError(name)
+    if name not in NAMES:
+        raise KeyError(name)
+    made: AgentCli = getattr(import_module(f"honestone.adapters.agent_clis.{name}"), name.capitalize())()
+    return made

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
+from honestone.adapters.loose_json import table
 from honestone.core.suite.trace import Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.process import Ended
@@ -17,25 +19,33 @@ from honestone.system.process import Ended
 Auth: TypeAlias = Literal["key", "login"]
 
 Kind: TypeAlias = Literal[
-    "answer",  # a complete final message
-    "cut",  # the reply was stopped by its length limit
-    "empty",  # a complete reply with nothing in it
-    "broken",  # the stream ended before the reply did
-    "bad answer",  # a reply that is none: a web page, no closing event
-    "refused",  # 401, 403: the key or the login is not accepted
-    "not signed in",  # no key, no login; nothing was sent
-    "slow down",  # 429 that passes
-    "used up",  # 429 that does not pass soon: a quota, a plan's limit
+    "answer",
+    "cut",
+    "empty",
+    "broken",
+    "bad answer",
+    "refused",
+    "not signed in",
+    "slow down",
+    "used up",
     "no such model",
-    "server",  # 5xx
-    "network",  # nobody answered
-    "rejected",  # 400 and its like: the same request will be rejected again
+    "server",
+    "network",
+    "rejected",
     "too large",
     "turn limit",
-    "wrong setting",  # it did not take its arguments or its configuration
+    "wrong setting",
     "crashed",
     "timeout",
 ]
+"""What a call came to.
+
+answer: a complete final message; cut: stopped by its length limit; empty: complete, with nothing in it; broken: the stream
+ended before the reply did; bad answer: a web page, no closing event; refused: 401, 403, the key or the login is not
+accepted; not signed in: no key, no login, nothing was sent; slow down: 429 that passes; used up: 429 that does not pass
+soon, a quota or a plan's limit; server: 5xx; network: no answer came; rejected: 400 and its like, the same request will be
+rejected again; wrong setting: it did not take its arguments or its configuration.
+"""
 
 DEFAULT_SYSTEM: Final = (
     "You are a careful, independent judge. Do what the message asks, from what it shows you, and answer in exactly "
@@ -112,65 +122,48 @@ class Outcome:
     trace: Trace | None = None
 
 
-class AgentCli(Protocol):
+class AgentCli(ABC):
     """One agent CLI. Its methods write files only into the room they are given, and start nothing."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    program: str
+    """What it is called on PATH."""
+    package: str = ""
+    """Its npm package."""
+    install: str
+    """What to type to get it."""
+    sign_in: str
+    """What to type to log in."""
+    key_names: tuple[str, ...] = ()
+    """The variables that usually hold its key."""
+    most_characters: int = 4_000_000
+    """A longer prompt fails, or is cut in silence."""
 
-    @property
-    def program(self) -> str:
-        """What it is called on PATH."""
-        ...
-
-    @property
-    def package(self) -> str:
-        """Its npm package."""
-        ...
-
-    @property
-    def install(self) -> str:
-        """What to type to get it."""
-        ...
-
-    @property
-    def sign_in(self) -> str:
-        """What to type to log in."""
-        ...
-
-    @property
-    def key_names(self) -> tuple[str, ...]:
-        """The variables that usually hold its key."""
-        ...
-
-    @property
-    def most_characters(self) -> int:
-        """A longer prompt fails, or is cut in silence."""
-        ...
-
+    @abstractmethod
     def has_login(self) -> bool:
-        """Whether this person is logged in, from their own files. Starts nothing, asks nobody."""
-        ...
+        """Whether this person is logged in, from their own files. Starts nothing, asks no server."""
 
+    @abstractmethod
     def judge(self, setup: Setup, room: Room, prompt: Prompt, key: str) -> Command: ...
 
+    @abstractmethod
     def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command: ...
 
+    @abstractmethod
     def read(self, ended: Ended, setup: Setup) -> Outcome:
         """From the output. The exit code proves nothing: several of them exit 0 having done nothing."""
-        ...
 
+    @abstractmethod
     def shelf(self, room: Room, folder: Path) -> Path:
         """Where it looks for skills: in the private home; where that is not known, in the folder it works in."""
-        ...
 
+    @abstractmethod
     def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
         """A task of a case, done in `folder` with its tools, and with the skills on its shelf."""
-        ...
 
     def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
-        """As `read`, with the trace of what it did."""
-        ...
+        """As `read`, with the trace of what it did where that is known."""
+        return self.read(ended, setup)
 
 
 # ------------------------------------------------------------------------------------------------- reading JSON output
@@ -180,16 +173,19 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def json_lines(data: bytes) -> Iterator[dict[str, Any]]:
+def json_lines(data: bytes) -> Iterator[Mapping[str, Any]]:
     """The objects of a stream of JSON lines; banners and half lines between them are passed over."""
     for line in text_of(data).split("\n"):
-        value = _object(line)
-        if value is not None:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
             yield value
 
 
-def first_object(data: bytes) -> dict[str, Any] | None:
-    """The first JSON object that begins a line, whatever stands before it."""
+def first_object(data: bytes) -> Mapping[str, Any] | None:
+    """The first JSON object that begins a line, whatever comes before it."""
     text = text_of(data)
     decoder = json.JSONDecoder()
     for found in re.finditer(r"^[ \t]*\{", text, re.MULTILINE):
@@ -202,84 +198,34 @@ def first_object(data: bytes) -> dict[str, Any] | None:
     return None
 
 
-def _object(line: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def table(value: Any) -> dict[str, Any]:
-    """The value as a JSON object, empty when it is none: what a CLI prints may change its shape any day."""
-    return value if isinstance(value, dict) else {}
-
-
-def count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def total(*values: Any) -> int | None:
-    """The sum of those that are known; None when none is."""
-    known = [n for n in map(count, values) if n is not None]
-    return sum(known) if known else None
-
-
-def words(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 # --------------------------------------------------------------------------------------------- what a failure was about
 
 _STATUS = re.compile(r"(?:status|error|code|rejected)\W{0,12}([45]\d\d)\b|\b([45]\d\d) (?=[A-Z])", re.IGNORECASE)
 _WAIT = re.compile(r"(?:retry|again)\w*[ -]?(?:after|in)\W{0,4}(\d+(?:\.\d+)?) ?(ms|s|sec|m|min)?", re.IGNORECASE)
 
-_ABOUT: Final[tuple[tuple[str, Kind], ...]] = (
-    (
-        r"not logged in|please run /login|missing environment variable|must specify the \w+ environment|no auth\w* (type|method)|set an auth method|please set an auth",
-        "not signed in",
-    ),
-    (r"max_output_tokens|output token maximum|max(imum)? output tokens|finish_?reason\W+max_tokens", "cut"),
-    (
-        r"prompt is too long|context (window|length)|input (is )?too (long|large)|exceeds? the maximum (number of )?(input|characters)|input exceeds",
-        "too large",
-    ),
-    (
-        r"insufficient_quota|exceeded your current quota|usage limit|(daily|terminal)\w* ?quota|credit balance|out of (credits|extra usage)|hit your (\w+ )?limit|limit reached",
-        "used up",
-    ),
-    (
-        r"may not exist|no such model|model\W+.{0,80}(not found|does not exist|not supported|not exist)|model_not_found|modelnotfound|unknown model|invalid model",
-        "no such model",
-    ),
-    (
-        r"invalid (api |x-api-)?key|api key not valid|unauthenticated|unauthorized|failed to authenticate|authentication_error|token (has )?expired|permission_denied",
-        "refused",
-    ),
-    (r"rate.?limit|too many requests|resource.?exhausted|overloaded_error|429", "slow down"),
-    (
-        r"unexpected argument|unknown option|unknown argument|invalid value .* for|error loading config|invalid configuration|no such option|unrecognized",
-        "wrong setting",
-    ),
-    (
-        r"stream (was )?disconnected|closed before|ended without|invalid_stream|terminated|econnreset|other side closed|decoding response|incomplete json|premature|aborted",
-        "broken",
-    ),
-    (
-        r"connection failed|connection ?refused|econnrefused|unable to connect|fetch failed|enotfound|getaddrinfo|timed? ?out|network|dns|certificate",
-        "network",
-    ),
-    (r"overloaded|high demand|server (error|fault)|server-side|internal error|bad gateway|unavailable", "server"),
-)
+_ABOUT: Final[Mapping[Kind, str]] = {
+    "not signed in": r"not logged in|please run /login|missing environment variable|must specify the \w+ environment|no auth\w* (type|method)|set an auth method|please set an auth",
+    "cut": r"max_output_tokens|output token maximum|max(imum)? output tokens|finish_?reason\W+max_tokens",
+    "too large": r"prompt is too long|context (window|length)|input (is )?too (long|large)|exceeds? the maximum (number of )?(input|characters)|input exceeds",
+    "used up": r"insufficient_quota|exceeded your current quota|usage limit|(daily|terminal)\w* ?quota|credit balance|out of (credits|extra usage)|hit your (\w+ )?limit|limit reached",
+    "no such model": r"may not exist|no such model|model\W+.{0,80}(not found|does not exist|not supported|not exist)|model_not_found|modelnotfound|unknown model|invalid model",
+    "refused": r"invalid (api |x-api-)?key|api key not valid|unauthenticated|unauthorized|failed to authenticate|authentication_error|token (has )?expired|permission_denied",
+    "slow down": r"rate.?limit|too many requests|resource.?exhausted|overloaded_error|429",
+    "wrong setting": r"unexpected argument|unknown option|unknown argument|invalid value .* for|error loading config|invalid configuration|no such option|unrecognized",
+    "broken": r"stream (was )?disconnected|closed before|ended without|invalid_stream|terminated|econnreset|other side closed|decoding response|incomplete json|premature|aborted",
+    "network": r"connection failed|connection ?refused|econnrefused|unable to connect|fetch failed|enotfound|getaddrinfo|timed? ?out|network|dns|certificate",
+    "server": r"overloaded|high demand|server (error|fault)|server-side|internal error|bad gateway|unavailable",
+}
+"""What the words of a failure are about: the first pattern that is found in them, in lower case."""
 
 
 def classify(said: str, status: int | None = None) -> tuple[Kind, int | None]:
-    """What a CLI's words are about. A status that it gives, or that stands in its words, is worth more than wording."""
+    """What a CLI's words are about. A status that it gives, or that is in its words, is worth more than wording."""
     text = said.casefold()
     if status is None:
         found = _STATUS.search(said)
         status = int(found[1] or found[2]) if found else None
-    wording: Kind = next((kind for pattern, kind in _ABOUT if re.search(pattern, text)), "crashed")
+    wording: Kind = next((kind for kind, pattern in _ABOUT.items() if re.search(pattern, text)), "crashed")
     if status is None or wording in ("cut", "too large", "used up"):
         return wording, status
     if status in (401, 403, 407):
@@ -316,6 +262,14 @@ def last_line(data: bytes) -> str:
     return lines[-1] if lines else ""
 
 
+def last_said(ended: Ended) -> str:
+    return last_line(ended.stderr) or last_line(ended.stdout) or "it printed nothing"
+
+
+def folder_of(place: Path) -> Path:
+    return place if place.is_dir() else place.parent
+
+
 def answered(text: str, outcome: Outcome) -> Outcome:
     """A complete reply: an answer when there is anything in it."""
     return replace(outcome, kind="answer" if text.strip() else "empty", text=text)
@@ -330,7 +284,7 @@ def own_home(variable: str, default: str) -> Path:
     return Path(named).expanduser() if named else Path.home() / default
 
 
-def read_own(path: Path) -> dict[str, Any]:
+def read_own(path: Path) -> Mapping[str, Any]:
     """One of the person's JSON files; empty when it is not there or not readable."""
     try:
         return table(json.loads(path.read_text(encoding="utf-8")))

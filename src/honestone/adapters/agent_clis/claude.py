@@ -18,22 +18,21 @@ from typing import Any, Final
 
 from honestone.adapters.agent_clis.base import (
     DEFAULT_SYSTEM,
+    AgentCli,
     Command,
     Outcome,
     Room,
     Setup,
     answered,
-    count,
     failed,
     first_object,
+    folder_of,
     json_lines,
-    last_line,
+    last_said,
     own_home,
     read_own,
-    table,
-    total,
-    words,
 )
+from honestone.adapters.loose_json import count, string, table, tables, total
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.process import Ended
@@ -47,7 +46,7 @@ _QUIET: Final = {
     "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",  # else `@/any/file` in a brief sends that file, from anywhere on the disk
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
-    "CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK": "1",  # the model that was asked answers, or nobody
+    "CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK": "1",  # the model that was asked answers, or none
     "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK": "1",  # retries are ours
     "CLAUDE_CODE_MAX_RETRIES": "0",  # but a stream closed before its first event is opened again twice, whatever is set
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -65,14 +64,13 @@ _OWN_SKILLS: Final = {
 }
 
 
-class Claude:
+class Claude(AgentCli):
     name = "claude"
     program = "claude"
     package = "@anthropic-ai/claude-code"
     install = "npm install -g @anthropic-ai/claude-code"
     sign_in = "claude auth login"
     key_names = ("ANTHROPIC_API_KEY",)
-    most_characters = 4_000_000
 
     def has_login(self) -> bool:
         if os.environ.get("CLAUDE_CODE_OAUTH_TOKEN", "").strip():
@@ -93,7 +91,7 @@ class Claude:
     def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
         argv = _start(setup, "--safe-mode")
         argv += ["--tools", _TOOLS, "--permission-mode", "acceptEdits", "--max-turns", str(WORKER_TURNS)]
-        return _command(setup, room, argv, brief, place if place.is_dir() else place.parent, key)
+        return _command(setup, room, argv, brief, folder_of(place), key)
 
     def shelf(self, room: Room, folder: Path) -> Path:
         return room.home / ".claude" / "skills"
@@ -127,31 +125,26 @@ class Claude:
     def read(self, ended: Ended, setup: Setup) -> Outcome:
         result = first_object(ended.stdout)
         if result is None or result.get("type") != "result":
-            said = last_line(ended.stderr) or last_line(ended.stdout) or "it printed nothing"
-            return failed(said, otherwise="bad answer")
+            return failed(last_said(ended), otherwise="bad answer")
         usage = _usage(result, setup)
-        denials = tuple(_denial(d) for d in result.get("permission_denials") or () if isinstance(d, Mapping))
+        denials = tuple(map(_denial, tables(result.get("permission_denials"))))
         models = [name for name in table(result.get("modelUsage")) if isinstance(name, str)]
         outcome = Outcome(kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None)
-        said, subtype = words(result.get("result")), words(result.get("subtype"))
+        said, subtype = string(result.get("result")), string(result.get("subtype"))
         # `subtype` is "success" on a 401 as well, and `result` then holds the error's words: never an answer.
         if result.get("is_error") is not False or subtype != "success":
             if subtype == "error_max_turns":
-                return _like(outcome, Outcome(kind="turn limit", said="it used all its turns", usage=usage))
-            return _like(outcome, failed(said or subtype, count(result.get("api_error_status")), usage=usage))
+                return replace(outcome, kind="turn limit", said="it used all its turns")
+            other = failed(said or subtype, count(result.get("api_error_status")), usage=usage)
+            return replace(other, denials=denials, model=outcome.model)
         if result.get("stop_reason") == "max_tokens":
-            return _like(outcome, Outcome(kind="cut", text=said, usage=usage))
+            return replace(outcome, kind="cut", text=said)
         if result.get("stop_reason") not in ("end_turn", "tool_use", "stop_sequence"):
-            return _like(outcome, Outcome(kind="broken", said="the stream ended before the reply did", usage=usage))
+            return replace(outcome, kind="broken", said="the stream ended before the reply did")
         if not usage.output_tokens:
-            return _like(
-                outcome, Outcome(kind="bad answer", said="it asked no model; the prompt was taken for a command")
-            )
+            said = "it asked no model; the prompt was taken for a command"
+            return replace(outcome, kind="bad answer", said=said, usage=Usage())
         return answered(said, outcome)
-
-
-def _like(outcome: Outcome, other: Outcome) -> Outcome:
-    return replace(other, denials=outcome.denials, model=outcome.model)
 
 
 def _start(setup: Setup, mode: str) -> list[str]:
@@ -173,14 +166,14 @@ def _command(setup: Setup, room: Room, argv: list[str], stdin: str, cwd: Path, k
 
 
 def _in_our_home(command: Command, room: Room) -> Command:
-    """A login used from a home of ours, for in the person's own their skills and instructions lie too."""
+    """A login used from a home of ours, for in the person's own are their skills and instructions too."""
     env = {name: value for name, value in command.env.items() if name != "HOME"}
     env["CLAUDE_CONFIG_DIR"] = str(room.home / ".claude")
     own = own_home("CLAUDE_CONFIG_DIR", ".claude") / ".credentials.json"
     links = {room.home / ".claude" / own.name: own} if own.exists() else {}
     if not links and not os.environ.get("CLAUDE_CODE_OAUTH_TOKEN", "").strip():
         raise CallFailed(
-            "claude's login lies in the system's keychain, where an isolated run cannot use it; type: claude setup-token, "
+            "claude's login is in the system's keychain, where an isolated run cannot use it; type: claude setup-token, "
             'and export CLAUDE_CODE_OAUTH_TOKEN, or use auth = "key"'
         )
     return replace(command, env=env, links=links, pass_names=("CLAUDE_CODE_OAUTH_TOKEN",))
@@ -192,17 +185,16 @@ def _trace(events: Sequence[Mapping[str, Any]], result: Mapping[str, Any], usage
         block
         for event in events
         if event.get("type") in ("assistant", "user")
-        for block in _list(table(event.get("message")).get("content"))
-        if isinstance(block, Mapping)
+        for block in tables(table(event.get("message")).get("content"))
     ]
     results = {
-        words(block.get("tool_use_id")): block.get("content") for block in blocks if block.get("type") == "tool_result"
+        string(block.get("tool_use_id")): block.get("content") for block in blocks if block.get("type") == "tool_result"
     }
     calls = tuple(
         ToolCall(
-            name=words(block.get("name")),
+            name=string(block.get("name")),
             arguments=table(block.get("input")),
-            result=results.get(words(block.get("id"))),
+            result=results.get(string(block.get("id"))),
         )
         for block in blocks
         if block.get("type") == "tool_use"
@@ -214,10 +206,6 @@ def _trace(events: Sequence[Mapping[str, Any]], result: Mapping[str, Any], usage
         usd=usage.usd,
         duration_ms=count(result.get("duration_ms")),
     )
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _usage(result: Mapping[str, Any], setup: Setup) -> Usage:
@@ -237,5 +225,5 @@ def _usage(result: Mapping[str, Any], setup: Setup) -> Usage:
 
 def _denial(denial: Mapping[str, Any]) -> str:
     given = table(denial.get("tool_input"))
-    what = words(given.get("file_path")) or words(given.get("command")) or words(given.get("path"))
-    return f"{words(denial.get('tool_name')) or 'a tool'} {what}".strip()
+    what = string(given.get("file_path")) or string(given.get("command")) or string(given.get("path"))
+    return f"{string(denial.get('tool_name')) or 'a tool'} {what}".strip()

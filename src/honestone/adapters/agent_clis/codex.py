@@ -15,21 +15,21 @@ from typing import Any, Final
 
 from honestone.adapters.agent_clis.base import (
     DEFAULT_SYSTEM,
+    AgentCli,
     Command,
     Outcome,
     Room,
     Setup,
     answered,
-    count,
     failed,
     first_object,
+    folder_of,
     json_lines,
-    last_line,
+    last_said,
     own_home,
     read_own,
-    table,
-    words,
 )
+from honestone.adapters.loose_json import count, string, table
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.process import Ended
@@ -39,18 +39,8 @@ _SERVICE: Final = "https://api.openai.com"
 
 # The last one ends its endless wait for a server that refuses connections.
 _NEVER: Final = (
-    "multi_agent",
-    "goals",
-    "view_image",
-    "apps",
-    "plugins",
-    "tool_suggest",
-    "skill_search",
-    "hooks",
-    "image_generation",
-    "computer_use",
-    "browser_use",
-    "unbounded_connection_retries",
+    *("multi_agent", "goals", "view_image", "apps", "plugins", "tool_suggest", "skill_search", "hooks"),
+    *("image_generation", "computer_use", "browser_use", "unbounded_connection_retries"),
 )
 _NEVER_FOR_JUDGES: Final = ("shell_tool", "unified_exec", *_NEVER)
 
@@ -62,7 +52,7 @@ _DENIED: Final = re.compile(
 _SURELY_DENIED: Final = re.compile(r"read-only file system", re.IGNORECASE)
 
 
-class Codex:
+class Codex(AgentCli):
     name = "codex"
     program = "codex"
     package = "@openai/codex"
@@ -90,7 +80,7 @@ class Codex:
         return self._command(setup, room, argv, prompt.text, room.work, key)
 
     def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
-        return self._edits(setup, room, brief, place if place.is_dir() else place.parent, key)
+        return self._edits(setup, room, brief, folder_of(place), key)
 
     def shelf(self, room: Room, folder: Path) -> Path:
         return room.home / ".codex" / "skills"
@@ -99,8 +89,8 @@ class Codex:
         command = self._edits(setup, room, task, folder, key, skills=True)
         if command.env["CODEX_HOME"] != str(room.home / ".codex"):
             raise CallFailed(
-                "codex's login lies in the system's keyring, so it only works in the person's own folder, where their skills "
-                'lie too; use auth = "key"'
+                "codex's login is in the system's keyring, so it only works in the person's own folder, where their skills "
+                'are too; use auth = "key"'
             )
         return command
 
@@ -181,14 +171,14 @@ class Codex:
             kind, item = event.get("type"), table(event.get("item"))
             saw_events = saw_events or isinstance(kind, str)
             if kind == "item.completed" and item.get("type") == "agent_message":
-                text, is_complete = words(item.get("text")), False
+                text, is_complete = string(item.get("text")), False
             elif kind == "item.completed":
                 denials += _denied(item)
             elif kind == "turn.completed":
                 is_complete, usage = True, _usage(table(event.get("usage")))
             elif kind in ("turn.failed", "error"):
                 is_complete = False
-                trouble = words(table(event.get("error")).get("message")) or words(event.get("message")) or trouble
+                trouble = string(table(event.get("error")).get("message")) or string(event.get("message")) or trouble
         outcome = Outcome(kind="answer", usage=usage, denials=tuple(denials))
         if is_complete:
             return answered(text, outcome)
@@ -198,9 +188,7 @@ class Codex:
             return replace(result, text=text if result.kind == "cut" else "", denials=tuple(denials))
         if saw_events:
             return Outcome(kind="broken", said="no closing event", denials=tuple(denials))
-        return failed(
-            last_line(ended.stderr) or last_line(ended.stdout) or "it printed nothing", otherwise="bad answer"
-        )
+        return failed(last_said(ended), otherwise="bad answer")
 
 
 def _failure(trouble: str, usage: Usage) -> Outcome:
@@ -209,12 +197,12 @@ def _failure(trouble: str, usage: Usage) -> Outcome:
     if body is None:
         return failed(trouble, usage=usage)
     error = body.get("error")
-    said = words(table(error).get("message")) or words(error) or words(body.get("message")) or trouble
+    said = string(table(error).get("message")) or string(error) or string(body.get("message")) or trouble
     return failed(said, usage=usage, otherwise="rejected")
 
 
 def _skills_in(folder: Path) -> list[Path]:
-    """Skills that lie in the folder it works in: part of the task's material, not of what the agent is given."""
+    """Skills that are in the folder it works in: part of the task's material, not of what the agent is given."""
     shelves = (folder / ".agents" / "skills", folder / ".codex" / "skills")
     return sorted(Path(at, "SKILL.md") for shelf in shelves for at, _, names in os.walk(shelf) if "SKILL.md" in names)
 
@@ -283,7 +271,7 @@ def _list(value: Any) -> list[Any]:
 
 def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:
     """Under the name that its events give it; a tool of a server under its own."""
-    kind = words(item.get("type"))
+    kind = string(item.get("type"))
     match kind:
         case "command_execution":
             return ToolCall(name=kind, arguments={"command": item.get("command")}, result=item.get("aggregated_output"))
@@ -293,7 +281,7 @@ def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:
             return ToolCall(name=kind, arguments={"query": item.get("query")})
         case "mcp_tool_call":
             given = table(item.get("arguments"))
-            return ToolCall(name=words(item.get("tool")) or kind, arguments=given, result=item.get("result"))
+            return ToolCall(name=string(item.get("tool")) or kind, arguments=given, result=item.get("result"))
         case _:
             return None
 
@@ -307,12 +295,12 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _denied(item: Mapping[str, Any]) -> list[str]:
-    """Refused edits: it goes on, says that all is done and exits 0. Of a command that was refused at once it says nothing."""
+    """Refused edits: it continues, says that all is done and exits 0. Of a command that was refused at once it says nothing."""
     if item.get("type") not in ("command_execution", "file_change", "mcp_tool_call"):
         return []
     is_bad = item.get("status") in ("failed", "declined") or item.get("exit_code") not in (0, None)
-    said = words(item.get("aggregated_output")) or words(table(item.get("error")).get("message"))
-    what = words(item.get("command")) or words(item.get("type"))
+    said = string(item.get("aggregated_output")) or string(table(item.get("error")).get("message"))
+    what = string(item.get("command")) or string(item.get("type"))
     is_denied = _SURELY_DENIED.search(said) or (is_bad and _DENIED.search(said))
     return [f"{what}: {said}".strip(": ")] if is_denied or item.get("status") == "declined" else []
 
@@ -330,6 +318,6 @@ def _refuse_own_instructions(own: Path) -> None:
         path = own / name
         if path.is_file() and path.stat().st_size:
             raise CallFailed(
-                f"codex reads {name} of its own folder whatever it is told, and its login lies in the system's keyring, "
+                f"codex reads {name} of its own folder whatever the settings say, and its login is in the system's keyring, "
                 f'so it cannot be called without it; move {name} away, or use auth = "key"'
             )

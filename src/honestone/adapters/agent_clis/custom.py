@@ -1,4 +1,4 @@
-"""Any other agent CLI, by a settings table: a command, the prompt on its stdin, and where its answer stands.
+"""Any other agent CLI, by a settings table: a command, the prompt on its stdin, and where its answer is.
 
     [judges.mine]
     provider = "cli"
@@ -15,29 +15,28 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from honestone.adapters.agent_clis.base import (
+    AgentCli,
     Command,
     Outcome,
     Room,
     Setup,
     answered,
     failed,
+    folder_of,
     json_lines,
     last_line,
     text_of,
 )
+from honestone.adapters.loose_json import table
 from honestone.core.errors import SettingsError
 from honestone.ports import Prompt
 from honestone.system.process import Ended
 
 
-class Custom:
+class Custom(AgentCli):
     """A CLI that settings describe. Raises SettingsError for an output or a placeholder that is none."""
-
-    package = ""
-    most_characters = 4_000_000
 
     def __init__(self, name: str, command: Sequence[str], output: str = "text") -> None:
         if not command or not all(isinstance(word, str) for word in command) or not command[0]:
@@ -48,7 +47,6 @@ class Custom:
         self.program = command[0]
         self.install = f"install `{command[0]}`, or correct `command` of `{name}`"
         self.sign_in = f"{command[0]}'s own way to log in"
-        self.key_names: tuple[str, ...] = ()
         self.words = tuple(command)
         self.output = output
         self._form, self._path = _output(name, output)
@@ -61,7 +59,7 @@ class Custom:
         return self._command(setup, text, room.work, room.work, key)
 
     def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
-        return self._command(setup, brief, place if place.is_dir() else place.parent, place, key)
+        return self._command(setup, brief, folder_of(place), place, key)
 
     def _command(self, setup: Setup, stdin: str, cwd: Path, place: Path, key: str) -> Command:
         values = {"{model}": setup.model or "", "{base_url}": setup.base_url or "", "{place}": str(place)}
@@ -81,10 +79,6 @@ class Custom:
     def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
         return self._command(setup, task, folder, folder, key)
 
-    def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
-        """It tells an answer; of its tools nothing is known."""
-        return self.read(ended, setup)
-
     def read(self, ended: Ended, setup: Setup) -> Outcome:
         if ended.exit != 0:
             said = last_line(ended.stderr) or last_line(ended.stdout)
@@ -97,7 +91,7 @@ class Custom:
             return Outcome(kind="bad answer", said=f"nothing at `{'.'.join(self._path)}` of its output: {said}")
         return answered(found[-1], Outcome(kind="answer"))
 
-    def _values(self, stdout: bytes) -> list[Any]:
+    def _values(self, stdout: bytes) -> list[object]:
         if self._form == "jsonl":
             return list(json_lines(stdout))
         try:
@@ -118,11 +112,11 @@ def _output(name: str, output: str) -> tuple[str, tuple[str, ...]]:
     )
 
 
-def at(value: Any, path: Sequence[str]) -> str | None:
+def at(value: object, path: Sequence[str]) -> str | None:
     """The text at a path of keys and list positions (`items.-1.text`); None when there is none."""
     for step in path:
         try:
-            value = value[int(step)] if isinstance(value, list) else value[step]
-        except (KeyError, IndexError, ValueError, TypeError):
+            value = value[int(step)] if isinstance(value, list) else table(value)[step]
+        except (KeyError, IndexError, ValueError):
             return None
     return value if isinstance(value, str) else None

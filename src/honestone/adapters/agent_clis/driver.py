@@ -1,7 +1,7 @@
 """One call of an agent CLI: its private room, its environment, its end, and words for what went wrong.
 
 Nothing here looks at an exit code. What a call came to is read from its output by the CLI's own reader, and our own
-clock alone says whether its time ran out: told to stop, some of them exit 0 with a cheerful sentence.
+clock alone says whether its time ran out: asked to stop, some of them exit 0 with a cheerful sentence.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.agent_clis.base import AgentCli, Command, Outcome, Room, Setup
+from honestone.adapters.agent_clis.base import AgentCli, Command, Kind, Outcome, Room, Setup
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed
 from honestone.system import process
@@ -29,16 +29,9 @@ OUTPUT_LIMIT: Final = 32_000_000
 MARK: Final = "HONESTONE_CALL"
 """The variable that every process of one call carries, so that the last of them is found."""
 
-_PROXIES: Final = (
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "https_proxy",
-    "http_proxy",
-    "all_proxy",
-    "no_proxy",
-)
+_PROXIES: Final = [
+    form(name) for name in ("https_proxy", "http_proxy", "all_proxy", "no_proxy") for form in (str, str.upper)
+]
 _CERTIFICATES: Final = ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "CODEX_CA_CERTIFICATE")
 _MOST_WORDS: Final = 300
 
@@ -96,7 +89,8 @@ def require_sendable(cli: AgentCli, text: str) -> None:
 
 
 async def carry_out(cli: AgentCli, setup: Setup, build: Build, read: Read | None = None) -> Outcome:
-    """Run one call and read it, by `cli.read` unless told otherwise. Raises CallFailed when it cannot be started; whatever else happens is an outcome."""
+    """Run one call and read it, by `cli.read` without `read`. Raises CallFailed when it cannot be started; whatever else
+    happens is an outcome."""
     require_login(cli, setup)
     key = read_key(cli, setup)
     with private_room() as room:
@@ -237,51 +231,46 @@ def _without_key(outcome: Outcome, key: str) -> Outcome:
 def failure(cli: AgentCli, setup: Setup, outcome: Outcome) -> CallFailed:
     """What went wrong and what to do about it."""
     said = one_line(outcome.said)
-    because = f": {said}" if said else ""
-    number = f" ({outcome.status})" if outcome.status else ""
     where = setup.base_url or "its service"
     key = next((name for name in setup.key_names if os.environ.get(name)), "") if setup.auth == "key" else ""
-    match outcome.kind:
-        case "refused":
-            if key:
-                return CallFailed(f"{key} was refused{number}{because}")
-            return CallFailed(f"the login was refused{number}{because}; log in again: {cli.sign_in}")
-        case "not signed in":
-            how = f"set {key}" if key else f"type: {cli.sign_in}"
-            return CallFailed(f"{cli.name} is not logged in{because}; {how}")
-        case "slow down":
-            return CallFailed(
-                f"{where} asks to slow down{number}{because}", retryable=True, retry_after=outcome.retry_after
-            )
-        case "used up":
-            return CallFailed(f"the account has used up what it may{number}{because}")
-        case "no such model":
-            model = f"`{setup.model}`" if setup.model else "of its default"
-            return CallFailed(f"no such model {model} at {where}{number}{because}")
-        case "server":
-            return CallFailed(f"{where} is in trouble{number}{because}", retryable=True)
-        case "network":
-            return CallFailed(f"{where} cannot be reached{because}", retryable=True)
-        case "broken":
-            return CallFailed(f"the reply broke off{because}", retryable=True)
-        case "bad answer":
-            return CallFailed(f"it gave no answer{because}")
-        case "empty":
-            return CallFailed("the reply is empty")
-        case "cut":
-            return CallFailed(f"the reply was cut off at its length limit{because}")
-        case "too large":
-            return CallFailed(f"the prompt is too large for the model{because}")
-        case "turn limit":
-            return CallFailed(f"it used up its turns{because}")
-        case "timeout":
-            return CallFailed(f"no reply within {setup.timeout:g} s; it was ended (--judge-timeout)")
-        case "wrong setting":
-            return CallFailed(f"{cli.name} did not take its settings{because}; is this version too old?")
-        case "rejected":
-            return CallFailed(f"{where} rejected the request{number}{because}")
-        case _:
-            return CallFailed(f"{cli.name} failed{because}")
+    parts = {
+        "cli": cli.name,
+        "sign_in": cli.sign_in,
+        "key": key,
+        "where": where,
+        "model": f"`{setup.model}`" if setup.model else "of its default",
+        "seconds": f"{setup.timeout:g}",
+        "number": f" ({outcome.status})" if outcome.status else "",
+        "because": f": {said}" if said else "",
+    }
+    reason = (_WITH_KEY if key else {}).get(outcome.kind) or _REASONS.get(outcome.kind, "{cli} failed{because}")
+    is_retryable = outcome.kind in ("slow down", "server", "network", "broken")
+    wait = outcome.retry_after if outcome.kind == "slow down" else None
+    return CallFailed(reason.format(**parts), retryable=is_retryable, retry_after=wait)
+
+
+_REASONS: Final[Mapping[Kind, str]] = {
+    "refused": "the login was refused{number}{because}; log in again: {sign_in}",
+    "not signed in": "{cli} is not logged in{because}; type: {sign_in}",
+    "slow down": "{where} asks to slow down{number}{because}",
+    "used up": "the account has used up what it may{number}{because}",
+    "no such model": "no such model {model} at {where}{number}{because}",
+    "server": "{where} is in trouble{number}{because}",
+    "network": "{where} cannot be reached{because}",
+    "broken": "the reply broke off{because}",
+    "bad answer": "it gave no answer{because}",
+    "empty": "the reply is empty",
+    "cut": "the reply was cut off at its length limit{because}",
+    "too large": "the prompt is too large for the model{because}",
+    "turn limit": "it used up its turns{because}",
+    "timeout": "no reply within {seconds} s; it was ended (--judge-timeout)",
+    "wrong setting": "{cli} did not take its settings{because}; is this version too old?",
+    "rejected": "{where} rejected the request{number}{because}",
+}
+_WITH_KEY: Final[Mapping[Kind, str]] = {
+    "refused": "{key} was refused{number}{because}",
+    "not signed in": "{cli} is not logged in{because}; set {key}",
+}
 
 
 def one_line(text: str, limit: int = _MOST_WORDS) -> str:
@@ -289,20 +278,3 @@ def one_line(text: str, limit: int = _MOST_WORDS) -> str:
     text = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", text)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-__all__ = [
-    "MARK",
-    "OUTPUT_LIMIT",
-    "carry_out",
-    "end_strays",
-    "environment",
-    "failure",
-    "give_back",
-    "locate",
-    "one_line",
-    "private_room",
-    "read_key",
-    "require_login",
-    "require_sendable",
-]

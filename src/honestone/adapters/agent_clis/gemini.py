@@ -9,30 +9,29 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from honestone.adapters.agent_clis.base import (
     DEFAULT_SYSTEM,
+    AgentCli,
     Command,
     Outcome,
     Room,
     Setup,
     answered,
-    count,
     failed,
     first_object,
+    folder_of,
     json_lines,
-    last_line,
+    last_said,
     own_home,
     read_own,
-    table,
     text_of,
-    total,
-    words,
 )
+from honestone.adapters.loose_json import count, string, table, total
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.process import Ended
@@ -48,7 +47,7 @@ _DENIED: Final = re.compile(r"not in workspace|denied by policy|permission denie
 _STATUS_OF_EXIT: Final = {status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)}
 
 
-class Gemini:
+class Gemini(AgentCli):
     name = "gemini"
     program = "gemini"
     package = "@google/gemini-cli"
@@ -70,10 +69,10 @@ class Gemini:
         return _command(setup, room, argv, prompt.text, key, settings, {"GEMINI_SYSTEM_MD": str(instructions)})
 
     def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
-        folder = place if place.is_dir() else place.parent
+        folder = folder_of(place)
         argv = [*_start(setup), "--approval-mode", "auto_edit", "--include-directories", str(folder)]
         settings = {"model": {"maxSessionTurns": WORKER_TURNS}, "tools": {"core": _TOOLS}}
-        # It is started elsewhere, so it has to be told what a relative path means.
+        # It is started elsewhere, so it must know what a relative path means.
         brief = f"Work in the folder {folder}; relative paths start there.\n\n{brief}"
         return _command(setup, room, argv, brief, key, settings, {})
 
@@ -106,8 +105,7 @@ class Gemini:
         if result is None or not ("response" in result or "error" in result):
             result = _error_on(ended.stderr)
         if result is None:
-            said = last_line(ended.stderr) or last_line(ended.stdout) or "it printed nothing"
-            return failed(said, _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer")
+            return failed(last_said(ended), _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer")
         stats = table(result.get("stats"))
         models = {name: table(value) for name, value in table(stats.get("models")).items()}
         usage = _usage([table(model.get("tokens")) for model in models.values()])
@@ -117,8 +115,8 @@ class Gemini:
             denials=_denials(table(stats.get("tools")), text_of(ended.stderr)),
             model=next(iter(models)) if len(models) == 1 else None,
         )
-        text, error = words(result.get("response")), result.get("error")
-        stopped = next((w for w in map(words, _list(result.get("warnings"))) if _STOPPED.search(w)), None)
+        text, error = string(result.get("response")), result.get("error")
+        stopped = next((w for w in map(string, _list(result.get("warnings"))) if _STOPPED.search(w)), None)
         if error:
             return replace(_failure(table(error), ended), usage=usage, denials=outcome.denials)
         if stopped:  # exit 0, half a text, and no error
@@ -174,8 +172,8 @@ def _command(
 
 
 def _own_skills(program: str, shelf: Path) -> list[str]:
-    """The skills that it brings, but for one whose name ours has: there is no switch for all of them, and without ours
-    they must not take its place."""
+    """The skills that it brings, but for one whose name ours has: no switch turns all of them off, and without ours they
+    must not take its place."""
     brought = Path(program).resolve().parent / "builtin"
     return sorted(path.parent.name for path in brought.glob("*/SKILL.md") if not (shelf / path.parent.name).exists())
 
@@ -226,7 +224,7 @@ def _is_here(path: str) -> bool:
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
-def _error_on(stderr: bytes) -> dict[str, Any] | None:
+def _error_on(stderr: bytes) -> Mapping[str, Any] | None:
     """The error object: on stderr, after a stack trace whose lines may begin with a brace too."""
     text = text_of(stderr)
     for found in re.finditer(r"^\{", text, re.MULTILINE):
@@ -236,7 +234,7 @@ def _error_on(stderr: bytes) -> dict[str, Any] | None:
     return None
 
 
-def _as_one_object(events: list[dict[str, Any]], ended: Ended) -> dict[str, Any] | None:
+def _as_one_object(events: Sequence[Mapping[str, Any]], ended: Ended) -> dict[str, Any] | None:
     """A stream of events as the one object that it prints otherwise; None when the stream has no end."""
     end = next((event for event in reversed(events) if event.get("type") == "result"), None)
     if end is None:
@@ -246,7 +244,7 @@ def _as_one_object(events: list[dict[str, Any]], ended: Ended) -> dict[str, Any]
         if event.get("type") == "tool_use":
             said = []  # what comes before a tool call is not the answer
         elif event.get("type") == "message" and event.get("role") == "assistant":
-            said.append(words(event.get("content")))
+            said.append(string(event.get("content")))
     stats = table(end.get("stats"))
     models = {
         name: {
@@ -261,7 +259,7 @@ def _as_one_object(events: list[dict[str, Any]], ended: Ended) -> dict[str, Any]
     whole: dict[str, Any] = {
         "response": "".join(said),
         "stats": {"models": models},
-        "warnings": [words(event.get("message")) for event in events if event.get("type") == "error"],
+        "warnings": [string(event.get("message")) for event in events if event.get("type") == "error"],
     }
     if end.get("status") != "success":
         error = table(end.get("error")) or {"message": next(iter(whole["warnings"]), "it failed")}
@@ -269,23 +267,23 @@ def _as_one_object(events: list[dict[str, Any]], ended: Ended) -> dict[str, Any]
     return whole
 
 
-def _trace(events: list[dict[str, Any]], usage: Usage) -> Trace:
+def _trace(events: Sequence[Mapping[str, Any]], usage: Usage) -> Trace:
     """Its tool calls in order, each with its result."""
     results = {
-        words(event.get("tool_id")): event.get("output") or event.get("error")
+        string(event.get("tool_id")): event.get("output") or event.get("error")
         for event in events
         if event.get("type") == "tool_result"
     }
     calls = tuple(
         ToolCall(
-            name=words(event.get("tool_name")),
+            name=string(event.get("tool_name")),
             arguments=table(event.get("parameters")),
-            result=results.get(words(event.get("tool_id"))),
+            result=results.get(string(event.get("tool_id"))),
         )
         for event in events
         if event.get("type") == "tool_use"
     )
-    end: dict[str, Any] = next((event for event in reversed(events) if event.get("type") == "result"), {})
+    end: Mapping[str, Any] = next((event for event in reversed(events) if event.get("type") == "result"), {})
     return Trace(
         tool_calls=calls,
         input_tokens=usage.input_tokens,
@@ -296,7 +294,7 @@ def _trace(events: list[dict[str, Any]], usage: Usage) -> Trace:
 
 def _failure(error: Mapping[str, Any], ended: Ended) -> Outcome:
     code = count(error.get("code"))
-    said = words(error.get("message"))
+    said = string(error.get("message"))
     inner = table(table(first_object(said.encode())).get("error"))
     status = code if code is not None and 400 <= code < 600 else count(inner.get("code"))
     if status is None and "ModelNotFoundError" in text_of(ended.stderr):
@@ -307,7 +305,7 @@ def _failure(error: Mapping[str, Any], ended: Ended) -> Outcome:
         return Outcome(kind="turn limit", said=said)
     if error.get("type") == "INVALID_STREAM" and "empty" in said.casefold():
         return Outcome(kind="empty", said=said)
-    reason = words(inner.get("message")) or said or words(error.get("type"))
+    reason = string(inner.get("message")) or said or string(error.get("type"))
     if error.get("type") == "INVALID_STREAM":
         return Outcome(kind="broken", said=reason)
     if code == 52:
@@ -319,15 +317,15 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _usage(tokens: list[dict[str, Any]]) -> Usage:
+def _usage(tokens: Sequence[Mapping[str, Any]]) -> Usage:
     def of(*names: str) -> int | None:
-        return total(*(t.get(name) for t in tokens for name in names))
+        return total(*(one.get(name) for one in tokens for name in names))
 
     return Usage(input_tokens=of("prompt"), output_tokens=of("candidates", "thoughts"), cached_tokens=of("cached"))
 
 
 def _denials(tools: Mapping[str, Any], stderr: str) -> tuple[str, ...]:
-    """Refused edits: it goes on and exits 0; the counts or stderr tell."""
+    """Refused edits: it continues and exits 0; the counts or stderr tell."""
     lines = tuple(line.strip() for line in stderr.splitlines() if _DENIED.search(line))
     rejected = count(table(tools.get("totalDecisions")).get("reject")) or 0
     return lines or (("a tool was not allowed",) if rejected else ())

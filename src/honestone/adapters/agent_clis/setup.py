@@ -1,9 +1,10 @@
-"""The settings of one CLI, checked: what a judge and a worker of the same table have in common."""
+"""The settings of one CLI, checked: what a judge, a worker and a target of the same table have in common."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from honestone.adapters.agent_clis import NAMES, known_cli
 from honestone.adapters.agent_clis.base import AgentCli, Auth, Setup
@@ -11,27 +12,48 @@ from honestone.adapters.agent_clis.custom import Custom
 from honestone.adapters.agent_clis.detect import find_auth
 from honestone.adapters.agent_clis.driver import locate
 from honestone.core.errors import SettingsError
+from honestone.ports import NothingToClose
 from honestone.system.process import describe_command
 
 
-def cli_of(name: str) -> AgentCli:
+class CliSettings(TypedDict, total=False):
+    """`base_url` is the server's root. Without `auth`, what `detect` finds. `command` is where a known CLI is; a list of
+    words makes it a CLI that settings describe (`custom.py`), with its `output`. `timeout` in seconds."""
+
+    model: str | None
+    base_url: str | None
+    auth: Auth | None
+    api_key_env: str | None
+    command: str | Sequence[str] | None
+    output: str
+    timeout: float
+
+
+class CliAdapter(NothingToClose):
+    """What a model, a worker and a target that are CLIs begin with.
+
+    Raises SettingsError for a setting that is wrong, and CallFailed (`missing`) when the program is not installed.
+    """
+
+    def __init__(self, name: str, seconds: float, settings: CliSettings) -> None:
+        self.cli = _cli_of(name, settings)
+        self.setup = _set_up(self.cli, seconds, **settings)
+        self.identity = _identity_of(self.cli, self.setup)
+
+
+def _cli_of(name: str, settings: CliSettings) -> AgentCli:
+    command = settings.get("command")
+    if command is not None and not isinstance(command, str):
+        return Custom(name, command, settings.get("output", "text"))
     try:
         return known_cli(name)
     except KeyError:
         raise SettingsError(f"no agent CLI is called `{name}`", hint=f"known: {', '.join(NAMES)}") from None
 
 
-def set_up(
-    cli: AgentCli,
-    *,
-    model: str | None,
-    base_url: str | None,
-    auth: Auth | None,
-    api_key_env: str | None,
-    command: str | None,
-    timeout: float,
-) -> Setup:
-    """The settings of one CLI, checked. Raises SettingsError, and CallFailed when the program is not there."""
+def _set_up(cli: AgentCli, seconds: float, **settings: Unpack[CliSettings]) -> Setup:
+    model, base_url, auth = settings.get("model"), settings.get("base_url"), settings.get("auth")
+    api_key_env, command = settings.get("api_key_env"), settings.get("command")
     if auth not in (None, "key", "login"):
         raise SettingsError(f"`auth` of `{cli.name}` is {auth!r}", hint='it is "key" or "login"')
     if auth == "login" and api_key_env:
@@ -43,19 +65,20 @@ def set_up(
             f"`base_url` of `{cli.name}` is {base_url!r}", hint="it is the server's root, http(s)://..."
         )
     if model is not None and (not model.strip() or model.startswith("-")):
-        raise SettingsError(f"`model` of `{cli.name}` is {model!r}, which is no model's name")
+        raise SettingsError(f"`model` of `{cli.name}` is {model!r}, which cannot be a model's name")
+    is_custom = isinstance(cli, Custom)
     return Setup(
         label=cli.name,
-        program=locate(cli, command),
+        program=locate(cli, command if isinstance(command, str) else None),
         model=model,
         base_url=base_url,
-        auth=auth or find_auth(cli, api_key_env) or "key",
+        auth=auth or ("key" if is_custom else find_auth(cli, api_key_env)) or "key",
         key_names=(api_key_env,) if api_key_env else cli.key_names,
-        timeout=timeout,
+        timeout=settings.get("timeout", seconds),
     )
 
 
-def identity_of(cli: AgentCli, setup: Setup) -> dict[str, Any]:
+def _identity_of(cli: AgentCli, setup: Setup) -> dict[str, Any]:
     """The version is left out: these programs update themselves, and we replace the instructions they bring."""
     identity: dict[str, Any] = {"kind": "agent-cli", "cli": cli.name, "model": setup.model, "auth": setup.auth}
     if setup.base_url:

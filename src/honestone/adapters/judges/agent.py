@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.core.errors import SettingsError
-from honestone.ports import CallFailed, Completion, Judge, Prompt
+from honestone.ports import CallFailed, Completion, Judge, NothingToClose, Prompt
 
 _NAME: Final = re.compile(r"[\w.-]{1,64}")
 
 
-class AgentModel:
+class AgentModel(NothingToClose):
     """Stands for whoever answers the prompt elsewhere."""
 
     def __init__(self, name: str) -> None:
@@ -37,9 +37,6 @@ class AgentModel:
             f"`honestone judge submit ARTIFACT --rubric RUBRIC --judge {self.name}` takes the reply",
             missing=True,
         )
-
-    async def close(self) -> None:
-        pass
 
 
 def agent_judge(id: str, name: str) -> PromptedJudge:

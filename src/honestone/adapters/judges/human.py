@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from honestone.core.artifact import digest_of
 from honestone.core.ballot import Mark, Reading
@@ -42,9 +42,7 @@ class HumanJudge:
         self._person = person
         self._handed_in: list[str] = []
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {"kind": "human", "timeout": None}
+    identity: Final = {"kind": "human", "timeout": None}
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         return Request(body=json.dumps(judge_request(question, problems), ensure_ascii=False))

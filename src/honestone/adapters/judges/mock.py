@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Final
 
 from honestone.core.ballot import Mark, Reading
 from honestone.core.question import Question
 from honestone.core.rubric import as_written
-from honestone.ports import Reply, Request
+from honestone.ports import NothingToClose, Reply, Request
 
 
-class MockJudge:
+class MockJudge(NothingToClose):
     is_paid = False
 
     def __init__(self, id: str = "mock") -> None:
         self.id = id
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {"kind": "mock"}
+    identity: Final = {"kind": "mock"}
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         return Request(body=json.dumps({"mock": question.artifact.version.digest}))
@@ -35,6 +33,3 @@ class MockJudge:
                 for key, item in question.items()
             }
         )
-
-    async def close(self) -> None:
-        pass

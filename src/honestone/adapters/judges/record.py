@@ -18,13 +18,13 @@ from honestone.core.ballot import Reading
 from honestone.core.errors import FileError
 from honestone.core.question import Question
 from honestone.core.reading.answers import load_strict, read_program
-from honestone.ports import CallFailed, Reply, Request
+from honestone.ports import CallFailed, NothingToClose, Reply, Request
 
 _HINT = "record:FILE takes JSON, or one JSON object a line, in the shape that script judges print"
 _TREE_HINT = "of a PaperBench tree record: takes a graded one: every leaf with its own id and a score"
 
 
-class RecordJudge:
+class RecordJudge(NothingToClose):
     """Reads its file once. A recorded reply costs nothing and counts as no call."""
 
     is_paid = False
@@ -70,9 +70,6 @@ class RecordJudge:
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
         return read_program(reply.text, question)
-
-    async def close(self) -> None:
-        pass
 
 
 def _rows(text: str, path: Path) -> list[tuple[str, str]]:

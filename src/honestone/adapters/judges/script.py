@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from honestone.core.ballot import Mark, Reading
 from honestone.core.question import Question
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
-from honestone.ports import CallFailed, Reply, Request
+from honestone.ports import CallFailed, NothingToClose, Reply, Request
 from honestone.system.calls import how_ended, last_words, run_for_reply
 from honestone.system.process import describe_command
 
 
-class ScriptJudge:
+class ScriptJudge(NothingToClose):
     """Runs `argv` in `cwd`. Only where the rubric asks one yes/no question does an empty stdout let the exit code
     speak: 0 is yes, another without stderr is no. Another with stderr is a failed judge, whatever stdout holds."""
 
@@ -30,11 +29,7 @@ class ScriptJudge:
         self._cwd = cwd
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
-        self._identity = {"kind": "script", **describe_command(self._argv, cwd)}
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self._identity
+        self.identity = {"kind": "script", **describe_command(self._argv, cwd)}
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         request = judge_request(question, problems)
@@ -60,6 +55,3 @@ class ScriptJudge:
             if len(asked) == 1 and asked[0][1].anchors is None:
                 return Reading(marks={asked[0][0]: Mark(reply.exit == 0)})
         return read_program(reply.text, question)
-
-    async def close(self) -> None:
-        pass

@@ -7,10 +7,10 @@ from typing import Any
 
 from honestone.core.ballot import Reading
 from honestone.core.question import Question
-from honestone.ports import CallFailed, Reply, Request
+from honestone.ports import CallFailed, NothingToClose, Reply, Request
 
 
-class UnavailableJudge:
+class UnavailableJudge(NothingToClose):
     is_paid = False
 
     def __init__(self, id: str, reason: str) -> None:
@@ -29,6 +29,3 @@ class UnavailableJudge:
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
         raise AssertionError("an absent judge has no reply")
-
-    async def close(self) -> None:
-        pass

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from honestone.ports import CallFailed, Completion, Prompt
+from honestone.ports import CallFailed, Completion, NothingToClose, Prompt
 from honestone.system.calls import how_ended, last_words, run_for_reply
 from honestone.system.process import describe_command
 
 
-class CommandModel:
+class CommandModel(NothingToClose):
     """Runs `argv` in `cwd`, once per prompt. Any end but exit code 0 is a failed call, whatever was printed."""
 
     def __init__(self, argv: Sequence[str], *, cwd: Path, timeout: float, pass_env: Sequence[str] = ()) -> None:
@@ -19,11 +18,7 @@ class CommandModel:
         self._cwd = cwd
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
-        self._identity = {"kind": "cmd", **describe_command(self._argv, cwd)}
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self._identity
+        self.identity = {"kind": "cmd", **describe_command(self._argv, cwd)}
 
     async def complete(self, prompt: Prompt) -> Completion:
         ended = await run_for_reply(
@@ -32,6 +27,3 @@ class CommandModel:
         if ended.exit != 0:
             raise CallFailed(f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": "))
         return Completion(text=ended.stdout.decode("utf-8", "replace"))
-
-    async def close(self) -> None:
-        pass

@@ -10,14 +10,14 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from honestone.adapters.agent_clis.base import AgentCli, Command, Outcome, Room, Setup
-from honestone.adapters.agent_clis.custom import Custom
 from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, read_key, require_login, require_sendable
-from honestone.adapters.agent_clis.setup import cli_of, identity_of, set_up
+from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
 from honestone.adapters.targets.model import with_artifact
 from honestone.adapters.targets.working_directory import installed
 from honestone.core.errors import SettingsError
@@ -31,78 +31,56 @@ from honestone.system.process import describe_command
 _SKILL_TOOLS: Final = ("Skill", "skill", "activate_skill")
 
 
-class AgentCliTarget:
+class AgentCliTarget(CliAdapter):
     """Each run in a room of its own. `concurrency`: such programs are large."""
 
     concurrency = 4
 
-    def __init__(self, cli: AgentCli, setup: Setup) -> None:
-        self._cli = cli
-        self._setup = setup
-        # Here the program itself is what is measured: after an update of it a baseline from before is another agent's.
-        program = describe_command((os.path.realpath(setup.program),), Path.cwd())["files"]
-        self._identity = {**identity_of(cli, setup), "program": sorted(program.values())}
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self._identity
-
-    def refuse(self, cases: Sequence[Case]) -> None:
-        """Raises SettingsError when there is no key or login for it."""
+    def __init__(self, name: str, seconds: float, settings: CliSettings) -> None:
         try:
-            require_login(self._cli, self._setup)
-            read_key(self._cli, self._setup)
+            super().__init__(name, seconds, settings)
         except CallFailed as missing:
             raise SettingsError(
-                f"the target `{self._cli.name}` cannot work here: {missing.reason}", hint="see: honestone doctor"
+                f"the target `{name}` is not there: {missing.reason}", hint="see: honestone doctor"
+            ) from None
+        # Here the program itself is what is measured: after an update of it a baseline from before is another agent's.
+        program = describe_command((os.path.realpath(self.setup.program),), Path.cwd())["files"]
+        self.identity = {**self.identity, "program": sorted(program.values())}
+
+    def refuse(self, cases: Sequence[Case]) -> None:
+        """Raises SettingsError when a key or login is missing."""
+        try:
+            require_login(self.cli, self.setup)
+            read_key(self.cli, self.setup)
+        except CallFailed as missing:
+            raise SettingsError(
+                f"the target `{self.cli.name}` cannot work here: {missing.reason}", hint="see: honestone doctor"
             ) from None
 
     async def run(self, task: Task) -> Output:
-        setup = replace(self._setup, timeout=task.timeout or self._setup.timeout)
+        setup = replace(self.setup, timeout=task.timeout or self.setup.timeout)
         started = time.monotonic()
         try:
             # A plain first line: no CLI takes what follows for one of its own commands.
             text = f"Task:\n{_asked(task)}"
-            require_sendable(self._cli, text)
+            require_sendable(self.cli, text)
             outcome = await self._carried_out(task, setup, text)
         except CallFailed as failed:
             return Output(text="", error=failed.reason, duration_ms=_since(started))
-        return _output(self._cli, setup, outcome, task, _since(started))
+        return _output(self.cli, setup, outcome, task, _since(started))
 
     async def _carried_out(self, task: Task, setup: Setup, text: str) -> Outcome:
-        shelves = _Shelves(task.skill)
+        with ExitStack() as shelves:
 
-        def build(room: Room, key: str) -> Command:
-            folder = task.folder or _made(room.root / "task")
-            env = shelves.fill(self._cli.shelf(room, folder))
-            command = self._cli.agent(setup, room, text, folder, key)
-            return replace(command, env={**command.env, **env})
+            def build(room: Room, key: str) -> Command:
+                folder = task.folder or _made(room.root / "task")
+                skill = shelves.enter_context(installed(task.skill, self.cli.shelf(room, folder)))
+                command = self.cli.agent(setup, room, text, folder, key)
+                return (
+                    command if skill is None else replace(command, env={**command.env, "HONESTONE_SKILL": str(skill)})
+                )
 
-        try:
-            return await carry_out(self._cli, setup, build, self._cli.read_agent)
-        finally:
-            shelves.clear()
-
-    async def close(self) -> None:
-        pass
-
-
-class _Shelves:
-    """The skill, installed for the time of one run."""
-
-    def __init__(self, skill: Skill | None) -> None:
-        self._skill = skill
-        self._open: Any = None
-
-    def fill(self, shelf: Path) -> dict[str, str]:
-        if self._skill is None:
-            return {}
-        self._open = installed(self._skill, shelf)
-        return {"HONESTONE_SKILL": str(self._open.__enter__())}
-
-    def clear(self) -> None:
-        if self._open is not None:
-            self._open.__exit__(None, None, None)
+            return await carry_out(self.cli, setup, build, self.cli.read_agent)
 
 
 def _made(folder: Path) -> Path:
@@ -180,54 +158,6 @@ def _has_failed(result: Any) -> bool:
     )
 
 
-def make_cli_target(
-    name: str,
-    *,
-    model: str | None = None,
-    base_url: str | None = None,
-    auth: Any = None,
-    api_key_env: str | None = None,
-    command: str | None = None,
-    timeout: float = 300.0,
-) -> AgentCliTarget:
-    """codex, gemini or claude. Raises SettingsError for a setting that is none, or when it is not installed."""
-    return _made_target(cli_of(name), model, base_url, auth, api_key_env, command, timeout)
-
-
-def make_custom_cli_target(
-    name: str,
-    *,
-    command: Sequence[str],
-    output: str = "text",
-    model: str | None = None,
-    base_url: str | None = None,
-    auth: Any = None,
-    api_key_env: str | None = None,
-    timeout: float = 300.0,
-) -> AgentCliTarget:
-    """A CLI that settings describe. Raises as `make_cli_target` does."""
-    cli = Custom(name, command, output)
-    return _made_target(cli, model, base_url, auth or "key", api_key_env, None, timeout)
-
-
-def _made_target(
-    cli: AgentCli,
-    model: str | None,
-    base_url: str | None,
-    auth: Any,
-    api_key_env: str | None,
-    command: str | None,
-    timeout: float,
-) -> AgentCliTarget:
-    try:
-        setup = set_up(
-            cli, model=model, base_url=base_url, auth=auth, api_key_env=api_key_env, command=command, timeout=timeout
-        )
-    except CallFailed as missing:
-        raise SettingsError(
-            f"the target `{cli.name}` is not there: {missing.reason}", hint="see: honestone doctor"
-        ) from None
-    return AgentCliTarget(cli, setup)
-
-
-__all__ = ["AgentCliTarget", "make_cli_target", "make_custom_cli_target"]
+def make_cli_target(name: str, **settings: Unpack[CliSettings]) -> AgentCliTarget:
+    """Any of them as a target. Raises SettingsError for a setting that is wrong, or when it is not installed."""
+    return AgentCliTarget(name, 300.0, settings)

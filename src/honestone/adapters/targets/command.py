@@ -10,18 +10,18 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, TOO_LONG, as_output
 from honestone.adapters.targets.working_directory import Room, room_for
 from honestone.core.checks import visible
 from honestone.core.suite.case import Case
-from honestone.ports import Output, Task
+from honestone.ports import NothingToClose, Output, Task
 from honestone.system import process
 from honestone.system.calls import anchor_program, how_ended, last_words, require_program
 
 
-class CommandTarget:
+class CommandTarget(NothingToClose):
     """Any end but exit code 0, a time-out, output that is too long or not UTF-8 is an error, never a low score."""
 
     def __init__(
@@ -39,11 +39,7 @@ class CommandTarget:
         self._pass_env = tuple(pass_env)
         self._is_json = output == "json"
         form = {"output": "json"} if self._is_json else {}
-        self._identity = {"kind": "cmd", **process.describe_command(self._argv, cwd), **form}
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self._identity
+        self.identity = {"kind": "cmd", **process.describe_command(self._argv, cwd), **form}
 
     def refuse(self, cases: Sequence[Case]) -> None:
         require_program(self._argv, self._cwd, what="the target")
@@ -90,9 +86,6 @@ class CommandTarget:
                 return Output(text="", error=TOO_LONG, duration_ms=took)
             data = file.read_bytes()
         return as_output(data, is_json=self._is_json, duration_ms=took)
-
-    async def close(self) -> None:
-        pass
 
 
 def prompt_of(task: Task) -> str:

@@ -19,7 +19,7 @@ from honestone.core.artifact import Version
 from honestone.core.checks import visible
 from honestone.core.errors import SettingsError
 from honestone.core.suite.case import Case
-from honestone.ports import Output, Task
+from honestone.ports import NothingToClose, Output, Task
 
 if TYPE_CHECKING:
     import aiohttp
@@ -28,7 +28,7 @@ CONNECT_SECONDS: Final = 10.0
 _CHUNK: Final = 65_536
 
 
-class HttpTarget:
+class HttpTarget(NothingToClose):
     """`key_env` names the variable whose value is sent as a bearer token; it is read for each call and kept nowhere."""
 
     def __init__(self, url: str, *, timeout: float, key_env: str | None = None) -> None:
@@ -109,9 +109,6 @@ class HttpTarget:
             said = visible(" ".join(data[:2000].decode("utf-8", "replace").split()), 200)
             return Output(text="", error=f"it answered {answer.status}: {said}".rstrip(": "))
         return as_output(bytes(data), is_json="json" in answer.content_type)
-
-    async def close(self) -> None:
-        pass
 
 
 def _timed(output: Output, started: float, key: str) -> Output:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from honestone.core.rubric import Check
 from honestone.core.suite.case import Case
 from honestone.core.suite.trace import Trace
-from honestone.ports import Output, Task
+from honestone.ports import NothingToClose, Output, Task
 
 _LOOKS_FOR: Final = ("contains", "contains-all", "contains-any", "icontains", "icontains-all", "icontains-any")
 
 
-class MockTarget:
+class MockTarget(NothingToClose):
     """Stands in for an agent where only the way through is tried, never what an agent can do."""
 
     def __init__(self, cases: Sequence[Case] = ()) -> None:
         self._answers: dict[str, str] = {}
         self.refuse(cases)
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {"kind": "mock", "mock": True}
+    identity: Final = {"kind": "mock", "mock": True}
 
     def refuse(self, cases: Sequence[Case]) -> None:
         """Nothing stands in its way; it learns the cases that it was not made with."""
@@ -31,9 +29,6 @@ class MockTarget:
     async def run(self, task: Task) -> Output:
         trace = Trace(tool_calls=(), skill_loaded=task.skill is not None)
         return Output(text=self._answers.get(task.case, ""), trace=trace)
-
-    async def close(self) -> None:
-        pass
 
 
 def _words(case: Case) -> Iterator[str]:

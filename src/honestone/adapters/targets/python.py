@@ -10,7 +10,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from honestone.adapters.targets.working_directory import room_for
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case
-from honestone.ports import Output, Task
+from honestone.ports import NothingToClose, Output, Task
 from honestone.system import process
 
 _CHILD: Final = Path(__file__).with_name("_python_child.py")
@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*"
 _SHAPE: Final = "it is python:module:function, for example python:my_bot:answer"
 
 
-class PythonTarget:
+class PythonTarget(NothingToClose):
     """`function` is `module:function`; `places` are the folders in which the module is looked up, in order."""
 
     def __init__(
@@ -41,11 +41,7 @@ class PythonTarget:
         self._places = list(dict.fromkeys([cwd.absolute(), *(place.absolute() for place in places)]))
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
-        self._identity = {"kind": "python", "function": function, **self._files()}
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self._identity
+        self.identity = {"kind": "python", "function": function, **self._files()}
 
     def _files(self) -> dict[str, Any]:
         """The digest of the module's own file, where it is one of ours to find."""
@@ -104,9 +100,6 @@ class PythonTarget:
 
     def _asked(self) -> dict[str, Any]:
         return {"module": self._module, "function": self._function, "paths": [str(p) for p in self._places]}
-
-    async def close(self) -> None:
-        pass
 
 
 def _output(ended: process.Ended, timeout: float) -> Output:

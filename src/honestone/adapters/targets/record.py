@@ -17,26 +17,22 @@ from honestone.core.artifact import as_text, digest_of
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
 from honestone.core.suite.case import Case
-from honestone.ports import Output, Task
+from honestone.ports import NothingToClose, Output, Task
 
 MAX_BYTES: Final = 500_000_000
 _SHAPE: Final = 'a row is {"id": "CASE", "output": "TEXT"}, with "attempt": N from the second attempt on'
 
 
-class RecordTarget:
+class RecordTarget(NothingToClose):
     """Reads the file when it is made. `notes` are what a person should know about rows that are not used."""
 
     def __init__(self, path: Path, *, name: str | None = None) -> None:
         self._name = name or str(path)
         data = _read(path, self._name)
         self._rows = list(_rows(data, self._name))
-        self._identity = {"kind": "record", "digest": digest_of(data)}
+        self.identity = {"kind": "record", "digest": digest_of(data)}
         self._outputs: dict[tuple[str, int], Output] = {}
         self.notes: tuple[str, ...] = ()
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self._identity
 
     def refuse(self, cases: Sequence[Case]) -> None:
         """Every attempt at every case that is not skipped has one row. Raises UsageError that names what has not."""
@@ -84,9 +80,6 @@ class RecordTarget:
     async def run(self, task: Task) -> Output:
         known = self._outputs.get((task.case, task.attempt))
         return known or Output(text="", error=f"no output is recorded for attempt {task.attempt}")
-
-    async def close(self) -> None:
-        pass
 
 
 def _read(path: Path, name: str) -> bytes:

@@ -8,112 +8,45 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Unpack
 
-from honestone.adapters.agent_clis.base import AgentCli, Auth, Outcome, Setup
-from honestone.adapters.agent_clis.custom import Custom
+from honestone.adapters.agent_clis.base import AgentCli, Outcome, Setup
 from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, read_key, require_login, require_sendable
-from honestone.adapters.agent_clis.setup import cli_of, identity_of, set_up
+from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
 from honestone.core.errors import SettingsError
-from honestone.ports import Brief, CallFailed, WorkDone
+from honestone.ports import Brief, CallFailed, EagerWorker, WorkDone
 
 LAST_WORDS: Final = 2_000
 _PLAIN_START: Final = "Task:\n"
 
 
-def make_cli_worker(
-    name: str,
-    *,
-    model: str | None = None,
-    base_url: str | None = None,
-    auth: Auth | None = None,
-    api_key_env: str | None = None,
-    command: str | None = None,
-    timeout: float = 900.0,
-    id: str | None = None,
-) -> AgentCliWorker:
-    """codex, gemini or claude as a worker. Raises SettingsError when it cannot work here, before anything is spent."""
-    cli = cli_of(name)
-    return _ready_worker(cli, id or name, model, base_url, auth, api_key_env, command, timeout)
-
-
-def make_custom_cli_worker(
-    name: str,
-    *,
-    command: Sequence[str],
-    output: str = "text",
-    model: str | None = None,
-    base_url: str | None = None,
-    auth: Auth | None = None,
-    api_key_env: str | None = None,
-    timeout: float = 900.0,
-    id: str | None = None,
-) -> AgentCliWorker:
-    """A CLI that settings describe (`custom.py`). Raises as `make_cli_worker` does."""
-    cli = Custom(name, command, output)
-    return _ready_worker(cli, id or name, model, base_url, auth or "key", api_key_env, None, timeout)
-
-
-def _ready_worker(
-    cli: AgentCli,
-    id: str,
-    model: str | None,
-    base_url: str | None,
-    auth: Auth | None,
-    api_key_env: str | None,
-    command: str | None,
-    timeout: float,
-) -> AgentCliWorker:
-    try:
-        setup = set_up(
-            cli, model=model, base_url=base_url, auth=auth, api_key_env=api_key_env, command=command, timeout=timeout
-        )
-        require_login(cli, setup)
-        read_key(cli, setup)
-    except CallFailed as missing:
-        raise SettingsError(
-            f"the worker `{id}` cannot work here: {missing.reason}", hint="see: honestone doctor"
-        ) from None
-    return AgentCliWorker(id, cli, setup)
-
-
-class AgentCliWorker:
+class AgentCliWorker(CliAdapter, EagerWorker):
     """Edits at `place`, in the private copy, and nowhere else; each proposal in a fresh room."""
 
-    def __init__(self, id: str, cli: AgentCli, setup: Setup) -> None:
-        self._id = id
-        self._cli = cli
-        self._setup = setup
-        self._identity = identity_of(cli, setup)
-
-    @property
-    def id(self) -> str:
-        return self._id
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self._identity
-
-    def can_work_on(self, fixes: Sequence[str]) -> bool:
-        return True
+    def __init__(self, id: str, name: str, seconds: float, settings: CliSettings) -> None:
+        self.id = id
+        try:
+            super().__init__(name, seconds, settings)
+            require_login(self.cli, self.setup)
+            read_key(self.cli, self.setup)
+        except CallFailed as missing:
+            raise SettingsError(
+                f"the worker `{id}` cannot work here: {missing.reason}", hint="see: honestone doctor"
+            ) from None
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         place = Path(os.path.realpath(place))
         text = plainly(brief.text)
         before = _snapshot(place)
         try:
-            require_sendable(self._cli, text)
+            require_sendable(self.cli, text)
             outcome = await carry_out(
-                self._cli, self._setup, lambda room, key: self._cli.worker(self._setup, room, text, place, key)
+                self.cli, self.setup, lambda room, key: self.cli.worker(self.setup, room, text, place, key)
             )
         except CallFailed as failed:
             return WorkDone(ended="crashed", message=failed.reason)
-        return work_done(self._cli, self._setup, outcome, is_changed=_snapshot(place) != before)
-
-    async def close(self) -> None:
-        pass
+        return work_done(self.cli, self.setup, outcome, is_changed=_snapshot(place) != before)
 
 
 def plainly(brief: str) -> str:
@@ -162,4 +95,6 @@ def _print_of(path: Path) -> str:
         return "unreadable"
 
 
-__all__ = ["AgentCliWorker", "make_cli_worker", "make_custom_cli_worker"]
+def make_cli_worker(name: str, *, id: str | None = None, **settings: Unpack[CliSettings]) -> AgentCliWorker:
+    """Any of them as a worker. Raises SettingsError when it cannot work here, before anything is spent."""
+    return AgentCliWorker(id or name, name, 900.0, settings)

@@ -5,16 +5,15 @@ The brief comes on stdin and as the file `$HONESTONE_BRIEF`; `$HONESTONE_ARTIFAC
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from honestone.ports import Brief, WorkDone
+from honestone.ports import Brief, EagerWorker, WorkDone
 from honestone.system.calls import run_editor
 from honestone.system.process import describe_command
 
 
-class CommandWorker:
+class CommandWorker(EagerWorker):
     """Runs `argv` (already split; words that are files are absolute paths) for every proposal."""
 
     def __init__(
@@ -24,19 +23,9 @@ class CommandWorker:
         self._argv = list(argv)
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
-        self._identity = {"kind": "cmd", **describe_command(self._argv, base)}
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self._identity
-
-    def can_work_on(self, fixes: Sequence[str]) -> bool:
-        return True
+        self.identity = {"kind": "cmd", **describe_command(self._argv, base)}
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         return await run_editor(
             self._argv, brief.text, place, brief_file, timeout=self._timeout, pass_env=self._pass_env
         )
-
-    async def close(self) -> None:
-        pass

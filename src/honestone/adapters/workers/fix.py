@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
-from honestone.ports import Brief, WorkDone
+from honestone.ports import Brief, NothingToClose, WorkDone
 from honestone.system.calls import anchor_program, require_program, run_editor
 from honestone.system.process import describe_command, split_command
 
 
-class FixWorker:
+class FixWorker(NothingToClose):
     """`beside` is the rubric's folder, where relative program paths are looked up; `artifact` is never one of them."""
 
     id = "fix"
@@ -27,11 +26,7 @@ class FixWorker:
             # A relative program may be part of a folder artifact: then it is there in every copy.
             if not (artifact.is_dir() and (artifact / argv[0]).is_file()):
                 require_program(argv, beside, what=f"the fix command `{fix}`")
-        self._identity = {"kind": "fix", "fixes": [describe_command(argv, beside) for argv in self._commands.values()]}
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self._identity
+        self.identity = {"kind": "fix", "fixes": [describe_command(argv, beside) for argv in self._commands.values()]}
 
     def can_work_on(self, fixes: Sequence[str]) -> bool:
         return bool(fixes)
@@ -50,6 +45,3 @@ class FixWorker:
             if done.ended == "crashed":
                 failed = WorkDone(ended="crashed", exit=done.exit, message=f"`{fix}`: {done.message}")
         return failed or done
-
-    async def close(self) -> None:
-        pass

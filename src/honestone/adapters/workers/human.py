@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Final, Protocol
 
 from honestone.adapters.workers.persistent_copy import PersistentCopy, keep_copy, work_key
-from honestone.ports import Brief, CallFailed, WorkDone
+from honestone.ports import Brief, CallFailed, EagerWorker, WorkDone
 
 
 class Person(Protocol):
@@ -22,7 +21,7 @@ class Person(Protocol):
         ...
 
 
-class HumanWorker:
+class HumanWorker(EagerWorker):
     """The copy is in the folder of the store, not in a temporary one: after Ctrl-C or a kill the same command resumes it.
 
     `--worker-timeout` does not hold: a person takes the time it takes.
@@ -34,12 +33,7 @@ class HumanWorker:
         self._handed_in: list[PersistentCopy] = []
         atexit.register(self._tidy)
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {"kind": "human"}
-
-    def can_work_on(self, fixes: object) -> bool:
-        return True
+    identity: Final = {"kind": "human"}
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         self._tidy()

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from honestone.core.artifact import as_text
 from honestone.core.errors import FileError
-from honestone.ports import Brief, CallFailed, Completion, Model, Prompt, Usage, WorkDone
+from honestone.ports import Brief, CallFailed, Completion, EagerWorker, Model, Prompt, Usage, WorkDone
 from honestone.prompts.filling import load_template
 from honestone.system.files import load_artifact, write_atomically
 
@@ -87,7 +87,7 @@ class Shown:
         return (_BOM if self.has_bom else b"") + text.encode(errors="replace")
 
 
-class ModelEditWorker:
+class ModelEditWorker(EagerWorker):
     """Asks `model` for edits. `ask` makes the calls instead where retries and budgets are wired around them.
 
     `hidden` are paths inside a folder artifact that are neither shown nor changed: the rubric, the suite.
@@ -111,9 +111,6 @@ class ModelEditWorker:
     @property
     def identity(self) -> dict[str, Any]:
         return {"kind": "model-edit", "model": dict(self._model.identity), "prompt": load_template("edit").digest}
-
-    def can_work_on(self, fixes: Sequence[str]) -> bool:
-        return True
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         """Never raises CallFailed: a call that failed is a worker that crashed, with its reason."""

@@ -5,14 +5,13 @@ The loop does not wait for a proposal: it stops where it needs one, and resumes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from honestone.adapters.workers.persistent_copy import keep_copy
 from honestone.core.errors import UsageError
-from honestone.ports import Brief, WorkDone
+from honestone.ports import Brief, EagerWorker, WorkDone
 
 Ending: TypeAlias = Literal["exited", "timeout", "denied", "crashed"]
 
@@ -35,7 +34,7 @@ class SubmittedEdit:
     message: str = ""
 
 
-class StepWorker:
+class StepWorker(EagerWorker):
     """Hands the copy of each round out below `folder`, and takes it back in the round that was submitted."""
 
     id = "step"
@@ -45,12 +44,7 @@ class StepWorker:
         self.edit: SubmittedEdit | None = None
         self.has_taken = False
 
-    @property
-    def identity(self) -> Mapping[str, str]:
-        return {"kind": "step"}
-
-    def can_work_on(self, fixes: object) -> bool:
-        return True
+    identity: Final = {"kind": "step"}
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         if self.folder is None:
@@ -64,6 +58,3 @@ class StepWorker:
             self.has_taken = True
             return WorkDone(ended=edit.ended, exit=0 if edit.ended == "exited" else None, message=edit.message)
         raise Waiting("propose", round=brief.round, focus=list(brief.focus), brief=kept.brief, location=str(kept.place))
-
-    async def close(self) -> None:
-        pass

@@ -1,0 +1,30 @@
+"""Parts of JSON that others send: what has the wrong kind reads as nothing, for its shape may change any day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def tables(value: object) -> list[Mapping[str, Any]]:
+    """The objects of a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def count(value: object) -> int | None:
+    """A number of tokens or the like; None for anything that cannot be one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else None
+
+
+def total(*values: object) -> int | None:
+    """The sum of those that are known; None when none is."""
+    known = [n for n in map(count, values) if n is not None]
+    return sum(known) if known else None
