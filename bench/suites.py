@@ -23,11 +23,10 @@ from honestone.core import events
 from honestone.core.ballot import Mark, Reading
 from honestone.core.question import Question
 from honestone.core.rubric import Criterion, Item, Rubric, to_plain
+from honestone.core.spend import Meter
 from honestone.core.suite.case import Case, Message, case_to_plain
 from honestone.core.suite.record import read_record
-from honestone.engine.judging import Evaluator
-from honestone.engine.meter import Meter
-from honestone.engine.panel import Panel, Seat
+from honestone.engine.panel import Evaluator, Panel, Seat
 from honestone.engine.suites import SuiteRun
 from honestone.ports import Output, Reply, Request, Task
 from honestone.report.suite import suite_document

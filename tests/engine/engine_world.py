@@ -11,7 +11,7 @@ from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Artifact, Version
 from honestone.core.question import Question, asked_criteria
 from honestone.core.rubric import Check, Criterion, Item, Rubric
-from honestone.engine.meter import Meter
+from honestone.core.spend import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import Judge, Store
 

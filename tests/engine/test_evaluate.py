@@ -20,7 +20,7 @@ from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.suite.case import Case
 from honestone.engine.evaluate import Evaluation, Judgement
-from honestone.engine.judging import Evaluator
+from honestone.engine.panel import Evaluator
 from honestone.ports import CallFailed, Judge, Output, Store, Task
 from honestone.testing import ScriptedJudge
 

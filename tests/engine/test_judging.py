@@ -15,7 +15,7 @@ from honestone.core.ballot import CHECK, State
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.verdict import Outcome, judge_gate
-from honestone.engine.judging import Evaluator, Judged, check_ballot
+from honestone.engine.panel import Evaluator, Judged, check_ballot
 from honestone.ports import CallFailed, Finding, Output
 from honestone.testing import ScriptedJudge
 

@@ -19,7 +19,7 @@ from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.events import Event, event_to_plain
-from honestone.engine.versions import load_version
+from honestone.engine.place import load_version
 from honestone.system.files import load_artifact
 
 KILLED = -9

@@ -24,13 +24,11 @@ from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
-from honestone.engine.judging import Evaluator
+from honestone.core.spend import Meter, Spend
 from honestone.engine.loop_runner import LoopRunner
-from honestone.engine.meter import Meter, Spend
-from honestone.engine.panel import Panel
+from honestone.engine.panel import Evaluator, Panel
 from honestone.engine.panel_judgement import PanelJudgement
-from honestone.engine.place import Place, require_resumable, sweep
-from honestone.engine.versions import load_version, version_blobs
+from honestone.engine.place import Place, load_version, require_resumable, sweep, version_blobs
 from honestone.ports import Brief, CallFailed, Judge, Store, WorkDone
 from honestone.system.files import load_artifact
 from honestone.testing import ScriptedJudge, ScriptedWorker, crash, unchanged

@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.models.schemas import for_anthropic, for_openai
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.cli.printing import dump, dump_line
+from honestone.cli.terminal import dump, dump_line
 from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.contract import digest_json
 from honestone.core.errors import FileError
 from honestone.core.rubric import Anchors, Item, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.engine.evaluate import Evaluation, Judgement
-from honestone.engine.judging import Evaluator
+from honestone.engine.panel import Evaluator
 from honestone.ports import Judge, Request
 from honestone.prompts.filling import reply_schema
 from honestone.report.documents.scorecard import UsageDoc

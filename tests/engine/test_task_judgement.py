@@ -27,12 +27,11 @@ from honestone.core.loop.suite_loop import (
 )
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.skill.evaluation import TaskResult
+from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Case, Message, Split
 from honestone.engine.loop_runner import LoopRunner
-from honestone.engine.meter import Meter, Spend
-from honestone.engine.place import Place
+from honestone.engine.place import Place, version_blobs
 from honestone.engine.task_judgement import SplitRun, TaskJudgement
-from honestone.engine.versions import version_blobs
 from honestone.system.files import load_artifact
 from honestone.testing import ScriptedWorker, unchanged
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Entry, Version, digest_of
 from honestone.core.errors import StoreError
-from honestone.engine.versions import load_version, version_blobs
+from honestone.engine.place import load_version, version_blobs
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=12)
 entries = st.builds(Entry, st.binary(max_size=40), st.booleans())

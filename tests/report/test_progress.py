@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from honestone.cli.progress import Progress, style_for
+from honestone.cli.terminal import Progress, style_for
 from honestone.report.draw import Style
 
 pexpect = pytest.importorskip("pexpect", reason="pexpect drives the pseudo-terminal")
@@ -53,7 +53,7 @@ def screen(raw: str) -> list[str]:
 
 def run_in_terminal(tmp_path: Path, code: str, *, columns: int = 80, env: dict[str, str] | None = None) -> Any:
     script = tmp_path / "watch.py"
-    script.write_text("import sys, time\nfrom honestone.cli.progress import Progress\n" + code, encoding="utf-8")
+    script.write_text("import sys, time\nfrom honestone.cli.terminal import Progress\n" + code, encoding="utf-8")
     environ = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm", "PYTHONUTF8": "1"} | (env or {})
     return pexpect.spawn(
         sys.executable, [str(script)], dimensions=(24, columns), encoding="utf-8", timeout=300, env=environ

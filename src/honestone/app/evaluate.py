@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +27,7 @@ from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorecard
 from honestone.core.verdict import Outcome, Verdict, judge_gate, overall
 from honestone.engine.evaluate import Evaluation, Judgement
-from honestone.engine.judging import Evaluator
+from honestone.engine.panel import Evaluator
 from honestone.ports import Observer, Store
 from honestone.report.documents import plain
 from honestone.report.documents.scorecard import ScorecardDoc
@@ -37,7 +37,7 @@ from honestone.system.files import Loaded, printable
 
 if TYPE_CHECKING:
     from honestone.core.contract import Contract
-    from honestone.engine.meter import Meter, Spend
+    from honestone.core.spend import Meter, Spend
     from honestone.engine.panel import Seat
 
 _FEW = 500
@@ -286,19 +286,12 @@ class _Work:
             )
             return run_interruptibly(lambda: self._judge_all(store, run, evaluator, show), panel.close)
 
-    @contextmanager
-    def _open_store(self) -> Iterator[Store]:
+    def _open_store(self) -> closing[Store]:
         if self._request.keep:
-            with self._workspace.open_store() as store:
-                yield store
-            return
+            return self._workspace.open_store()
         from honestone.adapters.stores.memory import MemoryStore
 
-        memory = MemoryStore()
-        try:
-            yield memory
-        finally:
-            memory.close()
+        return closing(MemoryStore())
 
     def _started(self) -> EvaluationStarted:
         return EvaluationStarted(

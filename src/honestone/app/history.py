@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from honestone.core import events
 from honestone.core.ballot import Ballot, Mark, answer_problem
 from honestone.core.errors import StoreError
-from honestone.core.events import EvaluationStarted, Event, LoopStarted, SuiteImprovementStarted
+from honestone.core.events import EvaluationStarted, Event, LoopStarted, SuiteImprovementStarted, total_spend
 from honestone.core.loop.proposal import unified_diff
 from honestone.core.loop.state import LoopState, fold, state_of_rubric
 from honestone.core.loop.suite_loop import state_of_suite
 from honestone.core.rubric import Item, Key, Rubric
 from honestone.core.scorecard import Rule, Scorer
-from honestone.engine.meter import Spend, total_spend
-from honestone.engine.versions import load_version
+from honestone.core.spend import Spend
+from honestone.engine.place import load_version
 from honestone.ports import Store
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.question import Question, asked_criteria
 from honestone.core.reading.reply import complaints
-from honestone.engine.meter import Meter
+from honestone.core.spend import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import Reply, Request, Store
 from honestone.prompts.filling import reply_schema

@@ -33,10 +33,9 @@ from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.state import LoopState, Round, state_of_rubric
 from honestone.core.question import Question, asked_criteria
 from honestone.core.rubric import Rubric
+from honestone.core.spend import Meter
 from honestone.engine.evaluate import packing_notes, shown_in_part
-from honestone.engine.judging import Evaluator
-from honestone.engine.meter import Meter
-from honestone.engine.panel import Seat
+from honestone.engine.panel import Evaluator, Seat
 from honestone.engine.panel_judgement import PanelJudgement, require_apart
 from honestone.ports import Observer, Store
 from honestone.report.documents import plain

@@ -44,8 +44,8 @@ from honestone.core.loop.suite_loop import (
 )
 from honestone.core.numbers import ONE, exact
 from honestone.core.skill.skill_file import SKILL_FILE
+from honestone.core.spend import Meter
 from honestone.core.suite.case import Case
-from honestone.engine.meter import Meter
 from honestone.engine.panel import Seat
 from honestone.engine.place import Place
 from honestone.engine.task_judgement import TaskJudgement

@@ -11,7 +11,7 @@ from honestone.core.errors import SettingsError, UsageError
 from honestone.core.scorecard import Rule
 
 if TYPE_CHECKING:
-    from honestone.engine.meter import Meter
+    from honestone.core.spend import Meter
     from honestone.ports import Judge, Settings
 
 EFFORTS: Final = {"quick": (1, 1, 3), "standard": (3, 1, 5), "thorough": (3, 2, 8)}
@@ -94,7 +94,7 @@ class JudgingOptions:
 
     def meter(self, settings: Settings, *, calls: float, minutes: float = A_DAY) -> Meter:
         """The limits of a run: the option, else the settings, else these `calls` and `minutes`; money has no default."""
-        from honestone.engine.meter import Meter
+        from honestone.core.spend import Meter
 
         return Meter(
             calls=int(limit(self.max_calls, settings, "max_calls", calls)),

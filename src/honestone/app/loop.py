@@ -20,11 +20,9 @@ from honestone.core.events import Event, LoopStarted, RunFinished, total_spend
 from honestone.core.loop.actions import Result
 from honestone.core.loop.decide import Policy
 from honestone.core.loop.state import S, fold
-from honestone.core.spend import Spend
+from honestone.core.spend import Meter, Spend
 from honestone.engine.loop_runner import Judgement, LoopRunner
-from honestone.engine.meter import Meter
-from honestone.engine.place import Place, require_resumable
-from honestone.engine.versions import version_blobs
+from honestone.engine.place import Place, require_resumable, version_blobs
 from honestone.ports import Observer, RunInfo, Store, Worker
 from honestone.report.draw import count
 from honestone.system.files import printable

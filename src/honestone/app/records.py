@@ -11,7 +11,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.core.events import SuiteStarted
-from honestone.engine.versions import load_version
+from honestone.engine.place import load_version
 from honestone.ports import RunInfo, Store
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.scorecard import ScorecardDoc

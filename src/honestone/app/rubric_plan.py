@@ -31,6 +31,7 @@ class RubricPlan:
     workspace: Workspace
     options: JudgingOptions
     rubric: Rubric
+    scorer: Scorer
     path: Path | None
     name: str | None
     checker: CheckRunner
@@ -74,15 +75,12 @@ class RubricPlan:
             workspace=workspace,
             options=options,
             rubric=found,
+            scorer=Scorer(found, options.rule),
             path=path,
             name=None if named is None else printable(named),
             checker=checker,
             exclude=never_judged(found, place, checker),
         )
-
-    @cached_property
-    def scorer(self) -> Scorer:
-        return Scorer(self.rubric, self.options.rule)
 
     @cached_property
     def max_bytes(self) -> int:

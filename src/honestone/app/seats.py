@@ -18,8 +18,8 @@ from honestone.ports import Completion, Judge, Model, Prompt, SizedJudge, Store
 if TYPE_CHECKING:
     from honestone.adapters.registry import AdapterContext
     from honestone.core.question import Question
+    from honestone.core.spend import Meter
     from honestone.core.suite.case import Case
-    from honestone.engine.meter import Meter
     from honestone.engine.panel import Panel, Seat
 
 

@@ -20,13 +20,11 @@ from honestone.core.ballot import CHECK
 from honestone.core.loop.suite_loop import Splits
 from honestone.core.scorecard import Scorer
 from honestone.core.skill.edit_rubric import EDIT_RUBRIC, failures_in_words, shown_edit
-from honestone.core.spend import Spend
+from honestone.core.spend import Meter, Spend
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.core.suite.record import SuiteRecord, read_record
-from honestone.engine.judging import Evaluator
-from honestone.engine.meter import Meter
-from honestone.engine.panel import Seat
+from honestone.engine.panel import Evaluator, Seat
 from honestone.engine.task_judgement import SplitRun
 from honestone.ports import Observer, Store
 from honestone.report.documents import plain

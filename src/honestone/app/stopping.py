@@ -21,10 +21,17 @@ def run_to_end(
 
     Raises KeyboardInterrupt for both.
     """
-    try:
-        return asyncio.run(_watched(work, close))
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        task = loop.create_task(work())
+        if threading.current_thread() is threading.main_thread():  # only it may handle signals
+            loop.add_signal_handler(signal.SIGTERM, task.cancel)
+        try:
+            return runner.run(asyncio.wait_for(task, None))
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+        finally:
+            runner.run(close())
 
 
 def run_interruptibly(
@@ -45,19 +52,3 @@ def outside_a_loop(work: Callable[[], T]) -> T:
         return work()
     with ThreadPoolExecutor(max_workers=1) as elsewhere:
         return elsewhere.submit(work).result()
-
-
-async def _watched(
-    work: Callable[[], Coroutine[object, object, T]], close: Callable[[], Coroutine[object, object, None]]
-) -> T:
-    task = asyncio.create_task(work())
-    loop = asyncio.get_running_loop()
-    is_main = threading.current_thread() is threading.main_thread()  # only it may handle signals
-    if is_main:
-        loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    try:
-        return await task
-    finally:
-        if is_main:
-            loop.remove_signal_handler(signal.SIGTERM)
-        await close()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from honestone.formats.settings import Settings, find_settings
 if TYPE_CHECKING:
     from honestone.adapters.people.form import TerminalPerson
     from honestone.ports import Store
+
 
 STORE = ".honestone"
 
@@ -64,13 +65,15 @@ class Workspace:
         make = self.person
         return None if make is None else lambda: make(self.store / "drafts")
 
-    @contextmanager
-    def open_store(self, *, readonly: bool = False) -> Iterator[Store]:
+    def open_store(self, *, readonly: bool = False) -> closing[Store]:
         """The store for the length of a use case. Raises StoreError when it cannot be opened."""
         from honestone.adapters.registry import open_store
 
-        store = open_store(self.store, readonly=readonly)
-        try:
-            yield store
-        finally:
-            store.close()
+        return closing(open_store(self.store, readonly=readonly))
+
+
+def terminal_person(drafts: Path) -> TerminalPerson:
+    """Asked only when a judge or worker is called `human`. `drafts` is the folder of unfinished forms."""
+    from honestone.adapters.people.form import TerminalPerson
+
+    return TerminalPerson(drafts)

@@ -6,9 +6,8 @@ import click
 
 from honestone.app import compare as use_case
 from honestone.cli import options as shared
-from honestone.cli.printing import exit_code_of, render, write
 from honestone.cli.suites.printing import COMPARISON_FORMATS
-from honestone.cli.workspace import here
+from honestone.cli.terminal import exit_code_of, here, render, write
 
 _FORMAT = click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)
 

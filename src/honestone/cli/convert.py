@@ -13,7 +13,7 @@ from honestone.app.convert import RUBRIC_FORMATS, SUITE_FORMATS, Conversion
 from honestone.app.convert import convert_rubric as rubric_in
 from honestone.app.convert import convert_suite as suite_in
 from honestone.cli import options as shared
-from honestone.cli.printing import write
+from honestone.cli.terminal import write
 from honestone.system.new_file import refuse_overwriting, write_new
 
 

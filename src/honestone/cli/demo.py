@@ -186,7 +186,7 @@ class _Demo:
     def __init__(
         self, name: str, example: Example, place: Path, shown: str, *, keep: bool, as_json: bool, quiet: bool
     ) -> None:
-        from honestone.cli.progress import style_for
+        from honestone.system.drawing import style_for
 
         self._name = name
         self._example = example
@@ -226,7 +226,7 @@ class _Demo:
         return _call(self._place, ["improve", *self._words, *extra])
 
     def _tell(self, lines: list[str]) -> None:
-        from honestone.cli.printing import write
+        from honestone.cli.terminal import write
 
         write(self._style.finish(lines))
 

@@ -11,8 +11,7 @@ import click
 from honestone import __version__
 from honestone.app.readiness import ALWAYS, look_around
 from honestone.cli import options as shared
-from honestone.cli.printing import dump, write
-from honestone.cli.workspace import here
+from honestone.cli.terminal import dump, here, write
 from honestone.report.draw import clean
 
 if TYPE_CHECKING:

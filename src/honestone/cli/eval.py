@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Any
 
 import click
 
-from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate
+from honestone.app.evaluate import EvaluateRequest, evaluate
 from honestone.cli import options as shared
-from honestone.cli.printing import MANY, Printer, exit_code_of
-from honestone.cli.progress import Progress
 from honestone.cli.runs import refuse_other_formats
 from honestone.cli.suites.options import take_suite_request
 from honestone.cli.suites.printing import SUITE_FORMATS
-from honestone.cli.workspace import here
+from honestone.cli.terminal import MANY, Printer, Progress, exit_code_of, here
 from honestone.core.errors import UsageError
 
 
@@ -84,15 +81,8 @@ def eval_(
 def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
     """Prints each scorecard as soon as it is there. Returns the exit code."""
     many = len(request.artifacts) > 1 if form == "json" else len(request.artifacts) >= MANY
-    printer = Printer(form, many=many)
-
-    def show(found: Evaluated) -> None:
-        if not gc.get_freeze_count():
-            gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
-        progress.clear()
-        printer.show(found)
-
-    summary = evaluate(here(), request, progress, show)
+    printer = Printer(form, many=many, progress=progress)
+    summary = evaluate(here(), request, progress, printer.show)
     progress.close()
     printer.end()
     spent = summary.spent

@@ -6,10 +6,8 @@ from pathlib import Path
 
 from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.run import evaluate_suite
-from honestone.cli.printing import dump, exit_code_of
-from honestone.cli.progress import Progress
 from honestone.cli.suites.printing import print_suite
-from honestone.cli.workspace import here
+from honestone.cli.terminal import Progress, dump, exit_code_of, here
 from honestone.core.errors import UsageError
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.system.files import write_atomically

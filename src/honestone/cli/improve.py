@@ -10,13 +10,12 @@ from honestone.app.improve import improve as improve_artifact
 from honestone.app.loop_setup import ImprovementRequest
 from honestone.cli import options as shared
 from honestone.cli.loop_options import loop_options
-from honestone.cli.printing import FORMATS, render_improvement, write
-from honestone.cli.progress import Progress, style_for
-from honestone.cli.workspace import here
+from honestone.cli.terminal import FORMATS, Progress, here, render_improvement, write
 from honestone.core.errors import Interrupted
 from honestone.core.loop.actions import Result
 from honestone.report.documents.improvement import RoundDoc
 from honestone.report.improvement_text import round_text
+from honestone.system.drawing import style_for
 
 
 @click.command("improve", short_help="Improve an artifact until it passes.")

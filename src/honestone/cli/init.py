@@ -80,7 +80,7 @@ def _write(path: Path, text: str, remark: str, done: _Done) -> None:
 
 def _write_settings(folder: Path, done: _Done) -> None:
     """Not where settings hold already, for example those of a `pyproject.toml`: a second file would hide them."""
-    from honestone.cli.workspace import here
+    from honestone.cli.terminal import here
     from honestone.formats.settings import find_settings
 
     holding = find_settings(folder.resolve()).folder
@@ -93,9 +93,9 @@ def _write_settings(folder: Path, done: _Done) -> None:
 
 
 def _tell(folder: Path, document: str, done: _Done, *, as_json: bool) -> None:
-    from honestone.cli.printing import dump, write
-    from honestone.cli.progress import style_for
+    from honestone.cli.terminal import dump, write
     from honestone.report.draw import clean
+    from honestone.system.drawing import style_for
 
     commands = next_commands(folder, document)
     if as_json:

@@ -10,9 +10,8 @@ import click
 
 from honestone.app.pairwise import ComparePairRequest, compare_pair
 from honestone.cli import options as shared
-from honestone.cli.printing import dump, write
-from honestone.cli.progress import Progress, style_for
-from honestone.cli.workspace import here
+from honestone.cli.terminal import Progress, dump, here, write
+from honestone.system.drawing import style_for
 
 
 @click.command("pairwise", short_help="Compare two artifacts by one rubric.")

@@ -10,8 +10,7 @@ from typing import TypeVar
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.printing import dump, write
-from honestone.cli.workspace import here
+from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import FileError, UsageError
 from honestone.report.json_document import JsonDocument
 

@@ -9,8 +9,7 @@ import click
 
 from honestone.app import rescore as use_case
 from honestone.cli import options as shared
-from honestone.cli.printing import FORMATS, exit_code_of, render_scorecards, write
-from honestone.cli.workspace import here
+from honestone.cli.terminal import FORMATS, exit_code_of, here, render_scorecards, write
 
 
 @click.command("rescore", short_help="Score a run again from its record.")

@@ -9,9 +9,8 @@ import click
 
 from honestone.app.records import RunRecord, list_runs, open_run
 from honestone.cli import options as shared
-from honestone.cli.printing import FORMATS, Printer, dump, render_improvement, write
 from honestone.cli.suites.printing import SUITE_FORMATS, print_suite
-from honestone.cli.workspace import here
+from honestone.cli.terminal import FORMATS, Printer, dump, here, render_improvement, write
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.report.documents import KINDS, json_schema

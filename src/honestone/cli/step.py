@@ -14,9 +14,7 @@ from honestone.cli import options as shared
 from honestone.cli.judge_prompt import read_reply_file
 from honestone.cli.loop_options import loop_options
 from honestone.cli.main import LazyGroup
-from honestone.cli.printing import dump, write
-from honestone.cli.progress import Progress
-from honestone.cli.workspace import here
+from honestone.cli.terminal import Progress, dump, here, write
 from honestone.core.errors import Interrupted, UsageError
 
 COMMANDS: Final = {

@@ -12,12 +12,11 @@ from honestone.core.artifact import Artifact
 from honestone.core.ballot import Ballot
 from honestone.core.events import ArtifactJudged
 from honestone.core.question import Question
+from honestone.core.spend import Spend
 from honestone.core.suite.case import Message
 from honestone.engine.bulk import TextEvaluator, checked_event
-from honestone.engine.judging import Evaluator
-from honestone.engine.meter import Spend
-from honestone.engine.panel import Seat
-from honestone.engine.versions import version_blobs
+from honestone.engine.panel import Evaluator, Seat
+from honestone.engine.place import version_blobs
 from honestone.ports import Observer, Output, SizedJudge, Store, Target, Task
 from honestone.system.files import Loaded, load_artifact, load_file, printable
 
@@ -129,6 +128,7 @@ class Evaluation:
                 )
                 return failed, {}
         artifact = Artifact(name, version)
+        blobs = version_blobs(version) if self._asks_judges else {}
         judged = await self.evaluator.judge(artifact, input=self.input, reference=self.reference, output=made)
         packed = self._packed(artifact, made)
         output = None if made is None else made.text
@@ -143,7 +143,7 @@ class Evaluation:
             notes=(*loaded.notes, *packing_notes(packed)),
             packed=packed,
         )
-        return judgement, version_blobs(version) if self._asks_judges else {}
+        return judgement, blobs
 
     def _packed(self, artifact: Artifact, output: Output | None) -> dict[str, Any]:
         """What each judge is shown of a text that is too big for it."""

@@ -30,10 +30,8 @@ from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, 
 from honestone.core.loop.decide import Policy, decide
 from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size
 from honestone.core.loop.state import S
-from honestone.core.spend import Spend
-from honestone.engine.meter import Meter
-from honestone.engine.place import Place, is_mix, sweep
-from honestone.engine.versions import load_version, version_blobs
+from honestone.core.spend import Meter, Spend
+from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
 from honestone.system.files import deliver, make_copy, read_back
 

@@ -21,9 +21,8 @@ from honestone.core.pairwise import (
 )
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Rule
-from honestone.engine.judging import check_ballot
-from honestone.engine.meter import Spend
-from honestone.engine.panel import Panel, Seat
+from honestone.core.spend import Spend
+from honestone.engine.panel import Panel, Seat, check_ballot
 from honestone.ports import Checker, SizedJudge
 
 

@@ -13,9 +13,8 @@ from honestone.core.loop.actions import Ask, Propose
 from honestone.core.loop.focus import fixes_for, unmet_keys, write_brief
 from honestone.core.loop.state import LoopState
 from honestone.core.question import Question
-from honestone.engine.judging import Evaluator
 from honestone.engine.loop_runner import Judgement, LoopRunner
-from honestone.engine.panel import Consulted, Seat
+from honestone.engine.panel import Consulted, Evaluator, Seat
 from honestone.ports import Brief
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from honestone.core.artifact import Entry, Version
-from honestone.core.errors import FileError, UsageError
+from honestone.core.artifact import Entry, Version, digest_of
+from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.loop.proposal import MAX_DIFF
 from honestone.core.loop.state import LoopState
-from honestone.engine.versions import load_version
 from honestone.ports import Store
 from honestone.system.files import MAX_BYTES, TEMPORARY, load_artifact
 
@@ -117,3 +117,29 @@ def require_resumable(place: Place, state: LoopState, store: Store, run: str) ->
         hint="start from the edited file with --fresh, or bring back a version of the run: "
         f"honestone show {run} --version best > {place.named}",
     )
+
+
+def version_blobs(version: Version) -> dict[str, bytes]:
+    """Everything of a version, by digest: its files, and under `version:DIGEST` the list of them."""
+    blobs = {digest_of(entry.data): entry.data for entry in version.files.values()}
+    listing = {
+        "folder": version.is_folder,
+        "files": {path: [digest_of(entry.data), entry.executable] for path, entry in version.files.items()},
+    }
+    blobs[f"version:{version.digest}"] = json.dumps(listing).encode()
+    return blobs
+
+
+def load_version(store: Store, digest: str) -> Version:
+    """A version by its digest. Raises StoreError when the store does not hold it."""
+    data = store.blob(f"version:{digest}")
+    if data is None:
+        raise StoreError(f"the store does not hold the version {digest[:19]}")
+    listing = json.loads(data)
+    files = {}
+    for path, (file_digest, executable) in listing["files"].items():
+        content = store.blob(file_digest)
+        if content is None:
+            raise StoreError(f"the store has lost {path} of the version {digest[:19]}")
+        files[path] = Entry(content, executable)
+    return Version(files, is_folder=listing["folder"])

@@ -12,12 +12,12 @@ from honestone.core.checks import visible
 from honestone.core.errors import FileError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced
 from honestone.core.skill.skill_file import Skill
+from honestone.core.spend import Meter, Spend
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.core.suite.record import CaseRecord, SuiteRecord
-from honestone.engine.judging import Evaluator
-from honestone.engine.meter import Meter, Spend
-from honestone.engine.versions import load_version, version_blobs
+from honestone.engine.panel import Evaluator
+from honestone.engine.place import load_version, version_blobs
 from honestone.ports import HasCapacity, Observer, Output, Store, Target, Task
 from honestone.system.workspace import Folder, make_folder, run_command
 

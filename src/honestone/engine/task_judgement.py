@@ -15,10 +15,9 @@ from honestone.core.loop.actions import Ask, Propose
 from honestone.core.loop.suite_loop import TEST, TRAIN, SuiteLoopState, ballot_of, failed_tasks, write_task_brief
 from honestone.core.scorecard import Line
 from honestone.core.skill.evaluation import TaskResult
-from honestone.core.spend import Spend
+from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Case
 from honestone.engine.loop_runner import Judgement, LoopRunner
-from honestone.engine.meter import Meter
 from honestone.ports import Brief
 
 

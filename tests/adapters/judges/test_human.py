@@ -20,7 +20,7 @@ from honestone.core.ballot import Mark, State
 from honestone.core.errors import SettingsError
 from honestone.core.question import Question
 from honestone.core.rubric import Item, Key
-from honestone.engine.meter import Meter
+from honestone.core.spend import Meter
 from honestone.engine.panel import Consulted, Panel, Seat
 from honestone.formats.settings import Settings
 from honestone.ports import CallFailed, Reply

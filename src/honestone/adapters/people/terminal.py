@@ -208,7 +208,7 @@ def _encoding() -> str:
 # ------------------------------------------------------------------------------------------------- quiet from others
 
 _FRAME: Final = b"\r\x1b[2K"
-"""What every frame of the live progress line begins with (`cli.progress`)."""
+"""What every frame of the live progress line begins with (`cli.terminal`)."""
 
 
 @contextmanager

@@ -30,11 +30,12 @@ from honestone.app.suites.subject import WITHOUT, SuiteSubject
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import FileError, UsageError
+from honestone.core.events import total_spend
 from honestone.core.numbers import exact
 from honestone.core.skill.evaluation import BROKEN_BELOW, SkillVerdict
 from honestone.core.skill.plan import PlanError, Refusal
 from honestone.core.skill.skill_file import Skill
-from honestone.engine.meter import Meter, Spend, total_spend
+from honestone.core.spend import Meter, Spend
 from honestone.formats.source import SuiteSource
 from honestone.formats.stage_files import (
     LANE,

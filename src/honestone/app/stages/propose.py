@@ -22,8 +22,8 @@ from honestone.core.skill.brief import FailedTask, FailedTry, Occasion, Source, 
 from honestone.core.skill.lessons import warnings_of
 from honestone.core.skill.plan import PlanError, apply_plan, plan_between, plan_to_plain, target_of
 from honestone.core.skill.risk import category_of, risk_of, touched
+from honestone.core.spend import Spend
 from honestone.core.suite.case import Split
-from honestone.engine.meter import Spend
 from honestone.formats.marked import read_text
 from honestone.formats.stage_files import (
     STANDALONE,

@@ -43,9 +43,8 @@ from honestone.core.skill.panel_label import (
 )
 from honestone.core.skill.plan import PlanError, Refusal
 from honestone.core.skill.risk import NOT_KEPT_ALONE, Category, Risk, category_of, risk_of, worst
-from honestone.engine.judging import Evaluator, Judged
-from honestone.engine.meter import Spend
-from honestone.engine.panel import Panel, Seat
+from honestone.core.spend import Spend
+from honestone.engine.panel import Evaluator, Judged, Panel, Seat
 from honestone.formats.stage_files import (
     CandidateEntry,
     Candidates,

@@ -81,11 +81,9 @@ from honestone.core.skill.stage_loop import (
     new_state,
 )
 from honestone.core.spend import Spend
-from honestone.engine.judging import Judged
 from honestone.engine.loop_runner import Judgement, LoopRunner
-from honestone.engine.panel import Seat
-from honestone.engine.place import Place, require_resumable
-from honestone.engine.versions import load_version, version_blobs
+from honestone.engine.panel import Judged, Seat
+from honestone.engine.place import Place, load_version, require_resumable, version_blobs
 from honestone.formats.stage_files import (
     Candidates,
     Execution,

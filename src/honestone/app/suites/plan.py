@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
     from honestone.adapters.registry import AdapterContext
     from honestone.app.suites.baseline_cache import BaselineCache
-    from honestone.engine.meter import Meter, Spend
+    from honestone.core.spend import Meter, Spend
     from honestone.engine.panel import Seat
     from honestone.ports import Observer, Target
 

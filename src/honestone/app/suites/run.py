@@ -15,11 +15,11 @@ from honestone.app.suites.skills import run_skill
 from honestone.app.suites.subject import SuiteSubject
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
+from honestone.core.events import total_spend
 from honestone.core.suite.comparison import BASELINE_GATES
 from honestone.core.suite.record import SuiteRecord
 from honestone.core.suite.summary import RunSummary, summary_of
 from honestone.core.verdict import Outcome, Verdict
-from honestone.engine.meter import total_spend
 from honestone.ports import Observer, Store
 from honestone.report.documents import plain
 from honestone.report.documents.suite import SuiteReportDoc

@@ -10,14 +10,13 @@ from honestone.app.stopping import run_to_end
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.subject import SuiteSubject
 from honestone.core.errors import Interrupted, UsageError
-from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared
+from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared, total_spend
 from honestone.core.json_value import JsonObject
+from honestone.core.spend import Meter
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.core.suite.record import CaseRecord, SuiteRecord, read_record
-from honestone.engine.judging import Evaluator
-from honestone.engine.meter import Meter, total_spend
-from honestone.engine.panel import Panel
+from honestone.engine.panel import Evaluator, Panel
 from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, Store
 

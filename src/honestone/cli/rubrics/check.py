@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.printing import dump, write
+from honestone.cli.terminal import dump, write
 from honestone.core.numbers import show_bar, show_points
 from honestone.core.rubric import Rubric
 from honestone.report.draw import count
@@ -52,8 +52,7 @@ def check(
     With --golden or --oracle judges are asked: exit 1 when a verdict is not as it must be, 3 when it cannot be decided.
     """
     from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
-    from honestone.cli.progress import Progress
-    from honestone.cli.workspace import here
+    from honestone.cli.terminal import Progress, here
 
     judging = shared.take_judging(options)
     request = RubricCheckRequest(path=path, judging=judging, fix=fix, golden=golden, oracle=oracle, history=history)

@@ -11,10 +11,10 @@ import click
 from honestone.app.rubrics.loading import load_rubric
 from honestone.cli import options as shared
 from honestone.cli.convert import convert_rubric
-from honestone.cli.printing import dump, write
 from honestone.cli.rubrics.check import check
 from honestone.cli.rubrics.lock import lock
 from honestone.cli.rubrics.new import new
+from honestone.cli.terminal import dump, write
 from honestone.core.numbers import show_bar
 from honestone.core.rubric import Criterion, as_written
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.printing import dump, write
+from honestone.cli.terminal import dump, write
 
 if TYPE_CHECKING:
     from honestone.app.rubrics.lock import LockState
@@ -36,8 +36,7 @@ def lock(
     Name the ARTIFACT too where a check runs a program that is part of it.
     """
     from honestone.app.rubrics.lock import lock_rubric
-    from honestone.cli.progress import Progress
-    from honestone.cli.workspace import here
+    from honestone.cli.terminal import Progress, here
 
     judging = shared.take_judging(options)
     with Progress(quiet=quiet) as progress:

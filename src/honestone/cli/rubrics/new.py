@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.printing import dump, write
+from honestone.cli.terminal import dump, write
 from honestone.core.errors import UsageError
 from honestone.system.new_file import refuse_overwriting, write_new
 
@@ -134,8 +134,7 @@ def _write_template(name: str, request: NewRubricRequest, *, force: bool, as_jso
 
 def _by_flags(request: NewRubricRequest, *, yes: bool, force: bool, as_json: bool) -> int:
     from honestone.app.rubrics.new import draft_rubric, refuse_incomplete
-    from honestone.cli.progress import Progress
-    from honestone.cli.workspace import here
+    from honestone.cli.terminal import Progress, here
 
     if not yes and not as_json:
         refuse_incomplete(request.answers())
@@ -158,7 +157,7 @@ def _in_conversation(request: NewRubricRequest, *, force: bool) -> int:
     from honestone.app.rubrics.conversation import converse
     from honestone.app.rubrics.draft_file import KeptAnswers
     from honestone.app.rubrics.new import rubric_text
-    from honestone.cli.workspace import here
+    from honestone.cli.terminal import here
 
     output = request.output
     again = shlex.join(["honestone", "rubric", "new", *([] if output == OUTPUT else ["--output", str(output)])])

@@ -49,8 +49,7 @@ def evaluate_command(state_root: Path | None, output: Path | None, as_json: bool
     Exit codes: 0 pass, 1 fail, 3 error or skipped (nothing was judged), 2 usage.
     """
     from honestone.app.stages.evaluate import EvaluateSkillRequest, evaluate, mode_problem, remarks, summary
-    from honestone.cli.printing import dump_line, write
-    from honestone.cli.progress import Progress
+    from honestone.cli.terminal import Progress, dump_line, write
     from honestone.core.skill.evaluation import EXIT_OF, SkillVerdict
 
     skill, standalone = asked.pop("skill_path"), asked.pop("standalone")

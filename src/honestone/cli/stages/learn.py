@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from honestone.cli.printing import dump, write
 from honestone.cli.stages.options import show_lines, stage_files, stage_options
+from honestone.cli.terminal import dump, write
 
 if TYPE_CHECKING:
     from honestone.core.skill.lessons import Lesson
@@ -24,7 +24,7 @@ def learn_command(state_root: Path | None, output: Path | None, as_json: bool, q
     worker and to the judges that rank its edits; the gate decides without it.
     """
     from honestone.app.stages.learn import learn_from
-    from honestone.cli.progress import Progress
+    from honestone.cli.terminal import Progress
 
     with Progress(quiet=quiet) as progress:
         lessons = learn_from(stage_files(state_root, output), progress)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.printing import dump, write
+from honestone.cli.terminal import dump, write
 
 if TYPE_CHECKING:
     from honestone.app.judging_options import JudgingOptions
@@ -80,7 +80,7 @@ task_options: Callable[[F], F] = _decorator(_TASKS)
 
 def stage_files(state_root: Path | None, output: Path | None) -> StageFiles:
     from honestone.app.stages.files import StageFiles
-    from honestone.cli.workspace import here
+    from honestone.cli.terminal import here
 
     return StageFiles.at(here(), state_root, output)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from honestone.cli.printing import dump, write
 from honestone.cli.stages.options import show_artifact, show_lines, stage_files, stage_options
+from honestone.cli.terminal import dump, write
 
 if TYPE_CHECKING:
     from honestone.app.stages.files import StageFiles

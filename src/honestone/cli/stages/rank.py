@@ -36,7 +36,7 @@ def rank_command(
     whose plan can be applied gets 7.
     """
     from honestone.app.stages.rank import RankRequest, rank
-    from honestone.cli.progress import Progress
+    from honestone.cli.terminal import Progress
 
     judging = judging_of(asked)
     if mock and judging.judges:

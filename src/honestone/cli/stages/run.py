@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.printing import dump, write
 from honestone.cli.stages.options import (
     judge_options,
     judging_of,
@@ -19,6 +18,7 @@ from honestone.cli.stages.options import (
     task_options,
     worker_options,
 )
+from honestone.cli.terminal import dump, write
 
 if TYPE_CHECKING:
     from honestone.app.stages.run import PipelineRun
@@ -47,7 +47,7 @@ def run_command(state_root: Path | None, output: Path | None, as_json: bool, qui
     Exit codes: 0 keep, 1 revert or reject, 3 pending_promote or error, 2 usage.
     """
     from honestone.app.stages.run import StageRunRequest, run_all_stages
-    from honestone.cli.progress import Progress
+    from honestone.cli.terminal import Progress
 
     request = StageRunRequest(judging=judging_of(asked), **asked)
     with Progress(quiet=quiet) as progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from honestone.cli.printing import dump, write
+from honestone.cli.terminal import dump, write
 from honestone.formats.stage_files import SCHEMAS, stage_schema
 
 

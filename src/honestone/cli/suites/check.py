@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.printing import dump, write
+from honestone.cli.terminal import dump, write
 from honestone.report.draw import clean, count
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def check(
     those named by --with-run, or one made now by --run.
     """
     from honestone.app.suites.check import SuiteCheckRequest, check_suite
-    from honestone.cli.progress import Progress
-    from honestone.cli.workspace import here
+    from honestone.cli.terminal import Progress, here
 
     request = SuiteCheckRequest(
         path=path,

@@ -25,8 +25,7 @@ def lock(
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
     from honestone.app.rubrics.lock import lock_file
     from honestone.app.suites.plan import SuiteRequest, plan_suite
-    from honestone.cli.progress import Progress
-    from honestone.cli.workspace import here
+    from honestone.cli.terminal import Progress, here
 
     judging = shared.take_judging(options)
     asked = SuiteRequest(suite=path, judging=judging, target=target or "mock", accept_loss=accept_loss)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.printing import dump, write
+from honestone.cli.terminal import dump, write
 from honestone.system.new_file import refuse_overwriting, write_new
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def new(
     those of the sessions, for that skill.
     """
     from honestone.app.suites.draft import SuiteDraftRequest, draft_tasks
-    from honestone.cli.workspace import here
+    from honestone.cli.terminal import here
 
     if skill is None and sessions is None:
         raise click.UsageError("name a skill (--from) or sessions (--from-transcripts)", click.get_current_context())

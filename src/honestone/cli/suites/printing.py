@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from honestone.cli.printing import render, write
+from honestone.cli.terminal import render, write
 
 if TYPE_CHECKING:
     from msgspec import Struct

@@ -1,0 +1,379 @@
+"""The terminal of a command: its folder and person, documents to stdout, notes and progress to stderr.
+
+The live line is rewritten in place and gone before anything else is printed. It has no thread: it moves when something is
+reported, and while an event loop runs a timer in that loop moves the clock and the spinner. rich draws it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import io
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from honestone.app.workspace import Workspace, terminal_person
+from honestone.core.events import Event
+from honestone.core.numbers import exact, show_points
+from honestone.core.verdict import EXIT_CODES, Outcome
+from honestone.report.draw import Style, clean, line
+from honestone.system.drawing import columns_of, is_terminal, style_for
+
+if TYPE_CHECKING:
+    from msgspec import Struct
+    from rich.console import Console, RenderableType
+    from rich.spinner import Spinner
+
+    from honestone.app.evaluate import Evaluated
+    from honestone.report.documents.improvement import ImprovementDoc
+    from honestone.report.documents.scorecard import ScorecardDoc
+
+
+_DRAWN_LIMIT = 4096
+_DETAILS = 3
+MANY = 30
+"""From this many artifacts on, text is a line each as they are judged, and the details of the first that fail."""
+
+FORMATS = ("text", "markdown", "json", "junit")
+
+
+def dump(document: object) -> str:
+    """JSON for people and programs: keys in our order, UTF-8 as it is, never NaN."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=_values)
+
+
+def dump_line(document: object) -> str:
+    """The same on one line, as quick as can be: one of many."""
+    import msgspec
+
+    try:
+        return msgspec.json.encode(document).decode()
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can only escape
+        return json.dumps(document, allow_nan=False, default=_values)
+
+
+def _values(part: object) -> object:
+    """A document, or a part that is JSON already, as JSON values."""
+    import msgspec
+
+    def raw(encoded: Any) -> object:
+        return json.loads(bytes(encoded))
+
+    return raw(part) if isinstance(part, msgspec.Raw) else msgspec.to_builtins(part, enc_hook=raw)
+
+
+def render_scorecards(documents: Sequence[ScorecardDoc], form: str) -> str:
+    if form == "json":
+        return dump(documents[0] if len(documents) == 1 else documents) + "\n"
+    if form == "junit":
+        from honestone.report.junit import scorecards_junit
+
+        return scorecards_junit(documents)
+    if form == "text":
+        from honestone.report.text import scorecards_text
+
+        return scorecards_text(documents, style_for(sys.stdout))
+    return "\n".join(render(document, form) for document in documents)
+
+
+def render_improvement(document: ImprovementDoc, form: str, *, report: str | None = None) -> str:
+    """`report` is the saved Markdown of the run, when it is at hand."""
+    return report if form == "markdown" and report is not None else render(document, form)
+
+
+def render(document: Mapping[str, Any] | Struct, form: str) -> str:
+    """Any document in any format that it has."""
+    if form == "json":
+        return dump(document) + "\n"
+    from honestone.report.formats import draw
+
+    return draw(document, form, style_for(sys.stdout))
+
+
+def write(text: str) -> None:
+    # A name from the disk may hold lone surrogates, and a terminal may know few characters: neither may end a report.
+    encoding = sys.stdout.encoding or "utf-8"
+    if not text.isascii():
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
+    sys.stdout.write(text)
+
+
+class Printer:
+    """Prints documents as they come where the format allows it, so that memory stays flat over many artifacts.
+
+    `many`: JSON is a list, and text is one line each with the details of the first three that did not pass.
+    """
+
+    def __init__(self, form: str, *, many: bool, progress: Progress | None = None) -> None:
+        self._progress = progress
+        self._is_list = form == "json" and many
+        self.is_table = form == "text" and many
+        self._form = form
+        self._kept: list[ScorecardDoc] = []
+        self._shown = self._passed = 0
+        self._drawn: dict[int, tuple[Any, Any]] = {}
+
+    def _wants_details(self, outcome: str) -> bool:
+        """Whether the document of this one will be shown in full below the table."""
+        return outcome != Outcome.PASS and len(self._kept) < _DETAILS
+
+    def show(self, found: Evaluated) -> None:
+        """A line of a long table needs no document, unless its details will be shown."""
+        if not gc.get_freeze_count():
+            gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
+        if self._progress is not None:
+            self._progress.clear()
+        if self.is_table and found.error is None and not self._wants_details(found.outcome):
+            self._row(found.outcome, found.scorecard.low, found.scorecard.high, found.path)
+        else:
+            self.add(found.report)
+
+    def _row(self, outcome: str, low: Fraction, high: Fraction, path: str) -> None:
+        """One line of the table."""
+        score = show_points(low) if low == high else f"{show_points(low)}-{show_points(high)}"
+        name = path if path.isascii() and path.isprintable() else clean(path)
+        write(f"{outcome:<13}{score:>11}  {name}\n")
+        self._count(outcome)
+
+    def add(self, document: ScorecardDoc) -> None:
+        outcome = document.verdict
+        if self._is_list:
+            write(("[" if self._shown == 0 else ",\n") + self._dump_line(document))
+            self._count(outcome)
+        elif self.is_table:
+            low, high = (exact(number) / 100 for number in document.interval or (0, 100))
+            if self._wants_details(outcome):
+                self._kept.append(document)
+            self._row(outcome, low, high, document.artifact.path)
+        else:
+            self._kept.append(document)
+            self._count(outcome)
+
+    def _count(self, outcome: str) -> None:
+        self._shown += 1
+        self._passed += outcome == Outcome.PASS
+
+    def _dump_line(self, document: ScorecardDoc) -> str:
+        """Criteria that several documents share (the same object, where code answers) are encoded once."""
+        import msgspec
+
+        if document.judges:
+            return dump_line(document)
+        shared = []
+        for criterion in document.criteria:
+            known = self._drawn.get(id(criterion))
+            if known is None:
+                known = (criterion, msgspec.Raw(dump_line(criterion).encode()))
+                if len(self._drawn) < _DRAWN_LIMIT:
+                    self._drawn[id(criterion)] = known
+            shared.append(known[1])
+        return dump_line(msgspec.structs.replace(document, criteria=shared))
+
+    def end(self) -> None:
+        if self._is_list:
+            write("]\n" if self._shown else "[]\n")
+            return
+        if self.is_table:
+            write(f"\n{self._passed} of {self._shown} passed\n")
+        for document in self._kept if self.is_table else ():
+            write("\n" + render_scorecards([document], "text"))
+        if not self.is_table:
+            write(render_scorecards(self._kept, self._form))
+
+
+def exit_code_of(outcome: str) -> int:
+    """Of a verdict. `error` is a skill's evaluation that showed nothing: like inconclusive, nothing was judged."""
+    return 3 if outcome == "error" else EXIT_CODES[Outcome(outcome)]
+
+
+TICK: Final = 0.12  # seconds between two frames
+_CLEAR: Final = "\r\x1b[2K"
+
+
+class Progress:
+    """An Observer for one stream. Use it as a context manager: leaving it, however, clears the live line.
+
+    `quiet` silences notes and the live line. `style` decides about colour and characters; the default is what the
+    stream can show.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        *,
+        quiet: bool = False,
+        style: Style | None = None,
+        live: bool | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._quiet = quiet
+        self._style = style or style_for(self._stream)
+        terminal = is_terminal(self._stream) and os.environ.get("TERM") != "dumb"
+        self._live = (terminal if live is None else live) and not quiet
+        self._clock = clock
+        self._started = clock()
+        self._doing = ""
+        self._done = self._total = 0
+        self._drawn_at = float("-inf")
+        self._is_drawn = False
+        self._timer: Any = None  # asyncio.TimerHandle
+        if self._live:
+            atexit.register(self.close)
+
+    @property
+    def stream(self) -> TextIO:
+        return self._stream
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ---------------------------------------------------------------------------------------------------- Observer
+
+    def note(self, text: str) -> None:
+        """A line for a person, above the live line. Outside text in it is made harmless."""
+        self.show(clean(text))
+
+    def progress(self, done: int, total: int, doing: str) -> None:
+        """Shown on a terminal only. `done` of `total` may go back when a new piece of work starts."""
+        if not self._live:
+            return
+        if not self._doing:
+            self._started = self._clock()
+        self._done, self._total, self._doing = done, total, line(doing) or "working"
+        self._draw()
+        self._keep_moving()
+
+    def event(self, event: Event) -> None:
+        """Events are for the record; what a person should know of them arrives as notes."""
+
+    # ------------------------------------------------------------------------------------------------------ output
+
+    def show(self, text: str) -> None:
+        """Text that was rendered here already (it may hold colours), as it is, above the live line."""
+        if self._quiet:
+            return
+        had_line = self._is_drawn
+        self.clear()
+        self._write("\n".join(one.rstrip() for one in text.rstrip("\n").split("\n")) + "\n")
+        if had_line:
+            self._draw(now=True)
+
+    def clear(self) -> None:
+        """Takes the live line away; call it before printing anything elsewhere. The next progress draws it again."""
+        if self._is_drawn:
+            self._is_drawn = False
+            self._drawn_at = float("-inf")
+            self._write(_CLEAR)
+
+    def close(self) -> None:
+        """Ends the live line for good, until progress is reported again."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.clear()
+        self._doing = ""
+
+    # --------------------------------------------------------------------------------------------------- live line
+
+    def _draw(self, *, now: bool = False) -> None:
+        at = self._clock()
+        if not now and at - self._drawn_at < TICK / 2:
+            return
+        self._drawn_at = at
+        self._is_drawn = True
+        self._write(_CLEAR + self._line(columns_of(self._stream, {}) - 1))
+
+    def _line(self, room: int) -> str:
+        """`⠹ 3/12 ━━━━━━╸    asking codex 0:42`: as much of it as there is room for, on one line."""
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        console, spinner = self._renderer
+        console.width = max(room, 1)
+        cells: list[RenderableType] = [spinner]
+        if self._total > 0:
+            cells.append(Text(f"{self._done}/{self._total}"))
+        if self._total > 1 and room >= 60:
+            cells.append(ProgressBar(total=self._total, completed=self._done, width=16, complete_style="cyan"))
+        if room >= 24:
+            cells.append(Text(self._doing, no_wrap=True, overflow="ellipsis"))
+        if room >= 16:
+            cells.append(Text(f" {_elapsed(self._clock() - self._started)}", style="dim"))
+        grid = Table.grid(padding=(0, 1))
+        for cell in cells:
+            grid.add_column(no_wrap=not (isinstance(cell, Text) and cell.overflow))  # only the words give way
+        grid.add_row(*cells)
+        with console.capture() as drawn:
+            console.print(grid, end="")
+        return drawn.get().rstrip("\n")
+
+    @cached_property
+    def _renderer(self) -> tuple[Console, Spinner]:
+        """rich, imported with the first frame, drawing for what the stream can show."""
+        from rich.console import Console
+        from rich.spinner import Spinner
+
+        style = self._style
+        console = Console(
+            file=io.TextIOWrapper(io.BytesIO(), encoding=style.encoding),
+            force_terminal=True,
+            color_system="standard" if style.color else None,
+            no_color=not style.color,
+            legacy_windows=False,
+            highlight=False,
+            emoji=False,
+            markup=False,
+        )
+        return console, Spinner("dots" if style.unicode else "line", style="cyan")
+
+    def _keep_moving(self) -> None:
+        """Lets a running event loop redraw: a judge may think for minutes without a word."""
+        asyncio = sys.modules.get("asyncio")
+        if asyncio is None or self._timer is not None:
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._timer = loop.call_later(TICK, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        if self._doing and self._is_drawn:
+            self._draw()
+            self._keep_moving()
+
+    def _write(self, text: str) -> None:
+        """Never raises: with stderr closed, the result still arrives."""
+        encoding = self._style.encoding
+        try:
+            self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._live = False
+
+
+def _elapsed(seconds: float) -> str:
+    minutes, rest = divmod(max(int(seconds), 0), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def here() -> Workspace:
+    """Raises SettingsError for settings that cannot be read."""
+    return Workspace.at(Path(), person=terminal_person)
