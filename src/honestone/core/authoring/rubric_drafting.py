@@ -7,6 +7,7 @@ passed `read_model_draft`. Where that is not enough, `shortage` says what is mis
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -18,6 +19,7 @@ from honestone.core.checks import KINDS
 from honestone.core.numbers import exact
 from honestone.core.reading.json_text import Unusable, doubled_keys, objects_in, without_thinking
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Anchors, Criterion, Item, Rubric, as_written, slug
+from honestone.core.tables import table_text
 
 FEWEST_CRITERIA: Final = 2
 FEWEST_ITEMS: Final = 5
@@ -128,59 +130,20 @@ class Vague:
         )
 
 
-_VAGUE: Final[tuple[tuple[str, str], ...]] = (
-    (r"good|nice|great|excellent|decent|high[- ]quality|quality", "every claim names its source"),
-    (
-        r"beautiful|pretty|elegant|attractive|aesthetic\w*|looks?|visual\w*",
-        "headings of one level look the same on every page",
-    ),
-    (r"clean|tidy|neat", "no line of code is commented out"),
-    (r"clear(ly)?|clarity|understandable|readab\w+|legib\w+", "every term is explained where it is first used"),
-    (r"intuitive|user[- ]?friendl\w+|usab\w+|easy|simple", "the first task is done in at most three steps"),
-    (r"professional\w*|polished|tone|style", "no sentence addresses the reader by a nickname"),
-    (
-        r"interesting|engaging|fun|compelling|exciting|enjoyable",
-        "the first paragraph poses a question that the last one answers",
-    ),
-    (
-        r"appropriate\w*|proper\w*|adequate\w*|sufficient\w*|reasonabl\w+|suitab\w+|enough",
-        "has at least one example for each rule",
-    ),
-    (r"robust\w*|reliab\w+|solid", "says what happens when the input is empty"),
-    (r"modern|innovative|creativ\w+|original\w*|fresh", "names one thing that no other proposal does"),
-    (r"well[- ]\w+|effective\w*|efficient\w*|performan\w+|fast", "answers in under 200 ms for 1,000 rows"),
-    (r"complete\w*|thorough\w*|comprehensive\w*", "names every option of the command"),
-    (r"concise\w*|brief|short|succinct\w*", "has at most 300 words"),
-    (r"helpful\w*|useful\w*|relevan\w+|meaningful\w*", "names the command that solves the problem"),
-)
-_VAGUE_KOREAN: Final[tuple[tuple[str, str], ...]] = (
-    (r"좋은|좋다|좋음|훌륭|우수|괜찮|품질|퀄리티", "모든 주장에 출처가 적혀 있다"),
-    (r"예쁜|예쁘|아름다|멋진|멋있|세련|디자인|미적", "같은 단계의 제목은 모두 같은 모양이다"),
-    (r"깔끔|깨끗|정돈", "주석으로 남은 코드가 한 줄도 없다"),
-    (r"명확|명료|분명|가독성|읽기 쉬|이해하기 쉬|알기 쉬", "모든 용어를 처음 나오는 곳에서 설명한다"),
-    (r"직관적|쉬운|쉽게|쉽다|간단|편리|편한|사용성|친절", "첫 작업이 세 단계 안에 끝난다"),
-    (r"전문적|전문성|고급|톤|문체|말투|어조", "반말로 끝나는 문장이 없다"),
-    (r"재미|흥미|매력|느낌|감동", "첫 문단에서 던진 질문에 마지막 문단이 답한다"),
-    (r"적절|적당|충분|합리적|알맞|올바른|제대로", "규칙마다 예시가 하나 이상 있다"),
-    (r"견고|안정적|안정성|튼튼|신뢰성", "입력이 비었을 때의 동작을 적는다"),
-    (r"혁신|창의|독창|참신|현대적", "다른 안에 없는 점을 하나 적는다"),
-    (r"효율|효과적|빠른|빠르|성능", "1,000행을 200ms 안에 처리한다"),
-    (r"완전|완성도|철저|포괄", "명령의 모든 옵션을 적는다"),
-    (r"간결|짧은|짧게", "300단어를 넘지 않는다"),
-    (r"유용|도움|관련성|의미 있", "문제를 푸는 명령을 적는다"),
-    (r"자연스러|부드러|매끄러", "번역투 표현(~에 의해, ~되어지다)이 없다"),
-)
+_TABLES: Final = tomllib.loads(table_text("authoring/drafting"))
+
+
+def _vague_pattern(words: str = "", korean: str = "") -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-])(?:{words})(?![\w-])" if words else rf"(?:{korean})\w*", re.IGNORECASE)
+
+
+_VAGUE: Final = [(_vague_pattern(row.get("words"), row.get("korean")), row["instead"]) for row in _TABLES["vague"]]
 
 
 def vague_word(text: str) -> Vague | None:
     """The first word of a text that two people read differently."""
-    for words, instead in _VAGUE:
-        if match := re.search(rf"(?<![\w-])(?:{words})(?![\w-])", text, re.IGNORECASE):
-            return Vague(word=match[0], instead=instead)
-    for words, instead in _VAGUE_KOREAN:
-        if match := re.search(rf"(?:{words})\w*", text):
-            return Vague(word=match[0], instead=instead)
-    return None
+    found = ((match, instead) for pattern, instead in _VAGUE if (match := pattern.search(text)))
+    return next((Vague(word=match[0], instead=instead) for match, instead in found), None)
 
 
 def _is_plain(piece: str) -> bool:
@@ -203,51 +166,8 @@ def _stem(word: str) -> str:
     return re.sub(r"(?<=\w\w)(?:으로|에서|에게|은|는|이|가|을|를|의|와|과|도|로)$", "", word)
 
 
-_NEAR: Final[tuple[frozenset[str], ...]] = tuple(
-    frozenset(_stem(word) for word in group.split())
-    for group in (
-        "install installation installing setup started start quickstart start runs running getting-started 설치 시작 실행",
-        "purpose intro introduction overview about 목적 소개 개요",
-        "finished complete completeness unfinished 완성도 완성 완전성 마무리",
-        "readable readability clear clarity language style writing wording prose 가독성 문체 명확성 명료성 언어 문장 글",
-        "evidence source sources citation citations facts factual accuracy accurate 근거 출처 증거 사실 정확성 정확",
-        "argument reasoning logic persuasive persuasion counterargument objection 논증 논리 설득력 주장 반론",
-        "thesis claim main-idea 논지 주제 요지",
-        "reproducible reproduction reproduce steps 재현 재현성 재현가능",
-        "environment version platform system 환경 버전",
-        "impact severity affected 영향 심각도",
-        "observed expected actual behaviour behavior 결과 기대",
-        "tested test tests testing coverage 테스트 시험 검증",
-        "risk risks safety rollback regression 위험 리스크 안전 안전성",
-        "failures failure error errors exception exceptions error-handling 오류 에러 예외 실패 오류처리",
-        "reference parameters parameter endpoints api 매개변수 참조 레퍼런스",
-        "first-call authentication auth example examples 예시 예제 인증",
-        "tone respectful polite politeness courtesy respect 어조 예의 존중 말투 공손",
-        "actionable action concrete next-steps 실행가능 조치 행동 다음",
-        "located location specific specificity pointing 위치 구체성 구체적",
-        "reasoned reasons reason why justification rationale 이유 까닭 이유설명",
-        "problem context background motivation 문제 배경 맥락 동기",
-        "design architecture structure structured components 설계 구조 아키텍처",
-        "choice alternatives alternative tradeoffs trade-offs options 대안 선택 비교",
-        "delivery rollout plan milestones timeline 계획 일정 배포",
-        "changes change changelog diff 변경 변경사항",
-        "upgrading upgrade migration breaking compatibility 업그레이드 호환성 이전",
-        "output format answer-format 형식 출력 포맷",
-        "task instruction instructions goal 지시 과제 목표 작업",
-        "hard-cases edge edge-cases corner unusual 예외상황 경계",
-        "found discoverable discovery description trigger 발견 설명",
-        "small brevity brief concise length short 간결 길이 간결성 분량",
-        "upkeep maintenance maintainability 유지보수 관리",
-        "traceable traceability links link 추적 링크",
-        "licence license contributing contribution support next-steps 라이선스 기여",
-    )
-)
-_EMPTY_WORDS: Final = frozenset(
-    re.split(
-        " ",
-        "a an the of and or to in on for is are be it that this with as by at from has have what which who how 등 및",
-    )
-)
+_NEAR: Final = [frozenset(map(_stem, group.split())) for group in _TABLES["near"]]
+_EMPTY_WORDS: Final = frozenset(_TABLES["empty"].split())
 _GOOD_MATCH: Final = Fraction(1, 2)
 
 
@@ -274,24 +194,10 @@ def suggested_template(about: str, library: Sequence[ShippedRubric]) -> ShippedR
         spaced = one.name.replace("-", " ")
         if one.name in folded or spaced in folded or tokens(spaced) <= said:
             return one
-    for name, words in _CATEGORY_WORDS.items():
+    for name, words in _TABLES["called"].items():
         if any(word in folded for word in words):
             return next((one for one in library if one.name == name), None)
     return None
-
-
-_CATEGORY_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "readme": ("리드미",),
-    "code-review": ("code reviews", "review comment", "코드 리뷰", "코드리뷰"),
-    "bug-report": ("bug", "issue report", "버그", "결함 보고"),
-    "design-doc": ("design document", "architecture", "system design", "rfc", "proposal", "설계", "기획서", "아키텍처"),
-    "skill": ("skill.md", "스킬"),
-    "prompt": ("프롬프트",),
-    "essay": ("article", "blog", "post", "writing", "에세이", "글쓰기", "논설", "블로그", "기사"),
-    "api-docs": ("api", "reference manual"),
-    "release-notes": ("changelog", "release", "릴리스", "릴리즈", "변경 내역", "배포 노트"),
-    "pull-request": ("merge request", "pr description", "풀 리퀘스트", "풀리퀘스트"),
-}
 
 
 _PORTABLE: Final = frozenset({("essay", "evidence"), ("essay", "argument"), ("readme", "finished")})

@@ -212,8 +212,8 @@ def _word_count(a: Assertion) -> Criterion | None:
     low, high = (value.get("min"), value.get("max")) if isinstance(value, dict) else (value, value)
     if isinstance(value, dict):
         a.at.mapping("value", TABLES["word-count"])
-    count = {"type": "integer", "minimum": 0}
-    if (low is None and high is None) or not all(v is None or fits(v, count) for v in (low, high)):
+    counts = [v is None or fits(v, {"type": "integer", "minimum": 0}) for v in (low, high)]
+    if (low is None and high is None) or not all(counts):
         a.problem(f"takes a number of words or {{min, max}}, not {shown(value)}")
         return None
     if high is None:

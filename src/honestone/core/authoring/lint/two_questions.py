@@ -12,59 +12,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.core.authoring.lint.remark import Remark, asked, short
+from honestone.core.authoring.lint.words import word_list
 from honestone.core.rubric import Rubric
 
-_VERBS: Final = frozenset(
-    """
-    explain include provide identify describe suggest contain mention say give avoid make cite recommend define
-    specify propose follow keep demonstrate acknowledge cover distinguish compare present summarize summarise
-    write ask tell offer refer introduce justify verify confirm ensure handle implement validate create produce
-    detect recognize recognise remain maintain convey reflect express discuss illustrate clarify begin become
-    require allow expose lack omit resolve respond apply prefer capture preserve remove add read pass fail meet
-    fit take hold come lead indicate assign analyze analyse evaluate assess calculate compute determine
-    establish interpret organize organise prioritize prioritise adhere comply consider contribute defer delegate
-    deliver differentiate emphasize encourage escalate extract flag format formulate generate insert invoke
-    isolate locate modify navigate open perform prevent proceed publish refuse reject remind rephrase replace
-    restrict retrieve save select sort store submit synthesize trace transform translate update utilize warn
-    wait leave see find do speak teach think understand know get go put let become show use state
-    """.split()
-)
-_ALSO_NOUNS: Final = frozenset(
-    """
-    name list note report test check reference quote document plan focus answer address detail map result review
-    point outline highlight support work change step mark call value type comment request return link need match
-    set end start run limit question query design display estimate rank score label group order process claim
-    attempt guide help place turn share move sign signal challenge contrast draft measure model
-    """.split()
-)
-_AUXILIARIES: Final = frozenset(
-    """
-    is are was were has have had does do did can could must should will would may might shall isn't aren't
-    doesn't don't
-    """.split()
-)
-_MODALS: Final = frozenset("can could must should will would may might shall to does do did doesn't don't".split())
-_RELATIVE: Final = frozenset(
-    """
-    that which who whose whom where when if because while whether unless until before after than
-    """.split()
-)
-_STARTS_OBJECT: Final = frozenset(
-    """
-    the a an its it their them his her each every all any no how what why whether that at least one two three
-    which these those this your our both
-    """.split()
-)
-_STARTS_CLAUSE: Final = frozenset(
-    """
-    the a an its it their they each every all any no this these those there his her he she we you both
-    """.split()
-)
-_ADVERBS: Final = frozenset(
-    """
-    also then not never always only clearly correctly explicitly still both either further
-    """.split()
-)
+_VERBS: Final = word_list("verbs")
+_ALSO_NOUNS: Final = word_list("also_nouns")
+_AUXILIARIES: Final = word_list("auxiliaries")
+_MODALS: Final = word_list("modals")
+_RELATIVE: Final = word_list("relative")
+_STARTS_OBJECT: Final = word_list("starts_object")
+_STARTS_CLAUSE: Final = word_list("starts_clause")
+_ADVERBS: Final = word_list("adverbs")
 _JOINTS: Final = frozenset("and but or then ; &".split())
 _TOKEN: Final = re.compile(r"[^\W_][\w'’-]*|[,;:()\"“”`&]|—|–")
 _BREAKS: Final = frozenset('("“`:—–')
@@ -101,18 +59,15 @@ def two_questions(rubric: Rubric) -> Iterator[Remark]:
         halves = _halves(question.text) if question.is_yes_no else None
         if halves is None:
             continue
+        advice = f"make it two items: {short(halves.first)} and {short(halves.second)}"
         if halves.joint == "or":
-            yield question.remark(
-                "two-questions",
+            says, advice = (
                 f'"or" joins two questions: {short(question.text)}',
-                f"keep the one that is meant, or make it two items: {short(halves.first)} and {short(halves.second)}",
+                f"keep the one that is meant, or {advice}",
             )
-            continue
-        yield question.remark(
-            "two-questions",
-            f"asks two questions at once: {short(question.text)}",
-            f"make it two items: {short(halves.first)} and {short(halves.second)}",
-        )
+        else:
+            says = f"asks two questions at once: {short(question.text)}"
+        yield question.remark("two-questions", says, advice)
 
 
 def _halves(text: str) -> _Halves | None:
@@ -127,7 +82,7 @@ def _halves(text: str) -> _Halves | None:
         joint = words[at].lower
         if joint not in _JOINTS or _is_apart(words, at):
             continue
-        if _goes_on(words, verb, at, joint):
+        if _is_second(words, verb, at, joint):
             second = text[words[at + 1].start :].strip()
             first = text[: words[at].start].strip(" ,;")
             return _Halves(first, second[:1].upper() + second[1:], "or" if joint == "or" else "and")
@@ -183,7 +138,7 @@ def _next(words: list[_Word], at: int) -> str:
     return words[at + 1].lower if at + 1 < len(words) else ""
 
 
-def _goes_on(words: list[_Word], verb: int, at: int, joint: str) -> bool:
+def _is_second(words: list[_Word], verb: int, at: int, joint: str) -> bool:
     """Whether what follows the joint is a verb or a clause of its own, on a level with the first."""
     between = {word.lower for word in words[verb + 1 : at]}
     shares_object = at == verb + 1 or _is_verb(words, at - 1, at_start=words[verb].lower in _MODALS)

@@ -1,57 +1,27 @@
-"""Words of a wording: lower case, without those that carry no meaning, cut to their stems."""
+"""What the linter knows of words (`wording.toml`), and the words of one wording: lower case, cut to their stems."""
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from typing import Final
 
-NEGATIONS: Final = frozenset("not no never without none nothing nobody cannot lack avoid omit 않 없 못".split())
-_EMPTY: Final = frozenset(
-    """
-    a an and are as at be been being by can could do does did for from had has have how if in into is it its
-    itself may might must of on or shall should so such than that the their them there these they this those to
-    was were what when where which who whom whose why will with would your our his her also very any some all
-    each every both either response answer output text document artifact agent model assistant reply e g i
-    """.split()
-)
+from honestone.core.tables import table_text
 
-# Words that ask for the same in an item: "names the author" and "mentions the author" are one question.
-_ALIKE: Final = {
-    word: group[0]
-    for group in (
-        [
-            "say",
-            "state",
-            "name",
-            "mention",
-            "give",
-            "provide",
-            "include",
-            "contain",
-            "list",
-            "show",
-            "tell",
-            "specify",
-            "present",
-            "hold",
-            "offer",
-            "indicate",
-            "said",
-            "given",
-            "shown",
-            "told",
-            "held",
-        ],
-        ["explain", "describe", "clarify", "elaborate"],
-        ["error", "mistake", "bug", "defect"],
-        ["suggest", "recommend", "propose", "advise"],
-        ["identify", "detect", "find", "recognize", "recognise", "spot"],
-        ["avoid", "omit"],
-        ["correct", "accurate", "right"],
-        ["example", "instance"],
-    )
-    for word in group
-}
+_rows = tomllib.loads(table_text("authoring/lint/wording"))
+_parts = _rows.pop("parts")
+WORDING: Final = json.loads(re.sub(r"\{([A-Z_]+)\}", lambda name: json.dumps(_parts[name[1]])[1:-1], json.dumps(_rows)))
+"""The tables of `wording.toml`, with its parts put into the patterns."""
+
+
+def word_list(name: str) -> frozenset[str]:
+    return frozenset(WORDING["words"][name].split())
+
+
+NEGATIONS: Final = word_list("negations")
+_EMPTY: Final = word_list("empty")
+_ENDINGS: Final = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"))
 _PARTICLES: Final = re.compile(r"(?<=[가-힣])(?:에서|으로|까지|부터|은|는|이|가|을|를|의|에|로|와|과|도|만)$")
 _WORD: Final = re.compile(r"[^\W_]\w*(?:['’][a-z]+)?")
 _QUOTED: Final = re.compile(r"[\"“`]([^\"”`]{1,80})[\"”`]|(?<!\w)'([^']{1,80})'(?!\w)")
@@ -76,7 +46,7 @@ def _cut(word: str) -> str:
     """English inflections off: good enough to compare, not to read."""
     if not word.isascii() or len(word) < 4:
         return word
-    for ending, instead in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x")):
+    for ending, instead in _ENDINGS:
         if word.endswith(ending):
             return word[: -len(ending)] + instead
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -88,7 +58,8 @@ def _cut(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
-_ALIKE.update({_cut(word): meant for word, meant in list(_ALIKE.items())})
+_GROUPS: Final[list[list[str]]] = [group.split() for group in WORDING["words"]["alike"]]
+_ALIKE: Final = {form: group[0] for group in _GROUPS for word in group for form in (word, _cut(word))}
 
 
 def quoted_in(text: str) -> list[str]:

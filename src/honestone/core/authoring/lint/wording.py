@@ -1,0 +1,131 @@
+"""Words that make a question undecidable: vague ones, what cannot be seen in the artifact, two negations at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from honestone.core.authoring.lint.remark import Remark, asked, short
+from honestone.core.authoring.lint.words import WORDING
+from honestone.core.rubric import Rubric
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """Vague words of one kind. `weak` ones are fine where the wording then says what is meant."""
+
+    pattern: re.Pattern[str]
+    instead: str
+    weak: bool = False
+
+
+def _english(words: str) -> re.Pattern[str]:
+    listed = "|".join(re.escape(word.strip()).replace(r"\ ", r"[\s-]+") for word in words.split(","))
+    return re.compile(rf"(?<![\w-])(?:{listed})(?![\w-]|\s+(?:language|logs?\b))", re.IGNORECASE)
+
+
+def _korean(words: str) -> re.Pattern[str]:
+    return re.compile("(?:" + "|".join(word.strip() for word in words.split(",")) + r")[가-힣]*")
+
+
+_FAMILIES: Final = [
+    _Family(_english(row["words"]) if "words" in row else _korean(row["korean"]), row["instead"], "weak" in row)
+    for row in WORDING["vague"]
+]
+_CONCRETE: Final = re.compile(
+    r"[0-9]|[\"“”`「『]|(?<!\w)'[^']+'|\be\.g\.|\bi\.e\.|\bsuch as\b|\bfor example\b|\bthat is,|\bmeaning\b|: \S|\(|예:|예를 들|즉 "
+)
+"""Signs that a wording says itself what it means: a number, a quote, an example, a list, a remark in brackets."""
+_CODE_NAME: Final = re.compile(r"\w[_./]\w|\b[a-z]+[A-Z]\w*")
+_SAYS_MORE: Final = re.compile(
+    r"\b(?:that|which|who|so that|when|where|whether|because|if|until|unless|without|than|between|by|about|from|against|"
+    r"one|two|three|each|every|all|no|only|none|never|how|what|why)\b",
+    re.IGNORECASE,
+)
+
+
+def vague_wording(rubric: Rubric) -> Iterator[Remark]:
+    """Yes/no questions that turn on a word of degree or taste. Anchors are for those; code does not read words."""
+    for question in asked(rubric):
+        if question.is_yes_no and (found := _vague(question.text)):
+            word, family = found
+            says = f'"{" ".join(word.split())}" means different things to different judges: {short(question.text)}'
+            yield question.remark("vague-wording", says, family.instead)
+
+
+def _vague(text: str) -> tuple[str, _Family] | None:
+    """The first vague word of a wording that does not say itself what it means."""
+    if _CONCRETE.search(text) or _CODE_NAME.search(text):
+        return None
+    hits = [
+        (match.start(), match.group(0), family)
+        for family in _FAMILIES
+        if (match := family.pattern.search(text)) and not (family.weak and _says_more(text, match))
+    ]
+    if not hits:
+        return None
+    _, word, family = min(hits, key=lambda hit: (hit[0], -len(hit[1])))
+    return word, family
+
+
+def _says_more(text: str, match: re.Match[str]) -> bool:
+    """Whether a weak word is only an ornament: the rest of the wording could be decided without it."""
+    return bool(_SAYS_MORE.search(text, match.end())) or len(text[match.end() :].split()) >= 7
+
+
+_UNSEEN: Final = [(re.compile(row["pattern"], re.IGNORECASE), row) for row in WORDING["unseen"]]
+
+
+def not_observable(rubric: Rubric) -> Iterator[Remark]:
+    """Questions to judges about intentions, history and effects. Code may look elsewhere, so checks are left alone."""
+    for question in asked(rubric):
+        found = ((match, row) for pattern, row in _UNSEEN if (match := pattern.search(question.text)))
+        if question.by_judges and (hit := next(found, None)):
+            words, row = " ".join(hit[0].group(0).split()), hit[1]
+            yield question.remark("not-observable", f'"{words}": {row["what"]}: {short(question.text)}', row["instead"])
+
+
+_TWO_NEGATIONS: Final = [re.compile(pattern, re.IGNORECASE) for pattern in WORDING["negation"]["patterns"]]
+_NEGATION: Final = re.compile(WORDING["negation"]["any"], re.IGNORECASE)
+_ONLY: Final = re.compile(r"\bnot only\b|\bwhy not\b|\bwhether or not\b|\bif not\b|\bor not\b", re.IGNORECASE)
+
+
+def double_negatives(rubric: Rubric) -> Iterator[Remark]:
+    """Questions to judges with two negations, and negated criteria whose question is negative itself."""
+    for question in asked(rubric):
+        if not question.by_judges:
+            continue
+        text = _ONLY.sub(" ", question.text)
+        hit = next((match.group(0) for pattern in _TWO_NEGATIONS if (match := pattern.search(text))), None)
+        if hit is not None:
+            yield question.remark(
+                "double-negative",
+                f'"{" ".join(hit.split())}" negates twice: {short(question.text)}',
+                "say what should be there: " + _positive(hit),
+            )
+        elif question.criterion.negate and _NEGATION.search(text):
+            yield question.remark(
+                "double-negative",
+                f"its answer is turned round (negate) and its wording is negative too: {short(question.text)}",
+                "drop one of the two negations",
+            )
+
+
+def _positive(found: str) -> str:
+    """A hint at the positive form."""
+    lower = found.casefold()
+    for sign, instead in (
+        ("lack", '"has ..."'),
+        ("miss", '"has ..."'),
+        ("omit", '"includes ..."'),
+        ("fail", "name what it does"),
+        ("without", '"every ... has ..."'),
+        ("exclude", '"includes ..."'),
+        ("leave", '"includes ..."'),
+        ("avoid", "name what it does"),
+    ):
+        if sign in lower:
+            return instead
+    return '"is clear" asks the same as "is not unclear"' if re.search(r"\bun", lower) else "one plain yes"
