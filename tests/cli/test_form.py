@@ -38,7 +38,7 @@ from honestone.core.numbers import exact
 from honestone.core.question import AskedCriterion, Question
 from honestone.core.rubric import Anchors, Item
 from honestone.ports import Reply
-from honestone.report.draw import Style, width
+from honestone.system.drawing import Style, width
 
 from .desk import GOOD, HONESTONE, Desk
 

@@ -167,7 +167,7 @@ def test_korean_by_flags_and_anchors(desk: Desk) -> None:
     assert result.code == 0, result.err
     found = read_rubric(desk.folder / "rubric.yaml").rubric
     assert [c.id for c in found.criteria] == ["사실", "말투"] and len(found.criteria[0].items) == 5
-    from honestone.report.draw import width
+    from honestone.system.drawing import width
 
     boxes = {width(row[: row.index("□")]) for row in result.out.splitlines() if "□" in row}
     assert len(boxes) == 1

@@ -10,21 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from honestone.report.draw import (
-    Style,
-    bar,
-    bar_number,
-    change,
-    clean,
-    clusters,
-    cut,
-    cut_middle,
-    line,
-    pad,
-    points,
-    width,
-    wrap,
-)
+from honestone.core.numbers import bar_number, change, points
+from honestone.system.drawing import Style, bar, clean, clusters, cut, cut_middle, line, pad, width, wrap
 
 # Letters, marks, joiners, selectors, fillers, unassigned and private characters: what changes the reading of its neighbours.
 _TRICKY = (

@@ -15,7 +15,7 @@ import suite_samples
 from honestone.core.errors import UsageError
 from honestone.report import formats
 from honestone.report.documents import KINDS, document_class, field_meanings, json_schema
-from honestone.report.draw import Style
+from honestone.system.drawing import Style
 
 
 def shout(document: dict[str, object]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from honestone.cli.terminal import Progress, style_for
-from honestone.report.draw import Style
+from honestone.system.drawing import Style
 
 pexpect = pytest.importorskip("pexpect", reason="pexpect drives the pseudo-terminal")
 
@@ -113,7 +113,7 @@ def test_the_line_never_wraps(tmp_path: Path, columns: int) -> None:
         columns=columns,
     )
     child.expect(pexpect.EOF)
-    from honestone.report.draw import width
+    from honestone.system.drawing import width
 
     drawn = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", child.before).split("\r")
     assert any("123/456" in one for one in drawn)

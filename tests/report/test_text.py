@@ -10,7 +10,7 @@ import pytest
 import samples
 from rendered import improvement_text, round_text, scorecard_text, scorecards_text
 
-from honestone.report.draw import Style, width
+from honestone.system.drawing import Style, width
 
 CARDS = [samples.passed, samples.failed, samples.inconclusive, samples.tree, samples.korean, samples.hostile]
 LOOPS: list[Callable[[], dict[str, Any]]] = [lambda: samples.improvement("PASSED"), samples.unconfirmed, samples.broken]

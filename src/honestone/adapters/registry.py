@@ -124,8 +124,7 @@ def _command_judge(named: Named) -> Judge:
 
 
 def _argv(what: str, named: Named) -> list[str]:
-    from honestone.system.calls import require_program
-    from honestone.system.process import split_command
+    from honestone.system.process import require_program, split_command
 
     argv = split_command(named.rest)
     require_program(argv, named.context.cwd, what=f"the {what} `{named.spec}`")
@@ -195,8 +194,7 @@ def judge_kind(spec: str, context: AdapterContext) -> JudgeKind:
 
 def _command_worker(named: Named) -> Worker:
     from honestone.adapters.workers.command import CommandWorker
-    from honestone.system.calls import anchor_program, require_program
-    from honestone.system.process import split_command
+    from honestone.system.process import anchor_program, require_program, split_command
 
     context = named.context
     argv = anchor_program(split_command(named.rest), context.cwd, artifact=_artifact(context))

@@ -24,7 +24,7 @@ from honestone.core.spend import Meter, Spend
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.engine.place import Place, require_resumable, version_blobs
 from honestone.ports import Observer, RunInfo, Store, Worker
-from honestone.report.draw import count
+from honestone.system.drawing import count
 from honestone.system.files import printable
 
 

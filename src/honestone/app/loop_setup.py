@@ -18,7 +18,7 @@ from honestone.core.loop.state import LoopLimits
 from honestone.engine.place import Place
 from honestone.engine.retrying import with_retries
 from honestone.ports import Completion, Judge, Model, Prompt, Worker
-from honestone.report.draw import count
+from honestone.system.drawing import count
 from honestone.system.files import printable
 
 MINUTES = 240

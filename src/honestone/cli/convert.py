@@ -66,7 +66,7 @@ def convert_rubric(path: Path, form: str, accept_loss: bool, **writing: Any) -> 
 
 def _give(made: Conversion, *, output: Path | None, force: bool, quiet: bool) -> int:
     """The file to stdout or `output`; notes to stderr, as stdout is the file's."""
-    from honestone.report.draw import clean, line
+    from honestone.system.drawing import clean, line
 
     if output is None:
         write(made.text)

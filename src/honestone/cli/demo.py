@@ -26,7 +26,7 @@ from honestone.core.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     from honestone.core.rubric import Rubric
-    from honestone.report.draw import Style
+    from honestone.system.drawing import Style
 
 FOLDER = "honestone-demo"
 _RUBRIC = "rubric.yaml"
@@ -218,7 +218,7 @@ class _Demo:
 
     def _run_plainly(self) -> int:
         """The document or the report alone on stdout; where it happens on stderr."""
-        from honestone.report.draw import clean
+        from honestone.system.drawing import clean
 
         if not self._quiet:
             print(f"in {clean(self._shown)}: honestone improve {' '.join(self._words)}", file=sys.stderr)
@@ -387,7 +387,7 @@ def _row(style: Style, label: str, text: str) -> list[str]:
 
 
 def _wrapped(style: Style, text: str, *, first: str = "", rest: str | None = None) -> list[str]:
-    from honestone.report.draw import clean, wrap
+    from honestone.system.drawing import clean, wrap
 
     return wrap(clean(text), min(style.columns, 100), first=first, rest=rest)
 

@@ -12,7 +12,7 @@ from honestone import __version__
 from honestone.app.readiness import ALWAYS, look_around
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, here, write
-from honestone.report.draw import clean
+from honestone.system.drawing import clean
 
 if TYPE_CHECKING:
     from honestone.app.readiness import Readiness, ReadinessReport

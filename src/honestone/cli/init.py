@@ -94,8 +94,7 @@ def _write_settings(folder: Path, done: _Done) -> None:
 
 def _tell(folder: Path, document: str, done: _Done, *, as_json: bool) -> None:
     from honestone.cli.terminal import dump, write
-    from honestone.report.draw import clean
-    from honestone.system.drawing import style_for
+    from honestone.system.drawing import clean, style_for
 
     commands = next_commands(folder, document)
     if as_json:
@@ -120,7 +119,7 @@ def next_commands(folder: Path, document: str) -> list[str]:
 
 def starter_rubric(document: str) -> str:
     """A rubric that code alone can answer, with remarks that show the rest. A file may have any name."""
-    from honestone.report.draw import line
+    from honestone.system.drawing import line
 
     name = line(document)
     head = starter_text("head.yaml").format(document=name, title=json.dumps(f"{name} does its job"))

@@ -130,7 +130,7 @@ def read_reply_file(path: str) -> str:
 
 
 def _as_text(document: JsonDocument) -> str:
-    from honestone.report.draw import count, line
+    from honestone.system.drawing import count, line
 
     if document["complete"]:
         return f"{document['judge']}: {count(document['answered'], 'answer')} on record, none missing\n"

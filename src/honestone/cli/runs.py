@@ -15,7 +15,7 @@ from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.report.documents import KINDS, json_schema
 from honestone.report.documents.scorecard import ScorecardDoc
-from honestone.report.draw import clean
+from honestone.system.drawing import clean
 
 
 @click.command("runs", short_help="List recorded runs.")

@@ -24,8 +24,7 @@ from honestone.app.workspace import Workspace, terminal_person
 from honestone.core.events import Event
 from honestone.core.numbers import exact, show_points
 from honestone.core.verdict import EXIT_CODES, Outcome
-from honestone.report.draw import Style, clean, line
-from honestone.system.drawing import columns_of, is_terminal, style_for
+from honestone.system.drawing import Style, clean, columns_of, is_terminal, line, style_for
 
 if TYPE_CHECKING:
     from msgspec import Struct

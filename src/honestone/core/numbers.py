@@ -1,9 +1,13 @@
-"""Exact numbers. A score is a `Fraction` from 0 to 1, so a comparison never depends on float rounding."""
+"""Exact numbers, and numbers in words. A score is a `Fraction` from 0 to 1, so a comparison never depends on float rounding."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import isfinite
+from typing import TypeAlias
+
+Number: TypeAlias = int | float
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -45,3 +49,72 @@ def show_bar(score: Fraction) -> str:
     """A threshold or floor as it was written: 70, 72.5."""
     points = score * 100
     return str(points.numerator) if points.denominator == 1 else str(float(points))
+
+
+# ------------------------------------------------------------------------------------------------------- in words
+
+
+def points(value: Number | None) -> str:
+    """A score 0-100 with one decimal, cut: 69.99 is 69.9. Without one: n/a."""
+    return "n/a" if value is None else show_points(exact(value) / 100)
+
+
+def bar_number(value: Number | None) -> str:
+    """A threshold, floor or weight as it was written: 70, 72.5, -10."""
+    return "" if value is None else show_bar(exact(value) / 100)
+
+
+def score_or_interval(score: Number | None, interval: Sequence[Number] | None) -> str:
+    """A score, or what is known of it: `50.0-100.0`."""
+    if score is not None or not interval:
+        return points(score)
+    low, high = interval
+    return f"{points(low)}-{points(high)}"
+
+
+def change(before: Number | None, after: Number | None, minus: str = "−") -> str:
+    """The difference of two scores as they are shown: +18.8, −2.0, 0.0. Empty when one is unknown."""
+    if before is None or after is None:
+        return ""
+    by = Fraction(points(after)) - Fraction(points(before))
+    sign = "+" if by > 0 else minus if by < 0 else ""
+    return sign + show_points(abs(by) / 100)
+
+
+def percent(rate: Number | None) -> str:
+    """A rate 0-1 as a percentage, cut: 2 of 3 is 66.6%."""
+    return "n/a" if rate is None else f"{show_points(exact(rate))}%"
+
+
+def rate_words(rate: Number | None, interval: Sequence[Number] | None) -> str:
+    """`75.0%`, or what is known of it: `between 50.0% and 75.0%`."""
+    if rate is None and interval:
+        low, high = interval
+        return percent(low) if low == high else f"between {percent(low)} and {percent(high)}"
+    return percent(rate)
+
+
+def change_words(by: Fraction | Number | None, minus: str = "−") -> str:
+    """A difference of points with its sign, cut: +25.0, −3.1, 0.0."""
+    if by is None:
+        return "n/a"
+    told = show_points(abs(exact(by)) / 100)
+    return told if told == "0.0" else (minus if by < 0 else "+") + told
+
+
+def duration_words(milliseconds: Number | None) -> str:
+    """`12 ms`, `3.4 s`, `2 min 5 s`, `1 h 2 min`; empty where it was not measured."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < 1000:
+        return f"{int(milliseconds)} ms"
+    seconds = int(milliseconds) // 1000
+    if seconds < 60:
+        return f"{int(milliseconds) // 100 / 10:.1f} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60} s"
+    return f"{seconds // 3600:,} h {seconds % 3600 // 60} min"
+
+
+def money(usd: float) -> str:
+    return f"${usd:,.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from honestone.core.numbers import exact
+from honestone.core.numbers import Number, change_words, exact, percent, points
 from honestone.report.documents.scorecard import verdict_words
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc, TrendRunDoc
-from honestone.report.draw import Number, Style, bar, change_words, cut_middle, line, pad, percent, points, width, wrap
 from honestone.report.text import bullet_lines
+from honestone.system.drawing import Style, bar, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
 MOST_CHANGED: Final = 40  # cases listed; the JSON has all

@@ -16,7 +16,7 @@ import msgspec
 
 from honestone.core.errors import UsageError
 from honestone.report.documents import document_class
-from honestone.report.draw import Style
+from honestone.system.drawing import Style
 
 GROUP: Final = "honestone.reports"
 

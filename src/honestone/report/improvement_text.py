@@ -8,22 +8,9 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
+from honestone.core.numbers import Number, bar_number, change, points, score_or_interval
 from honestone.report.documents.improvement import CertificationDoc, ImprovementDoc, RoundDoc, WitnessDoc
 from honestone.report.documents.scorecard import APART, CriterionDoc, ScorecardDoc, depths, states_words
-from honestone.report.draw import (
-    Number,
-    Style,
-    bar,
-    bar_number,
-    change,
-    cut,
-    line,
-    pad,
-    points,
-    score_or_interval,
-    width,
-    wrap,
-)
 from honestone.report.text import (
     PLAIN,
     STACKED_BELOW,
@@ -37,6 +24,7 @@ from honestone.report.text import (
     usage_line,
     verdict_lines,
 )
+from honestone.system.drawing import Style, bar, cut, line, pad, width, wrap
 
 _LOOKS: Final = {"PASSED": ("yes", "green"), "UNCONFIRMED": ("unknown", "yellow"), "INTERRUPTED": ("warn", "yellow")}
 

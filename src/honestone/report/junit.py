@@ -23,7 +23,7 @@ from honestone.report.documents.scorecard import (
     verdict_words,
 )
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
-from honestone.report.draw import clean, line
+from honestone.system.drawing import clean, line
 
 _Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 

@@ -16,7 +16,17 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from honestone.core.numbers import show_bar
+from honestone.core.numbers import (
+    Number,
+    bar_number,
+    change,
+    change_words,
+    duration_words,
+    points,
+    rate_words,
+    score_or_interval,
+    show_bar,
+)
 from honestone.core.rubric import Item, from_plain
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.documents.scorecard import (
@@ -39,18 +49,7 @@ from honestone.report.documents.suite import (
     counts_words,
     text_of,
 )
-from honestone.report.draw import (
-    Number,
-    bar_number,
-    change,
-    change_words,
-    clean,
-    duration_words,
-    line,
-    points,
-    rate_words,
-    score_or_interval,
-)
+from honestone.system.drawing import clean, line
 
 LONGEST: Final = 2000  # characters of one quote or suggestion; the record holds all of it
 LONGEST_DIFF: Final = 200_000

@@ -16,8 +16,8 @@ from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.rubric import as_written
 from honestone.report.documents.pairwise import FoundQuoteDoc, LooksDoc, PairCheckDoc, PairCriterionDoc, PairwiseDoc
 from honestone.report.documents.scorecard import ArtifactDoc, UsageDoc
-from honestone.report.draw import Style, line
 from honestone.report.scorecard import judge_states
+from honestone.system.drawing import Style, line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.numbers import exact
+from honestone.core.numbers import Number, exact
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, items_of
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
-from honestone.report.draw import Number, clean
+from honestone.system.drawing import clean
 
 # ----------------------------------------------------------------------------------------------------------------- CSV
 

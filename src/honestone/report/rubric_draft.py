@@ -9,7 +9,7 @@ from honestone.core.authoring.rubric_drafting import MAX_ROUNDS, RubricDraft, fo
 from honestone.core.numbers import show_bar, to_points
 from honestone.core.rubric import Criterion, as_written
 from honestone.report.documents.drafts import DraftCriterionDoc, DraftItemDoc, RubricDraftDoc
-from honestone.report.draw import Style, cut, line, pad, width, wrap
+from honestone.system.drawing import Style, cut, line, pad, width, wrap
 
 _WIDEST_NAME: Final = 24
 _STACKED_BELOW: Final = 64  # columns; on narrower pages the items are under the name

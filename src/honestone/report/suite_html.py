@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from honestone.core.ballot import CHECK
-from honestone.core.numbers import exact
+from honestone.core.numbers import Number, bar_number, change_words, duration_words, exact, points, score_or_interval
 from honestone.core.reading.evidence import find_quote
 from honestone.report.documents.scorecard import (
     CriterionDoc,
@@ -36,18 +36,8 @@ from honestone.report.documents.scorecard import (
     verdict_words,
 )
 from honestone.report.documents.suite import AttemptDoc, CaseDoc, ComparedCaseDoc, SuiteReportDoc, TraceDoc, text_of
-from honestone.report.draw import (
-    Number,
-    bar_number,
-    change_words,
-    clean,
-    count,
-    duration_words,
-    line,
-    points,
-    score_or_interval,
-)
 from honestone.report.quote_marks import Marks, Piece, color, longest_text
+from honestone.system.drawing import clean, count, line
 
 OPEN_UP_TO: Final = 3000  # characters: a longer text is folded
 MOST_PAIRS: Final = 24

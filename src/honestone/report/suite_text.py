@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from honestone.core.numbers import exact
+from honestone.core.numbers import duration_words, exact
 from honestone.report.comparison_text import comparison_lines
 from honestone.report.documents.scorecard import verdict_words
 from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc
-from honestone.report.draw import Style, bar, cut, cut_middle, duration_words, line, pad, width, wrap
 from honestone.report.text import bullet_lines, findings, join_sections, judge_table, next_line, remarks
+from honestone.system.drawing import Style, bar, cut, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
 MOST_DETAILS: Final = 20  # cases whose items are shown; the others have their line

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from honestone.core.numbers import Number, bar_number, points, score_or_interval
 from honestone.report.documents.scorecard import (
     APART,
     GROUPS,
@@ -23,21 +24,7 @@ from honestone.report.documents.scorecard import (
     verdict_words,
     worst_states,
 )
-from honestone.report.draw import (
-    Number,
-    Style,
-    bar,
-    bar_number,
-    count,
-    cut,
-    cut_middle,
-    line,
-    pad,
-    points,
-    score_or_interval,
-    width,
-    wrap,
-)
+from honestone.system.drawing import Style, bar, count, cut, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
 MOST_ROWS: Final = 60  # criteria drawn; a tree of thousands is for the JSON

@@ -10,7 +10,10 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, TextIO
+
+from honestone.core.numbers import Number, exact
 
 WIDEST: Final = 110
 NARROWEST: Final = 32
@@ -333,3 +336,65 @@ def _can_show(text: str, encoding: str) -> bool:
 def count(number: float, one: str, many: str | None = None) -> str:
     """`1 call`, `1,234 calls`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+# ------------------------------------------------------------------------------------------------------------ bars
+
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉"
+
+
+def bar(
+    style: Style,
+    cells: int,
+    low: Number,
+    high: Number | None = None,
+    *,
+    mark: Number | None = None,
+    look: str = "green",
+) -> str:
+    """A bar for `low` of 100, what may still come up to `high` shaded, a line at `mark`.
+
+    It never reaches the mark when the number does not: every length is cut, as the numbers are.
+    """
+    full, eighths = divmod(_cut_share(low, cells * 8), 8)
+    if not style.unicode:
+        eighths = 0
+    maybe = -_cut_share(-exact(high), cells) if high is not None and high > low else 0
+    line_at = None if not mark or mark <= 0 else min(_cut_share(mark, cells), cells - 1)
+    drawn = ""
+    for role, chars in _runs(full, eighths, maybe, line_at, cells, style.unicode):
+        drawn += style.paint(chars, *_ROLE_LOOKS.get(role, (look,)))
+    return drawn
+
+
+_ROLE_LOOKS: Final = {"track": ("dim",), "maybe": ("yellow",), "mark": ("bold",)}
+
+
+def _cut_share(value: Number | Fraction, cells: int) -> int:
+    shifted = max(-Fraction(100), min(exact(value), Fraction(100))) * cells / 100
+    return shifted.numerator // shifted.denominator
+
+
+def _runs(
+    full: int, eighths: int, maybe: int, line_at: int | None, cells: int, blocks: bool
+) -> Iterator[tuple[str, str]]:
+    """The bar as runs of one role each, so that a run is coloured once."""
+    fill, shade, track, stroke = "█▒░┃" if blocks else "#?.|"
+    held_role, held = "", ""
+    for cell in range(cells):
+        if cell == line_at:
+            role, char = "mark", stroke
+        elif cell < full:
+            role, char = "fill", fill
+        elif cell == full and eighths:
+            role, char = "fill", _EIGHTHS[eighths]
+        elif cell < maybe:
+            role, char = "maybe", shade
+        else:
+            role, char = "track", track
+        if role != held_role and held:
+            yield held_role, held
+            held = ""
+        held_role, held = role, held + char
+    if held:
+        yield held_role, held

@@ -29,9 +29,9 @@ from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
 from honestone.core.suite.case import CaseWorkspace
 from honestone.system import process
-from honestone.system.calls import how_ended, last_words
 from honestone.system.files import NEVER_PART, printable
 from honestone.system.private import forget, make_private
+from honestone.system.process import how_ended, last_words
 
 DIFF_LIMIT: Final = 200_000
 """Characters of a diff. What comes after is counted, not shown."""

@@ -15,8 +15,7 @@ from honestone.core.checks import visible
 from honestone.core.numbers import exact
 from honestone.core.rubric import Check
 from honestone.ports import Output
-from honestone.system.calls import how_ended, last_words
-from honestone.system.process import Ended
+from honestone.system.process import Ended, how_ended, last_words
 
 
 def request(check: Check, subject: Subject, *, workspace: Path) -> str:

@@ -11,8 +11,7 @@ from honestone.core.question import Question
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.ports import CallFailed, NothingToClose, Reply, Request
-from honestone.system.calls import how_ended, last_words, run_for_reply
-from honestone.system.process import describe_command
+from honestone.system.process import describe_command, how_ended, last_words, run_for_reply
 
 
 class ScriptJudge(NothingToClose):

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from honestone.ports import CallFailed, Completion, NothingToClose, Prompt
-from honestone.system.calls import how_ended, last_words, run_for_reply
-from honestone.system.process import describe_command
+from honestone.system.process import describe_command, how_ended, last_words, run_for_reply
 
 
 class CommandModel(NothingToClose):

@@ -18,7 +18,7 @@ from honestone.core.checks import visible
 from honestone.core.suite.case import Case
 from honestone.ports import NothingToClose, Output, Task
 from honestone.system import process
-from honestone.system.calls import anchor_program, how_ended, last_words, require_program
+from honestone.system.process import anchor_program, how_ended, last_words, require_program
 
 
 class CommandTarget(NothingToClose):

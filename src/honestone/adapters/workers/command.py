@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from honestone.ports import Brief, EagerWorker, WorkDone
-from honestone.system.calls import run_editor
-from honestone.system.process import describe_command
+from honestone.system.process import describe_command, run_editor
 
 
 class CommandWorker(EagerWorker):

@@ -7,8 +7,7 @@ from pathlib import Path
 from time import monotonic
 
 from honestone.ports import Brief, NothingToClose, WorkDone
-from honestone.system.calls import anchor_program, require_program, run_editor
-from honestone.system.process import describe_command, split_command
+from honestone.system.process import anchor_program, describe_command, require_program, run_editor, split_command
 
 
 class FixWorker(NothingToClose):

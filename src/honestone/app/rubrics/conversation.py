@@ -49,8 +49,8 @@ from honestone.core.authoring.rubric_drafting import (
 from honestone.core.errors import HonestoneError, Interrupted, UsageError
 from honestone.core.numbers import exact, show_bar
 from honestone.core.rubric import Criterion
-from honestone.report.draw import clean, line, wrap
 from honestone.report.rubric_draft import draft_table
+from honestone.system.drawing import clean, line, wrap
 
 _STEPS: Final = {1: "what is judged, and what matters", 2: "the draft", 3: "the bars"}
 

@@ -19,7 +19,7 @@ from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorecard
 from honestone.core.verdict import Outcome, Verdict, judge_gate
 from honestone.formats.golden_file import Example, differing
-from honestone.report.draw import count
+from honestone.system.drawing import count
 
 if TYPE_CHECKING:
     from honestone.engine.panel import Panel

@@ -12,7 +12,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.authoring.suite_lint import WHY, SuiteRemark, TaskOutcome, lint_results, lint_suite, lint_with_skill
 from honestone.core.errors import StoreError, UsageError
 from honestone.ports import Observer
-from honestone.report.draw import count
+from honestone.system.drawing import count
 
 if TYPE_CHECKING:
     from honestone.core.events import Event

@@ -62,7 +62,7 @@ class DraftedSuite:
         from honestone.formats.suite_write import dump_suite
         from honestone.interop.task_suite.read import read_task_suite
         from honestone.interop.task_suite.write import dump_task_suite
-        from honestone.report.draw import line
+        from honestone.system.drawing import line
 
         is_foreign = self.form == "task-suite"
         body = dump_task_suite(self.suite)[0] if is_foreign else dump_suite(self.suite)

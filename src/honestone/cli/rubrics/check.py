@@ -12,7 +12,7 @@ from honestone.cli import options as shared
 from honestone.cli.terminal import dump, write
 from honestone.core.numbers import show_bar, show_points
 from honestone.core.rubric import Rubric
-from honestone.report.draw import count
+from honestone.system.drawing import count
 
 if TYPE_CHECKING:
     from honestone.app.rubrics.check import RubricCheck
@@ -69,7 +69,7 @@ def check(
 
 
 def _print(checked: RubricCheck, *, with_table: bool) -> None:
-    from honestone.report.draw import clean
+    from honestone.system.drawing import clean
 
     lines: list[str] = []
     if checked.fixed is not None:

@@ -68,7 +68,7 @@ def show(path: Path | None, schema: bool, template: str | None, formats: bool, a
 
         write(dump(to_plain(found)) + "\n")
         return 0
-    from honestone.report.draw import clean
+    from honestone.system.drawing import clean
 
     write(clean(found.title or path.name) + "\n")
     write(f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}\n\n")
@@ -78,7 +78,7 @@ def show(path: Path | None, schema: bool, template: str | None, formats: bool, a
 
 
 def _outline(group: tuple[Criterion, ...], indent: str) -> Any:
-    from honestone.report.draw import clean
+    from honestone.system.drawing import clean
 
     total = sum(c.weight for c in group if c.weight > 0)
     for criterion in group:

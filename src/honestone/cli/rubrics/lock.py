@@ -48,7 +48,7 @@ def lock(
 
 
 def print_lock(locked: LockState, *, as_json: bool) -> None:
-    from honestone.report.draw import clean
+    from honestone.system.drawing import clean
 
     place, contract = str(locked.place), locked.contract.id
     if as_json:

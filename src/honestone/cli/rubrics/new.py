@@ -187,7 +187,7 @@ def _print_result(draft: RubricDraft, written: Path | None, notes: Sequence[str]
 
 
 def _print_next(output: Path) -> None:
-    from honestone.report.draw import line
+    from honestone.system.drawing import line
 
     name = line(shlex.quote(str(output)))
     write(f"wrote {line(output)}\n\nnext\n  honestone rubric check {name}\n  honestone eval ARTIFACT --rubric {name}\n")

@@ -10,7 +10,7 @@ import click
 
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, write
-from honestone.report.draw import clean, count
+from honestone.system.drawing import clean, count
 
 if TYPE_CHECKING:
     from honestone.app.suites.check import SuiteCheck

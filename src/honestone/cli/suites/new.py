@@ -87,7 +87,7 @@ def new(
 
 
 def _print_summary(drafted: DraftedSuite, stream: TextIO) -> None:
-    from honestone.report.draw import clean
+    from honestone.system.drawing import clean
 
     lines = [f"{len(drafted.suite.cases)} tasks, {drafted.by_code} judged by code alone"]
     lines += [f"note: {note}" for note in drafted.notes]
@@ -96,7 +96,7 @@ def _print_summary(drafted: DraftedSuite, stream: TextIO) -> None:
 
 
 def _print_next(output: Path, skill: Path | None) -> None:
-    from honestone.report.draw import line
+    from honestone.system.drawing import line
 
     name = line(shlex.quote(str(output)))
     its = line(shlex.quote(str(skill))) if skill is not None else "SKILL"

@@ -6,8 +6,9 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
+from honestone.core.numbers import change
 from honestone.report.documents.scorecard import ArtifactDoc, JudgeDoc, ScorecardDoc, UsageDoc
-from honestone.report.draw import change, line
+from honestone.system.drawing import line
 
 IMPROVEMENT: Final = "honestone.improvement/1"
 

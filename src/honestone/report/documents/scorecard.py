@@ -10,7 +10,8 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from honestone.report.draw import Number, count, line, money, points
+from honestone.core.numbers import Number, money, points
+from honestone.system.drawing import count, line
 
 SCORECARD: Final = "honestone.scorecard/1"
 

@@ -12,7 +12,16 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from honestone.core.numbers import exact, show_bar
+from honestone.core.numbers import (
+    Number,
+    change_words,
+    duration_words,
+    exact,
+    percent,
+    rate_words,
+    score_or_interval,
+    show_bar,
+)
 from honestone.report.documents.scorecard import (
     ArtifactDoc,
     CriterionDoc,
@@ -25,16 +34,7 @@ from honestone.report.documents.scorecard import (
     span_words,
     worst_states,
 )
-from honestone.report.draw import (
-    Number,
-    change_words,
-    count,
-    duration_words,
-    line,
-    percent,
-    rate_words,
-    score_or_interval,
-)
+from honestone.system.drawing import count, line
 
 REPORT: Final = "honestone.report/1"
 COMPARISON: Final = "honestone.comparison/1"
