@@ -327,7 +327,7 @@ def told(name: str, repo: Path = REPO) -> Told:
 
 
 def rubric_page() -> str:
-    from honestone.formats.reference import rubric_reference
+    from reference import rubric_reference
 
     text = rubric_reference().partition("\n## Checks\n")[0]
     return (
@@ -360,21 +360,21 @@ with the reason, and the score becomes a range.
 
 
 def suite_page() -> str:
-    from honestone.formats.suite_reference import suite_reference
+    from reference import suite_reference
 
     title, _, rest = suite_reference().partition("\n")
     return f"{title}\n\n{GENERATED_NOTE}\n{rest.rstrip()}\n"
 
 
 def formats_page() -> str:
-    from honestone.interop.reference import foreign_reference
+    from reference import foreign_reference
 
     title, _, rest = foreign_reference().partition("\n")
     return f"{title}\n\n{GENERATED_NOTE}\n{rest.rstrip()}\n"
 
 
 def checks_page() -> str:
-    from honestone.formats.reference import rubric_reference
+    from reference import rubric_reference
 
     text = rubric_reference().partition("\n## Checks\n")[2].strip()
     return f"{GENERATED_NOTE}\n{CHECKS_OPENING}{text.replace('### Options', '## Options')}\n{CHECKS_CLOSING}"

@@ -70,7 +70,7 @@ def test_a_package_can_add_a_format(points: list[Point], tmp_path: Path) -> None
     assert isinstance(source, ForeignRubric)
     assert [criterion.requirement for criterion in source.rubric.criteria] == ["Is it short?"]
     assert [loss.message for loss in source.losses] == ["`colour` has no meaning here"]
-    from honestone.interop.reference import foreign_reference
+    from reference import foreign_reference
 
     assert "## card" in foreign_reference()
 

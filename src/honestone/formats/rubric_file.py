@@ -29,20 +29,7 @@ from honestone.core.rubric import (
     slug,
 )
 from honestone.formats.check_words import check_in_words
-from honestone.formats.fields import (
-    CRITERION,
-    ITEM,
-    LEVEL,
-    RUBRIC,
-    TAKES,
-    VERSION,
-    Field,
-    Shape,
-    Taken,
-    Takes,
-    near,
-    unknown_key_hint,
-)
+from honestone.formats.fields import SHAPES, TAKES, VERSION, Field, Takes, near, unknown_key_hint
 from honestone.formats.marked import Marked, parse_marked, read_text
 from honestone.formats.nodes import MapKey, scalar
 from honestone.formats.reader import FileReading, value_at
@@ -94,11 +81,10 @@ def _read(text: str, name: str, path: Path | None) -> RubricSource:
 
 
 class RubricReading(FileReading):
-    """One pass over a rubric file, or over a format that holds rubrics among other things: `readers` and `takes` say how
+    """One pass over a rubric file, or over a format that holds rubrics among other things: `readers` say how
     each kind of value is read. `wrong_at` are the paths of the problems."""
 
     readers: ClassVar[Mapping[Takes, Callable[[Any, Any, FilePath, str], Any]]]
-    takes: ClassVar[Mapping[Takes, Taken]] = TAKES
 
     def __init__(self, marked: Marked, key: str = "", what: str = "") -> None:
         super().__init__(marked, key, what)
@@ -125,7 +111,7 @@ class RubricReading(FileReading):
             raise _unrecognised(self.marked)
         self.name_texts(value["criteria"])
         self._version(value)
-        got = self.fields(RUBRIC, (), "")
+        got = self.fields("rubric", (), "")
         draft = RubricDraft(
             title=got.get("title", ""),
             threshold=got.get("threshold", DEFAULT_THRESHOLD),
@@ -180,18 +166,18 @@ class RubricReading(FileReading):
 
     # ------------------------------------------------------------------------------------------ mappings and keys
 
-    def fields(self, shape: Shape, path: FilePath, owner: str) -> dict[str, Any]:
-        """The keys of a mapping that could be read. `owner` names it in messages: " of criterion `tone`"."""
+    def fields(self, shape: str, path: FilePath, owner: str) -> dict[str, Any]:
+        """The keys of a mapping (its shape by name) that could be read. `owner` names it in messages: " of criterion `tone`"."""
         got: dict[str, Any] = {}
         for key, value in value_at(self.marked.value, path).items():
             here = (*path, key)
-            field = shape.field(key)
+            field = SHAPES[shape].field(key)
             if field is None:
                 where = owner.replace(" of ", " in ", 1)
                 self.problem(
                     f"unknown key `{self.marked.raw_key(here)}`{where}",
                     here,
-                    unknown_key_hint(self.marked.raw_key(here), shape),
+                    unknown_key_hint(self.marked.raw_key(here), SHAPES[shape]),
                     at_key=True,
                 )
             elif value is None:
@@ -207,7 +193,7 @@ class RubricReading(FileReading):
 
     def must_be(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None = None) -> None:
         shown = shown_value(value, self.marked.raw(path))
-        self.problem(f"`{path[-1]}`{owner} is {shown}, but must be {self.takes[takes].words}", path, hint)
+        self.problem(f"`{path[-1]}`{owner} is {shown}, but must be {TAKES[takes].words}", path, hint)
 
     # ------------------------------------------------------------------------------------------ single values
 
@@ -293,7 +279,7 @@ class RubricReading(FileReading):
             return self._odd_entry("criterion", value, path, f"criterion number {number}")
         name = self._name_of(value, path)
         owner = f" of criterion `{name}`" if name else f" of criterion number {number}"
-        got = self.fields(CRITERION, path, owner)
+        got = self.fields("criterion", path, owner)
         self._fits_together(got, path, owner)
         requirement, id = self._naming(got, value, path, owner, self.ids)
         return Criterion(
@@ -371,7 +357,7 @@ class RubricReading(FileReading):
             return Item(id=f"\0{path}", requirement="?")
         name = self._name_of(value, path)
         mine = f" of item `{name}`" if name else f" of item number {number}{owner}"
-        got = self.fields(ITEM, path, mine)
+        got = self.fields("item", path, mine)
         requirement, id = self._naming(got, value, path, mine, ids)
         return Item(
             id=id,
@@ -428,7 +414,7 @@ class RubricReading(FileReading):
                     f"level number {index + 1}{owner} is {shown}, but must be a mapping", here, "{value: 0, text: none}"
                 )
                 continue
-            got = self.fields(LEVEL, here, mine)
+            got = self.fields("level", here, mine)
             numbers = [key for key in ("value", "score") if key in entry]
             if len(numbers) != 1 or "text" not in entry:
                 self.problem(f"level number {index + 1}{owner} needs a `value` and a `text`", here)
@@ -513,7 +499,7 @@ RubricReading.readers = {
 }
 
 # A criterion with one of these has been reported already, if anything is wrong with it.
-_SAYS_IT = {"requirement", "check", *cast(Field, CRITERION.field("requirement")).also}
+_SAYS_IT = {"requirement", "check", *cast(Field, SHAPES["criterion"].field("requirement")).also}
 _UNSAID = cast(bool, None)
 """Of an item that leaves `may_not_apply` to its criterion, until `_marked_by` has settled it."""
 _A = {"criterion": "a criterion", "item": "an item"}
@@ -672,7 +658,7 @@ def _unrecognised(marked: Marked) -> RubricFileErrors:
     return RubricFileErrors((error,))
 
 
-_OTHER_WORDS = frozenset(cast(Field, RUBRIC.field("criteria")).also)
+_OTHER_WORDS = frozenset(cast(Field, SHAPES["rubric"].field("criteria")).also)
 
 
 def _is_prose(text: str, name: str) -> bool:

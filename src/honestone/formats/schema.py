@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from honestone.core.checks import KINDS, check_schema
-from honestone.formats.fields import CRITERION, ITEM, LEVEL, RUBRIC, TAKES, Field, Shape, Taken, Takes
+from honestone.formats.fields import SHAPES, TAKES, Field, Shape
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NUMBER_KEY = r"^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
@@ -17,11 +16,11 @@ def rubric_schema() -> dict[str, Any]:
     return {
         "$schema": DIALECT,
         "title": "honestone rubric",
-        **mapping_schema(RUBRIC, required=["criteria"]),
+        **_mapping_schema(SHAPES["rubric"], required=["criteria"]),
         "$defs": {
             "criterion": _short_or(_criterion()),
             "item": _short_or(
-                {**mapping_schema(ITEM), "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}]}
+                {**_mapping_schema(SHAPES["item"]), "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}]}
             ),
             "anchors": _anchors(),
             "check": _check(),
@@ -29,14 +28,11 @@ def rubric_schema() -> dict[str, Any]:
     }
 
 
-def mapping_schema(
-    shape: Shape, *, required: list[str] | None = None, takes: Mapping[Takes, Taken] = TAKES
-) -> dict[str, Any]:
-    """A shape as JSON Schema; `takes` says what each kind of value is."""
+def _mapping_schema(shape: Shape, *, required: list[str] | None = None) -> dict[str, Any]:
     schema: dict[str, Any] = {
         "type": "object",
         "description": shape.doc,
-        "properties": {field.key: _property(field, takes) for field in shape.fields},
+        "properties": {field.key: _property(field) for field in shape.fields},
         "additionalProperties": False,
     }
     if required:
@@ -44,8 +40,8 @@ def mapping_schema(
     return schema
 
 
-def _property(field: Field, takes: Mapping[Takes, Taken]) -> dict[str, Any]:
-    schema = {**takes[field.takes].schema, "description": field.doc}
+def _property(field: Field) -> dict[str, Any]:
+    schema = {**TAKES[field.takes].schema, "description": field.doc}
     if field.takes == "points" and field.default.isdigit():
         schema["default"] = int(field.default)
     elif field.takes == "flag" and field.default == "false":
@@ -63,7 +59,7 @@ def _criterion() -> dict[str, Any]:
     """A group has children and is not marked itself; every other criterion says what is asked."""
     alone = {"properties": dict.fromkeys(("items", "anchors", "check"), False)}
     return {
-        **mapping_schema(CRITERION),
+        **_mapping_schema(SHAPES["criterion"]),
         "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}, {"required": ["id", "criteria"]}],
         "dependentSchemas": {"criteria": alone},
     }
@@ -84,7 +80,7 @@ def _anchors() -> dict[str, Any]:
                 "type": "array",
                 "minItems": 2,
                 "items": {
-                    **mapping_schema(LEVEL, required=["text"]),
+                    **_mapping_schema(SHAPES["level"], required=["text"]),
                     "oneOf": [{"required": ["value"]}, {"required": ["score"]}],
                 },
             },

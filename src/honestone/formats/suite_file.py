@@ -1,6 +1,6 @@
 """Reading the native suite format (`suite.yaml`): a Suite, or every error of the file with its place.
 
-`suite_fields` lists the keys and what they take; criteria and checks are read as in a rubric file (`rubric_file`).
+`fields.toml` lists the keys and what they take; criteria and checks are read as in a rubric file (`rubric_file`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, cast
+from typing import Any, Final, cast
 
 from honestone.core.errors import FileError, RubricError, UsageError
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, slug
@@ -26,28 +26,18 @@ from honestone.core.suite.case import (
 )
 from honestone.formats.check_words import check_in_words
 from honestone.formats.document import Document, ReadRubric
-from honestone.formats.fields import RUBRIC, Taken, Takes, near
+from honestone.formats.fields import Takes, near
 from honestone.formats.marked import Marked, read_text
 from honestone.formats.nodes import MapKey
 from honestone.formats.reader import Steps as FilePath
 from honestone.formats.reader import value_at
 from honestone.formats.rubric_file import RubricDraft, RubricReading, RubricSource, shown_value
 from honestone.formats.source import Loss, SourceErrors, SuiteSource
-from honestone.formats.suite_fields import (
-    CASE,
-    GIT,
-    IN_FILE,
-    IN_FILES,
-    MAX_COUNT,
-    MAX_SECONDS,
-    MESSAGE,
-    OUTPUTS,
-    SUITE,
-    TAKES,
-    TARGET,
-    VERDICTS,
-    WORKSPACE,
-)
+
+MAX_COUNT: Final = 10_000
+"""How many attempts or cases at a time a file may ask for: more is a slip of the finger."""
+MAX_SECONDS: Final = 10_000_000
+VERDICTS: Final = ("pass", "fail", "inconclusive")
 
 
 def read_suite(document: Document) -> SuiteSource:
@@ -135,8 +125,6 @@ class _Inherited:
 class _SuiteReading(RubricReading):
     """One pass over a suite file, and the files that it names."""
 
-    takes: ClassVar[Mapping[Takes, Taken]] = TAKES
-
     def __init__(self, marked: Marked, path: Path, read_rubric: ReadRubric) -> None:
         super().__init__(marked, "cases", "case")
         self.read_rubric = read_rubric
@@ -157,7 +145,7 @@ class _SuiteReading(RubricReading):
             )
         self._refuse_newer(value)
         cases_value = value.get("cases")
-        got = self.fields(SUITE, (), "")
+        got = self.fields("suite", (), "")
         if "cases" not in value:
             self.problem("this suite has no `cases`", ("cases",), "add a list of them, each after `- `")
         for key in ("threshold", "floor"):
@@ -227,7 +215,7 @@ class _SuiteReading(RubricReading):
             )
             return None
         before = len(self.problems)
-        got = self.fields(CASE, path, "")
+        got = self.fields("case", path, "")
         if "id" not in value:
             self.problem("`id` is missing", path, "give it a name that stays: id: greets-back")
         rubric = self._whole_rubric(path, value, got, suite)
@@ -350,7 +338,7 @@ class _SuiteReading(RubricReading):
             return _Part(criteria=criteria, path=path, paths=_entries(path, criteria))
         if isinstance(value, dict) and "criteria" in value:
             self.name_texts(value["criteria"])
-            got = self.fields(RUBRIC, path, " of this rubric")
+            got = self.fields("rubric", path, " of this rubric")
             criteria = got.get("criteria")
             if criteria is None:
                 return None
@@ -363,7 +351,7 @@ class _SuiteReading(RubricReading):
                 title=got.get("title", ""),
             )
         if isinstance(value, dict) and "file" in value:
-            got = self.fields(IN_FILE, path, " of `rubric`")
+            got = self.fields("in-file", path, " of `rubric`")
             return self._part_of_file(got["file"], (*path, "file")) if "file" in got else None
         hint = "write a list of criteria: [Names the cause, Says how to fix it]"
         if isinstance(value, dict):
@@ -479,7 +467,7 @@ class _SuiteReading(RubricReading):
             messages = [self._message((*path, index), index) for index in range(len(value))]
             return tuple(message for message in messages if message) if all(messages) else None
         if isinstance(value, dict) and "files" in value:
-            got = self.fields(IN_FILES, path, " of `input`")
+            got = self.fields("in-files", path, " of `input`")
             return self._texts_of_files(got["files"], (*path, "files")) if "files" in got else None
         if isinstance(value, dict) and "file" not in value:
             self.must_be("input", value, path, owner)
@@ -493,7 +481,7 @@ class _SuiteReading(RubricReading):
         if not isinstance(value, dict):
             self.problem(f"message number {index + 1} must be a mapping", path, "write {role: user, content: Hello}")
             return None
-        got = self.fields(MESSAGE, path, who)
+        got = self.fields("message", path, who)
         for key in ("role", "content"):
             if key not in value:
                 self.problem(f"`{key}`{who} is missing", path)
@@ -520,7 +508,7 @@ class _SuiteReading(RubricReading):
             if "file" not in value:
                 self.must_be("prose", value, path, owner)
                 return None
-            got = self.fields(IN_FILE, path, f" of `{path[-1]}`")
+            got = self.fields("in-file", path, f" of `{path[-1]}`")
             return self._text_of_file(got["file"], (*path, "file")) if "file" in got else None
         return None if self.text(value, path, owner) is None else cast(str, value)
 
@@ -580,7 +568,7 @@ class _SuiteReading(RubricReading):
         return None if found is None else Split(found)
 
     def output(self, value: Any, path: FilePath, owner: str) -> str | None:
-        return self._choice("output", OUTPUTS, value, path, owner)
+        return self._choice("output", ("text", "json"), value, path, owner)
 
     def tags(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...] | None:
         if not isinstance(value, list):
@@ -626,7 +614,7 @@ class _SuiteReading(RubricReading):
         if not isinstance(value, dict):
             self.must_be("target", value, path, owner)
             return None
-        got = self.fields(TARGET, path, " of `target`")
+        got = self.fields("target", path, " of `target`")
         return TargetSpec(
             use=got.get("use"), skill=got.get("skill"), timeout=got.get("timeout"), output=got.get("output", "text")
         )
@@ -636,7 +624,7 @@ class _SuiteReading(RubricReading):
             hint = f"write {{copy: {value.strip()}}}" if isinstance(value, str) and value.strip() else None
             self.must_be("workspace", value, path, owner, hint)
             return None
-        got = self.fields(WORKSPACE, path, " of `workspace`")
+        got = self.fields("workspace", path, " of `workspace`")
         if "copy" in value and "git" in value:
             self.problem("`workspace` has both `copy` and `git`", (*path, "git"), "take one of them", at_key=True)
         git, ref = got.get("git", (None, None))
@@ -666,7 +654,7 @@ class _SuiteReading(RubricReading):
 
     def git(self, value: Any, path: FilePath, owner: str) -> tuple[str, str | None] | None:
         if isinstance(value, dict):
-            got = self.fields(GIT, path, " of `git`")
+            got = self.fields("git", path, " of `git`")
             if "repo" not in value:
                 self.problem("`repo` of `git` is missing", path)
             repo, ref = got.get("repo"), got.get("ref")

@@ -261,34 +261,18 @@ class _MergeKey(Node):
         super().__init__(key.value, key.raw, key.line, key.column)
 
 
-_MISTAKES = (
-    (
-        "mapping values are not allowed",
-        "this `:` does not belong here",
-        'text with a colon and a space in it needs quotes, "like: this"; keys of one mapping begin in one column',
-    ),
-    ("cannot start any token", "text cannot begin with this character", "put the text in quotes"),
-    (
-        "but found '<block mapping start>'",
-        "this line is indented further than the one it belongs to",
-        "keys of one mapping begin in the same column",
-    ),
-    (
-        "expected <block end>",
-        "this does not continue what is above it",
-        "look at the indentation, and put text that begins with a quote or bracket in quotes as a whole",
-    ),
-    (
-        "expected ',' or",
-        "a `,` or a closing bracket is missing before this",
-        "text with brackets, braces or quotes in it needs quotes",
-    ),
-    (
-        "could not find expected ':'",
-        "a `:` is missing in or before this line",
-        "look at the indentation, and that each key is followed by `: `",
-    ),
-)
+# A sign in the words of the library; what we say instead; what to do.
+_MISTAKES = [
+    row.strip().split(" | ")
+    for row in """
+    mapping values are not allowed | this `:` does not belong here | text with a colon and a space in it needs quotes, "like: this"; keys of one mapping begin in one column
+    cannot start any token | text cannot begin with this character | put the text in quotes
+    but found '<block mapping start>' | this line is indented further than the one it belongs to | keys of one mapping begin in the same column
+    expected <block end> | this does not continue what is above it | look at the indentation, and put text that begins with a quote or bracket in quotes as a whole
+    expected ',' or | a `,` or a closing bracket is missing before this | text with brackets, braces or quotes in it needs quotes
+    could not find expected ':' | a `:` is missing in or before this line | look at the indentation, and that each key is followed by `: `
+    """.strip().splitlines()
+]
 
 
 def _written(parent: Node, raw: str, otherwise: Node) -> Node:

@@ -177,3 +177,9 @@ def _is_prose(document: Document) -> bool:
     if document.is_lines or isinstance(document.value, dict | list):
         return False
     return not any(reader.signs(document) for reader in readers())
+
+
+def format_lines() -> list[str]:
+    """One line a format, for a terminal."""
+    width = max(len(reader.name) for reader in readers())
+    return [f"{reader.name:<{width}}  {reader.gives:<6}  {reader.title}" for reader in readers()]

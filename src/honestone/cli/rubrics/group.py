@@ -39,7 +39,7 @@ rubric.add_command(convert_rubric)
 def show(path: Path | None, schema: bool, template: str | None, formats: bool, as_json: bool) -> int:
     """Show how a rubric is understood: weights as shares, who answers what, every bar."""
     if formats:
-        from honestone.interop.reference import format_lines
+        from honestone.interop.recognise import format_lines
 
         write("\n".join(format_lines()) + "\n")
         return 0

@@ -15,8 +15,7 @@ from honestone.formats.check_words import check_in_words
 from honestone.formats.document import Document
 from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, did_you_mean, shown, words
 from honestone.formats.source import ForeignRubric, SuiteSource
-from honestone.formats.suite_fields import MAX_SECONDS
-from honestone.formats.suite_file import rubric_within
+from honestone.formats.suite_file import MAX_SECONDS, rubric_within
 from honestone.interop.criteria import FROM_0_TO_1, check_criterion, checklist, scaled
 from honestone.interop.reader import Formats, Reader
 
