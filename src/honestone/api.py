@@ -23,9 +23,8 @@ from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.step import StepResult, Submission, resume_steps, start_steps
 from honestone.app.stopping import outside_a_loop
-from honestone.app.suites.choice import CaseChoice
 from honestone.app.suites.compare import require_gates
-from honestone.app.suites.plan import SuiteRequest
+from honestone.app.suites.plan import CaseChoice, SuiteRequest
 from honestone.app.suites.run import evaluate_suite
 from honestone.app.workspace import Workspace
 from honestone.core.numbers import exact

@@ -144,8 +144,7 @@ class CaseItem(pytest.Item):
     def _run(self) -> dict[str, Any]:
         from honestone.app.judging_options import JudgingOptions
         from honestone.app.quiet import Quiet
-        from honestone.app.suites.choice import CaseChoice
-        from honestone.app.suites.plan import SuiteRequest
+        from honestone.app.suites.plan import CaseChoice, SuiteRequest
         from honestone.app.suites.run import evaluate_suite
         from honestone.app.workspace import Workspace
 

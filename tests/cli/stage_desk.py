@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from honestone.app.stages.files import StageFiles
-from honestone.app.stages.skill import SkillUnderEdit, skill_at
+from honestone.app.stages.files import SkillUnderEdit, StageFiles, skill_at
 from honestone.app.workspace import Workspace
 
 from .desk import Desk, Program, Result

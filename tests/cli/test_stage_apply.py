@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from honestone.app.stages.delivery import announce, applied, back_up, original_of, put_in_place, recover
+from honestone.app.stages.apply import announce, applied, back_up, original_of, put_in_place, recover
 from honestone.app.stages.files import StageFiles
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import UsageError

@@ -56,9 +56,9 @@ def points(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Point]]:
     """What the installed packages offer; the readers are gathered again."""
     found: list[Point] = []
     monkeypatch.setattr(recognise, "entry_points", lambda group: found if group == "honestone.formats" else [])
-    recognise.readers.cache_clear()
+    recognise.added_readers.cache_clear()
     yield found
-    recognise.readers.cache_clear()
+    recognise.added_readers.cache_clear()
 
 
 def test_a_package_can_add_a_format(points: list[Point], tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from honestone.app.loop_setup import (
 from honestone.app.seats import make_context, make_seats
 from honestone.app.split_runs import PanelOfEdits, SplitRuns
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
-from honestone.app.suites.skill_loading import skill_folder
+from honestone.app.suites.subject import skill_folder
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.contract import Contract

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.checking import checks_of
 from honestone.app.judging_options import JudgingOptions
-from honestone.app.rubric_plan import RubricPlan
+from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.seats import make_pair_seats, make_panel, refuse_if_all_refuse
 from honestone.app.stopping import run_interruptibly
 from honestone.app.workspace import Workspace

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from honestone.app.history import judged_documents, scorer_of, state_of, still_valid, text_of
-from honestone.app.rubrics.loading import load_rubric, with_bars
+from honestone.app.rubric_plan import load_rubric, with_bars
 from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError

@@ -1,26 +1,28 @@
-"""A rubric with all that judges by it: read and checked before the first call."""
+"""A rubric of any format with all that judges by it: read and checked before the first call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.checking import checks_of, contract_for, make_checker, never_judged
 from honestone.app.judging_options import JudgingOptions, max_bytes
-from honestone.app.rubrics.loading import load_rubric, with_bars
 from honestone.app.seats import choose_judges, make_context, make_seats
 from honestone.app.workspace import Workspace
-from honestone.core.rubric import Rubric
+from honestone.core.artifact import Version
+from honestone.core.checks import KINDS
+from honestone.core.contract import Contract, make_contract
+from honestone.core.errors import UsageError
+from honestone.core.numbers import exact
+from honestone.core.rubric import Check, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.system.files import Loaded, load_artifact, printable
 
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
-    from honestone.core.artifact import Version
-    from honestone.core.contract import Contract
     from honestone.engine.panel import Seat
 
 
@@ -101,3 +103,82 @@ class RubricPlan:
 
     def contract(self, seats: Sequence[Seat]) -> Contract:
         return contract_for(self.rubric, seats, self.checker, self.options)
+
+
+def make_checker(rubric: Rubric, rubric_path: Path, options: JudgingOptions, artifacts: Sequence[Path]) -> CheckRunner:
+    """`artifacts` are what is judged: a program among their files is taken from the version, never from disk."""
+    from honestone.adapters.checks import CheckRunner
+
+    # Only checks that run programs look at an artifact's place; resolving thousands of paths for the others is waste.
+    runs_code = any(KINDS[check.kind].family != "text" for check in checks_of(rubric))
+    return CheckRunner(
+        rubric_path.parent.resolve(),
+        sandbox=options.sandbox,
+        pass_env=tuple(options.pass_env),
+        artifacts=[path.resolve() for path in artifacts] if runs_code else (),
+    )
+
+
+def never_judged(rubric: Rubric, rubric_path: Path, checker: CheckRunner) -> frozenset[Path]:
+    """Files in a folder artifact that do not belong to it: the rubric, its lock, and the tests and schemas that judge."""
+    files = checker.judging_files(checks_of(rubric))
+    lock = rubric_path.with_name(f"{rubric_path.name}.lock")
+    return frozenset({rubric_path.resolve(), lock.resolve(), *(path.resolve() for path in files)})
+
+
+def checks_of(rubric: Rubric) -> list[Check]:
+    return [item.check for _, item in rubric.questions() if item.check is not None]
+
+
+def contract_for(rubric: Rubric, seats: Sequence[Seat], checker: CheckRunner, options: JudgingOptions) -> Contract:
+    """What decides what a score means: the same from every command and from Python."""
+    return make_contract(
+        rubric,
+        judges=[seat.identity for seat in seats],
+        checks=[dict(checker.identity(check)) for check in checks_of(rubric)],
+        rule=str(options.rule),
+        options={"evidence": options.evidence, "ask": options.ask, "pack": options.pack},
+    )
+
+
+def load_rubric(
+    path: Path,
+    *,
+    threshold: float | None = None,
+    floor: float | None = None,
+    accept_loss: bool = False,
+    note: Callable[[str], None] | None = None,
+) -> Rubric:
+    """A rubric, ours or another tool's, with the bars of the call put over its own.
+
+    Raises SourceErrors for what a foreign file says and ours cannot, unless that is accepted; then it is noted.
+    """
+    from honestone.formats.source import ForeignRubric, refuse_losses
+    from honestone.interop.recognise import read_any_rubric
+
+    source = read_any_rubric(path)
+    if isinstance(source, ForeignRubric):
+        lost = refuse_losses(source.losses, source.dialect, accepted=accept_loss)
+        for line in (f"{path} was read as {source.dialect}", *source.notes, *lost):
+            if note is not None:
+                note(line)
+    return with_bars(source.rubric, threshold=threshold, floor=floor)
+
+
+def with_bars(rubric: Rubric, *, threshold: float | None, floor: float | None) -> Rubric:
+    """Bars are points from 0 to 100; None leaves the rubric's own. Raises UsageError for other numbers."""
+    if threshold is not None:
+        rubric = replace(rubric, threshold=_points("--threshold", threshold))
+    if floor is not None:
+        rubric = replace(rubric, floor=_points("--floor", floor))
+    return rubric
+
+
+def _points(option: str, number: float) -> Fraction:
+    try:
+        value = exact(number) / 100
+    except ValueError:
+        value = Fraction(-1)
+    if not 0 <= value <= 1:
+        raise UsageError(f"{option} is {number:g}, but must be from 0 to 100", hint=f"for example {option} 80")
+    return value

@@ -12,9 +12,8 @@ from honestone.app.judging_options import JudgingOptions
 from honestone.app.seats import make_panel
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.side import SideRun
-from honestone.app.suites.skill_loading import skill_of
 from honestone.app.suites.skills import not_loaded, results_of
-from honestone.app.suites.subject import SuiteSubject
+from honestone.app.suites.subject import SuiteSubject, skill_of
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import CHECK
 from honestone.core.loop.suite_loop import Splits

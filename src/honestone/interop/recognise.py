@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -17,8 +18,8 @@ from honestone.formats.suite_file import read_suite
 from honestone.interop.reader import Reader
 
 MODULES: Final = (
-    "agentv",
     "task_suite",
+    "agentv",
     "agent_skills",
     "promptfoo",
     "autorubric",
@@ -35,15 +36,28 @@ MODULES: Final = (
 """The folders of `interop`, one a family of formats; the module `read` of each has `READERS`."""
 
 
+CERTAIN: Final = 100
+"""Signs of a reader after which no other one is asked."""
+
 GROUP: Final = "honestone.formats"
 """The entry-point group by which another package adds a format: each entry names a `Reader`."""
 
 
+def _each() -> Iterator[Reader]:
+    """Every reader of a format of another tool, ours first; each folder is loaded when its turn comes."""
+    for module in MODULES:
+        yield from import_module(f"honestone.interop.{module}.read").READERS
+    yield from added_readers()
+
+
 @cache
+def added_readers() -> tuple[Reader, ...]:
+    """Those of other packages. Raises SettingsError for an entry point that gives none."""
+    return tuple(_loaded(point) for point in entry_points(group=GROUP))
+
+
 def readers() -> tuple[Reader, ...]:
-    """Every reader of a format of another tool, ours first. Raises SettingsError for an entry point that gives none."""
-    own = [reader for module in MODULES for reader in import_module(f"honestone.interop.{module}.read").READERS]
-    return (*own, *(_loaded(point) for point in entry_points(group=GROUP)))
+    return tuple(_each())
 
 
 def _loaded(point: EntryPoint) -> Reader:
@@ -70,10 +84,15 @@ def recognise(document: Document) -> Reader | str:
             "cases" in keys and not keys & {"evaluators", "dataset", "tests"} and not _has_inputs(document)
         ):
             return "suite"
-    scores = [(reader.signs(document), reader) for reader in readers()]
-    best = max((score for score, _ in scores), default=0)
-    if best > 0:
-        return next(reader for score, reader in scores if score == best)
+    best, found = 0, None
+    for reader in _each():
+        signs = reader.signs(document)
+        if signs > best:
+            best, found = signs, reader
+        if best == CERTAIN:
+            break
+    if found is not None:
+        return found
     if "criteria" in keys:
         return "rubric"
     raise _unknown(document)

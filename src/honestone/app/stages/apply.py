@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from honestone.app.stages.delivery import applied, apply_in_place, holding
-from honestone.app.stages.files import StageFiles, anchor_of, find_candidate, safe_name, stamp, write_stage
-from honestone.app.stages.skill import SkillUnderEdit, plan_of, require_base
-from honestone.core.artifact import Version
+import msgspec
+
+from honestone.app.stages.files import (
+    SkillUnderEdit,
+    StageFiles,
+    anchor_of,
+    find_candidate,
+    plan_of,
+    require_base,
+    safe_name,
+    skill_at,
+    stamp,
+    write_json,
+    write_stage,
+)
+from honestone.core.artifact import Entry, Version, digest_of
+from honestone.core.errors import FileError, UsageError
+from honestone.core.events import DeliveryBegun, DeliveryDone, Event
 from honestone.core.loop.proposal import diff_size, unified_diff
 from honestone.core.skill.plan import Plan, PlanError, Refusal, WriteFiles, apply_plan
-from honestone.core.skill.risk import risk_of
+from honestone.core.skill.risk import risk_of, touched
 from honestone.formats.stage_files import (
     DiffSummary,
     Execution,
@@ -21,8 +40,11 @@ from honestone.formats.stage_files import (
     RollbackPointer,
     ScoredCandidate,
     StageFile,
+    read_as,
+    read_object,
     read_stage,
 )
+from honestone.system.files import deliver, printable, write_atomically
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,3 +142,250 @@ def execution_file(
             "timestamp": stamp(),
         },
     )
+
+
+@contextlib.contextmanager
+def only_one(skill: Path) -> Iterator[None]:
+    """No other pipeline works on this skill meanwhile, wherever it keeps its files. Raises UsageError.
+
+    The lock is on the folder itself, leaves nothing in it, and ends with the process.
+    """
+    try:
+        handle = os.open(skill, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise FileError(
+            f"there is no skill folder `{printable(skill)}`: {error.strerror}",
+            hint="paths in artifacts are relative to the folder that the pipeline was run in",
+        ) from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                raise UsageError(
+                    f"another process is working on the skill `{printable(skill)}`", hint="wait for it, or stop it"
+                ) from None
+            # A file system without locks: the stages still compare the bytes before they write.
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def holding(files: StageFiles, named: Path | str) -> Iterator[SkillUnderEdit]:
+    """The skill for this process alone, with the original back where an earlier process was killed while applying."""
+    found = skill_at(files.workspace, named)
+    files.refuse_inside(found)
+    with only_one(found.folder):
+        yield recover(files, found.read_again())
+
+
+def settled(files: StageFiles, skill: SkillUnderEdit) -> SkillUnderEdit:
+    """The skill when no stage is halfway through with it: what a stage measures must not be half a candidate.
+
+    Raises UsageError while another process works on it, and where a killed `stage run` left half of an edit.
+    """
+    files.refuse_inside(skill)
+    if _note_of(files, skill).exists():
+        with only_one(skill.folder):
+            skill = recover(files, skill)
+    _require_delivered(skill)
+    return skill
+
+
+def _require_delivered(skill: SkillUnderEdit) -> None:
+    workspace = skill.workspace
+    if not (workspace.store / "store.db").exists():
+        return
+    with workspace.open_store(readonly=True) as store:
+        for info in store.runs():
+            if info.kind != "stages" or info.subject != str(skill.root) or info.finished is not None:
+                continue
+            if is_half_delivered(store.iter_events(info.id)):
+                raise UsageError(
+                    f"`{skill.named}` holds half of an edit: `stage run` is not finished",
+                    hint="run the same `stage run` command again: it completes the edit",
+                )
+
+
+def is_half_delivered(log: Iterable[Event]) -> bool:
+    """Whether a loop was killed between the beginning and the end of a delivery."""
+    open_ones = 0
+    for event in log:
+        open_ones += isinstance(event, DeliveryBegun) - isinstance(event, DeliveryDone)
+    return open_ones > 0
+
+
+# ------------------------------------------------------------------------------------------------ putting in place
+
+
+def put_in_place(skill: SkillUnderEdit, after: Version) -> None:
+    """Bring the skill on disk from what it was read as to `after`, file by file, each whole; all back on a failure.
+
+    Raises FileError where that is not possible, and UsageError when somebody edited the skill in between.
+    """
+    require_untouched(skill)
+    try:
+        deliver(skill.folder, skill.version, after)
+    except BaseException as error:
+        with contextlib.suppress(OSError, FileError):
+            deliver(skill.folder, skill.read_again().version, skill.version)
+        if isinstance(error, FileError):
+            hint = "the skill is as it was; make the place writable and run the same command again"
+            raise FileError(error.message, hint=hint) from None
+        raise
+
+
+def require_untouched(skill: SkillUnderEdit) -> None:
+    """Raises UsageError when the skill is no longer what it was read as."""
+    if skill.read_again().version.digest != skill.version.digest:
+        raise UsageError(
+            f"`{skill.named}` was edited by somebody else in the meantime; nothing was written",
+            hint="run the stage again on the skill as it is now",
+        )
+
+
+def apply_in_place(files: StageFiles, skill: SkillUnderEdit, after: Version, *, name: Path) -> RollbackPointer:
+    """Back the original up and put `after` in its place; `applied` when that is on record. A kill on the way is undone
+    by the next stage."""
+    pointer = back_up(files, skill, touched(skill.version, after), name)
+    require_untouched(skill)
+    announce(files, skill, after, pointer)
+    put_in_place(skill, after)
+    return pointer
+
+
+# ----------------------------------------------------------------------------------------------------------- backups
+
+
+def back_up(files: StageFiles, skill: SkillUnderEdit, changed: list[str], name: Path) -> RollbackPointer:
+    """Keep the original in STATE_ROOT/executions/backups/NAME, numbered where that is taken, and return the way back: one
+    file where only that changes, else all."""
+    place = _new_folder(files.folder("executions") / "backups" / name)
+    before = skill.version
+    if len(changed) == 1 and changed[0] in before.files:
+        path, entry = place / safe_name(changed[0]), before.files[changed[0]]
+        write_atomically(path, entry.data, executable=entry.executable)
+        return RollbackPointer(
+            method="restore_backup_file", backup_path=printable(path), target_path=skill.path_of(changed[0])
+        )
+    for path_in, entry in before.files.items():
+        write_atomically(place / path_in, entry.data, executable=entry.executable)
+    return RollbackPointer(
+        method="restore_backup_folder", backup_path=printable(place), target_path=skill.named, changed=sorted(changed)
+    )
+
+
+def _new_folder(wanted: Path) -> Path:
+    """The folder, with a number where it is there already: one that no other process has."""
+    number = 1
+    while True:
+        path = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
+        try:
+            path.mkdir(parents=True)
+            return path
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise FileError(f"cannot write below `{printable(wanted.parent)}`: {error.strerror or error}") from None
+
+
+def original_of(pointer: RollbackPointer, skill: SkillUnderEdit) -> Version:
+    """The skill as it was before, from the files on disk and the backup. Raises UsageError for a pointer that does not
+    lead back."""
+    if "\0" in pointer.backup_path + pointer.target_path:
+        raise UsageError("the rollback pointer names no backup and no target")
+    place, inside = skill.workspace.path(pointer.backup_path), skill.inside(pointer.target_path)
+    if inside is None:
+        raise UsageError(f"the rollback pointer's target `{printable(pointer.target_path)}` is not in `{skill.named}`")
+    files = dict(skill.version.files)
+    if pointer.method == "restore_backup_file" and inside:
+        files[inside] = _kept(place)
+        return Version(dict(sorted(files.items())), is_folder=True)
+    if pointer.method != "restore_backup_folder" or inside or pointer.changed is None:
+        raise UsageError(f"the rollback pointer's method {pointer.method!r} is not known")
+    if not place.is_dir():
+        raise FileError(f"there is no backup `{printable(place)}`")
+    for name in pointer.changed:
+        if ".." in Path(name).parts or Path(name).is_absolute():
+            raise UsageError(f"the rollback pointer names {name!r}, which is not a file of the skill")
+        if (place / name).is_file():
+            files[name] = _kept(place / name)
+        else:
+            files.pop(name, None)
+    return Version(dict(sorted(files.items())), is_folder=True)
+
+
+def _kept(path: Path) -> Entry:
+    """A file of a backup. The mode is the backup's own; of other programs' backups too."""
+    try:
+        return Entry(path.read_bytes(), os.access(path, os.X_OK))
+    except OSError as error:
+        raise FileError(f"the backup `{printable(path)}` cannot be read: {error.strerror or error}") from None
+
+
+# ------------------------------------------------------------------------------------------- kills while applying
+
+
+class _Applying(msgspec.Struct, kw_only=True):
+    """What is being put in place in a skill: the way back, and the digest of each file that changes (null: removed)."""
+
+    skill: str
+    pointer: RollbackPointer
+    after: dict[str, str | None]
+
+
+def _note_of(files: StageFiles, skill: SkillUnderEdit) -> Path:
+    """One file a skill, as several may share a STATE_ROOT."""
+    return files.folder("applying") / f"{digest_of(os.fsencode(skill.root))[7:23]}.json"
+
+
+def announce(files: StageFiles, skill: SkillUnderEdit, after: Version, pointer: RollbackPointer) -> None:
+    """Write down what is about to be put in place, so that `recover` can undo it if we are killed on the way."""
+    absolute = {name: os.path.abspath(skill.workspace.path(getattr(pointer, name))) for name in _PATHS}
+    note = _Applying(
+        skill=printable(skill.root),
+        pointer=msgspec.structs.replace(pointer, **absolute),
+        after={path: _digest(after, path) for path in touched(skill.version, after)},
+    )
+    write_json(_note_of(files, skill), msgspec.to_builtins(note))
+
+
+_PATHS = ("backup_path", "target_path")
+
+
+def applied(files: StageFiles, skill: SkillUnderEdit) -> None:
+    """The execution artifact is written: nothing is left to recover."""
+    _note_of(files, skill).unlink(missing_ok=True)
+
+
+def recover(files: StageFiles, skill: SkillUnderEdit) -> SkillUnderEdit:
+    """Put the original back where an earlier process was killed while it applied a candidate, and read the skill again.
+
+    Raises UsageError when somebody edited the skill since: nothing is overwritten then.
+    """
+    path = _note_of(files, skill)
+    if not path.exists():
+        return skill
+    note = read_as(read_object(path), _Applying)
+    try:
+        original = original_of(note.pointer, skill)
+    except UsageError as error:
+        error.hint = f"{printable(path)} says what was under way; delete it when the skill is as it should be"
+        raise
+    now = skill.version
+    for name, digest in note.after.items():
+        if now.files.get(name) != original.files.get(name) and _digest(now, name) != digest:
+            raise UsageError(
+                f"an earlier run was stopped while it applied a candidate to `{skill.named}`, and `{name}` was edited "
+                "since; nothing was overwritten",
+                hint=f"the original is kept at {note.pointer.backup_path}; delete {printable(path)} when all is well",
+            )
+    put_in_place(skill, original)
+    applied(files, skill)
+    return skill.read_again()
+
+
+def _digest(version: Version, name: str) -> str | None:
+    entry = version.files.get(name)
+    return None if entry is None else digest_of(entry.data)

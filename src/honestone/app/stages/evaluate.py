@@ -18,15 +18,22 @@ import msgspec
 
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.quiet import Quiet
-from honestone.app.stages.delivery import settled
-from honestone.app.stages.files import StageFiles, find_candidate, skill_of_file, write_stage
-from honestone.app.stages.skill import SkillUnderEdit, edited, require_base, skill_at
+from honestone.app.stages.apply import settled
+from honestone.app.stages.files import (
+    SkillUnderEdit,
+    StageFiles,
+    edited,
+    find_candidate,
+    require_base,
+    skill_at,
+    skill_of_file,
+    write_stage,
+)
 from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
 from honestone.app.suites.side import CutShort, SharedMeter
-from honestone.app.suites.skill_loading import skill_of
 from honestone.app.suites.skills import compare_skill
-from honestone.app.suites.subject import WITHOUT, SuiteSubject
+from honestone.app.suites.subject import WITHOUT, SuiteSubject, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import FileError, UsageError
@@ -219,8 +226,8 @@ def _require_places(files: StageFiles) -> None:
 def _report(
     asked: TwoSides, request: EvaluateSkillRequest, suite: SuiteSource, workspace: Workspace, observer: Observer
 ) -> JsonObject:
-    from honestone.app.suites.baseline_cache import BaselineFiles
     from honestone.app.suites.run import evaluate_suite
+    from honestone.app.suites.side import BaselineFiles
 
     cache = request.baseline_cache_dir
     asked_of_suite = replace(

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from honestone.app.stages.files import StageFiles, memory, write_json, write_memory
-from honestone.app.stages.skill import SkillUnderEdit
+from honestone.app.stages.files import SkillUnderEdit, StageFiles, memory, write_json, write_memory
 from honestone.core.errors import UsageError
 from honestone.core.skill.gate_layers import Decision
 from honestone.core.skill.lessons import Learned, Lesson, learn, read_lesson

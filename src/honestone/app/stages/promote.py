@@ -7,9 +7,19 @@ from pathlib import Path
 
 import msgspec
 
-from honestone.app.stages.delivery import applied, apply_in_place, holding
-from honestone.app.stages.files import StageFiles, note_state, pending, safe_name, stamp, unpark, veto, write_stage
-from honestone.app.stages.skill import SkillUnderEdit, plan_of
+from honestone.app.stages.apply import applied, apply_in_place, holding
+from honestone.app.stages.files import (
+    SkillUnderEdit,
+    StageFiles,
+    note_state,
+    pending,
+    plan_of,
+    safe_name,
+    stamp,
+    unpark,
+    veto,
+    write_stage,
+)
 from honestone.core.errors import UsageError
 from honestone.core.skill.plan import apply_plan
 from honestone.formats.stage_files import (

@@ -9,10 +9,17 @@ from pathlib import Path, PurePosixPath
 
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.seats import make_context
-from honestone.app.stages.delivery import settled
-from honestone.app.stages.files import StageFiles, new_run_id, stamp, write_stage
+from honestone.app.stages.apply import settled
+from honestone.app.stages.files import (
+    SkillUnderEdit,
+    StageFiles,
+    new_run_id,
+    refuse_strangers,
+    skill_at,
+    stamp,
+    write_stage,
+)
 from honestone.app.stages.learn import lessons_about
-from honestone.app.stages.skill import SkillUnderEdit, refuse_strangers, skill_at
 from honestone.app.stopping import run_to_end
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version

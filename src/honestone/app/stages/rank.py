@@ -11,19 +11,20 @@ import msgspec
 
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.seats import make_context, make_panel, make_seats
-from honestone.app.stages.delivery import settled
+from honestone.app.stages.apply import settled
 from honestone.app.stages.files import (
+    SkillUnderEdit,
     StageFiles,
     anchor_of,
     candidates_in,
     document_of,
+    edited,
     skill_of_file,
     stamp,
     write_document,
 )
 from honestone.app.stages.learn import lessons_about
 from honestone.app.stages.propose import HOURS
-from honestone.app.stages.skill import SkillUnderEdit, edited
 from honestone.app.stopping import run_to_end
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot

@@ -15,9 +15,7 @@ import msgspec
 
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.seats import make_panel
-from honestone.app.stages.apply import applied_result, execution_file
-from honestone.app.stages.compile import troubles
-from honestone.app.stages.delivery import back_up, is_half_delivered, only_one, recover
+from honestone.app.stages.apply import applied_result, back_up, execution_file, is_half_delivered, only_one, recover
 from honestone.app.stages.evaluate import (
     DEFAULT_TARGET,
     EvaluateSkillRequest,
@@ -27,8 +25,30 @@ from honestone.app.stages.evaluate import (
     prepare_tasks,
     read_suite,
 )
-from honestone.app.stages.files import D, StageFiles, document_of, new_run_id, placed, safe_name, stamp, write_json
-from honestone.app.stages.gate import DecisionFiles, is_vetoed, parked, receipt_file, receipt_name, record_decision
+from honestone.app.stages.files import (
+    D,
+    SkillUnderEdit,
+    StageFiles,
+    document_of,
+    edited,
+    new_run_id,
+    placed,
+    plan_of,
+    refuse_strangers,
+    safe_name,
+    skill_at,
+    stamp,
+    write_json,
+)
+from honestone.app.stages.gate import (
+    DecisionFiles,
+    is_vetoed,
+    parked,
+    receipt_file,
+    receipt_name,
+    record_decision,
+    troubles,
+)
 from honestone.app.stages.propose import (
     HOURS,
     Proposal,
@@ -44,7 +64,6 @@ from honestone.app.stages.propose import (
     without_hidden,
 )
 from honestone.app.stages.rank import edit_of, edit_seats, ranking_file, review
-from honestone.app.stages.skill import SkillUnderEdit, edited, plan_of, refuse_strangers, skill_at
 from honestone.app.stopping import run_to_end
 from honestone.core.artifact import Version
 from honestone.core.contract import digest_json

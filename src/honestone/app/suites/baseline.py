@@ -8,8 +8,7 @@ from pathlib import Path
 
 from honestone.app.suites.git_version import load_at_ref
 from honestone.app.suites.saved_report import read_saved_report
-from honestone.app.suites.skill_loading import load_skill, skill_of
-from honestone.app.suites.subject import WITHOUT, SuiteSubject
+from honestone.app.suites.subject import WITHOUT, SuiteSubject, load_skill, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import StoreError, UsageError

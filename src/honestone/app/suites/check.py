@@ -135,7 +135,7 @@ def _read(path: Path, *, accept_loss: bool) -> SuiteCheck:
 
 
 def _look_at_skill(checked: SuiteCheck, path: Path) -> None:
-    from honestone.app.suites.skill_loading import load_skill, skill_folder
+    from honestone.app.suites.subject import load_skill, skill_folder
 
     folder = skill_folder(path)
     files = {checked.path.resolve(), *(file.resolve() for file in checked.source.files)}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from honestone.app.drafting_model import make_model, reply_key
-from honestone.app.suites.skill_loading import load_skill
+from honestone.app.suites.subject import load_skill
 from honestone.app.workspace import Workspace
 from honestone.core.authoring.suite_drafting import (
     TaskDraft,

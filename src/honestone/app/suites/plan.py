@@ -1,29 +1,27 @@
-"""A suite made ready to be run: everything that was asked for is read and checked before anything is spent."""
+"""A suite made ready to be run: its cases are chosen, and everything asked for is read and checked before it costs anything."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.checking import checks_of
 from honestone.app.judging_options import JudgingOptions, max_bytes
-from honestone.app.rubrics.loading import with_bars
+from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import check_lock
 from honestone.app.seats import choose_judges, make_context, make_seats
 from honestone.app.suites.baseline import Baseline
-from honestone.app.suites.choice import CaseChoice, choose_cases
-from honestone.app.suites.skill_loading import load_skill, looks_like_skill, skill_folder
-from honestone.app.suites.subject import SuiteSubject
+from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
 from honestone.app.workspace import Workspace
 from honestone.core.contract import Contract, digest_json, suite_contract
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted
 from honestone.core.rubric import Rubric, to_plain
-from honestone.core.suite.case import AttemptRule, Case, case_document
+from honestone.core.suite.case import AttemptRule, Case, Split, case_document
 from honestone.core.suite.record import read_record, rubric_key
 from honestone.formats.source import SuiteSource, refuse_losses
 from honestone.ports import TargetWithNotes
@@ -33,10 +31,25 @@ from honestone.system.workspace import require_workspace
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
     from honestone.adapters.registry import AdapterContext
-    from honestone.app.suites.baseline_cache import BaselineCache
+    from honestone.app.suites.side import BaselineCache
     from honestone.core.spend import Meter, Spend
     from honestone.engine.panel import Seat
     from honestone.ports import Observer, Target
+
+
+ERRORED = ("target-error", "inconclusive", "skipped")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseChoice:
+    """Which cases are run; nothing is all. `shard` is (i, n), from 1."""
+
+    ids: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    shard: tuple[int, int] | None = None
+    failed: bool = False
+    errored: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -436,3 +449,96 @@ def _workspace_digests(source: SuiteSource, cases: Sequence[Case], size: int) ->
                 f"case `{case.id}`: {error.message}", place=source.places.get(case.id), hint=error.hint
             ) from None
     return found
+
+
+def choose_cases(
+    cases: Sequence[Case], choice: CaseChoice, last: Callable[[], Mapping[str, str] | None]
+) -> tuple[Case, ...]:
+    """The cases chosen, in the file's order. Raises UsageError for an unknown name and for an empty choice."""
+    _refuse_unknown("case", choice.ids, [case.id for case in cases])
+    _refuse_unknown("tag", choice.tags, sorted({tag for case in cases for tag in case.tags}))
+    _refuse_unknown("split", choice.splits, [str(split) for split in Split])
+    chosen = [
+        case
+        for case in cases
+        if (not choice.ids or case.id in choice.ids)
+        and (not choice.tags or set(choice.tags) & set(case.tags))
+        and (not choice.splits or str(case.in_split) in choice.splits)
+    ]
+    if choice.failed or choice.errored:
+        statuses = last()
+        if statuses is None:
+            raise UsageError(
+                "this suite has no finished run on record, so there is nothing to repeat",
+                hint="run it once without --failed",
+            )
+        wanted = (*(("failed",) if choice.failed else ()), *(ERRORED if choice.errored else ()))
+        chosen = [case for case in chosen if statuses.get(case.id) in wanted]
+    if choice.shard is not None:
+        number, of = choice.shard
+        chosen = chosen[number - 1 :: of]
+    if not chosen:
+        raise UsageError("no case is left by this choice, so nothing would be run", hint=_what_there_is(cases))
+    return tuple(chosen)
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """`2/3` as (2, 3). Raises UsageError."""
+    number, _, of = text.partition("/")
+    if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
+        return int(number), int(of)
+    raise UsageError(f"--shard is `{text}`, but must be I/N with I from 1 to N", hint="for example --shard 1/3")
+
+
+def _refuse_unknown(what: str, asked: Sequence[str], known: Sequence[str]) -> None:
+    for name in asked:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(known[:20]) or 'none'}"
+            raise UsageError(f"the suite has no {what} `{name}`", hint=hint)
+
+
+def _what_there_is(cases: Sequence[Case]) -> str:
+    splits = {str(case.in_split) for case in cases}
+    return f"the suite has {len(cases)} cases, in the splits {', '.join(sorted(splits))}"
+
+
+def suite_cost(plan: SuitePlan, sides: int) -> str:
+    """`3 cases x 2 attempts: up to 6 runs of claude, 6 judge calls (codex), at most 22 with retries`."""
+    runnable = [case for case in plan.chosen if case.skip is None]
+    attempts = sum(case.attempts for case in runnable)
+    parts = [_many(len(runnable), "case")]
+    each = {case.attempts for case in runnable}
+    if len(each) > 1:
+        parts = [f"{attempts} attempts at {parts[0]}"]
+    elif attempts != len(runnable):
+        parts.append(f"{each.pop()} attempts")
+    if sides == 2:
+        parts.append("2 sides")
+    runs = "no target runs" if plan.target is None else f"up to {_many(attempts * sides, 'run')} of {plan.target_name}"
+    words = f"{' x '.join(parts)}: {runs}"
+    if plan.seats:
+        calls = plan.judge_calls(runnable) * sides
+        judges = ", ".join(seat.id for seat in plan.seats)
+        words += f", {_many(calls, 'judge call')} ({judges}), at most {plan.meter(calls).calls} with retries"
+    return words
+
+
+def skill_cost(plan: SuitePlan, *, sides: int, cached: int) -> str:
+    """`up to 6 tasks x 2 attempts x 2 sides = 24 agent runs of claude; up to 24 judge calls`. Agent runs are expensive."""
+    tasks = [case for case in plan.chosen if case.skip is None]
+    attempts = max((case.attempts for case in tasks), default=1)
+    total = sum(case.attempts for case in tasks) * sides
+    most = "up to " if attempts > 1 else ""
+    words = (
+        f"{most}{_many(len(tasks), 'task')} x {_many(attempts, 'attempt')} x {_many(sides, 'side')}"
+        f" = {total} agent runs of {plan.target_name}"
+    )
+    if cached:
+        words += f", baseline cached: {cached}"
+    calls = plan.judge_calls(tasks) * sides
+    return f"{words}; {most}{calls} judge calls" if calls else words
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 
 from honestone.app.stopping import run_to_end
 from honestone.app.suites.baseline import Baseline
-from honestone.app.suites.baseline_cache import KnownBaseline, RunsAsCache
 from honestone.app.suites.compare import compare_summaries
-from honestone.app.suites.costs import skill_cost
-from honestone.app.suites.plan import SuitePlan
-from honestone.app.suites.side import SharedMeter, SideRun
+from honestone.app.suites.plan import SuitePlan, skill_cost
+from honestone.app.suites.side import KnownBaseline, RunsAsCache, SharedMeter, SideRun
 from honestone.app.suites.subject import SuiteSubject
 from honestone.core.errors import Interrupted
 from honestone.core.json_value import JsonObject

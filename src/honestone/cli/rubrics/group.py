@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from honestone.app.rubrics.loading import load_rubric
+from honestone.app.rubric_plan import load_rubric
 from honestone.cli import options as shared
 from honestone.cli.convert import convert_rubric
 from honestone.cli.rubrics.check import check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from honestone.app.suites.choice import CaseChoice, parse_shard
+from honestone.app.suites.plan import CaseChoice, parse_shard
 from honestone.core.numbers import exact
 
 if TYPE_CHECKING:

@@ -329,7 +329,7 @@ def _signs_of_suite(document: Document) -> int:
     if document.is_lines or "quality_criteria" in document.keys:
         return 0
     if "skill_id" in document.keys and document.keys & {"tasks", "version"}:
-        return 95
+        return 100
     tasks = document.value.get("tasks") if isinstance(document.value, dict) else None
     judged = isinstance(tasks, list) and any(
         isinstance(task, dict) and isinstance(task.get("judge"), dict) for task in tasks
