@@ -20,6 +20,7 @@ from honestone.core.images import Image, image_type
 from honestone.core.packing import Packed
 from honestone.core.question import AskedCriterion, Question
 from honestone.core.rubric import Anchors, Item, Key, as_written
+from honestone.ports import Request
 
 LAYOUT: Final = 1
 """Raise it when the code below changes what a judge sees; the template's own text is covered by its digest."""
@@ -57,19 +58,9 @@ def load_template(name: str) -> Template:
 # ------------------------------------------------------------------------------------------------ the judge's prompt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgePrompt:
-    """A prompt with what is needed to read the reply. `canary` is the number of the control item."""
-
-    text: str
-    token: str
-    numbers: Mapping[int, Key]
-    canary: int
-
-
 def judge_prompt(
     question: Question, problems: Sequence[str] = (), packed: Packed | None = None, images: Sequence[Image] = ()
-) -> JudgePrompt:
+) -> Request:
     """`problems` name the errors of a first reply; numbers are the same as in the prompt it answered.
 
     `packed` is what is shown of a text to judge that is too big, `images` are those that go with the prompt.
@@ -95,13 +86,13 @@ def judge_prompt(
     if numbers is None:
         numbers = {n if n < canary else n + 1: key for n, (key, _) in enumerate(plan.items, start=1)}
         plan.numbers[canary] = numbers
-    return JudgePrompt(text=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
+    return Request(body=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
 
 
 def reply_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
     """The JSON Schema of the reply, evidence before the answer. Only what every provider's strict mode takes.
 
-    Equal schemas are one object, so that what is made of one for a provider is made once. Nobody may change it.
+    Equal schemas are one object, so that what is made of one for a provider is made once. No caller may change it.
     """
     global _latest_schema
     known, schema = _latest_schema

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Final
 
 from honestone.core.artifact import Version
 from honestone.core.packing import Packed
 from honestone.core.pairwise import PairQuestion
-from honestone.core.rubric import Key
+from honestone.ports import Request
 from honestone.prompts.filling import (
     CANARY,
     _closed,
@@ -31,20 +30,11 @@ LAYOUT: Final = 1
 """Raise it when the code below changes what a judge sees; the template's own text is covered by its digest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairPrompt:
-    """A prompt with what is needed to read the reply. The right answer to the item `canary` is a tie."""
-
-    text: str
-    token: str
-    numbers: Mapping[int, Key]
-    canary: int
-
-
 def pair_prompt(
     question: PairQuestion, problems: Sequence[str] = (), packed: tuple[Packed | None, Packed | None] = (None, None)
-) -> PairPrompt:
-    """`problems` name the errors of a first reply; `packed` is what is shown of each text that is too big."""
+) -> Request:
+    """`problems` name the errors of a first reply; `packed` is what is shown of each text that is too big. The right
+    answer to the item `canary` is a tie."""
     template = load_template("pairwise")
     fence = _fence("\n".join(_all_text(version) for version in (question.first, question.second)))
     first = _text("First", question.first, packed[0], fence)
@@ -68,7 +58,7 @@ def pair_prompt(
     }
     keys = enumerate((key for key, _ in question.items()), start=1)
     numbers = {number if number < canary else number + 1: key for number, key in keys}
-    return PairPrompt(text=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
+    return Request(body=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
 
 
 def pair_schema(numbers: Sequence[int]) -> dict[str, Any]:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from honestone.core.artifact import Version
 from honestone.core.images import images_to_send
-from honestone.core.packing import Budget, Packed, pack, room_for_text, too_big, what_to_do
+from honestone.core.packing import Budget, pack, room_for_text, too_big, what_to_do
+from honestone.core.pairwise import PairReading
 from honestone.core.question import AskedCriterion, Question
-from honestone.core.reading.reply import ReplySchema, read_reply
+from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.rubric import Item, Key
 from honestone.ports import CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request
-from honestone.prompts.filling import CANARY, LAYOUT, JudgePrompt, judge_prompt, load_template, reply_schema
+from honestone.prompts.filling import CANARY, LAYOUT, judge_prompt, load_template, reply_schema
 
 TAMPERED: Final = (
     "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A prompt that fits into a judge's budget, how it is made once more with the problems of a first reply, and what it
+    shows of texts that do not fit, as JSON values."""
+
+    first: Request
+    again: Callable[[Sequence[str]], Request]
+    packed: Mapping[str, Any] | None = None
 
 
 class PromptedJudge:
@@ -28,6 +40,9 @@ class PromptedJudge:
     """
 
     is_paid = True
+    kind = "prompted"
+    template = "judge"
+    layout = LAYOUT
 
     def __init__(
         self,
@@ -49,29 +64,23 @@ class PromptedJudge:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {
-            "kind": "prompted",
+        identity = {
+            "kind": self.kind,
             "model": dict(self.model.identity),
-            "prompt": load_template("judge").digest,
-            "layout": LAYOUT,
+            "prompt": load_template(self.template).digest,
+            "layout": self.layout,
             "structured": self.structured,
             "max_output_tokens": self.max_output_tokens,
-            **packing_identity(self.budget),
-            **({"images": True} if self.images else {}),
         }
+        # How big a text may be decides what a judge sees of it only where parts are shown.
+        if self.budget.pack != "none":
+            identity |= {"pack": str(self.budget.pack), "max_input_tokens": self.budget.tokens}
+        return identity | ({"images": True} if self.images else {})
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         """Raises CallFailed when the prompt is too big for it."""
-        prompt, packed = self._fitted(question)
-        if problems:
-            prompt = judge_prompt(question, problems, packed, self._images(question))
-        return Request(body=prompt.text, token=prompt.token, numbers=prompt.numbers, canary=prompt.canary)
-
-    def _images(self, question: Question) -> tuple[Image, ...]:
-        """What goes with the prompt: images of the folder judged; what a target wrote has none."""
-        if not self.images or question.output is not None:
-            return ()
-        return images_to_send(question.artifact.version)
+        fitted = self._fitted(question)
+        return fitted.again(problems) if problems else fitted.first
 
     def refusal(self, question: Question) -> str | None:
         """Why it would not be asked this: it is too big for it."""
@@ -82,34 +91,48 @@ class PromptedJudge:
         return None
 
     def packed(self, question: Question) -> Mapping[str, Any] | None:
-        """What it is shown of a text that is too big for it, in JSON values; None where it is shown the whole."""
+        """What it is shown of texts that are too big for it, in JSON values; None where it is shown the whole."""
         if self.budget.pack == "none":
             return None
         try:
-            _, packed = self._fitted(question)
+            return self._fitted(question).packed or None
         except CallFailed:
             return None
-        return packed.to_plain() if packed else None
 
-    def _fitted(self, question: Question) -> tuple[JudgePrompt, Packed | None]:
+    def _fitted(self, question: Question) -> Fitted:
         """The prompt of a first look, which decides what a second one shows too."""
         images = self._images(question)
-        prompt = judge_prompt(question, images=images)
-        if self.budget.holds(prompt.text):
-            return prompt, None
+        whole = judge_prompt(question, images=images)
+        if self.budget.holds(whole.body):
+            return Fitted(whole, lambda problems: judge_prompt(question, problems, None, images))
         judged = question.artifact.version if question.output is None else Version.of_text(question.output)
-        packed = pack(judged, self.budget.pack, room_for_text(self.budget, prompt.text, [judged]))
+        packed = pack(judged, self.budget.pack, room_for_text(self.budget, whole.body, [judged]))
         if packed is not None:
             shown = judge_prompt(question, (), packed, images)
-            if self.budget.holds(shown.text):
-                return shown, packed
-        raise too_big_to_ask(self.budget, prompt.text, [judged])
+            if self.budget.holds(shown.body):
+                return Fitted(
+                    shown, lambda problems: judge_prompt(question, problems, packed, images), packed.to_plain()
+                )
+        raise self._too_big(whole, [judged])
+
+    def _too_big(self, request: Request, versions: Sequence[Version]) -> CallFailed:
+        reason = f"{too_big(self.budget, len(request.body), versions)}; {what_to_do(self.budget.pack)}"
+        return CallFailed(reason, missing=True)
+
+    def _images(self, question: Question) -> tuple[Image, ...]:
+        """What goes with the prompt: images of the folder judged; what a target wrote has none."""
+        if not self.images or question.output is not None:
+            return ()
+        return images_to_send(question.artifact.version)
+
+    def _schema(self, request: Request, question: Question) -> Mapping[str, Any]:
+        return reply_schema(numbered_items(request, question))
 
     async def ask(self, request: Request, question: Question) -> Reply:
         completion = await self.model.complete(
             Prompt(
                 text=request.body,
-                schema=reply_schema(numbered_items(request, question)) if self.structured else None,
+                schema=self._schema(request, question) if self.structured else None,
                 max_output_tokens=self.max_output_tokens,
                 draw=question.draw,
                 images=self._images(question),
@@ -121,24 +144,18 @@ class PromptedJudge:
         return Reply(text=completion.text, cut=completion.cut, usage=completion.usage, detail=detail)
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
-        return read_prompted(question, request, reply)
+        """Yes to the control item voids everything."""
+        schema = ReplySchema(token=request.token or "", items=numbered_items(request, question))
+        found = read_reply(reply.text, schema, cut=reply.cut)
+        control = found.answers.get(request.canary or 0)
+        return reading_of(found, request, TAMPERED if control is not None and control.answer is True else None)
 
     async def close(self) -> None:
         await self.model.close()
 
 
-def packing_identity(budget: Budget) -> dict[str, Any]:
-    """How big a text may be decides what a judge sees of it only where parts are shown."""
-    return {} if budget.pack == "none" else {"pack": str(budget.pack), "max_input_tokens": budget.tokens}
-
-
-def too_big_to_ask(budget: Budget, prompt: str, versions: Sequence[Version]) -> CallFailed:
-    reason = f"{too_big(budget, len(prompt), versions)}; {what_to_do(budget.pack)}"
-    return CallFailed(reason, missing=True)
-
-
 def numbered_items(request: Request, question: Question) -> dict[int, Item]:
-    """The items of a request by their numbers, the control item among them. Nobody may change it: requests share it."""
+    """The items of a request by their numbers, the control item among them. No caller may change it: requests share it."""
     known = _numbered.get(request.canary)
     if known is not None and known[0] is request.numbers and known[1] is question.criteria:
         return known[2]
@@ -156,20 +173,12 @@ _numbered: dict[int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...],
 """The latest by the number of the control item: case after case asks the same rubric."""
 
 
-def read_prompted(question: Question, request: Request, reply: Reply) -> Reading:
-    """Yes to the control item voids everything."""
-    schema = ReplySchema(token=request.token or "", items=numbered_items(request, question))
-    found = read_reply(reply.text, schema, cut=reply.cut)
-    canary = request.canary
-    if canary is not None and canary in found.answers and found.answers[canary].answer is True:
-        return Reading(
-            marks={},
-            errors=dict.fromkeys(request.numbers.values(), TAMPERED),
-            problems=(TAMPERED,),
-            repairs=found.repairs,
-            control="yes",
-        )
-    missed = None if canary is None else found.errors.get(canary)
+def reading_of(found: ReplyReading | PairReading, request: Request, steered: str | None) -> Reading:
+    """What was read by number, by key. `steered` says why all of it is void: the control item was answered wrongly."""
+    if steered is not None:
+        errors = dict.fromkeys(request.numbers.values(), steered)
+        return Reading(marks={}, errors=errors, problems=(steered,), repairs=found.repairs, control="yes")
+    missed = None if request.canary is None else found.errors.get(request.canary)
     return Reading(
         marks={key: found.answers[n] for n, key in request.numbers.items() if n in found.answers},
         errors={key: found.errors[n] for n, key in request.numbers.items() if n in found.errors},

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from honestone.adapters.models.api_model import (
-    SCHEMA,
-    ApiModel,
-    count,
-    no_reply,
-    table,
-    tables,
-    text,
-    total,
-    usage,
-    without_nones,
-)
+from honestone.adapters.loose_json import count, string, table, tables, total
+from honestone.adapters.models.api_model import SCHEMA, ApiModel, no_reply, usage, without_nones
 from honestone.adapters.models.image_parts import base64_of, parts_of
 from honestone.adapters.models.schemas import for_anthropic
 from honestone.ports import Completion, Image, Prompt
@@ -55,11 +45,13 @@ class AnthropicMessages(ApiModel):
     def read(self, value: Mapping[str, Any]) -> Completion:
         if not isinstance(value.get("content"), list):
             raise no_reply("no content", self.model)
-        stop = text(value.get("stop_reason"))
+        stop = string(value.get("stop_reason"))
         used = table(value.get("usage"))
         cached = count(used.get("cache_read_input_tokens"))
         return Completion(
-            text="".join(text(block.get("text")) for block in tables(value["content"]) if block.get("type") == "text"),
+            text="".join(
+                string(block.get("text")) for block in tables(value["content"]) if block.get("type") == "text"
+            ),
             cut=stop in _CUT,
             usage=usage(
                 # Its `input_tokens` leaves out what was read from or written to the cache.
@@ -67,7 +59,7 @@ class AnthropicMessages(ApiModel):
                 count(used.get("output_tokens")),
                 cached,
             ),
-            model=text(value.get("model")) or None,
+            model=string(value.get("model")) or None,
             detail={} if not stop or stop in _WHOLE else {"stop": stop},
         )
 

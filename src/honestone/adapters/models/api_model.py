@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from honestone.adapters.models.options import Options, merged
@@ -126,32 +126,6 @@ class ApiModel(ABC):
         if self.options.probability:
             asked.append(PROBABILITY)
         return asked
-
-
-# ------------------------------------------------------------------------------------------------------ hostile values
-
-
-def table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def tables(value: Any) -> Sequence[Mapping[str, Any]]:
-    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
-
-
-def text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def count(value: Any) -> int | None:
-    """A number of tokens; None for anything that cannot be one."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else None
-
-
-def total(*values: Any) -> int | None:
-    """The sum of the counts there are; None when there is none."""
-    counts = [c for c in map(count, values) if c is not None]
-    return sum(counts) if counts else None
 
 
 def usage(input: int | None, output: int | None, cached: int | None) -> Usage:

@@ -6,20 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from honestone.adapters.models.api_model import (
-    PROBABILITY,
-    SCHEMA,
-    SEED,
-    ApiModel,
-    count,
-    no_reply,
-    table,
-    tables,
-    text,
-    total,
-    usage,
-    without_nones,
-)
+from honestone.adapters.loose_json import count, string, table, tables, total
+from honestone.adapters.models.api_model import PROBABILITY, SCHEMA, SEED, ApiModel, no_reply, usage, without_nones
 from honestone.adapters.models.image_parts import base64_of, parts_of
 from honestone.adapters.models.probability import answers, google_tokens
 from honestone.adapters.models.schemas import for_google
@@ -62,25 +50,25 @@ class GoogleGenerate(ApiModel):
 
     def read(self, value: Mapping[str, Any]) -> Completion:
         candidates = tables(value.get("candidates"))
-        blocked = text(table(value.get("promptFeedback")).get("blockReason"))
+        blocked = string(table(value.get("promptFeedback")).get("blockReason"))
         if not candidates and not blocked:
             raise no_reply("no candidates", self.model)
         first = candidates[0] if candidates else {}
         parts = tables(table(first.get("content")).get("parts"))
-        stop = text(first.get("finishReason")) or blocked
+        stop = string(first.get("finishReason")) or blocked
         used = table(value.get("usageMetadata"))
         detail: dict[str, Any] = {} if stop in ("", "STOP") else {"stop": stop}
         if self.options.probability and "logprobsResult" in first:
             detail["probability"] = answers(google_tokens(first["logprobsResult"]))
         return Completion(
-            text="".join(text(part.get("text")) for part in parts if not part.get("thought")),
+            text="".join(string(part.get("text")) for part in parts if not part.get("thought")),
             cut=stop == "MAX_TOKENS",
             usage=usage(
                 count(used.get("promptTokenCount")),
                 total(used.get("candidatesTokenCount"), used.get("thoughtsTokenCount")),
                 count(used.get("cachedContentTokenCount")),
             ),
-            model=text(value.get("modelVersion")) or None,
+            model=string(value.get("modelVersion")) or None,
             detail=detail,
         )
 

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from honestone.adapters.models.api_model import (
-    PROBABILITY,
-    SCHEMA,
-    SEED,
-    ApiModel,
-    count,
-    no_reply,
-    table,
-    tables,
-    text,
-    usage,
-    without_nones,
-)
+from honestone.adapters.loose_json import count, string, table, tables
+from honestone.adapters.models.api_model import PROBABILITY, SCHEMA, SEED, ApiModel, no_reply, usage, without_nones
 from honestone.adapters.models.image_parts import data_url, parts_of
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
@@ -64,7 +53,7 @@ class OpenAIResponses(ApiModel):
         status = value.get("status", "completed")
         if status == "failed":
             error = table(value.get("error"))
-            words = clean(text(error.get("message")), "") or "no reason given"
+            words = clean(string(error.get("message")), "") or "no reason given"
             raise CallFailed(f"{self.model} failed: {words}", retryable=error.get("code") in _PASSING)
         if status not in ("completed", "incomplete") or not isinstance(value.get("output"), list):
             raise no_reply("no output", self.model)
@@ -74,9 +63,9 @@ class OpenAIResponses(ApiModel):
         said, tokens = [], []
         for message in final:
             parts = tables(message.get("content"))
-            said.append("".join(text(p.get("text")) or text(p.get("refusal")) for p in parts))
+            said.append("".join(string(p.get("text")) or string(p.get("refusal")) for p in parts))
             tokens += [t for p in parts for t in openai_tokens(p.get("logprobs"))]
-        reason = text(table(value.get("incomplete_details")).get("reason")) if status == "incomplete" else ""
+        reason = string(table(value.get("incomplete_details")).get("reason")) if status == "incomplete" else ""
         refused = any(p.get("type") == "refusal" for m in final for p in tables(m.get("content")))
         used = table(value.get("usage"))
         return Completion(
@@ -87,7 +76,7 @@ class OpenAIResponses(ApiModel):
                 count(used.get("output_tokens")),
                 count(table(used.get("input_tokens_details")).get("cached_tokens")),
             ),
-            model=text(value.get("model")) or None,
+            model=string(value.get("model")) or None,
             detail=_detail("refusal" if refused else reason, tokens if self.options.probability else None),
         )
 
@@ -126,22 +115,22 @@ class OpenAIChat(ApiModel):
         if not choices or not isinstance(choices[0].get("message"), dict):
             raise no_reply("no choices", self.model)
         choice, message = choices[0], table(choices[0]["message"])
-        content, refusal = message.get("content"), text(message.get("refusal"))
-        parts = "".join(text(p.get("text")) or text(p.get("refusal")) for p in tables(content))
-        stop = text(choice.get("finish_reason"))
+        content, refusal = message.get("content"), string(message.get("refusal"))
+        parts = "".join(string(p.get("text")) or string(p.get("refusal")) for p in tables(content))
+        stop = string(choice.get("finish_reason"))
         used = table(value.get("usage"))
         tokens = None
         if self.options.probability:
             tokens = openai_tokens(table(choice.get("logprobs")).get("content"))
         return Completion(
-            text=text(content) or parts or refusal,
+            text=string(content) or parts or refusal,
             cut=stop == "length",
             usage=usage(
                 count(used.get("prompt_tokens")),
                 count(used.get("completion_tokens")),
                 count(table(used.get("prompt_tokens_details")).get("cached_tokens")),
             ),
-            model=text(value.get("model")) or None,
+            model=string(value.get("model")) or None,
             detail=_detail("refusal" if refusal else "" if stop == "stop" else stop, tokens),
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from honestone.adapters.models.api_model import table, tables, text
+from honestone.adapters.loose_json import string, table, tables
 
 _TRUE = frozenset({"true", "yes"})
 _FALSE = frozenset({"false", "no"})
@@ -68,7 +68,7 @@ class _Place:
 def openai_tokens(listed: Any) -> list[Token]:
     """From the list that both OpenAI APIs send."""
     return [
-        Token(text(entry.get("token")), _alternatives(tables(entry.get("top_logprobs")), "logprob") or _own(entry))
+        Token(string(entry.get("token")), _alternatives(tables(entry.get("top_logprobs")), "logprob") or _own(entry))
         for entry in tables(listed)
     ]
 
@@ -78,7 +78,7 @@ def google_tokens(result: Any) -> list[Token]:
     tops = tables(table(result).get("topCandidates"))
     return [
         Token(
-            text(one.get("token")),
+            string(one.get("token")),
             _alternatives(tables(tops[i].get("candidates")) if i < len(tops) else [one], "logProbability"),
         )
         for i, one in enumerate(chosen)
@@ -91,7 +91,7 @@ def _own(entry: Any) -> tuple[tuple[str, float], ...]:
 
 def _alternatives(entries: Any, name: str) -> tuple[tuple[str, float], ...]:
     return tuple(
-        (text(e.get("token")), float(e[name]))
+        (string(e.get("token")), float(e[name]))
         for e in entries
         if isinstance(e.get(name), int | float) and not isinstance(e[name], bool) and e[name] <= 1e-6
     )
