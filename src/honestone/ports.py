@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from honestone.core.artifact import Version
-from honestone.core.ballot import Answer, Mark, Reading
+from honestone.core.ballot import Reading as Reading
 from honestone.core.checks import TextCheck
 from honestone.core.events import Event
-from honestone.core.images import Image
+from honestone.core.images import Image as Image
 from honestone.core.packing import Budget
 from honestone.core.question import Question
 from honestone.core.rubric import Check, Key
 from honestone.core.skill.skill_file import Skill
-from honestone.core.spend import Usage
+from honestone.core.spend import Usage as Usage
 from honestone.core.suite.case import Case, Message, as_prompt
 from honestone.core.suite.trace import Trace
 
@@ -476,34 +476,3 @@ class Observer(Protocol):
     def progress(self, done: int, total: int, doing: str) -> None: ...
 
     def event(self, event: Event) -> None: ...
-
-
-__all__ = [
-    "Answer",
-    "Brief",
-    "CallFailed",
-    "Checker",
-    "Completion",
-    "Finding",
-    "HasCapacity",
-    "Image",
-    "Judge",
-    "Mark",
-    "Model",
-    "Observer",
-    "Output",
-    "Prompt",
-    "Reading",
-    "Reply",
-    "Request",
-    "RunInfo",
-    "Settings",
-    "SizedJudge",
-    "Store",
-    "Target",
-    "TargetWithNotes",
-    "Task",
-    "Usage",
-    "WorkDone",
-    "Worker",
-]

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 import urllib.parse
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from honestone.adapters.models.transport import Endpoint, KeyVariable, clean, decode, hold, is_loopback, let_go
 from honestone.core.errors import SettingsError
+from honestone.ports import CallFailed, Model
 
 if TYPE_CHECKING:
-    from honestone.adapters.models.anthropic import AnthropicMessages
-    from honestone.adapters.models.google import GoogleGenerate
-    from honestone.adapters.models.openai import OpenAIChat, OpenAIResponses
-    from honestone.adapters.models.transport import Endpoint, KeyVariable
-    from honestone.ports import Model
+    from honestone.adapters.models.api_model import ApiModel
 
 Api = Literal["responses", "chat", "messages", "generateContent"]
 
@@ -36,91 +37,19 @@ class Provider:
 
     name: str
     api: Api
-    base_url: str | None
     version: str
-    keys: tuple[str, ...] = ()
-    url_variables: tuple[str, ...] = ()
+    base_url: str | None = None
+    keys: Sequence[str] = ()
+    url_variables: Sequence[str] = ()
     is_local: bool = False
     concurrency: int = 64
     get: str = ""
 
 
-PROVIDERS: Final = {
-    p.name: p
-    for p in (
-        Provider(
-            name="openai",
-            api="responses",
-            base_url="https://api.openai.com/v1",
-            version="/v1",
-            keys=("OPENAI_API_KEY",),
-            url_variables=("OPENAI_BASE_URL",),
-            get="export OPENAI_API_KEY=..., from the API keys page of your OpenAI account",
-        ),
-        Provider(
-            name="anthropic",
-            api="messages",
-            base_url="https://api.anthropic.com/v1",
-            version="/v1",
-            keys=("ANTHROPIC_API_KEY",),
-            url_variables=("ANTHROPIC_BASE_URL",),
-            get="export ANTHROPIC_API_KEY=..., from the API keys page of your Anthropic console",
-        ),
-        Provider(
-            name="google",
-            api="generateContent",
-            base_url="https://generativelanguage.googleapis.com/v1beta",
-            version="/v1beta",
-            keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-            url_variables=("GOOGLE_GEMINI_BASE_URL", "GEMINI_BASE_URL"),
-            get="export GEMINI_API_KEY=..., from the API keys page of Google AI Studio",
-        ),
-        Provider(
-            name="ollama",
-            api="chat",
-            base_url="http://127.0.0.1:11434/v1",
-            version="/v1",
-            url_variables=("OLLAMA_HOST",),
-            is_local=True,
-            concurrency=4,
-            get="install Ollama, start it with `ollama serve`, and get a model with `ollama pull`",
-        ),
-        Provider(
-            name="vllm",
-            api="chat",
-            base_url="http://127.0.0.1:8000/v1",
-            version="/v1",
-            is_local=True,
-            get="start one with `vllm serve MODEL`, or set `base_url` to where yours runs",
-        ),
-        Provider(
-            name="compatible",
-            api="chat",
-            base_url=None,
-            version="/v1",
-            get="set `base_url` to an OpenAI-compatible server, up to and with /v1",
-        ),
-    )
-}
-
+_DATA: Final = tomllib.loads(Path(__file__).with_name("providers.toml").read_text("utf-8"))
+PROVIDERS: Final = {one["name"]: Provider(**one) for one in _DATA["providers"]}
+_FAMILIES: Final[Mapping[str, str]] = _DATA["families"]
 ALIASES: Final = {"openai-compatible": "compatible", "gemini-api": "google", "claude-api": "anthropic"}
-
-_FAMILIES: Final = (
-    ("openai", r"gpt|chatgpt|o[1-9](?![a-z0-9])|davinci|codex"),
-    ("anthropic", r"claude"),
-    ("google", r"gemini|gemma|palm"),
-    ("meta", r"(meta-?)?llama|codellama"),
-    ("qwen", r"qwen|qwq|qvq"),
-    ("mistral", r"mistral|mixtral|ministral|magistral|codestral|devstral|pixtral"),
-    ("deepseek", r"deepseek"),
-    ("microsoft", r"phi-?\d|wizardlm"),
-    ("xai", r"grok"),
-    ("cohere", r"command|aya"),
-    ("zhipu", r"glm|chatglm"),
-    ("moonshot", r"kimi|moonshot"),
-    ("nvidia", r"nemotron"),
-    ("ibm", r"granite"),
-)
 
 
 def find_provider(name: str) -> Provider:
@@ -142,7 +71,7 @@ def is_provider(name: str) -> bool:
 def family_of(provider: str, model: str | None = None) -> str:
     """Who trained the model: judges of one family share their blind spots. By the model's name where it tells."""
     name = (model or "").lower().rpartition("/")[2]
-    for family, pattern in _FAMILIES:
+    for family, pattern in _FAMILIES.items():
         if re.match(pattern, name):
             return family
     known = ALIASES.get(provider, provider)
@@ -186,8 +115,6 @@ def make_endpoint(
     timeout: float | None = None,
     concurrency: int | None = None,
 ) -> Endpoint:
-    from honestone.adapters.models.transport import Endpoint
-
     if timeout is not None and not 0 < timeout <= 86_400:
         raise SettingsError(f"the time limit is {timeout:g} s, but must be above 0 and at most a day")
     if concurrency is not None and not (isinstance(concurrency, int) and 1 <= concurrency <= 1000):
@@ -209,8 +136,6 @@ def key_variable(known: Provider, base_url: str | None, api_key_env: str | None)
 
     A base URL that the person put into the environment is trusted like the key beside it.
     """
-    from honestone.adapters.models.transport import KeyVariable, is_loopback
-
     if api_key_env is not None:
         if api_key_env and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", api_key_env):
             raise SettingsError(
@@ -219,9 +144,9 @@ def key_variable(known: Provider, base_url: str | None, api_key_env: str | None)
             )
         return KeyVariable((api_key_env,) if api_key_env else ())
     if base_url is None or _same_host(base_url, known.base_url):
-        return KeyVariable(known.keys)
+        return KeyVariable(tuple(known.keys))
     if is_loopback(base_url):
-        return KeyVariable(known.keys, required=False)
+        return KeyVariable(tuple(known.keys), required=False)
     return KeyVariable()
 
 
@@ -235,8 +160,6 @@ class Probe(NamedTuple):
 
 async def probe(provider: str, *, base_url: str | None = None, api_key_env: str | None = None) -> Probe:
     """For `doctor`. Looks at variables and asks a local server for its version; never spends a call or shows a key."""
-    from honestone.ports import CallFailed
-
     known = find_provider(provider)
     try:
         endpoint = make_endpoint(known, base_url=base_url, api_key_env=api_key_env, timeout=1.0)
@@ -246,7 +169,7 @@ async def probe(provider: str, *, base_url: str | None = None, api_key_env: str 
         hint = f"export {api_key_env}=..." if api_key_env else getattr(error, "hint", None) or known.get
         return Probe(False, str(error), hint)
     has_key = f"{name} is set" if name else "no key needed"
-    if not (known.is_local or _is_local(endpoint.base_url)):
+    if not (known.is_local or is_loopback(endpoint.base_url)):
         return Probe(True, has_key, "")
     found = await _look(endpoint, is_ollama=known.name == "ollama")
     if found is None:
@@ -256,9 +179,6 @@ async def probe(provider: str, *, base_url: str | None = None, api_key_env: str 
 
 async def _look(endpoint: Endpoint, *, is_ollama: bool) -> str | None:
     """What a local server says it is, without a key and within the endpoint's time limit."""
-    from dataclasses import replace
-
-    from honestone.adapters.models.transport import KeyVariable, clean, decode, hold, let_go
 
     class Visit: ...
 
@@ -295,18 +215,18 @@ def _choose_api(known: Provider, api: str | None, base_url: str) -> Api:
     raise SettingsError(f"`api` is {api!r}, but {known.name} has {' and '.join(mine)}")
 
 
-def _class_of(api: Api) -> type[OpenAIChat | OpenAIResponses | AnthropicMessages | GoogleGenerate]:
-    if api == "messages":
-        from honestone.adapters.models.anthropic import AnthropicMessages
+_CLASSES: Final[Mapping[Api, tuple[str, str]]] = {
+    "responses": ("openai", "OpenAIResponses"),
+    "chat": ("openai", "OpenAIChat"),
+    "messages": ("anthropic", "AnthropicMessages"),
+    "generateContent": ("google", "GoogleGenerate"),
+}
 
-        return AnthropicMessages
-    if api == "generateContent":
-        from honestone.adapters.models.google import GoogleGenerate
 
-        return GoogleGenerate
-    from honestone.adapters.models.openai import OpenAIChat, OpenAIResponses
-
-    return OpenAIResponses if api == "responses" else OpenAIChat
+def _class_of(api: Api) -> type[ApiModel]:
+    module, name = _CLASSES[api]
+    found: type[ApiModel] = getattr(import_module(f"honestone.adapters.models.{module}"), name)
+    return found
 
 
 def _base_url(known: Provider, given: str | None) -> str:
@@ -363,9 +283,3 @@ def _checked(url: str, name: str) -> str:
 
 def _same_host(url: str, other: str | None) -> bool:
     return other is not None and urllib.parse.urlsplit(url).hostname == urllib.parse.urlsplit(other).hostname
-
-
-def _is_local(base_url: str) -> bool:
-    from honestone.adapters.models.transport import is_loopback
-
-    return is_loopback(base_url)

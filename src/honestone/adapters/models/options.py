@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
@@ -39,7 +39,7 @@ def names() -> list[str]:
 
 
 def read_options(parameters: Mapping[str, Any]) -> Options:
-    """Raises SettingsError for a name or a value that is none of ours."""
+    """Raises SettingsError for a name or a value that we do not know."""
     for name in parameters:
         if name not in names():
             from difflib import get_close_matches
@@ -49,15 +49,7 @@ def read_options(parameters: Mapping[str, Any]) -> Options:
                 f"`{name}` is not a parameter of a model",
                 hint=f"did you mean `{near[0]}`?" if near else f"there are {', '.join(names())}",
             )
-    return Options(
-        temperature=_number(parameters, "temperature", 0, 10),
-        top_p=_number(parameters, "top_p", 0, 1),
-        seed=_whole(parameters, "seed", -(2**63)),
-        max_output_tokens=_whole(parameters, "max_output_tokens", 1),
-        effort=_word(parameters, "effort"),
-        probability=_switch(parameters, "probability"),
-        extra=_table(parameters, "extra"),
-    )
+    return Options(**{name: _READ[name](name, value) for name, value in parameters.items() if value is not None})
 
 
 def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,45 +61,41 @@ def merged(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _number(parameters: Mapping[str, Any], name: str, low: float, high: float) -> float | None:
-    value = parameters.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise SettingsError(f"`{name}` is {value!r}, but must be a number")
-    if not low <= value <= high:
-        raise SettingsError(f"`{name}` is {value!r}, but must be from {low:g} to {high:g}")
-    return value
+def _number(low: float, high: float) -> Callable[[str, object], float]:
+    def read(name: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise SettingsError(f"`{name}` is {value!r}, but must be a number")
+        if not low <= value <= high:
+            raise SettingsError(f"`{name}` is {value!r}, but must be from {low:g} to {high:g}")
+        return value
+
+    return read
 
 
-def _whole(parameters: Mapping[str, Any], name: str, low: int) -> int | None:
-    value = parameters.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < low or value >= 2**63:
-        raise SettingsError(f"`{name}` is {value!r}, but must be a whole number" + (" above 0" if low > 0 else ""))
-    return value
+def _of(kind: type, words: str, is_fit: Callable[[Any], object] = lambda value: True) -> Callable[[str, object], Any]:
+    def read(name: str, value: object) -> Any:
+        if type(value) is not kind or not is_fit(value):
+            raise SettingsError(f"`{name}` is {value!r}, but must be {words}")
+        return value
+
+    return read
 
 
-def _word(parameters: Mapping[str, Any], name: str) -> str | None:
-    value = parameters.get(name)
-    if value is not None and not (isinstance(value, str) and value.strip()):
-        raise SettingsError(f"`{name}` is {value!r}, but must be a word such as low or high")
-    return value
-
-
-def _switch(parameters: Mapping[str, Any], name: str) -> bool:
-    value = parameters.get(name, False)
-    if not isinstance(value, bool):
-        raise SettingsError(f"`{name}` is {value!r}, but must be true or false")
-    return value
-
-
-def _table(parameters: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = parameters.get(name, {})
+def _extra(name: str, value: object) -> dict[str, object]:
     if not isinstance(value, Mapping):
         raise SettingsError(f"`{name}` is {value!r}, but must be a table")
     for key in value:
         if key in _OURS:
             raise SettingsError(f"`{name}` may not set `{key}`: it decides what is asked")
     return dict(value)
+
+
+_READ: Final[Mapping[str, Callable[[str, object], Any]]] = {
+    "temperature": _number(0, 10),
+    "top_p": _number(0, 1),
+    "seed": _of(int, "a whole number", lambda seed: -(2**63) <= seed < 2**63),
+    "max_output_tokens": _of(int, "a whole number above 0", lambda tokens: 0 < tokens < 2**63),
+    "effort": _of(str, "a word such as low or high", str.strip),
+    "probability": _of(bool, "true or false"),
+    "extra": _extra,
+}
