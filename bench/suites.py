@@ -20,8 +20,7 @@ from typing import Any
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.core import events
-from honestone.core.ballot import Mark, Reading
-from honestone.core.question import Question
+from honestone.core.ballot import Mark, Question, Reading
 from honestone.core.rubric import Criterion, Item, Rubric, to_plain
 from honestone.core.spend import Meter
 from honestone.core.suite.case import Case, Message, case_to_plain

@@ -14,8 +14,7 @@ from honestone.core.authoring.lint import lint
 from honestone.core.ballot import CHECK, Ballot, Mark, State
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Key, Rubric
-from honestone.core.scorecard import Scorer
-from honestone.core.verdict import Outcome, judge_gate
+from honestone.core.scorecard import Outcome, Scorer, judge_gate
 from honestone.formats.rubric_file import parse_rubric
 from honestone.templates import template_names, template_text
 

@@ -17,8 +17,7 @@ from honestone.adapters.judges.script import ScriptJudge
 from honestone.adapters.models.command import CommandModel
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.adapters.workers.command import CommandWorker
-from honestone.core.ballot import Mark, Reading
-from honestone.core.question import Question
+from honestone.core.ballot import Mark, Question, Reading
 from honestone.ports import Brief, CallFailed, Completion, Prompt, Reply, Request, Usage, WorkDone
 from honestone.testing import (
     ScriptedJudge,

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from honestone.core.ballot import Ballot, Mark
     from honestone.core.errors import CouldNotJudge, HonestoneError, RubricError, UsageError
     from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
-    from honestone.core.scorecard import Rule, Scorecard, Scorer
-    from honestone.core.verdict import Outcome, Verdict, judge_gate
+    from honestone.core.scorecard import Outcome, Rule, Scorecard, Scorer, Verdict, judge_gate
 
 __version__ = "0.1.0"
 

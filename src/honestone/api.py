@@ -17,12 +17,12 @@ from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate_one, req
 from honestone.app.improve import ImprovementResult
 from honestone.app.improve import improve as improve_artifact
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
+from honestone.app.loop import outside_a_loop
 from honestone.app.loop_setup import ImprovementRequest
 from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.step import StepResult, Submission, resume_steps, start_steps
-from honestone.app.stopping import outside_a_loop
 from honestone.app.suites.compare import require_gates
 from honestone.app.suites.plan import CaseChoice, SuiteRequest
 from honestone.app.suites.run import evaluate_suite
@@ -30,8 +30,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.numbers import exact
 from honestone.core.rubric import Rubric
 from honestone.ports import Judge, Worker
-from honestone.report.documents import plain
-from honestone.report.json_document import JsonDocument
+from honestone.report.documents import JsonDocument, plain
 
 __all__ = [
     "Evaluated",

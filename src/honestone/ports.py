@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from honestone.core.artifact import Version
+from honestone.core.ballot import Question
 from honestone.core.ballot import Reading as Reading
 from honestone.core.checks import TextCheck
 from honestone.core.events import Event
 from honestone.core.images import Image as Image
 from honestone.core.packing import Budget
-from honestone.core.question import Question
 from honestone.core.rubric import Check, Key
 from honestone.core.skill.skill_file import Skill
 from honestone.core.spend import Usage as Usage

@@ -77,8 +77,8 @@ class Honestone:
         """
         from honestone.app.evaluate import EvaluateRequest, evaluate_one, require_pass
         from honestone.app.judging_options import JudgingOptions
+        from honestone.app.loop import outside_a_loop
         from honestone.app.quiet import Quiet
-        from honestone.app.stopping import outside_a_loop
         from honestone.app.workspace import Workspace
         from honestone.core.errors import CouldNotJudge
 

@@ -31,11 +31,10 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Answer, Reading, answer_problem
+from honestone.core.ballot import Answer, Question, Reading, answer_problem, asked_criteria
 from honestone.core.errors import StoreError
 from honestone.core.events import ArtifactJudged, Event, LimitReached, OtherEvent, RunFinished
 from honestone.core.json_value import Json
-from honestone.core.question import Question, asked_criteria
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric, as_written

@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Ballot, Mark, Reading, State, answer_problem, ballot_from_plain, ballot_to_plain
-from honestone.core.question import Question, asked_criteria
+from honestone.core.ballot import (
+    Ballot,
+    Mark,
+    Question,
+    Reading,
+    State,
+    answer_problem,
+    asked_criteria,
+    ballot_from_plain,
+    ballot_to_plain,
+)
 from honestone.core.reading.answers import read_answers, read_program
 from honestone.core.rubric import Item, Key, Rubric
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from honestone.core.ballot import Ballot, Mark
 from honestone.core.rubric import Anchors, Criterion, Item, Rubric
-from honestone.core.scorecard import Scorer
+from honestone.core.scorecard import Outcome, Scorer, Verdict
 from honestone.core.suite.attempts import (
     Attempt,
     CaseResult,
@@ -25,7 +25,6 @@ from honestone.core.suite.attempts import (
     target_failed,
 )
 from honestone.core.suite.case import AttemptRule, Case, Expect
-from honestone.core.verdict import Outcome, Verdict
 
 SCALE = Anchors(levels=((Fraction(0), "none"), (Fraction(100), "all")))
 RUBRIC = Rubric(
@@ -254,7 +253,7 @@ SPAN = (Fraction(10, 100), Fraction(30, 100))
 def test_a_judge_is_held_to_its_expected_range(points: int | None, expect: Expect, outcome: str) -> None:
     """The case passes while the judge stays inside, both ends included; without a mark nothing is known."""
     card = SCORER.card([Ballot(judge="j", marks={} if points is None else {("q", "q"): Mark(points)})])
-    from honestone.core.verdict import judge_gate
+    from honestone.core.scorecard import judge_gate
 
     assert meets(expect, card, judge_gate(card, RUBRIC)).outcome == outcome
 

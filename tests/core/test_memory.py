@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.skill.lessons import Learned, Lesson, learn, read_lesson
+from honestone.core.skill.brief import Learned, Lesson, learn, read_lesson
 
 
 def outcome(receipt: str, category: str = "docs", *, succeeded: bool = False, **more: object) -> Learned:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.skill.panel_label import Label, Recommendation, label_of, mean_of, recommendation_of
+from honestone.core.skill.risk import Label, Recommendation, label_of, mean_of, recommendation_of
 
 SCORES = st.lists(st.fractions(0, 10, max_denominator=6), min_size=1, max_size=6)
 

@@ -272,7 +272,7 @@ CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 )
 def test_front_matter_is_read_back_by_yaml_as_it_was_given(updates: dict[str, Any]) -> None:
     """Whatever the value, a YAML reader finds it again, and the body stays."""
-    from honestone.core.skill.front_matter import split
+    from honestone.core.skill.skill_file import split
     from honestone.formats.marked import parse_marked
 
     plan = UpdateFrontMatter(target="SKILL.md", updates={**updates, "zz": "new"})

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.question import AskedCriterion, Question, asked_criteria
+from honestone.core.ballot import AskedCriterion, Question, asked_criteria
 from honestone.core.request import judge_request
 from honestone.core.rubric import Check, Item, Rubric
 

@@ -9,24 +9,21 @@ from typing import Any
 import pytest
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Ballot, Reading
+from honestone.core.ballot import Ballot, Question, Reading, asked_criteria
 from honestone.core.contract import make_contract
 from honestone.core.errors import RubricError
 from honestone.core.events import BallotCast, EditProposed
 from honestone.core.loop.actions import Result, RollBack
 from honestone.core.loop.actions import exit_code as loop_exit_code
-from honestone.core.loop.decide import decide
 from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.proposal import ProposalOutcome, classify
-from honestone.core.loop.state import LoopLimits, LoopState
-from honestone.core.question import Question, asked_criteria
+from honestone.core.loop.state import LoopLimits, LoopState, decide
 from honestone.core.reading.answers import read_program
 from honestone.core.reading.reply import ReplySchema, read_reply
 from honestone.core.rubric import Item, Rubric
-from honestone.core.scorecard import Scorecard, Scorer
+from honestone.core.scorecard import EXIT_CODES, Outcome, Scorecard, Scorer, Verdict, judge_gate
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import COMPARE_GATES, CaseSide, compare, judge_comparison
-from honestone.core.verdict import EXIT_CODES, Outcome, Verdict, judge_gate
 
 from .strategies import checked, checklist, group, percent, rubric, scale, yes_no
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.core.suite.attempts import CaseResult, Status
+from honestone.core.suite.attempts import CaseResult, Status, judge_suite, rates_of
 from honestone.core.suite.case import (
     AttemptRule,
     Case,
@@ -28,7 +28,6 @@ from honestone.core.suite.case import (
     case_to_plain,
     split_of,
 )
-from honestone.core.suite.result import judge_suite, rates_of
 
 RUBRIC = Rubric(criteria=(Criterion(id="q", requirement="Q", items=(Item(id="q", requirement="Q", whole=True),)),))
 

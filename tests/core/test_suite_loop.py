@@ -22,9 +22,8 @@ from honestone.core.events import (
     VersionRejected,
 )
 from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
-from honestone.core.loop.decide import decide
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.state import LoopLimits
+from honestone.core.loop.state import LoopLimits, decide
 from honestone.core.loop.suite_loop import (
     TEST,
     TRAIN,

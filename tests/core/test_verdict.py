@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from honestone.core.ballot import CHECK, Ballot
 from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Scorer
-from honestone.core.verdict import EXIT_CODES, Outcome, Verdict, judge_gate
+from honestone.core.scorecard import EXIT_CODES, Outcome, Scorer, Verdict, judge_gate
 
 from .strategies import ballot, checked, checklist, completions, group, judged, percent, rubric, yes_no
 

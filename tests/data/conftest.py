@@ -15,8 +15,7 @@ import pytest
 
 from honestone.adapters.judges.record import RecordJudge
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.ballot import Ballot
-from honestone.core.question import Question, asked_criteria
+from honestone.core.ballot import Ballot, Question, asked_criteria
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorecard, Scorer
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Artifact, Version
-from honestone.core.question import Question, asked_criteria
+from honestone.core.ballot import Question, asked_criteria
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.spend import Meter
 from honestone.engine.panel import Panel, Seat

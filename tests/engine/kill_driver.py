@@ -21,7 +21,7 @@ import honestone.report.markdown
 from honestone.adapters import registry
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.cli.main import main
-from honestone.core.question import Question
+from honestone.core.ballot import Question
 from honestone.core.suite.case import Case
 from honestone.ports import Brief, Output, Task, WorkDone
 from honestone.testing import ScriptedJudge, ScriptedWorker

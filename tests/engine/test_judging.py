@@ -13,8 +13,7 @@ from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import CHECK, State
 from honestone.core.rubric import Check, Criterion, Item, Rubric
-from honestone.core.scorecard import Scorer
-from honestone.core.verdict import Outcome, judge_gate
+from honestone.core.scorecard import Outcome, Scorer, judge_gate
 from honestone.engine.panel import Evaluator, Judged, check_ballot
 from honestone.ports import CallFailed, Finding, Output
 from honestone.testing import ScriptedJudge

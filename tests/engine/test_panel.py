@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core.ballot import Ballot, State
-from honestone.core.question import AskedCriterion, Question
+from honestone.core.ballot import AskedCriterion, Ballot, Question, State
 from honestone.core.rubric import Item
 from honestone.engine import panel as panel_module
 from honestone.engine.panel import TAMPERED, Consulted, Panel, Seat

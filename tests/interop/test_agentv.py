@@ -12,9 +12,8 @@ import pytest
 from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.errors import FileError, UsageError
 from honestone.core.rubric import Criterion, Rubric
-from honestone.core.scorecard import Scorer
+from honestone.core.scorecard import Outcome, Scorer, Verdict, judge_gate
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split
-from honestone.core.verdict import Outcome, Verdict, judge_gate
 from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.interop.agentv.read import READERS

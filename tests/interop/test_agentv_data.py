@@ -139,7 +139,7 @@ def test_recorded_graders_of_later_files_score_the_same() -> None:
 
 def test_the_recorded_omission_does_not_pass_here() -> None:
     """The judge left out a required criterion of weight 10: AgentV recorded 1.0, here it is open and never passes."""
-    from honestone.core.verdict import Outcome, judge_gate
+    from honestone.core.scorecard import Outcome, judge_gate
 
     (case,) = strict(OWN / "v4.42.4-run/inputs/t.eval.yaml").suite.cases
     (row,) = rows(OWN / "v4.42.4-run/omit.index.jsonl")

@@ -10,8 +10,7 @@ from reading import lost, put, rubric_of, wrong
 
 from honestone.core.ballot import Ballot, Mark
 from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Scorer
-from honestone.core.verdict import Outcome, judge_gate
+from honestone.core.scorecard import Outcome, Scorer, judge_gate
 from honestone.formats.document import Document
 from honestone.interop.agentv.read import READERS
 from honestone.interop.recognise import read_any_rubric, recognise

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from honestone.adapters.judges.record import RecordJudge
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.ballot import Ballot, Mark, Reading
+from honestone.core.ballot import Ballot, Mark, Question, Reading, asked_criteria
 from honestone.core.errors import FileError
-from honestone.core.question import Question, asked_criteria
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.formats.document import Document

@@ -12,10 +12,10 @@ from honestone.app.suites.saved_report import read_report
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.suite.comparison import COMPARE_GATES
-from honestone.core.suite.summary import RunSummary
+from honestone.core.suite.record import RunSummary
 from honestone.ports import Store
+from honestone.report.documents import JsonDocument
 from honestone.report.documents.suite import ComparisonDoc, TrendDoc
-from honestone.report.json_document import JsonDocument
 from honestone.report.suite import comparison_document, trend_document
 
 

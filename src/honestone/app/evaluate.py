@@ -14,24 +14,21 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from honestone.adapters.registry import make_target
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging_options import JudgingOptions, make_context, make_panel, refuse_too_big
+from honestone.app.loop import run_interruptibly
 from honestone.app.rubric_plan import RubricPlan
-from honestone.app.seats import make_context, make_panel, refuse_too_big
-from honestone.app.stopping import run_interruptibly
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.ballot import CHECK, Ballot
 from honestone.core.errors import CouldNotJudge
 from honestone.core.events import EvaluationStarted, RunFinished
 from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Scorecard
-from honestone.core.verdict import Outcome, Verdict, judge_gate, overall
+from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate, overall
 from honestone.engine.evaluate import Evaluation, Judgement
 from honestone.engine.panel import Evaluator
 from honestone.ports import Observer, Store
-from honestone.report.documents import plain
+from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import ScorecardDoc
-from honestone.report.json_document import JsonDocument
 from honestone.report.scorecard import Facts, SharedParts, scorecard_document, usage_document
 from honestone.system.files import Loaded, printable
 

@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from honestone.adapters.judges.prompted import numbered_items
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging_options import JudgingOptions, make_context
 from honestone.app.rubric_plan import RubricPlan
-from honestone.app.seats import make_context
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
+from honestone.core.ballot import Question, asked_criteria
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
-from honestone.core.question import Question, asked_criteria
 from honestone.core.reading.reply import complaints
 from honestone.core.spend import Meter
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import Reply, Request, Store
 from honestone.prompts.filling import reply_schema
-from honestone.report.json_document import JsonDocument
+from honestone.report.documents import JsonDocument
 from honestone.system.files import printable
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from honestone.adapters.registry import AdapterContext, make_self_judge
 from honestone.app.history import improvement_report
 from honestone.app.improve_suite import prepare_suite
+from honestone.app.judging_options import make_panel, make_seats, refuse_too_big
 from honestone.app.loop import LoopPlan, run_loop
 from honestone.app.loop_setup import (
     ImprovementRequest,
@@ -22,26 +23,24 @@ from honestone.app.loop_setup import (
     worker_context,
 )
 from honestone.app.rubric_plan import RubricPlan
-from honestone.app.seats import make_panel, make_seats, refuse_too_big
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
+from honestone.core.ballot import Question, asked_criteria
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import EditProposed, Event, ImprovementStarted, VersionAccepted, VersionRejected
 from honestone.core.loop.actions import Result, exit_code
 from honestone.core.loop.focus import fixes_for
 from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.state import LoopState, Round, state_of_rubric
-from honestone.core.question import Question, asked_criteria
 from honestone.core.rubric import Rubric
 from honestone.core.spend import Meter
 from honestone.engine.evaluate import packing_notes, shown_in_part
 from honestone.engine.panel import Evaluator, Seat
 from honestone.engine.panel_judgement import PanelJudgement, require_apart
 from honestone.ports import Observer, Store
-from honestone.report.documents import plain
+from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.improvement import round_document
-from honestone.report.json_document import JsonDocument
 from honestone.system.files import printable
 
 Seats: TypeAlias = tuple[Seat, ...]

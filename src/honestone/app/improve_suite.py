@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+from honestone.app.judging_options import make_context, make_seats
 from honestone.app.loop import LoopPlan
 from honestone.app.loop_setup import (
     ImprovementRequest,
@@ -20,7 +21,6 @@ from honestone.app.loop_setup import (
     started_artifact,
     worker_context,
 )
-from honestone.app.seats import make_context, make_seats
 from honestone.app.split_runs import PanelOfEdits, SplitRuns
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
 from honestone.app.suites.subject import skill_folder

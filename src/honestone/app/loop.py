@@ -5,21 +5,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, TypeVar
 
-from honestone.app.stopping import run_to_end
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.contract import differences, digest_json
-from honestone.core.errors import ContractMismatch, UsageError
+from honestone.core.errors import ContractMismatch, Interrupted, UsageError
 from honestone.core.events import Event, LoopStarted, RunFinished, total_spend
 from honestone.core.loop.actions import Result
-from honestone.core.loop.decide import Policy
-from honestone.core.loop.state import S, fold
+from honestone.core.loop.state import Policy, S, fold
 from honestone.core.spend import Meter, Spend
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.engine.place import Place, require_resumable, version_blobs
@@ -171,3 +173,46 @@ def _require_same_contract(plan: LoopPlan[S], store: Store, old: RunInfo) -> Non
         + "\n  ".join(changed[:12]),
         hint="undo that to resume the run, or start over under the new contract with --fresh",
     )
+
+
+T = TypeVar("T")
+
+
+def run_to_end(
+    work: Callable[[], Coroutine[object, object, T]], close: Callable[[], Coroutine[object, object, None]]
+) -> T:
+    """Run `work`, then `close`. SIGTERM stops as Ctrl-C does: children are ended and nothing half-written stays.
+
+    Raises KeyboardInterrupt for both.
+    """
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        task = loop.create_task(work())
+        if threading.current_thread() is threading.main_thread():  # only it may handle signals
+            loop.add_signal_handler(signal.SIGTERM, task.cancel)
+        try:
+            return runner.run(asyncio.wait_for(task, None))
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+        finally:
+            runner.run(close())
+
+
+def run_interruptibly(
+    work: Callable[[], Coroutine[object, object, T]], close: Callable[[], Coroutine[object, object, None]]
+) -> T:
+    """The same, for work whose calls are all on record. Raises Interrupted when it is stopped."""
+    try:
+        return run_to_end(work, close)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; run the same command to resume: no call on record is repeated") from None
+
+
+def outside_a_loop(work: Callable[[], T]) -> T:
+    """Run to the end, from a place with a running event loop (a notebook, an async test) or without one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(max_workers=1) as elsewhere:
+        return elsewhere.submit(work).result()

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from honestone.adapters.registry import WORKER_TIMEOUT, AdapterContext, make_worker
-from honestone.app.judging_options import EFFORTS, JudgingOptions, limit, max_bytes
-from honestone.app.seats import make_context
+from honestone.app.judging_options import EFFORTS, JudgingOptions, limit, make_context, max_bytes
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import UsageError

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging_options import JudgingOptions, make_pair_seats, make_panel, refuse_if_all_refuse
+from honestone.app.loop import run_interruptibly
 from honestone.app.rubric_plan import RubricPlan, checks_of
-from honestone.app.seats import make_pair_seats, make_panel, refuse_if_all_refuse
-from honestone.app.stopping import run_interruptibly
 from honestone.app.workspace import Workspace
+from honestone.core.ballot import asked_criteria
 from honestone.core.contract import make_contract
 from honestone.core.errors import UsageError
 from honestone.core.pairwise import ORDERS, pair_question
-from honestone.core.question import asked_criteria
 from honestone.engine.pairwise import PairJudged, judge_pair
 from honestone.ports import Observer
 from honestone.report.documents.pairwise import PairwiseDoc

@@ -13,10 +13,10 @@ from honestone.core.errors import UsageError
 from honestone.core.events import SuiteStarted
 from honestone.engine.place import load_version
 from honestone.ports import RunInfo, Store
+from honestone.report.documents import JsonDocument
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.documents.suite import SuiteReportDoc
-from honestone.report.json_document import JsonDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

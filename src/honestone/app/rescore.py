@@ -15,8 +15,8 @@ from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.events import EvaluationStarted, ImprovementStarted, LoopStarted, SuiteImprovementStarted
 from honestone.core.rubric import Rubric, to_plain
+from honestone.core.scorecard import Outcome, overall
 from honestone.core.suite.record import read_record
-from honestone.core.verdict import Outcome, overall
 from honestone.ports import RunInfo, Store
 from honestone.report.documents.scorecard import RescoredDoc, ScorecardDoc, UsageDoc
 from honestone.report.documents.suite import SuiteReportDoc

@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.judging_options import JudgingOptions, max_bytes
-from honestone.app.seats import choose_judges, make_context, make_seats
+from honestone.app.judging_options import JudgingOptions, choose_judges, make_context, make_seats, max_bytes
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.checks import KINDS

@@ -8,8 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from honestone.adapters.checks import CheckRunner
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.seats import make_panel
+from honestone.app.judging_options import JudgingOptions, make_panel
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.side import SideRun
 from honestone.app.suites.skills import not_loaded, results_of

@@ -22,17 +22,15 @@ from honestone.app.judging_options import JudgingOptions
 from honestone.app.loop_setup import ImprovementRequest
 from honestone.app.quiet import Quiet
 from honestone.app.workspace import Workspace
+from honestone.core.ballot import Question
 from honestone.core.errors import UsageError
 from honestone.core.events import Event
 from honestone.core.loop.actions import Propose, Result, exit_code
-from honestone.core.loop.decide import decide
 from honestone.core.loop.policies import POLICIES
-from honestone.core.loop.state import LoopState
-from honestone.core.question import Question
+from honestone.core.loop.state import LoopState, decide
 from honestone.engine.panel import Seat, split
 from honestone.ports import Observer, Store
-from honestone.report.documents import plain
-from honestone.report.json_document import JsonDocument
+from honestone.report.documents import JsonDocument, plain
 from honestone.system.files import write_atomically
 
 SCHEMA: Final = "honestone.step/1"

@@ -12,7 +12,7 @@ import click
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import FileError, UsageError
-from honestone.report.json_document import JsonDocument
+from honestone.report.documents import JsonDocument
 
 F = TypeVar("F", bound=Callable[..., object])
 

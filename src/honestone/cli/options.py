@@ -65,6 +65,12 @@ combine_option = click.option(
     help="How votes become one. [mean]",
 )
 
+limit_options = combined(
+    click.option("--max-calls", type=click.IntRange(min=0), default=None, help="Judge calls, retries included."),
+    click.option("--max-usd", type=Amount(min=0), default=None, help="Money, where the price is known."),
+    click.option("--max-minutes", type=Amount(min=0), default=None, help="Time worked on the run."),
+)
+
 judging_options = combined(
     click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
     gate_options,
@@ -119,9 +125,7 @@ judging_options = combined(
         help="Where checks run code.",
     ),
     click.option("--pass-env", multiple=True, metavar="NAME", help="A variable that judges and workers may see."),
-    click.option("--max-calls", type=click.IntRange(min=0), default=None, help="Judge calls, retries included."),
-    click.option("--max-usd", type=Amount(min=0), default=None, help="Money, where the price is known."),
-    click.option("--max-minutes", type=Amount(min=0), default=None, help="Time worked on the run."),
+    limit_options,
     click.option(
         "--max-size", type=Amount(min=0, min_open=True), default=None, metavar="MB", help="Largest artifact. [10]"
     ),

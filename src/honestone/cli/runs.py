@@ -83,7 +83,7 @@ def refuse_other_formats(form: str, what: str) -> None:
 def _show_stages(record: RunRecord, form: str) -> None:
     from honestone.app.stages.files import StageFiles
     from honestone.app.stages.run import recorded_pipeline
-    from honestone.cli.stages.options import show_lines
+    from honestone.cli.stages.group import show_lines
     from honestone.cli.stages.run import pipeline_lines
 
     if form not in ("text", "json"):

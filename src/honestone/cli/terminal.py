@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from honestone.app.workspace import Workspace, terminal_person
 from honestone.core.events import Event
 from honestone.core.numbers import exact, show_points
-from honestone.core.verdict import EXIT_CODES, Outcome
+from honestone.core.scorecard import EXIT_CODES, Outcome
 from honestone.system.drawing import Style, clean, columns_of, is_terminal, line, style_for
 
 if TYPE_CHECKING:

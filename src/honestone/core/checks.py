@@ -1,6 +1,6 @@
 """Checks, the declarative part: reading one, what can be wrong with it, and those that need nothing but a text.
 
-The kinds are described in `check_kinds`, checks of JSON fields and of traces in `field_accuracy` and `trace_checks`.
+The kinds are described in `check_kinds.toml`, checks of JSON fields and of traces in `field_accuracy` and `trace_checks`.
 What touches files or starts programs is in `adapters/checks`.
 """
 
@@ -11,20 +11,18 @@ import difflib
 import json
 import re
 import shlex
+import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypedDict
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.check_kinds import KINDS as KINDS
-from honestone.core.check_kinds import Kind as Kind
-from honestone.core.check_kinds import Schema
-from honestone.core.check_kinds import check_schema as check_schema
 from honestone.core.errors import RubricError
 from honestone.core.field_accuracy import field_problems
+from honestone.core.json_value import Json
 from honestone.core.notes import NOTE_LIMIT as NOTE_LIMIT
 from honestone.core.notes import line_of as line_of
 from honestone.core.notes import listed
@@ -32,6 +30,7 @@ from honestone.core.notes import quoted as quoted
 from honestone.core.notes import visible as visible
 from honestone.core.rubric import Check
 from honestone.core.suite.trace_checks import trace_problems
+from honestone.core.tables import table_text
 
 Answer: TypeAlias = tuple[bool, str | None]
 """Whether a text meets a check, and what was missing or found when it does not."""
@@ -539,3 +538,86 @@ def judged(version: Version, output: str | None, files: Version | None = None) -
     if files is None:
         return Version(said, is_folder=False)
     return Version(dict(sorted({**files.files, **said}.items())), is_folder=True)
+
+
+Family: TypeAlias = Literal["text", "data", "files", "code", "trace"]
+
+
+class Schema(TypedDict, total=False):
+    """The part of JSON Schema that says what checks take."""
+
+    type: str
+    enum: list[Json]
+    anyOf: list[Schema]
+    items: Schema
+    minItems: int
+    minLength: int
+    pattern: str
+    minimum: float
+    maximum: float
+    exclusiveMinimum: float
+    properties: dict[str, Schema]
+    required: list[str]
+    minProperties: int
+    additionalProperties: Schema | bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """A key next to the check's own: what it does, the JSON Schema of its value, and `takes`, the same in words."""
+
+    doc: str
+    takes: str
+    schema: Schema
+    default: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of check. `takes` says in words what `schema` says of its argument."""
+
+    doc: str
+    takes: str
+    schema: Schema
+    example: str
+    family: Family = "text"
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+
+_WORD: Final[Schema] = {"type": "string", "minLength": 1}
+_SHAPES: Final[Mapping[str, Schema]] = {
+    "word": _WORD,
+    "words": {"anyOf": [_WORD, {"type": "array", "items": _WORD, "minItems": 1}]},
+    "count": {"type": "integer", "minimum": 0},
+    "amount": {"type": "number", "minimum": 0},
+    "yes": {"enum": [True, None]},
+    "flag": {"enum": [True, False]},
+}
+
+
+def _read_kinds() -> dict[str, Kind]:
+    text = json.dumps(tomllib.loads(table_text("check_kinds")))
+    rows = json.loads(re.sub(r'"@(\w+)"', lambda name: json.dumps(_SHAPES[name[1]]), text))
+    options = {of: {key: Option(**one) for key, one in row.pop("options", {}).items()} for of, row in rows.items()}
+    shared = options["shared"]
+    return {
+        name: Kind(options=options[name] | {key: shared[key] for key in row.pop("shared", ())}, **row)
+        for name, row in rows.items()
+        if name != "shared"
+    }
+
+
+KINDS: Final[Mapping[str, Kind]] = _read_kinds()
+
+
+def check_schema() -> dict[str, list[object]]:
+    """The JSON Schema of one check as people write it: one kind, negated or not, and its options."""
+    shapes: list[object] = []
+    for name, kind in KINDS.items():
+        options = {key: {**option.schema, "description": option.doc} for key, option in kind.options.items()}
+        for written in (name, f"not-{name}"):
+            own = {written: {**kind.schema, "description": kind.doc}}
+            shapes.append(
+                {"type": "object", "properties": own | options, "required": [written], "additionalProperties": False}
+            )
+    return {"anyOf": shapes}

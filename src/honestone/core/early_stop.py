@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from honestone.core.ballot import Answer, Ballot, Mark
-from honestone.core.question import asked_criteria
+from honestone.core.ballot import Answer, Ballot, Mark, asked_criteria
 from honestone.core.rubric import Item, Rubric, as_written
-from honestone.core.scorecard import Scorer
-from honestone.core.verdict import Outcome, judge_gate
+from honestone.core.scorecard import Outcome, Scorer, judge_gate
 
 
 def settled(scorer: Scorer, ballots: Sequence[Ballot], remaining: Sequence[str]) -> Outcome | None:

@@ -13,9 +13,8 @@ from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import Ballot, Mark
+from honestone.core.ballot import AskedCriterion, Ballot, Mark, Question
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.question import AskedCriterion, Question
 from honestone.core.reading.json_text import (
     FoundObject,
     Scan,

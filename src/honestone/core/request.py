@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from honestone.core.question import AskedCriterion, Question
+from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.rubric import Anchors, as_written
 
 SCHEMA = "honestone.judge-request/1"

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from honestone.core.artifact import Artifact
-from honestone.core.ballot import Ballot
+from honestone.core.ballot import Ballot, Question
 from honestone.core.events import ArtifactJudged
-from honestone.core.question import Question
 from honestone.core.spend import Spend
 from honestone.core.suite.case import Message
 from honestone.engine.bulk import TextEvaluator, checked_event

@@ -13,10 +13,19 @@ from typing import Any, Literal
 import msgspec
 
 from honestone.core.artifact import Artifact
-from honestone.core.ballot import CHECK, Ballot, JudgeKind, Mark, Reading, State
+from honestone.core.ballot import (
+    CHECK,
+    AskedCriterion,
+    Ballot,
+    JudgeKind,
+    Mark,
+    Question,
+    Reading,
+    State,
+    asked_criteria,
+)
 from honestone.core.contract import canonical
 from honestone.core.early_stop import settled
-from honestone.core.question import AskedCriterion, Question, asked_criteria
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.reading.reply import complaints
 from honestone.core.rubric import Check, Key, Rubric

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from honestone.core.artifact import Artifact
-from honestone.core.ballot import CHECK
+from honestone.core.ballot import CHECK, Question
 from honestone.core.errors import UsageError
 from honestone.core.events import BallotCast, LimitReached, Role
 from honestone.core.loop.actions import Ask, Propose
 from honestone.core.loop.focus import fixes_for, unmet_keys, write_brief
 from honestone.core.loop.state import LoopState
-from honestone.core.question import Question
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.engine.panel import Consulted, Evaluator, Seat
 from honestone.ports import Brief

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from honestone.core.artifact import Version, digest_of
+from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.images import Image, image_type
 from honestone.core.packing import Packed
-from honestone.core.question import AskedCriterion, Question
 from honestone.core.rubric import Anchors, Item, Key, as_written
 from honestone.ports import Request
 

@@ -15,9 +15,8 @@ from honestone.core.events import ArtifactJudged, EvaluationStarted
 from honestone.core.numbers import to_points
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.rubric import Key, as_written
-from honestone.core.scorecard import ItemLine, Line, Scorer
+from honestone.core.scorecard import ItemLine, Line, Outcome, Scorer, Verdict, judge_gate
 from honestone.core.spend import Spend
-from honestone.core.verdict import Outcome, Verdict, judge_gate
 from honestone.report.documents.scorecard import (
     ArtifactDoc,
     CriterionDoc,

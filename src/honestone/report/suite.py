@@ -13,14 +13,12 @@ from msgspec.structs import replace
 
 from honestone.core.ballot import Ballot
 from honestone.core.events import OutputProduced, StartedArtifact
-from honestone.core.scorecard import Scorecard
+from honestone.core.scorecard import Scorecard, Verdict
 from honestone.core.suite.attempts import OUTCOMES, Attempt, Status, mean_card
 from honestone.core.suite.case import AttemptRule
 from honestone.core.suite.comparison import CasePair, CaseSide, RunComparison
-from honestone.core.suite.record import CaseRecord, SuiteRecord
-from honestone.core.suite.summary import RunSummary
-from honestone.core.verdict import Verdict
-from honestone.report.documents import plain
+from honestone.core.suite.record import CaseRecord, RunSummary, SuiteRecord
+from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import ArtifactDoc, CriterionDoc, JudgeDoc, UsageDoc, worst_states
 from honestone.report.documents.suite import (
     AttemptDoc,
@@ -34,7 +32,6 @@ from honestone.report.documents.suite import (
     TrendDoc,
     TrendRunDoc,
 )
-from honestone.report.json_document import JsonDocument
 from honestone.report.scorecard import Facts, judge_states, points_of, scorecard_document, span_of, usage_document
 
 # ---------------------------------------------------------------------------------------------------------- the report

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
+import shutil
 import stat
 import tempfile
 from collections.abc import Collection, Iterator
@@ -337,3 +339,24 @@ def _strays(copy: PrivateCopy) -> tuple[str, ...]:
         if not path.is_file() or path.read_bytes() != entry.data:
             found.append(name)
     return tuple(found)
+
+
+def remove(place: Path) -> None:
+    """Whatever is there, even folders that a program has locked. Links are removed, not followed."""
+    for _ in range(5):  # a program that is just ending may still write
+        if place.is_symlink() or place.is_file():
+            place.unlink(missing_ok=True)
+        else:
+            _unlock(place)
+            shutil.rmtree(place, ignore_errors=True)
+        if not os.path.lexists(place):
+            return
+
+
+def _unlock(place: Path) -> None:
+    for folder, folders, _ in os.walk(place):
+        for name in folders:
+            path = Path(folder, name)
+            if not path.is_symlink():
+                with contextlib.suppress(OSError):
+                    path.chmod(0o700)

@@ -29,7 +29,7 @@ from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
 from honestone.core.suite.case import CaseWorkspace
 from honestone.system import process
-from honestone.system.files import NEVER_PART, printable
+from honestone.system.files import NEVER_PART, printable, remove
 from honestone.system.private import forget, make_private
 from honestone.system.process import how_ended, last_words
 
@@ -493,34 +493,12 @@ async def run_command(line: str, *, cwd: Path, env: Mapping[str, str], timeout: 
     return None
 
 
-def remove(place: Path) -> None:
-    """Whatever is there, even folders that a program has locked. Links are removed, not followed."""
-    for _ in range(5):  # a program that is just ending may still write
-        if place.is_symlink() or place.is_file():
-            place.unlink(missing_ok=True)
-        else:
-            _unlock(place)
-            shutil.rmtree(place, ignore_errors=True)
-        if not os.path.lexists(place):
-            return
-
-
-def _unlock(place: Path) -> None:
-    for folder, folders, _ in os.walk(place):
-        for name in folders:
-            path = Path(folder, name)
-            if not path.is_symlink():
-                with contextlib.suppress(OSError):
-                    path.chmod(0o700)
-
-
 __all__ = [
     "DIFF_LIMIT",
     "LEFT_LIMIT",
     "Folder",
     "Snapshot",
     "make_folder",
-    "remove",
     "require_workspace",
     "run_command",
     "take_snapshot",

@@ -16,9 +16,8 @@ from honestone.adapters.judges.human import HumanJudge, write_reply
 from honestone.adapters.people.form import TerminalPerson
 from honestone.adapters.registry import AdapterContext, make_judge
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core.ballot import Mark, State
+from honestone.core.ballot import Mark, Question, State
 from honestone.core.errors import SettingsError
-from honestone.core.question import Question
 from honestone.core.rubric import Item, Key
 from honestone.core.spend import Meter
 from honestone.engine.panel import Consulted, Panel, Seat

@@ -12,10 +12,9 @@ import pytest
 from honestone.adapters.judges.pairwise import PairJudge
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.ballot import Reading
+from honestone.core.ballot import Question, Reading, asked_criteria
 from honestone.core.packing import Budget, Pack
 from honestone.core.pairwise import STEERED, PairQuestion, choice_of, pair_question
-from honestone.core.question import Question, asked_criteria
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.ports import CallFailed, Completion, Request
 from honestone.testing import ScriptedModel, fill_in

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from honestone.adapters.judges.prompted import TAMPERED, PromptedJudge
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.question import AskedCriterion, Question
+from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.reading.reply import complaints
 from honestone.core.rubric import Anchors, Item
 from honestone.ports import Completion, Judge, Prompt, Reply, Request, Usage

@@ -12,7 +12,7 @@ import pytest
 
 from honestone.adapters.judges.script import ScriptJudge
 from honestone.core.artifact import Artifact, Entry, Version
-from honestone.core.question import Question, asked_criteria
+from honestone.core.ballot import Question, asked_criteria
 from honestone.core.rubric import Anchors, Criterion, Item, Rubric
 from honestone.ports import CallFailed, Reading, Reply
 

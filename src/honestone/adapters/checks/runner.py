@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, Protocol, cast
 
 from honestone.adapters.checks import text as text_checks
@@ -15,16 +16,20 @@ from honestone.core.rubric import Check
 from honestone.ports import Finding, Output
 
 
-class Family(Protocol):
+class Answers(Protocol):
     """A module that answers checks of one family."""
+
+    async def find(self, check: Check, subject: Subject) -> Finding: ...
+
+
+class Needs(Protocol):
+    """The same module's part about what a check needs besides a text."""
 
     def identity(self, check: Check, setting: Setting) -> Mapping[str, Any]: ...
 
     def preflight(self, check: Check, setting: Setting, version: Version | None) -> None: ...
 
     def judging_files(self, check: Check, setting: Setting) -> list[Path]: ...
-
-    async def find(self, check: Check, subject: Subject) -> Finding: ...
 
 
 FAMILIES: Final = {name: f"honestone.adapters.checks.{name}" for name in ("text", "data", "files", "code", "trace")}
@@ -59,16 +64,18 @@ class CheckRunner:
         With `version`, a relative path has to be beside the rubric or in it; without, it may still be in one.
         """
         for check in checks:
-            _family(check).preflight(check, self._setting, version)
+            if needs := _needs(check):
+                needs.preflight(check, self._setting, version)
 
     def identity(self, check: Check) -> Mapping[str, Any]:
         """The check, the digest of every file that it uses and that is not judged, and the sandbox if code runs."""
         written = {"check": check.name, "value": check.value, "options": dict(check.options)}
-        return written | dict(_family(check).identity(check, self._setting))
+        needs = _needs(check)
+        return written if needs is None else written | dict(needs.identity(check, self._setting))
 
     def judging_files(self, checks: Iterable[Check]) -> list[Path]:
         """The tests, modules and schemas on disk that judge. Should they lie in the artifact, they are no part of it."""
-        return [path for check in checks for path in _family(check).judging_files(check, self._setting)]
+        return [path for check in checks if (f := _needs(check)) for path in f.judging_files(check, self._setting)]
 
     def compile(self, check: Check) -> TextCheck | None:
         """A check of the text alone, compiled once per check; None when it needs files, code, a diff or a trace."""
@@ -106,9 +113,14 @@ class CheckRunner:
                 if compiled is not None:
                     findings.append(self.run_text(compiled, subject.text))
                 else:
-                    findings.append(await _family(check).find(check, subject))
+                    findings.append(await cast(Answers, _family(check)).find(check, subject))
         return findings
 
 
-def _family(check: Check) -> Family:
-    return cast(Family, import_module(FAMILIES[KINDS[check.kind].family]))
+def _needs(check: Check) -> Needs | None:
+    """None where a text is all that a check needs."""
+    return None if KINDS[check.kind].family == "text" else cast(Needs, _family(check))
+
+
+def _family(check: Check) -> ModuleType:
+    return import_module(FAMILIES[KINDS[check.kind].family])

@@ -7,13 +7,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
-from honestone.adapters.checks.subject import Setting, Subject, Told, over_texts
-from honestone.core.artifact import Version
+from honestone.adapters.checks.subject import Subject, Told, over_texts
 from honestone.core.checks import TextCheck, compile_regex, compile_text_check, line_of, quoted, visible
 from honestone.core.rubric import Check
 from honestone.ports import Finding
@@ -28,18 +26,6 @@ TOOK_TOO_LONG: Final = (
 
 class TookTooLong(BaseException):
     """Not an Exception, so that no library swallows it on its way."""
-
-
-def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
-    return {}
-
-
-def preflight(check: Check, setting: Setting, version: Version | None) -> None:
-    """A check of a text needs nothing."""
-
-
-def judging_files(check: Check, setting: Setting) -> list[Path]:
-    return []
 
 
 async def find(check: Check, subject: Subject) -> Finding:

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from honestone.core.artifact import digest_of
-from honestone.core.ballot import Mark, Reading
-from honestone.core.question import Question
+from honestone.core.ballot import Mark, Question, Reading
 from honestone.core.reading.answers import load_strict, read_program
 from honestone.core.request import judge_request
 from honestone.core.rubric import Key

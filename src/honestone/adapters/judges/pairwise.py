@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from honestone.adapters.judges.prompted import Fitted, PromptedJudge, reading_of
+from honestone.core.ballot import Question
 from honestone.core.packing import pack, room_for_text, text_size
 from honestone.core.pairwise import STEERED, PairQuestion, choice_of, read_pair_reply
-from honestone.core.question import Question
 from honestone.ports import Reading, Reply, Request
 from honestone.prompts.pairwise import LAYOUT, pair_prompt, pair_schema
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from honestone.core.artifact import Version
+from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.images import images_to_send
 from honestone.core.packing import Budget, pack, room_for_text, too_big, what_to_do
 from honestone.core.pairwise import PairReading
-from honestone.core.question import AskedCriterion, Question
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.rubric import Item, Key
 from honestone.ports import CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from honestone.core.artifact import digest_of
-from honestone.core.ballot import Reading
+from honestone.core.ballot import Question, Reading
 from honestone.core.errors import FileError
-from honestone.core.question import Question
 from honestone.core.reading.answers import load_strict, read_program
 from honestone.ports import CallFailed, NothingToClose, Reply, Request
 

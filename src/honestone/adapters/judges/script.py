@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from honestone.core.ballot import Mark, Reading
-from honestone.core.question import Question
+from honestone.core.ballot import Mark, Question, Reading
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.ports import CallFailed, NothingToClose, Reply, Request

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from honestone.core.ballot import Reading
-from honestone.core.question import Question
+from honestone.core.ballot import Question, Reading
 from honestone.ports import CallFailed, NothingToClose, Reply, Request
 
 

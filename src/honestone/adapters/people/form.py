@@ -24,8 +24,7 @@ from weakref import WeakKeyDictionary
 
 from honestone.adapters.people.keys import Press
 from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held_back, tell
-from honestone.core.ballot import NOT_APPLICABLE, Answer, Mark, answer_problem
-from honestone.core.question import Question
+from honestone.core.ballot import NOT_APPLICABLE, Answer, Mark, Question, answer_problem
 from honestone.core.rubric import Item, Key, as_written
 from honestone.ports import CallFailed
 from honestone.system.drawing import Style, clean, clusters, count, cut_middle, line, width, wrap

@@ -21,8 +21,7 @@ from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
 from honestone.adapters.targets.model import with_artifact
 from honestone.adapters.targets.working_directory import installed
 from honestone.core.errors import SettingsError
-from honestone.core.skill.front_matter import split
-from honestone.core.skill.skill_file import SKILL_FILE, Skill
+from honestone.core.skill.skill_file import SKILL_FILE, Skill, split
 from honestone.core.suite.case import Case
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Output, Task

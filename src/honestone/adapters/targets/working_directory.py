@@ -18,9 +18,8 @@ from typing import Final
 from honestone.core.skill.skill_file import Skill
 from honestone.ports import Task
 from honestone.system import process
-from honestone.system.files import make_copy, materialise
+from honestone.system.files import make_copy, materialise, remove
 from honestone.system.private import end_inhabitants, forget, make_private
-from honestone.system.workspace import remove
 
 SKILLS: Final = ".agents/skills"
 """Where an agent that is none of the known CLIs looks for skills, below its working folder."""

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from honestone.app.judging_options import JudgingOptions
+from honestone.app.judging_options import JudgingOptions, make_panel, refuse_too_big
+from honestone.app.loop import run_interruptibly
 from honestone.app.rubric_plan import RubricPlan
-from honestone.app.seats import make_panel, refuse_too_big
-from honestone.app.stopping import run_interruptibly
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.numbers import show_points, to_points
 from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Scorecard
-from honestone.core.verdict import Outcome, Verdict, judge_gate
+from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate
 from honestone.formats.golden_file import Example, differing
 from honestone.system.drawing import count
 

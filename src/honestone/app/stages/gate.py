@@ -28,11 +28,10 @@ from honestone.app.stages.files import (
 from honestone.core.artifact import Version, as_text
 from honestone.core.errors import FileError, UsageError
 from honestone.core.loop.proposal import unified_diff
-from honestone.core.skill.front_matter import split
 from honestone.core.skill.gate_layers import Decision, Evidence, GateResult, evaluation_figure, gate_risk, pass_gate
 from honestone.core.skill.plan import PlanError, apply_plan, plan_between, plan_to_plain, target_of
 from honestone.core.skill.risk import touched
-from honestone.core.skill.skill_file import SKILL_FILE
+from honestone.core.skill.skill_file import SKILL_FILE, split
 from honestone.formats.stage_files import (
     Blocker,
     CandidateEntry,

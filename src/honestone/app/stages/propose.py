@@ -1,32 +1,46 @@
-"""Candidates that are real edits, each made by a worker in a private copy of the skill."""
+"""Candidates that are real edits, each made by a worker in a private copy of the skill, and what is known before."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.seats import make_context
+import msgspec
+
+from honestone.app.judging_options import JudgingOptions, make_context
+from honestone.app.loop import run_to_end
 from honestone.app.stages.apply import settled
 from honestone.app.stages.files import (
     SkillUnderEdit,
     StageFiles,
+    memory,
     new_run_id,
     refuse_strangers,
     skill_at,
     stamp,
+    write_json,
+    write_memory,
     write_stage,
 )
-from honestone.app.stages.learn import lessons_about
-from honestone.app.stopping import run_to_end
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, unified_diff
-from honestone.core.skill.brief import FailedTask, FailedTry, Occasion, Source, write_skill_brief
-from honestone.core.skill.lessons import warnings_of
+from honestone.core.skill.brief import (
+    FailedTask,
+    FailedTry,
+    Learned,
+    Lesson,
+    Occasion,
+    Source,
+    learn,
+    read_lesson,
+    warnings_of,
+    write_skill_brief,
+)
+from honestone.core.skill.gate_layers import Decision
 from honestone.core.skill.plan import PlanError, apply_plan, plan_between, plan_to_plain, target_of
 from honestone.core.skill.risk import category_of, risk_of, touched
 from honestone.core.spend import Spend
@@ -37,9 +51,13 @@ from honestone.formats.stage_files import (
     CandidateEntry,
     Candidates,
     DiffSummary,
+    GateLayers,
     InputSource,
+    Promotion,
+    Receipt,
     RejectedProposal,
     SkillEvaluation,
+    SkillNamed,
     StageFile,
     TaskRow,
     TracedTask,
@@ -424,3 +442,92 @@ def _rows_of(evaluation: SkillEvaluation, skill: SkillUnderEdit) -> list[TaskRow
         return evaluation.candidate_results
     names_none = evaluation.baseline_digest is None and evaluation.lane != STANDALONE
     return evaluation.baseline_results if names_none or evaluation.baseline_digest == digest else None
+
+
+_Failed = Mapping[tuple[str | None, str], tuple[str, ...]]
+
+
+def learn_from(files: StageFiles, observer: Observer) -> list[Lesson]:
+    """The lessons of all that is below STATE_ROOT; written to its memory where there are any, and to `--output`."""
+    earlier = []
+    for one in memory(files):
+        lesson = read_lesson(one)
+        if lesson is None:
+            observer.note(f"an entry of memory.json is not a lesson and is left out: {str(one)[:80]}")
+        else:
+            earlier.append(lesson)
+    found = [outcome for _, outcome in _outcomes(files, observer)]
+    lessons = learn(found, earlier)
+    plain = [lesson.to_plain() for lesson in lessons]
+    if lessons:
+        write_memory(files, plain)
+    if files.output is not None:
+        write_json(files.output, plain)
+    return lessons
+
+
+def lessons_about(files: StageFiles, skill: SkillUnderEdit) -> list[Lesson]:
+    """What the receipts below STATE_ROOT teach about this skill."""
+    return learn(outcome for named, outcome in _outcomes(files, None) if skill.inside(named) == "")
+
+
+def _outcomes(files: StageFiles, observer: Observer | None) -> Iterator[tuple[str, Learned]]:
+    """Every decision on record, with the folder of its skill."""
+    failed = _failed_tasks(files)
+    for path in sorted(files.folder(Receipt.folder).glob("*.json")):
+        try:
+            receipt = _read(path)
+        except UsageError as error:
+            if observer is not None:
+                observer.note(f"left out {path}: {error.message}")
+            continue
+        if receipt is not None and receipt.decision in (Decision.KEEP, Decision.REVERT, Decision.REJECT):
+            yield (receipt.target.path if receipt.target else ""), _outcome(receipt, failed)
+
+
+class _Decided(msgspec.Struct, kw_only=True):
+    """What is learned from a receipt of the gate, or of a person; other programs write less than honestone."""
+
+    stage: str = ""
+    run_id: str | None = None
+    candidate_id: str = ""
+    decision: str = ""
+    reason: str = ""
+    candidate_category: str | None = None
+    created_at: str = ""
+    target: SkillNamed | None = None
+    gate_layers: GateLayers | None = None
+
+
+def _read(path: Path) -> _Decided | None:
+    """None for a file that is not a receipt."""
+    receipt = read_as(read_object(path), _Decided)
+    return receipt if receipt.stage in (Receipt.says, Promotion.says) else None
+
+
+def _outcome(receipt: _Decided, failed: _Failed) -> Learned:
+    succeeded = receipt.decision == Decision.KEEP
+    layer = receipt.gate_layers.failed_at if receipt.gate_layers else None
+    return Learned(
+        receipt=f"{receipt.run_id}/{receipt.candidate_id}/{receipt.stage}/{receipt.decision}",
+        category=receipt.candidate_category or "unknown",
+        succeeded=succeeded,
+        candidate_id=receipt.candidate_id,
+        timestamp=receipt.created_at,
+        layer=None if succeeded else "person" if receipt.stage == Promotion.says else layer,
+        reason=receipt.reason,
+        failed_tasks=() if succeeded else failed.get((receipt.run_id, receipt.candidate_id), ()),
+    )
+
+
+def _failed_tasks(files: StageFiles) -> _Failed:
+    """Which tasks each edit that was put back had failed, by run and candidate."""
+    found = {}
+    for path in files.folder(Traces.folder).glob("*.json"):
+        try:
+            traces = read_as(read_object(path), Traces)
+        except UsageError:
+            continue  # whoever reads traces to propose by them reports it
+        tasks = (one if isinstance(one, str) else one.task_id for one in traces.failed_tasks)
+        found[traces.run_id, traces.candidate_id] = tuple(tasks)
+    return found

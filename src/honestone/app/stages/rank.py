@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.seats import make_context, make_panel, make_seats
+from honestone.app.judging_options import JudgingOptions, make_context, make_panel, make_seats
+from honestone.app.loop import run_to_end
 from honestone.app.stages.apply import settled
 from honestone.app.stages.files import (
     SkillUnderEdit,
@@ -23,27 +23,30 @@ from honestone.app.stages.files import (
     stamp,
     write_document,
 )
-from honestone.app.stages.learn import lessons_about
-from honestone.app.stages.propose import HOURS
-from honestone.app.stopping import run_to_end
+from honestone.app.stages.propose import HOURS, lessons_about
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot
 from honestone.core.errors import UsageError
 from honestone.core.scorecard import Scorer
+from honestone.core.skill.brief import warnings_of
 from honestone.core.skill.edit_rubric import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
-from honestone.core.skill.lessons import warnings_of
-from honestone.core.skill.panel_label import (
+from honestone.core.skill.plan import PlanError, Refusal
+from honestone.core.skill.risk import (
+    NOT_KEPT_ALONE,
     RISK_PENALTY,
     UNJUDGED,
+    Category,
     Label,
     Recommendation,
+    Risk,
+    category_of,
     label_of,
     mean_of,
     notes_about,
     recommendation_of,
+    risk_of,
+    worst,
 )
-from honestone.core.skill.plan import PlanError, Refusal
-from honestone.core.skill.risk import NOT_KEPT_ALONE, Category, Risk, category_of, risk_of, worst
 from honestone.core.spend import Spend
 from honestone.engine.panel import Evaluator, Judged, Panel, Seat
 from honestone.formats.stage_files import (

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from honestone.app.judging_options import JudgingOptions
-from honestone.app.seats import make_panel
+from honestone.app.judging_options import JudgingOptions, make_panel
+from honestone.app.loop import run_to_end
 from honestone.app.stages.apply import applied_result, back_up, execution_file, is_half_delivered, only_one, recover
 from honestone.app.stages.evaluate import (
     DEFAULT_TARGET,
@@ -64,7 +64,6 @@ from honestone.app.stages.propose import (
     without_hidden,
 )
 from honestone.app.stages.rank import edit_of, edit_seats, ranking_file, review
-from honestone.app.stopping import run_to_end
 from honestone.core.artifact import Version
 from honestone.core.contract import digest_json
 from honestone.core.errors import FileError, Interrupted, UsageError

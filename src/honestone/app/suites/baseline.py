@@ -13,8 +13,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.skill.skill_file import Skill
-from honestone.core.suite.record import read_record
-from honestone.core.suite.summary import RunSummary, summary_of
+from honestone.core.suite.record import RunSummary, read_record, summary_of
 from honestone.ports import Store
 from honestone.system.files import load_artifact, printable
 

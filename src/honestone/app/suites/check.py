@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from honestone.core.events import Event
     from honestone.core.skill.skill_file import Skill
     from honestone.core.suite.case import Suite
-    from honestone.core.suite.summary import RunSummary
+    from honestone.core.suite.record import RunSummary
     from honestone.formats.source import SuiteSource
 
 SCHEMA: Final = "honestone.findings/1"
@@ -257,7 +257,7 @@ def _run_bare(
     from honestone.app.suites.plan import SuiteRequest
     from honestone.app.suites.run import evaluate_suite
     from honestone.app.suites.subject import SuiteSubject
-    from honestone.core.suite.summary import summary_of
+    from honestone.core.suite.record import summary_of
 
     bare = SuiteRequest(
         suite=request.path,

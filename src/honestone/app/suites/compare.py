@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from honestone.core.contract import differences
 from honestone.core.errors import ContractMismatch, UsageError
+from honestone.core.scorecard import Outcome, Verdict
 from honestone.core.suite.comparison import GATES, RunComparison, compare, judge_comparison
-from honestone.core.suite.summary import RunSummary
-from honestone.core.verdict import Outcome, Verdict
+from honestone.core.suite.record import RunSummary
 
 
 def require_gates(gates: Sequence[str]) -> tuple[str, ...]:

@@ -10,10 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.judging_options import JudgingOptions, max_bytes
+from honestone.app.judging_options import JudgingOptions, choose_judges, make_context, make_seats, max_bytes
 from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import check_lock
-from honestone.app.seats import choose_judges, make_context, make_seats
 from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
 from honestone.app.workspace import Workspace

@@ -15,17 +15,15 @@ from honestone.app.suites.subject import SuiteSubject
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import total_spend
+from honestone.core.scorecard import Outcome, Verdict
 from honestone.core.suite.comparison import BASELINE_GATES
-from honestone.core.suite.record import SuiteRecord
-from honestone.core.suite.summary import RunSummary, summary_of
-from honestone.core.verdict import Outcome, Verdict
+from honestone.core.suite.record import RunSummary, SuiteRecord, summary_of
 from honestone.ports import Observer, Store
-from honestone.report.documents import plain
+from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import SuiteReportDoc
-from honestone.report.json_document import JsonDocument
 from honestone.report.suite import baseline_fields, suite_document
+from honestone.system.files import remove
 from honestone.system.private import sweep
-from honestone.system.workspace import remove
 
 
 @dataclass(frozen=True, kw_only=True)

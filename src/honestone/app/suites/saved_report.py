@@ -16,7 +16,7 @@ from honestone.core.events import StartedArtifact
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import CaseSide
-from honestone.core.suite.summary import CaseSummary, ItemSummary, RunSummary, make_task, printed_share
+from honestone.core.suite.record import CaseSummary, ItemSummary, RunSummary, make_task, printed_share
 from honestone.report.documents.scorecard import ItemDoc
 from honestone.report.documents.suite import REPORT, BaselineDoc, CaseDoc, SuiteReportDoc
 

@@ -13,8 +13,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from honestone.app.seats import make_panel
-from honestone.app.stopping import run_to_end
+from honestone.app.judging_options import make_panel
+from honestone.app.loop import run_to_end
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.subject import SuiteSubject
 from honestone.core.errors import FileError, Interrupted, UsageError
@@ -24,8 +24,7 @@ from honestone.core.skill.evaluation import TaskResult, rate
 from honestone.core.spend import Meter
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
-from honestone.core.suite.record import CaseRecord, SuiteRecord, read_record
-from honestone.core.suite.summary import summary_of
+from honestone.core.suite.record import CaseRecord, SuiteRecord, read_record, summary_of
 from honestone.engine.panel import Evaluator, Panel
 from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from honestone.app.stopping import run_to_end
+from honestone.app.loop import run_to_end
 from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.compare import compare_summaries
 from honestone.app.suites.plan import SuitePlan, skill_cost
@@ -14,17 +14,15 @@ from honestone.app.suites.subject import SuiteSubject
 from honestone.core.errors import Interrupted
 from honestone.core.json_value import JsonObject
 from honestone.core.numbers import exact
+from honestone.core.scorecard import Outcome
 from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill
 from honestone.core.skill.structure import check_structure
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.core.suite.comparison import BASELINE_GATES, CaseSide, RunComparison, compare, judge_comparison
-from honestone.core.suite.record import SuiteRecord
-from honestone.core.suite.summary import summary_of, task_of
-from honestone.core.verdict import Outcome
+from honestone.core.suite.record import SuiteRecord, summary_of, task_of
 from honestone.ports import Observer, Store
-from honestone.report.documents import plain
-from honestone.report.json_document import JsonDocument
+from honestone.report.documents import JsonDocument, plain
 from honestone.report.suite import comparison_document, suite_flags, suite_usage
 
 

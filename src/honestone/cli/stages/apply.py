@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.options import show_artifact, stage_files, stage_options
+from honestone.cli.stages.group import show_artifact, stage_files, stage_options
 
 
 @click.command("apply", short_help="Apply a candidate, with a backup.")

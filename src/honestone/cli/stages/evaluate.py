@@ -8,14 +8,7 @@ from typing import Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.options import (
-    judge_options,
-    judging_of,
-    limit_options,
-    stage_files,
-    stage_options,
-    task_options,
-)
+from honestone.cli.stages.group import judge_options, judging_of, stage_files, stage_options, task_options
 
 
 @click.command("evaluate", short_help="Run a candidate's edit on real tasks.")
@@ -37,7 +30,7 @@ from honestone.cli.stages.options import (
 @judge_options
 @click.option("--fresh", is_flag=True, help="Run the baseline and ask every judge again.")
 @click.option("--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0.")
-@limit_options
+@shared.limit_options
 @stage_options
 def evaluate_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Run a skill's tasks on two sides and write the evaluation artifact.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.options import show_artifact, stage_files, stage_options
+from honestone.cli.stages.group import show_artifact, stage_files, stage_options
 
 if TYPE_CHECKING:
     from honestone.formats.stage_files import Receipt

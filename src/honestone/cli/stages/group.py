@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
+from honestone.cli import options as shared
 from honestone.cli.main import LazyGroup
+from honestone.cli.terminal import dump, write
+
+if TYPE_CHECKING:
+    from honestone.app.judging_options import JudgingOptions
+    from honestone.app.stages.files import StageFiles
+
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "propose": ("honestone.cli.stages.propose:propose_command", "Candidates: real edits by a worker."),
@@ -25,3 +36,72 @@ def stage() -> None:
 
     Every stage reads and writes a JSON file, so that any of them can be replaced by another program.
     """
+
+
+_SECONDS = shared.Amount(min=0, min_open=True)
+stage_options = shared.combined(
+    click.option(
+        "--state-root",
+        type=shared.PATH,
+        default=None,
+        metavar="DIR",
+        help="Where the pipeline keeps its files. [.honestone/stage]",
+    ),
+    click.option("--output", type=shared.PATH, default=None, metavar="FILE", help="Write the artifact there instead."),
+    shared.json_option,
+    shared.quiet_option,
+)
+worker_options = shared.combined(
+    click.option("--worker", required=True, metavar="WORKER", help="Who edits: cmd:COMMAND, an agent CLI, ..."),
+    click.option(
+        "--candidates", type=click.IntRange(1, 20), default=1, show_default=True, help="Edits to ask for at a time."
+    ),
+    click.option(
+        "--source", "sources", type=shared.PATH, multiple=True, metavar="FILE", help="Feedback or notes; repeat it."
+    ),
+    click.option("--worker-timeout", type=_SECONDS, default=None, metavar="SECONDS"),
+)
+judge_options = shared.combined(
+    click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
+    click.option("--judge-timeout", type=_SECONDS, default=None, metavar="SECONDS"),
+)
+task_options = shared.combined(
+    click.option("--target", metavar="TARGET", default=None, help="The agent that does the tasks. [claude]"),
+    click.option(
+        "--pass-k",
+        type=click.IntRange(1, 100),
+        default=1,
+        show_default=True,
+        help="Attempts at each task; it passes if any of them does.",
+    ),
+)
+
+
+def stage_files(state_root: Path | None, output: Path | None) -> StageFiles:
+    from honestone.app.stages.files import StageFiles
+    from honestone.cli.terminal import here
+
+    return StageFiles.at(here(), state_root, output)
+
+
+def judging_of(asked: dict[str, Any]) -> JudgingOptions:
+    """Takes the options about judges and limits out of a command's arguments."""
+    from honestone.app.judging_options import JudgingOptions
+
+    names = ("judges", "judge_timeout", "max_calls", "max_usd", "max_minutes", "fresh")
+    return JudgingOptions(**{name: asked.pop(name) for name in names if name in asked})
+
+
+def show_artifact(document: dict[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
+    """The artifact as JSON, or some lines for people; the last one names its file, for whatever comes next."""
+    if as_json:
+        write(dump(document) + "\n")
+    else:
+        show_lines([*lines, document["truth_anchor"]])
+
+
+def show_lines(lines: Sequence[str]) -> None:
+    from honestone.system.drawing import clean
+
+    for line in lines:
+        write(clean(line) + "\n")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from honestone.cli.stages.options import show_lines, stage_files, stage_options
+from honestone.cli.stages.group import show_lines, stage_files, stage_options
 from honestone.cli.terminal import dump, write
 
 if TYPE_CHECKING:
-    from honestone.core.skill.lessons import Lesson
+    from honestone.core.skill.brief import Lesson
 
 
 @click.command("learn", short_help="What helped so far, per category.")
@@ -23,7 +23,7 @@ def learn_command(state_root: Path | None, output: Path | None, as_json: bool, q
     The list is kept in STATE_ROOT/memory.json, so that it outlives the receipts. What was put back is shown to the next
     worker and to the judges that rank its edits; the gate decides without it.
     """
-    from honestone.app.stages.learn import learn_from
+    from honestone.app.stages.propose import learn_from
     from honestone.cli.terminal import Progress
 
     with Progress(quiet=quiet) as progress:
@@ -37,7 +37,7 @@ def learn_command(state_root: Path | None, output: Path | None, as_json: bool, q
 
 def _lines(lessons: list[Lesson]) -> Iterator[str]:
     """The lessons for people, category by category, the most tried first."""
-    from honestone.core.skill.lessons import why
+    from honestone.core.skill.brief import why
 
     if not lessons:
         yield "nothing has been decided yet, so there is nothing to learn from"

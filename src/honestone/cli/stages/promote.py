@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from honestone.cli.stages.options import show_artifact, show_lines, stage_files, stage_options
+from honestone.cli.stages.group import show_artifact, show_lines, stage_files, stage_options
 from honestone.cli.terminal import dump, write
 
 if TYPE_CHECKING:

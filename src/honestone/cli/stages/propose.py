@@ -8,14 +8,7 @@ from typing import Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.options import (
-    judging_of,
-    limit_options,
-    show_artifact,
-    stage_files,
-    stage_options,
-    worker_options,
-)
+from honestone.cli.stages.group import judging_of, show_artifact, stage_files, stage_options, worker_options
 
 
 @click.command("propose", short_help="Candidates: real edits by a worker.")
@@ -36,7 +29,7 @@ from honestone.cli.stages.options import (
     metavar="SUITE",
     help="Show the worker the tasks of this suite that failed last; never those of the test split.",
 )
-@limit_options
+@shared.limit_options
 @stage_options
 def propose_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Ask a worker for edits of a skill. Each is made in a private copy; the skill itself is not touched.

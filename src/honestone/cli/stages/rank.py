@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.options import (
-    judge_options,
-    judging_of,
-    limit_options,
-    show_artifact,
-    stage_files,
-    stage_options,
-)
+from honestone.cli.stages.group import judge_options, judging_of, show_artifact, stage_files, stage_options
 
 if TYPE_CHECKING:
     from honestone.formats.stage_files import ScoredCandidate
@@ -25,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("--input", "candidates", type=shared.PATH, required=True, metavar="FILE", help="The candidates artifact.")
 @judge_options
 @click.option("--mock", is_flag=True, help="Use a mock panel that approves everything, for a dry run.")
-@limit_options
+@shared.limit_options
 @stage_options
 def rank_command(
     candidates: Path, mock: bool, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.options import (
+from honestone.cli.stages.group import (
     judge_options,
     judging_of,
-    limit_options,
     show_lines,
     stage_files,
     stage_options,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--mock", is_flag=True, help="Run no agent and ask no judge; then nothing is kept.")
 @click.option("--fresh", is_flag=True, help="Start over, and run the baseline again.")
-@limit_options
+@shared.limit_options
 @stage_options
 def run_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Improve a skill by what real tasks show. A candidate is tried on the tasks and kept only if the gate lets it; the

@@ -21,12 +21,11 @@ from honestone.core.loop.policies import SteeredByScore
 from honestone.core.loop.state import LoopLimits, LoopState, Words
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer
+from honestone.core.scorecard import ItemLine, Line, Outcome, Scorecard, Scorer, Verdict, judge_gate
 from honestone.core.skill.brief import FailedTask, one_line, task_lines
 from honestone.core.skill.evaluation import NOISE, TaskResult
 from honestone.core.suite.case import Case, Split
 from honestone.core.suite.comparison import bootstrap
-from honestone.core.verdict import Outcome, Verdict, judge_gate
 
 TRAIN, VAL, TEST = (str(split) for split in (Split.TRAIN, Split.VAL, Split.TEST))
 

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.ballot import Mark, Reading, answer_problem
+from honestone.core.ballot import AskedCriterion, Mark, Question, Reading, answer_problem
 from honestone.core.numbers import exact
-from honestone.core.question import AskedCriterion, Question
 from honestone.core.rubric import Item, Key, as_written
 
 

@@ -20,8 +20,16 @@ from enum import StrEnum
 from typing import Final, TypeAlias, TypeGuard
 
 from honestone.core.artifact import Version
-from honestone.core.skill.panel_label import Recommendation
-from honestone.core.skill.risk import NOT_KEPT_ALONE, Category, Risk, category_of, risk_of, touched, worst
+from honestone.core.skill.risk import (
+    NOT_KEPT_ALONE,
+    Category,
+    Recommendation,
+    Risk,
+    category_of,
+    risk_of,
+    touched,
+    worst,
+)
 
 Fields: TypeAlias = Mapping[str, object]
 """An artifact, or a part of one, as its file has it: other programs write them too."""

@@ -21,11 +21,20 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, TypeAlias
 
-from honestone.core import markdown_sections
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import UsageError
-from honestone.core.skill import front_matter
-from honestone.core.skill.skill_file import SKILL_FILE
+from honestone.core.skill.skill_file import (
+    SKILL_FILE,
+    find,
+    lines_of,
+    newline_of,
+    parsed_heading,
+    rendered,
+    sections,
+    the_section,
+    updated,
+    with_section_at,
+)
 
 MAX_PLAN_BYTES = 10_000_000
 
@@ -144,25 +153,25 @@ def _edited(plan: AppendSection | ReplaceSection | InsertBefore | UpdateFrontMat
 
 def _new_text(plan: AppendSection | ReplaceSection | InsertBefore | UpdateFrontMatter, text: str) -> str:
     if isinstance(plan, UpdateFrontMatter):
-        return front_matter.updated(text, plan.updates)
-    newline = markdown_sections.newline_of(text)
+        return updated(text, plan.updates)
+    newline = newline_of(text)
     if isinstance(plan, ReplaceSection):
-        old = markdown_sections.the_section(text, plan.heading)
-        heading = front_matter.lines_of(text[old.start : old.end])[0].rstrip("\r\n")
-        new = markdown_sections.rendered(heading, plan.lines, newline)
-        return markdown_sections.with_section_at(text[: old.start] + text[old.end :], old.start, new, newline)
-    if markdown_sections.find(text, plan.heading):
+        old = the_section(text, plan.heading)
+        heading = lines_of(text[old.start : old.end])[0].rstrip("\r\n")
+        new = rendered(heading, plan.lines, newline)
+        return with_section_at(text[: old.start] + text[old.end :], old.start, new, newline)
+    if find(text, plan.heading):
         raise PlanError(
             Refusal.NO_CHANGE,
             f"the plan changes nothing: `{plan.target}` has the section {plan.heading.strip()!r} already",
             hint="replace_markdown_section changes a section that is there",
         )
     if isinstance(plan, InsertBefore):
-        next_one = markdown_sections.the_section(text, plan.before)
-        new = markdown_sections.rendered(plan.heading, plan.lines, newline, level=next_one.level)
-        return markdown_sections.with_section_at(text, next_one.start, new, newline)
-    new = markdown_sections.rendered(plan.heading, plan.lines, newline)
-    return markdown_sections.with_section_at(text, len(text), new, newline)
+        next_one = the_section(text, plan.before)
+        new = rendered(plan.heading, plan.lines, newline, level=next_one.level)
+        return with_section_at(text, next_one.start, new, newline)
+    new = rendered(plan.heading, plan.lines, newline)
+    return with_section_at(text, len(text), new, newline)
 
 
 def _written(plan: WriteFiles, version: Version) -> Version:
@@ -263,7 +272,7 @@ _TRIED = 8
 
 def _guesses(path: str, before: str, after: str) -> list[Plan]:
     """The actions that this edit could be; each is tried."""
-    old, new = markdown_sections.sections(before), markdown_sections.sections(after)
+    old, new = sections(before), sections(after)
     known = {(section.level, section.title) for section in old}
     added = [section for section in new if (section.level, section.title) not in known]
     found: list[Plan] = []
@@ -291,7 +300,7 @@ def _guesses(path: str, before: str, after: str) -> list[Plan]:
 
 def _content(section: str) -> tuple[str, ...]:
     """What is below a section's heading, without the blank lines around it."""
-    lines = [line.rstrip("\r\n") for line in front_matter.lines_of(section)[1:]]
+    lines = [line.rstrip("\r\n") for line in lines_of(section)[1:]]
     while lines and not lines[0]:
         lines.pop(0)
     while lines and not lines[-1]:
@@ -381,7 +390,7 @@ def _heading(plain: Mapping[str, object], key: str) -> str:
     if not isinstance(heading, str):
         raise PlanError(Refusal.ERROR, f"the plan's `{key}` is no text")
     try:
-        markdown_sections.parsed_heading(heading)
+        parsed_heading(heading)
     except ValueError as error:
         raise PlanError(Refusal.ERROR, f"the plan's `{key}`: {error}") from None
     return heading

@@ -17,7 +17,7 @@ from honestone.core.loop.state import LoopLimits, LoopState
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.skill.gate_layers import Decision, Fields
-from honestone.core.skill.panel_label import Recommendation
+from honestone.core.skill.risk import Recommendation
 
 DID_NOT_WORK: Final = (ProposalOutcome.CRASHED, ProposalOutcome.DENIED, ProposalOutcome.TIMEOUT)
 PROPOSED: Final = "proposed"

@@ -12,9 +12,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from honestone.core.artifact import Version
-from honestone.core.markdown_sections import sections
-from honestone.core.skill.front_matter import entries, lines_of, split
-from honestone.core.skill.skill_file import SKILL_FILE
+from honestone.core.skill.skill_file import SKILL_FILE, entries, lines_of, sections, split
 
 WHY: Final = {
     "no-front-matter": "agents find a skill by the name and description in its front matter",

@@ -6,10 +6,11 @@ run back by the same fold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
-from honestone.core.ballot import Ballot
+from honestone.core.ballot import CHECK, Ballot
 from honestone.core.contract import digest_json
 from honestone.core.events import (
     AttemptJudged,
@@ -18,16 +19,29 @@ from honestone.core.events import (
     OutputProduced,
     RunFinished,
     SidesCompared,
+    StartedArtifact,
     SuiteStarted,
 )
 from honestone.core.json_value import JsonObject
+from honestone.core.numbers import to_points
 from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Rule, Scorer
+from honestone.core.scorecard import ItemLine, Rule, Scorer, Verdict
+from honestone.core.skill.evaluation import TaskResult
 from honestone.core.spend import Spend
-from honestone.core.suite.attempts import Attempt, CaseResult, Status, judge_attempt, result_of, skipped, target_failed
+from honestone.core.suite.attempts import (
+    Attempt,
+    CaseResult,
+    Rates,
+    Status,
+    judge_attempt,
+    judge_suite,
+    rates_of,
+    result_of,
+    skipped,
+    target_failed,
+)
 from honestone.core.suite.case import Case
-from honestone.core.suite.result import Rates, judge_suite, rates_of
-from honestone.core.verdict import Verdict
+from honestone.core.suite.comparison import CaseSide
 
 
 @dataclass(slots=True, kw_only=True)
@@ -209,3 +223,155 @@ def read_record(
 def rubric_key(plain: JsonObject) -> str:
     """The name that cases share a rubric under in the first event."""
     return digest_json(plain)[7:23]
+
+
+_PASSED = {Status.PASSED: True, Status.FAILED: False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseSummary:
+    """One case of a run: as a comparison sees it, and as the result of a task (for skills)."""
+
+    side: CaseSide
+    contract: str
+    input: str
+    task: TaskResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run's figures and its cases by id. Rates are 0-1; `mean_score` is in points, as a report has it.
+
+    `baseline` is the name of what it was compared with, `baseline_tasks` the results of that (skills only).
+    """
+
+    run: str | None
+    suite: str
+    artifact: StartedArtifact | None
+    target: str | None
+    verdict: str
+    pass_rate: float | None
+    pass_rate_interval: tuple[float, float] | None
+    mean_score: float | None
+    counts: Mapping[str, int]
+    contract: str
+    cases: Mapping[str, CaseSummary]
+    is_mock: bool = False
+    baseline: str | None = None
+    baseline_tasks: tuple[TaskResult, ...] = ()
+
+    @property
+    def sides(self) -> dict[str, CaseSide]:
+        return {id: case.side for id, case in self.cases.items()}
+
+    @property
+    def tasks(self) -> list[TaskResult]:
+        """The cases as results of tasks; a skipped case is not a result."""
+        return [case.task for case in self.cases.values() if case.side.status is not Status.SKIPPED]
+
+
+def summary_of(record: SuiteRecord) -> RunSummary:
+    started, rates = record.started, record.rates
+    return RunSummary(
+        run=record.run,
+        suite=started.suite.title or started.suite.path,
+        artifact=started.artifact,
+        target=started.target,
+        verdict=record.verdict,
+        pass_rate=None if rates.pass_rate is None else float(rates.pass_rate),
+        pass_rate_interval=None if rates.passes is None else (float(rates.passes[0]), float(rates.passes[1])),
+        mean_score=None if rates.mean_score is None else to_points(rates.mean_score),
+        counts={str(status): count for status, count in rates.counts.items()},
+        contract=started.contract_id,
+        cases={id: _case(one) for id, one in record.cases.items()},
+        is_mock=started.mock,
+    )
+
+
+def _case(record: CaseRecord) -> CaseSummary:
+    side = CaseSide(
+        status=record.result.status,
+        score=printed_share(None if record.result.score is None else to_points(record.result.score)),
+        is_unstable=record.result.is_unstable,
+    )
+    return CaseSummary(side=side, contract=record.contract, input=record.case.input, task=task_of(record))
+
+
+def printed_share(points: float | None) -> Fraction | None:
+    """The score (0-1) that printed points mean."""
+    return None if points is None else Fraction(repr(points)) / 100
+
+
+# ------------------------------------------------------------------------------------------------------------- tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemSummary:
+    """One item of a rubric in words: whether it was met (None: not answered), and what a judge suggested."""
+
+    name: str
+    met: bool | None
+    suggestion: str | None = None
+
+
+def task_of(record: CaseRecord) -> TaskResult:
+    """The result of a case as the result of a task."""
+    result = record.result
+    card = result.shown.card if result.shown is not None else None
+    items = [item for line in card.lines for item in line.items] if card is not None else []
+    return make_task(
+        record.case.id,
+        status=result.status,
+        points=None if result.score is None else to_points(result.score),
+        items=[_item(line) for line in items],
+        duration_ms=record.duration_ms or 0,
+        reasons=[*result.reasons, *_silent(record.shown_ballots)],
+        attempts=[attempt.status for attempt in record.in_order],
+    )
+
+
+def make_task(
+    id: str,
+    *,
+    status: Status,
+    points: float | None,
+    items: Iterable[ItemSummary],
+    duration_ms: int,
+    reasons: Iterable[str],
+    attempts: Sequence[Status],
+) -> TaskResult:
+    """`reasons` say why a task has no result; `attempts` are how each of its runs ended."""
+    passed = _PASSED.get(status)
+    return TaskResult(
+        task_id=id,
+        passed=passed,
+        score=None if passed is None or points is None else round(points / 100, 12),
+        details=_details(items),
+        duration_ms=duration_ms,
+        error="" if passed is not None else "; ".join(reasons),
+        attempts=max(1, len(attempts)),
+        passes=sum(1 for one in attempts if one is Status.PASSED),
+    )
+
+
+def _item(line: ItemLine) -> ItemSummary:
+    said = (mark.suggestion for _, mark in line.votes if mark.suggestion and mark.suggestion.strip())
+    met = False if line.unmet else None if line.met is None else True
+    return ItemSummary(name=line.item.requirement or line.item.id, met=met, suggestion=next(said, None))
+
+
+def _silent(ballots: Iterable[Ballot]) -> list[str]:
+    """The judges that gave no answer, each with its reason."""
+    return [f"{one.judge}: {one.reason}" for one in ballots if one.judge != CHECK and one.reason]
+
+
+def _details(items: Iterable[ItemSummary]) -> str:
+    """Which items were met and which were not, in the rubric's words, with what the judges said about the latter."""
+    met, unmet = [], []
+    for one in items:
+        if one.met is False:
+            unmet.append(f"{one.name} ({one.suggestion})" if one.suggestion else one.name)
+        elif one.met:
+            met.append(one.name)
+    parts = [f"met: {', '.join(met)}" if met else "", f"not met: {', '.join(unmet)}" if unmet else ""]
+    return "; ".join(part for part in parts if part)

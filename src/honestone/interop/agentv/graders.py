@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.core.check_kinds import KINDS
-from honestone.core.checks import check_problem
+from honestone.core.checks import KINDS, check_problem
 from honestone.core.errors import FileError
 from honestone.core.rubric import Check, Criterion, Item, as_written, slug
 from honestone.formats.check_words import check_in_words

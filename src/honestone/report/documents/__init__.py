@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -71,3 +71,6 @@ def plain(document: msgspec.Struct) -> dict[str, Any]:
     """A document as JSON values, for who asked for a dict."""
     found: dict[str, Any] = msgspec.to_builtins(document)
     return found
+
+
+JsonDocument: TypeAlias = dict[str, Any]
