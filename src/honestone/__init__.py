@@ -61,9 +61,9 @@ _PLACES = {
     "Scorer": "core.scorecard",
     "Scorecard": "core.scorecard",
     "Rule": "core.scorecard",
-    "Outcome": "core.verdict",
-    "Verdict": "core.verdict",
-    "judge_gate": "core.verdict",
+    "Outcome": "core.scorecard",
+    "Verdict": "core.scorecard",
+    "judge_gate": "core.scorecard",
 }
 
 __all__ = [
