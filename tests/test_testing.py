@@ -19,6 +19,7 @@ from honestone.adapters.stores.memory import MemoryStore
 from honestone.adapters.workers.command import CommandWorker
 from honestone.core.ballot import Mark, Question, Reading
 from honestone.ports import Brief, CallFailed, Completion, Prompt, Reply, Request, Usage, WorkDone
+from honestone.system.process import Program
 from honestone.testing import (
     ScriptedJudge,
     ScriptedModel,
@@ -160,9 +161,9 @@ def test_our_own_adapters_pass(tmp_path: Path) -> None:
     check_judge(ScriptedJudge(True))
     check_judge(MockJudge())
     check_judge(PromptedJudge("m", ScriptedModel(fill_in(True))))
-    check_judge(ScriptJudge("s", echo, cwd=tmp_path, timeout=20))
+    check_judge(ScriptJudge("s", Program(argv=echo, cwd=tmp_path, timeout=20)))
     check_model(ScriptedModel("yes"))
-    check_model(CommandModel(echo, cwd=tmp_path, timeout=20))
+    check_model(CommandModel(Program(argv=echo, cwd=tmp_path, timeout=20)))
     check_worker(ScriptedWorker("better\n"))
     check_store(MemoryStore, survives=False)
 
@@ -170,7 +171,7 @@ def test_our_own_adapters_pass(tmp_path: Path) -> None:
 def test_a_command_worker_passes(tmp_path: Path) -> None:
     """One that edits the artifact where it is told to."""
     code = "import os\nopen(os.environ['HONESTONE_ARTIFACT'], 'a').write('more\\n')\n"
-    check_worker(CommandWorker("cmd", program(tmp_path, code), base=tmp_path, timeout=20))
+    check_worker(CommandWorker("cmd", Program(argv=program(tmp_path, code), cwd=tmp_path, timeout=20)))
 
 
 def test_an_adapter_that_fails_fairly_passes() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from honestone.adapters.agent_clis.detect import detect
-from honestone.adapters.models.agent_cli import make_cli_model
-from honestone.adapters.workers.agent_cli import make_cli_worker
+from honestone.adapters.models.agent_cli import AgentCliModel
+from honestone.adapters.workers.agent_cli import AgentCliWorker
 from honestone.ports import Brief, CallFailed, Completion, Prompt, WorkDone
 
 NAMES = ("codex", "claude", "gemini")
@@ -25,13 +25,13 @@ LONG = "A long and varied answer that says one thing after another, and then som
 
 def ask(name: str, url: str, text: str = "Task: judge this.", **settings: Any) -> Completion:
     settings = {"auth": "key", "api_key_env": "MY_KEY", "timeout": 40.0} | settings
-    model = make_cli_model(name, model=MODELS[name], base_url=url, **settings)
+    model = AgentCliModel(name, model=MODELS[name], base_url=url, **settings)
     return asyncio.run(model.complete(Prompt(text=text)))
 
 
 def work(name: str, url: str, place: Path, text: str = "Task: fix it.", **settings: Any) -> WorkDone:
     settings = {"auth": "key", "api_key_env": "MY_KEY", "timeout": 60.0} | settings
-    worker = make_cli_worker(name, model=MODELS[name], base_url=url, **settings)
+    worker = AgentCliWorker(name, model=MODELS[name], base_url=url, **settings)
     return asyncio.run(worker.propose(Brief(text=text, focus=("x",)), place, place.parent / "brief.md"))
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from honestone.core.ballot import JudgeKind
 from honestone.core.errors import SettingsError
@@ -25,9 +25,9 @@ from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
 from honestone.ports import CallFailed, Completion, Judge, Model, Prompt, Store, Target, Worker
 
 if TYPE_CHECKING:
-    from honestone.adapters.agent_clis.setup import CliSettings
     from honestone.core.suite.case import Case
     from honestone.ports import Settings
+    from honestone.system.process import Program
 
 CLIS = ("codex", "gemini", "claude")
 PROVIDERS = ("openai", "anthropic", "google", "ollama", "vllm", "compatible")
@@ -111,24 +111,24 @@ class Entry(Generic[Made]):
 def _script_judge(named: Named) -> Judge:
     from honestone.adapters.judges.script import ScriptJudge
 
-    context, argv = named.context, _argv("judge", named)
-    return ScriptJudge(named.id, argv, cwd=context.cwd, timeout=context.judge_timeout, pass_env=context.pass_env)
+    return ScriptJudge(named.id, _program("judge", named, named.context.judge_timeout))
 
 
 def _command_judge(named: Named) -> Judge:
     from honestone.adapters.models.command import CommandModel
 
-    context, argv = named.context, _argv("judge", named)
-    model = CommandModel(argv, cwd=context.cwd, timeout=context.judge_timeout, pass_env=context.pass_env)
-    return _prompted(named.id, model, context)
+    return _prompted(named.id, CommandModel(_program("judge", named, named.context.judge_timeout)), named.context)
 
 
-def _argv(what: str, named: Named) -> list[str]:
-    from honestone.system.process import require_program, split_command
+def _program(what: str, named: Named, timeout: float, *, artifact: Path | None = None) -> Program:
+    """The command of a name. With `artifact` it works in any folder, and what is in the artifact is found in its copy."""
+    from honestone.system.process import Program, anchor_program, require_program, split_command
 
-    argv = split_command(named.rest)
-    require_program(argv, named.context.cwd, what=f"the {what} `{named.spec}`")
-    return argv
+    context, argv = named.context, split_command(named.rest)
+    if artifact is not None:
+        argv = anchor_program(argv, context.cwd, artifact=artifact)
+    require_program(argv, context.cwd, what=f"the {what} `{named.spec}`")
+    return Program(argv=argv, cwd=context.cwd, timeout=timeout, pass_env=context.pass_env)
 
 
 def _record_judge(named: Named) -> Judge:
@@ -194,12 +194,9 @@ def judge_kind(spec: str, context: AdapterContext) -> JudgeKind:
 
 def _command_worker(named: Named) -> Worker:
     from honestone.adapters.workers.command import CommandWorker
-    from honestone.system.process import anchor_program, require_program, split_command
 
-    context = named.context
-    argv = anchor_program(split_command(named.rest), context.cwd, artifact=_artifact(context))
-    require_program(argv, context.cwd, what=f"the worker `{named.spec}`")
-    return CommandWorker(named.spec, argv, base=context.cwd, timeout=context.worker_timeout, pass_env=context.pass_env)
+    timeout, artifact = named.context.worker_timeout, _artifact(named.context)
+    return CommandWorker(named.spec, _program("worker", named, timeout, artifact=artifact))
 
 
 def _artifact(context: AdapterContext) -> Path:
@@ -253,14 +250,9 @@ def make_worker(spec: str, context: AdapterContext) -> Worker:
 def _command_target(named: Named) -> Target:
     from honestone.adapters.targets.command import CommandTarget
 
-    context, argv = named.context, _argv("target", named)
-    return CommandTarget(
-        argv,
-        cwd=context.cwd,
-        timeout=context.target_timeout,
-        pass_env=context.pass_env,
-        output="json" if context.target_output == "json" else "text",
-    )
+    context = named.context
+    output: Literal["text", "json"] = "json" if context.target_output == "json" else "text"
+    return CommandTarget(_program("target", named, context.target_timeout), output=output)
 
 
 def _python_target(named: Named) -> Target:
@@ -354,7 +346,7 @@ def _model_target(spec: str, entry: Mapping[str, Any] | None, context: AdapterCo
     if provider in CLIS or provider == "cli":
         from honestone.adapters.targets.agent_cli import AgentCliTarget
 
-        return AgentCliTarget(*_cli(spec, provider, known, seconds))
+        return AgentCliTarget(**_cli(spec, provider, known, seconds))
     if provider in ("http", "https"):
         from honestone.adapters.targets.http import HttpTarget
 
@@ -404,7 +396,7 @@ def _model(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext, 
     if provider in CLIS or provider == "cli":
         from honestone.adapters.models.agent_cli import AgentCliModel
 
-        return AgentCliModel(*_cli(spec, provider, known, seconds))
+        return AgentCliModel(**_cli(spec, provider, known, seconds))
     from honestone.adapters.models.catalog import make_model
 
     if not model:
@@ -436,22 +428,21 @@ def make_self_judge(worker: str, context: AdapterContext) -> Judge | None:
         return None
 
 
-def _cli(spec: str, provider: str, known: Mapping[str, Any], seconds: float) -> tuple[str, float, CliSettings]:
+def _cli(spec: str, provider: str, known: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """A CLI by its own name, or by that of the settings table which describes it (`provider = "cli"`)."""
     from honestone.system.process import split_command
 
     names = ("model", "base_url", "auth", "api_key_env", "command")
-    settings = {name: known[name] for name in names if name in known}
+    settings = {"name": provider, "timeout": seconds, **{name: known[name] for name in names if name in known}}
+    command = settings.get("command")
     if provider != "cli":
-        if not isinstance(settings.get("command", ""), str):
+        if command is not None and not isinstance(command, str):
             raise SettingsError(f"`command` of `{spec}` is a list", hint=f"it is the path of {provider}, as a text")
-        return provider, seconds, cast("CliSettings", settings)
-    command = known.get("command")
+        return settings
     if not command:
         raise SettingsError(f"`{spec}` needs a `command`", hint='for example command = ["mycli", "--print"]')
     words = split_command(command) if isinstance(command, str) else [str(word) for word in command]
-    settings |= {"command": words, "output": str(known.get("output", "text"))}
-    return spec, seconds, cast("CliSettings", settings)
+    return {**settings, "name": spec, "command": words, "output": str(known.get("output", "text"))}
 
 
 def _model_worker(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext) -> Worker:
@@ -463,7 +454,7 @@ def _model_worker(spec: str, entry: Mapping[str, Any] | None, context: AdapterCo
         if provider in CLIS or provider == "cli":
             from honestone.adapters.workers.agent_cli import AgentCliWorker
 
-            return AgentCliWorker(spec, *_cli(spec, provider, known, seconds))
+            return AgentCliWorker(**_cli(spec, provider, known, seconds), id=spec)
         from honestone.adapters.workers.model_edit import ModelEditWorker
 
         model = _model(spec, entry, context, seconds)

@@ -517,21 +517,46 @@ def _launcher(limits: Limits, report: int, program: str, argv: Sequence[str]) ->
     return [sys.executable, "-I", "-S", "-c", _LAUNCH, str(report), " ".join(words), program, *argv]
 
 
-async def run_for_reply(
-    argv: Sequence[str], stdin: str, *, cwd: Path, timeout: float, pass_env: Sequence[str] = ()
-) -> Ended:
-    """Run a judge's or model's program. Raises CallFailed when it cannot start, takes too long or floods its output."""
-    try:
-        ended = await run(
-            argv, cwd=cwd, env=base_environment(pass_names=pass_env), stdin=stdin.encode(), timeout=timeout
-        )
-    except NotStarted as error:
-        raise CallFailed(f"it could not be started: {error.reason}", missing=True) from None
-    if ended.timed_out:
-        raise CallFailed(f"no reply within {timeout:g} s (--judge-timeout)")
-    if ended.truncated:
-        raise CallFailed("it printed more than can be a reply")
-    return ended
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A command that is run again and again: its words, split; `cwd` is also where its relative paths are looked up."""
+
+    argv: Sequence[str]
+    cwd: Path
+    timeout: float
+    pass_env: Sequence[str] = ()
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return describe_command(self.argv, self.cwd)
+
+    async def reply(self, stdin: str) -> Ended:
+        """As a judge or a model. Raises CallFailed when it cannot start, takes too long or floods its output."""
+        env = base_environment(pass_names=self.pass_env)
+        try:
+            ended = await run(self.argv, cwd=self.cwd, env=env, stdin=stdin.encode(), timeout=self.timeout)
+        except NotStarted as error:
+            raise CallFailed(f"it could not be started: {error.reason}", missing=True) from None
+        if ended.timed_out:
+            raise CallFailed(f"no reply within {self.timeout:g} s (--judge-timeout)")
+        if ended.truncated:
+            raise CallFailed("it printed more than can be a reply")
+        return ended
+
+    async def edit(self, brief: str, place: Path, brief_file: Path) -> WorkDone:
+        """As an editor in the private copy that holds `place`."""
+        cwd = place if place.is_dir() else place.parent
+        own = {"HONESTONE_ARTIFACT": str(place), "HONESTONE_BRIEF": str(brief_file)}
+        env = base_environment(own, pass_names=self.pass_env)
+        try:
+            ended = await run(self.argv, cwd=cwd, env=env, stdin=brief.encode(), timeout=self.timeout)
+        except NotStarted as error:
+            return WorkDone(ended="crashed", message=f"it could not be started: {error.reason}")
+        if ended.timed_out:
+            return WorkDone(ended="timeout", message=f"still working after {self.timeout:g} s (--worker-timeout)")
+        if ended.exit == 0:
+            return WorkDone(ended="exited", exit=0, message=last_words(ended.stdout))
+        return WorkDone(ended="crashed", exit=ended.exit, message=why_failed(ended))
 
 
 def how_ended(ended: Ended) -> str:
@@ -546,6 +571,10 @@ def last_words(stderr: bytes) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 
+def why_failed(ended: Ended) -> str:
+    return f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": ")
+
+
 def require_program(argv: Sequence[str], cwd: Path, *, what: str) -> None:
     """Raises UsageError, before anything is spent, when a command's program is not there."""
     try:
@@ -555,25 +584,6 @@ def require_program(argv: Sequence[str], cwd: Path, *, what: str) -> None:
     script = _script_of(argv)
     if script == 1 and not (cwd / argv[1]).exists():
         raise UsageError(f"{what}: there is no file {argv[1]!r}", hint="check the spelling, or give the full path")
-
-
-async def run_editor(
-    argv: Sequence[str], brief: str, place: Path, brief_file: Path, *, timeout: float, pass_env: Sequence[str] = ()
-) -> WorkDone:
-    """Run one editing command in the private copy that holds `place`."""
-    cwd = place if place.is_dir() else place.parent
-    env = base_environment({"HONESTONE_ARTIFACT": str(place), "HONESTONE_BRIEF": str(brief_file)}, pass_names=pass_env)
-    try:
-        ended = await run(argv, cwd=cwd, env=env, stdin=brief.encode(), timeout=timeout)
-    except NotStarted as error:
-        return WorkDone(ended="crashed", message=f"it could not be started: {error.reason}")
-    if ended.timed_out:
-        return WorkDone(ended="timeout", message=f"still working after {timeout:g} s (--worker-timeout)")
-    if ended.exit == 0:
-        return WorkDone(ended="exited", exit=0, message=last_words(ended.stdout))
-    return WorkDone(
-        ended="crashed", exit=ended.exit, message=f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": ")
-    )
 
 
 _INTERPRETERS = re.compile(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from honestone.adapters.agent_clis.custom import at
-from honestone.adapters.models.agent_cli import make_cli_model
-from honestone.adapters.workers.agent_cli import make_cli_worker
+from honestone.adapters.models.agent_cli import AgentCliModel
+from honestone.adapters.workers.agent_cli import AgentCliWorker
 from honestone.core.errors import SettingsError
 from honestone.ports import Brief, CallFailed, Prompt
 
@@ -32,7 +32,7 @@ LINES = '{"type": "start"}\nbanner\n{"item": {"text": "first"}}\n{"item": {"text
 def test_the_answer_is_read_from_where_the_settings_say(output: str, stdout: str, text: str, tmp_path: Path) -> None:
     """All of stdout, a path in one JSON value, or in the last line of many that has it."""
     fake = make_fake(tmp_path / "bin", "mine", stdout=stdout)
-    model = make_cli_model("mine", command=[str(fake.path), "go"], output=output)
+    model = AgentCliModel("mine", command=[str(fake.path), "go"], output=output)
     assert asyncio.run(model.complete(Prompt(text="Task: x"))).text == text
 
 
@@ -50,7 +50,7 @@ def test_the_answer_is_read_from_where_the_settings_say(output: str, stdout: str
 def test_anything_else_is_a_failed_call(output: str, stdout: str, exit: int, tmp_path: Path) -> None:
     """An exit code other than 0, silence, or nothing at the path."""
     fake = make_fake(tmp_path / "bin", "mine", stdout=stdout, exit=exit)
-    model = make_cli_model("mine", command=[str(fake.path)], output=output)
+    model = AgentCliModel("mine", command=[str(fake.path)], output=output)
     with pytest.raises(CallFailed):
         asyncio.run(model.complete(Prompt(text="Task: x")))
 
@@ -59,7 +59,7 @@ def test_its_arguments_key_and_folder(tmp_path: Path, key: str) -> None:
     """Placeholders are filled in, the prompt is on stdin, the key in its own variable, home and folder are new."""
     fake = make_fake(tmp_path / "bin", "mine", stdout="x")
     command = [str(fake.path), "--model={model}", "{base_url}", "{other}"]
-    model = make_cli_model("mine", command=command, model="m", base_url="http://h", api_key_env="MY_KEY")
+    model = AgentCliModel("mine", command=command, model="m", base_url="http://h", api_key_env="MY_KEY")
     asyncio.run(model.complete(Prompt(text="Task: x", system="Be just.")))
     assert fake.call["argv"] == ["--model=m", "http://h", "{other}"]
     assert fake.call["stdin"] == "Be just.\n\nTask: x"
@@ -73,7 +73,7 @@ def test_as_a_worker_it_runs_in_the_copy(tmp_path: Path) -> None:
     place.parent.mkdir()
     place.write_text("old")
     fake = make_fake(tmp_path / "bin", "mine", stdout="ok", body="pathlib.Path(sys.argv[1]).write_text('new')")
-    subject = make_cli_worker("mine", command=[str(fake.path), "{place}"])
+    subject = AgentCliWorker("mine", command=[str(fake.path), "{place}"])
     done = asyncio.run(subject.propose(Brief(text="Do it", focus=("x",)), place, tmp_path / "brief"))
     assert (done.ended, place.read_text(), fake.call["cwd"]) == ("exited", "new", str(place.parent))
 
@@ -91,13 +91,13 @@ def test_as_a_worker_it_runs_in_the_copy(tmp_path: Path) -> None:
 def test_wrong_tables_are_refused(settings: Any) -> None:
     """A command that is none, an output that nobody knows."""
     with pytest.raises(SettingsError):
-        make_cli_model("mine", **settings)
+        AgentCliModel("mine", **settings)
 
 
 def test_a_program_that_is_not_there_is_missing() -> None:
     """As with the CLIs that we know."""
     with pytest.raises(CallFailed) as failed:
-        make_cli_model("mine", command=["/nonexistent/tool"])
+        AgentCliModel("mine", command=["/nonexistent/tool"])
     assert failed.value.missing
 
 

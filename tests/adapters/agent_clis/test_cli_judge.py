@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from honestone.adapters.models.agent_cli import AgentCliModel, make_cli_model
+from honestone.adapters.models.agent_cli import AgentCliModel
 from honestone.core.errors import SettingsError
 from honestone.ports import CallFailed, Completion, Model, Prompt
 
@@ -35,7 +35,7 @@ def refusal(model: Model, text: str = "Task: judge this.") -> CallFailed:
 
 def judge(fake: Fake, name: str, **settings: Any) -> AgentCliModel:
     settings = {"api_key_env": "MY_KEY", "auth": "key", "timeout": 20.0} | settings
-    return make_cli_model(name, command=str(fake.path), **settings)
+    return AgentCliModel(name, command=str(fake.path), **settings)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -185,7 +185,7 @@ def test_not_installed_says_how_to_get_it(name: str, monkeypatch: pytest.MonkeyP
     """A judge that is not there is missing, not broken, and the reason holds what to type."""
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(CallFailed, match=f"command not found: {name}.*npm install") as failed:
-        make_cli_model(name)
+        AgentCliModel(name)
     assert failed.value.missing
 
 
@@ -429,7 +429,7 @@ def test_the_default_follows_what_is_found(tmp_path: Path, person: Path, monkeyp
     fake = make_fake(tmp_path / "bin", "claude")
 
     def auth(**settings: Any) -> str:
-        return str(make_cli_model("claude", command=str(fake.path), **settings).identity["auth"])
+        return str(AgentCliModel("claude", command=str(fake.path), **settings).identity["auth"])
 
     assert auth() == "key"
     monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "t")
@@ -455,9 +455,9 @@ def test_wrong_settings_are_refused(settings: Any, tmp_path: Path) -> None:
     """With a message and a hint, before anything is spent."""
     fake = make_fake(tmp_path / "bin", "codex")
     with pytest.raises(SettingsError):
-        make_cli_model("codex", command=str(fake.path), **settings)
+        AgentCliModel("codex", command=str(fake.path), **settings)
     with pytest.raises(SettingsError, match="no agent CLI is called"):
-        make_cli_model("copilot")
+        AgentCliModel("copilot")
 
 
 def test_the_identity_holds_what_changes_a_reply(tmp_path: Path, key: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from honestone.adapters.workers.agent_cli import AgentCliWorker, make_cli_worker
+from honestone.adapters.workers.agent_cli import AgentCliWorker
 from honestone.core.errors import SettingsError
 from honestone.ports import Brief, WorkDone, Worker
 
@@ -29,7 +29,7 @@ def place(tmp_path: Path) -> Path:
 
 def worker(fake: Fake, name: str, **settings: Any) -> AgentCliWorker:
     settings = {"api_key_env": "MY_KEY", "auth": "key", "timeout": 20.0} | settings
-    return make_cli_worker(name, command=str(fake.path), **settings)
+    return AgentCliWorker(name, command=str(fake.path), **settings)
 
 
 def propose(subject: Worker, place: Path, text: str = "Improve the tone.\nLocation: a.md") -> WorkDone:
@@ -166,7 +166,7 @@ def test_a_worker_that_cannot_work_is_refused_before_anything_is_spent(
         worker(fake, "codex", auth="login", api_key_env=None)
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(SettingsError, match="npm install"):
-        make_cli_worker("codex")
+        AgentCliWorker("codex")
 
 
 def test_a_worker_that_disappears_is_a_crash(tmp_path: Path, place: Path, key: str) -> None:

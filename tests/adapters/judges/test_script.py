@@ -15,6 +15,7 @@ from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.ballot import Question, asked_criteria
 from honestone.core.rubric import Anchors, Criterion, Item, Rubric
 from honestone.ports import CallFailed, Reading, Reply
+from honestone.system.process import Program
 
 YES_NO = Item(id="one", requirement="It is good", whole=True)
 SCALED = Item(
@@ -34,7 +35,7 @@ def question(*items: Item, text: str = "hello", folder: bool = False) -> Questio
 def judge(folder: Path, body: str, *, timeout: float = 20, pass_env: tuple[str, ...] = ()) -> ScriptJudge:
     (folder / "j.py").write_text("import json, os, sys, time\n" + textwrap.dedent(body))
     argv = [sys.executable, "-I", "-S", "j.py"]
-    return ScriptJudge("j", argv, cwd=folder, timeout=timeout, pass_env=pass_env)
+    return ScriptJudge("j", Program(argv=argv, cwd=folder, timeout=timeout, pass_env=pass_env))
 
 
 def ask(script: ScriptJudge, asked: Question, problems: tuple[str, ...] = ()) -> Reply:

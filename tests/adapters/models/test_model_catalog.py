@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from honestone.adapters.models.catalog import PROVIDERS, family_of, find_provider, is_provider, make_model, probe
+from honestone.adapters.models.catalog import PROVIDERS, family_of, find_provider, make_model, probe
 from honestone.core.errors import SettingsError
 from honestone.ports import Model, Prompt
 
@@ -229,7 +229,9 @@ def test_a_models_family_is_who_trained_it(provider: str, model: str | None, fam
 def test_other_names_for_a_provider_are_known() -> None:
     """The words that people use lead to the same place."""
     assert find_provider("openai-compatible").name == "compatible"
-    assert is_provider("openai-compatible") and is_provider("google") and not is_provider("codex")
+    assert find_provider("openai-compatible").name == "compatible" and find_provider("google").name == "google"
+    with pytest.raises(SettingsError):
+        find_provider("codex")
 
 
 # ---------------------------------------------------------------------------------------------------------- doctor

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from honestone.adapters.targets.agent_cli import AgentCliTarget, make_cli_target
+from honestone.adapters.targets.agent_cli import AgentCliTarget
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import SettingsError
 from honestone.core.skill.skill_file import Skill
@@ -136,7 +136,7 @@ def fake(folder: Path, name: str, stdout: str, body: str = "") -> AgentCliTarget
     program = folder / name
     program.write_text(PROGRAM.format(python=sys.executable, note=str(folder / "note"), stdout=stdout, body=body))
     program.chmod(0o755)
-    return make_cli_target(name, command=str(program), auth="key", api_key_env="MY_KEY", timeout=20)
+    return AgentCliTarget(name, command=str(program), auth="key", api_key_env="MY_KEY", timeout=20)
 
 
 def run(target: AgentCliTarget, prompt: str = "/init the project", **task: Any) -> Output:
@@ -292,7 +292,7 @@ def test_without_a_key_it_is_refused_before_anything_runs(tmp_path: Path, monkey
     with pytest.raises(SettingsError, match="MY_KEY is not set"):
         target.refuse(())
     with pytest.raises(SettingsError, match="is not there"):
-        make_cli_target("codex", command=str(tmp_path / "gone"))
+        AgentCliTarget("codex", command=str(tmp_path / "gone"))
 
 
 def test_any_other_cli_by_settings(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_any_other_cli_by_settings(tmp_path: Path) -> None:
     program = tmp_path / "mine"
     program.write_text(PROGRAM.format(python=sys.executable, note=str(tmp_path / "note"), stdout="done", body=""))
     program.chmod(0o755)
-    target = make_cli_target("mine", command=[str(program)], timeout=20)
+    target = AgentCliTarget("mine", command=[str(program)], timeout=20)
     output = run(target, skill=SKILL, isolated=True)
     assert output.text == "done"
     assert output.trace is None

@@ -14,13 +14,14 @@ from honestone.adapters.targets.command import CommandTarget
 from honestone.core.artifact import Entry, Version
 from honestone.core.suite.case import Message
 from honestone.ports import Output, Task
+from honestone.system.process import Program
 
 VERSION = Version({"note.md": Entry("früh\r\n".encode())}, is_folder=False)
 
 
 def target(folder: Path, body: str, *words: str, timeout: float = 20) -> CommandTarget:
     (folder / "t.py").write_text("import os, sys, time\n" + textwrap.dedent(body))
-    return CommandTarget([sys.executable, "-I", "-S", "t.py", *words], cwd=folder, timeout=timeout)
+    return CommandTarget(Program(argv=[sys.executable, "-I", "-S", "t.py", *words], cwd=folder, timeout=timeout))
 
 
 def run(made: CommandTarget, input: str | None = None, version: Version = VERSION) -> Output:
@@ -94,7 +95,7 @@ def test_every_failure_is_an_error_and_never_an_output(
 
 def test_a_program_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
     """Gone since the start of the run: told, not raised."""
-    found = run(CommandTarget([str(tmp_path / "gone")], cwd=tmp_path, timeout=5), "x")
+    found = run(CommandTarget(Program(argv=[str(tmp_path / "gone")], cwd=tmp_path, timeout=5)), "x")
     assert "could not be started" in str(found.error)
 
 

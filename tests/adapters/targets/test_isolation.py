@@ -18,6 +18,7 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Message
 from honestone.ports import Output, Task
+from honestone.system.process import Program
 
 SKILL = Skill(
     name="helper", version=Version({"SKILL.md": Entry(b"knows"), "refs/more.md": Entry(b"more")}, is_folder=True)
@@ -30,10 +31,10 @@ print(json.dumps({"env": dict(os.environ), "cwd": os.getcwd(), "here": below("."
 """
 
 
-def target(folder: Path, body: str, *words: str, **options: Any) -> CommandTarget:
+def target(folder: Path, body: str, *words: str, output: Any = "text", **options: Any) -> CommandTarget:
     (folder / "t.py").write_text("import json, os, sys, time, subprocess\n" + textwrap.dedent(body))
     options = {"timeout": 20} | options
-    return CommandTarget([sys.executable, "t.py", *words], cwd=folder, **options)
+    return CommandTarget(Program(argv=[sys.executable, "t.py", *words], cwd=folder, **options), output=output)
 
 
 def run(made: CommandTarget, prompt: str = "hi", **task: Any) -> Output:

@@ -13,7 +13,7 @@ import pytest
 
 from honestone.adapters.workers.command import CommandWorker
 from honestone.ports import Brief, WorkDone
-from honestone.system.process import anchor_program
+from honestone.system.process import Program, anchor_program
 
 BRIEF = Brief(text="Improve früh ☕ only.\n", focus=("one",))
 
@@ -21,9 +21,8 @@ BRIEF = Brief(text="Improve früh ☕ only.\n", focus=("one",))
 def worker(base: Path, body: str, *, timeout: float = 20, pass_env: tuple[str, ...] = ()) -> CommandWorker:
     script = base / "w.py"
     script.write_text("import json, os, sys, time\n" + textwrap.dedent(body))
-    return CommandWorker(
-        "cmd:w", [sys.executable, "-I", "-S", str(script)], base=base, timeout=timeout, pass_env=pass_env
-    )
+    argv = [sys.executable, "-I", "-S", str(script)]
+    return CommandWorker("cmd:w", Program(argv=argv, cwd=base, timeout=timeout, pass_env=pass_env))
 
 
 @pytest.fixture
@@ -95,7 +94,7 @@ def test_what_it_started_ends_with_it(tmp_path: Path, place: Path) -> None:
 
 def test_a_program_that_is_gone_is_a_crash_and_no_exception(tmp_path: Path, place: Path) -> None:
     """Deleted between two rounds: the outcome says that it could not be started."""
-    gone = CommandWorker("cmd:x", [str(tmp_path / "gone")], base=tmp_path, timeout=5)
+    gone = CommandWorker("cmd:x", Program(argv=[str(tmp_path / "gone")], cwd=tmp_path, timeout=5))
     done = propose(gone, place)
     assert done.ended == "crashed"
     assert "could not be started" in done.message

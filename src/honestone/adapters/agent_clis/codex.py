@@ -108,7 +108,7 @@ class Codex(AgentCli):
                 "inherit": "core",
                 "ignore_default_excludes": False,
                 "exclude": [CHILD_KEY, "*KEY*", "*TOKEN*", "*SECRET*"],
-                "set": {"HONESTONE_CALL": room.root.name},
+                "set": {"HONESTONE_CALL": str(room.root)},
             },
         }
         argv = [

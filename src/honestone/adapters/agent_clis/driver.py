@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -23,7 +22,7 @@ from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed
 from honestone.system import process
 from honestone.system.files import write_atomically
-from honestone.system.private import forget, make_private
+from honestone.system.private import end_inhabitants, forget, make_private
 
 OUTPUT_LIMIT: Final = 32_000_000
 MARK: Final = "HONESTONE_CALL"
@@ -108,7 +107,7 @@ async def carry_out(cli: AgentCli, setup: Setup, build: Build, read: Read | None
         except process.NotStarted as error:
             raise CallFailed(f"{error.reason}; to get it: {cli.install}", missing=True) from None
         finally:
-            end_strays(room.root.name)
+            end_inhabitants(room.root)
             give_back(command)
         return _without_key(_outcome(read or cli.read, setup, ended, command), key)
 
@@ -125,7 +124,7 @@ def environment(setup: Setup, room: Room, command: Command) -> dict[str, str]:
     """Built from nothing but a few harmless names. Proxies are not used for a server on this machine."""
     is_here = re.match(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)", setup.base_url or "") is not None
     own = {
-        MARK: room.root.name,
+        MARK: str(room.root),
         "HOME": str(room.home),
         "TMPDIR": str(room.tmp),
         "XDG_CONFIG_HOME": str(room.home / ".config"),
@@ -179,34 +178,6 @@ def give_back(command: Command) -> None:
         if link.is_file() and not link.is_symlink() and own.is_file() and link.stat().st_size:
             with contextlib.suppress(OSError):
                 write_atomically(own, link.read_bytes())
-
-
-def end_strays(mark: str) -> None:
-    """End what left the group with a session of its own. It still carries the mark (Linux; elsewhere the group is all)."""
-    wanted = f"{MARK}={mark}".encode()
-    for _ in range(3):
-        strays = [pid for pid in _pids() if pid != os.getpid() and wanted in _environment_of(pid)]
-        for pid in strays:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        if not strays:
-            return
-        time.sleep(0.02)
-
-
-def _pids() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return []
-
-
-def _environment_of(pid: int) -> list[bytes]:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return file.read().split(b"\0")
-    except OSError:
-        return []
 
 
 def _without_key(outcome: Outcome, key: str) -> Outcome:

@@ -35,9 +35,12 @@ class CliAdapter(NothingToClose):
     Raises SettingsError for a setting that is wrong, and CallFailed (`missing`) when the program is not installed.
     """
 
-    def __init__(self, name: str, seconds: float, settings: CliSettings) -> None:
+    timeout = 300.0
+    """Seconds for a call where the settings name none."""
+
+    def __init__(self, name: str, **settings: Unpack[CliSettings]) -> None:
         self.cli = _cli_of(name, settings)
-        self.setup = _set_up(self.cli, seconds, **settings)
+        self.setup = _set_up(self.cli, {"timeout": self.timeout, **settings})
         self.identity = _identity_of(self.cli, self.setup)
 
 
@@ -51,7 +54,7 @@ def _cli_of(name: str, settings: CliSettings) -> AgentCli:
         raise SettingsError(f"no agent CLI is called `{name}`", hint=f"known: {', '.join(NAMES)}") from None
 
 
-def _set_up(cli: AgentCli, seconds: float, **settings: Unpack[CliSettings]) -> Setup:
+def _set_up(cli: AgentCli, settings: CliSettings) -> Setup:
     model, base_url, auth = settings.get("model"), settings.get("base_url"), settings.get("auth")
     api_key_env, command = settings.get("api_key_env"), settings.get("command")
     if auth not in (None, "key", "login"):
@@ -74,7 +77,7 @@ def _set_up(cli: AgentCli, seconds: float, **settings: Unpack[CliSettings]) -> S
         base_url=base_url,
         auth=auth or ("key" if is_custom else find_auth(cli, api_key_env)) or "key",
         key_names=(api_key_env,) if api_key_env else cli.key_names,
-        timeout=settings.get("timeout", seconds),
+        timeout=settings["timeout"],
     )
 
 

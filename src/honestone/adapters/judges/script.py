@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from honestone.core.ballot import Mark, Question, Reading
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.ports import CallFailed, NothingToClose, Reply, Request
-from honestone.system.process import describe_command, how_ended, last_words, run_for_reply
+from honestone.system.process import Program, how_ended, last_words
 
 
 class ScriptJudge(NothingToClose):
@@ -19,15 +18,10 @@ class ScriptJudge(NothingToClose):
 
     is_paid = True
 
-    def __init__(
-        self, id: str, argv: Sequence[str], *, cwd: Path, timeout: float, pass_env: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, id: str, program: Program) -> None:
         self.id = id
-        self._argv = list(argv)
-        self._cwd = cwd
-        self._timeout = timeout
-        self._pass_env = tuple(pass_env)
-        self.identity = {"kind": "script", **describe_command(self._argv, cwd)}
+        self._program = program
+        self.identity = {"kind": "script", **program.identity}
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         request = judge_request(question, problems)
@@ -38,9 +32,7 @@ class ScriptJudge(NothingToClose):
         return Request(body=json.dumps(request, ensure_ascii=False), keyed=json.dumps(nameless, ensure_ascii=False))
 
     async def ask(self, request: Request, question: Question) -> Reply:
-        ended = await run_for_reply(
-            self._argv, request.body, cwd=self._cwd, timeout=self._timeout, pass_env=self._pass_env
-        )
+        ended = await self._program.reply(request.body)
         if ended.exit != 0 and ended.stderr.strip():
             raise CallFailed(f"it {how_ended(ended)}: {last_words(ended.stderr)}")
         if ended.exit is None or ended.exit < 0:

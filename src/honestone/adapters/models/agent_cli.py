@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Unpack
-
 from honestone.adapters.agent_clis.driver import carry_out, failure, require_sendable
-from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
+from honestone.adapters.agent_clis.setup import CliAdapter
 from honestone.ports import Completion, Prompt
 
 
@@ -25,8 +23,3 @@ class AgentCliModel(CliAdapter):
             model=outcome.model or self.setup.model,
             detail=dict(outcome.notes),
         )
-
-
-def make_cli_model(name: str, **settings: Unpack[CliSettings]) -> AgentCliModel:
-    """codex, gemini or claude as a model, or a CLI that settings describe. Raises as `CliAdapter` does."""
-    return AgentCliModel(name, 300.0, settings)

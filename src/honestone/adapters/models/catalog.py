@@ -64,10 +64,6 @@ def find_provider(name: str) -> Provider:
     )
 
 
-def is_provider(name: str) -> bool:
-    return ALIASES.get(name, name) in PROVIDERS
-
-
 def family_of(provider: str, model: str | None = None) -> str:
     """Who trained the model: judges of one family share their blind spots. By the model's name where it tells."""
     name = (model or "").lower().rpartition("/")[2]

@@ -35,9 +35,10 @@ class AgentCliTarget(CliAdapter):
 
     concurrency = 4
 
-    def __init__(self, name: str, seconds: float, settings: CliSettings) -> None:
+    def __init__(self, name: str, **settings: Unpack[CliSettings]) -> None:
+        """Raises SettingsError for a setting that is wrong, or when it is not installed."""
         try:
-            super().__init__(name, seconds, settings)
+            super().__init__(name, **settings)
         except CallFailed as missing:
             raise SettingsError(
                 f"the target `{name}` is not there: {missing.reason}", hint="see: honestone doctor"
@@ -155,8 +156,3 @@ def _has_failed(result: Any) -> bool:
     return isinstance(result, Mapping) or (
         isinstance(result, str) and result.startswith(("<tool_use_error>", "Error:"))
     )
-
-
-def make_cli_target(name: str, **settings: Unpack[CliSettings]) -> AgentCliTarget:
-    """Any of them as a target. Raises SettingsError for a setting that is wrong, or when it is not installed."""
-    return AgentCliTarget(name, 300.0, settings)

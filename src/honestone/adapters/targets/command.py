@@ -18,41 +18,29 @@ from honestone.core.checks import visible
 from honestone.core.suite.case import Case
 from honestone.ports import NothingToClose, Output, Task
 from honestone.system import process
-from honestone.system.process import anchor_program, how_ended, last_words, require_program
+from honestone.system.process import Program, anchor_program, require_program, why_failed
 
 
 class CommandTarget(NothingToClose):
     """Any end but exit code 0, a time-out, output that is too long or not UTF-8 is an error, never a low score."""
 
-    def __init__(
-        self,
-        argv: Sequence[str],
-        *,
-        cwd: Path,
-        timeout: float,
-        pass_env: Sequence[str] = (),
-        output: Literal["text", "json"] = "text",
-    ) -> None:
-        self._argv = list(argv)
-        self._cwd = cwd
-        self._timeout = timeout
-        self._pass_env = tuple(pass_env)
+    def __init__(self, program: Program, *, output: Literal["text", "json"] = "text") -> None:
+        self._program = program
         self._is_json = output == "json"
-        form = {"output": "json"} if self._is_json else {}
-        self.identity = {"kind": "cmd", **process.describe_command(self._argv, cwd), **form}
+        self.identity = {"kind": "cmd", **program.identity, **({"output": "json"} if self._is_json else {})}
 
     def refuse(self, cases: Sequence[Case]) -> None:
-        require_program(self._argv, self._cwd, what="the target")
+        require_program(self._program.argv, self._program.cwd, what="the target")
 
     async def run(self, task: Task) -> Output:
         text = prompt_of(task)
-        with room_for(task, cwd=self._cwd, pass_env=self._pass_env) as room:
-            if room.artifact is None and any("{ARTIFACT}" in word for word in self._argv):
+        with room_for(task, cwd=self._program.cwd, pass_env=self._program.pass_env) as room:
+            if room.artifact is None and any("{ARTIFACT}" in word for word in self._program.argv):
                 return Output(text="", error="the command names {ARTIFACT}, but this run is given none")
             prompt, out = room.own / "prompt.txt", room.own / "output.txt"
             prompt.write_bytes(text.encode("utf-8", "replace"))
             argv = filled(self._words(room), _places(task, text, room, prompt, out))
-            timeout = task.timeout or self._timeout
+            timeout = task.timeout or self._program.timeout
             try:
                 ended = await process.run(
                     argv,
@@ -64,14 +52,14 @@ class CommandTarget(NothingToClose):
                 )
             except process.NotStarted as error:
                 return Output(text="", error=f"it could not be started: {error.reason}")
-            to_file = any("{OUTPUT_FILE}" in word for word in self._argv)
+            to_file = any("{OUTPUT_FILE}" in word for word in self._program.argv)
             return self._output(ended, out if to_file else None, timeout)
 
-    def _words(self, room: Room) -> list[str]:
+    def _words(self, room: Room) -> Sequence[str]:
         """In another folder than the person's, a program named relative to that one is found all the same."""
-        if room.cwd == self._cwd:
-            return self._argv
-        return anchor_program(self._argv, self._cwd, artifact=room.own)
+        if room.cwd == self._program.cwd:
+            return self._program.argv
+        return anchor_program(self._program.argv, self._program.cwd, artifact=room.own)
 
     def _output(self, ended: process.Ended, file: Path | None, timeout: float) -> Output:
         took = int(ended.duration * 1000)
@@ -102,7 +90,7 @@ def failure_of(ended: process.Ended, timeout: float) -> str | None:
     if ended.truncated:
         return TOO_LONG
     if ended.exit != 0:
-        return visible(f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": "))
+        return visible(why_failed(ended))
     return None
 
 

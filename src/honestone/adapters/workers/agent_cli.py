@@ -24,15 +24,18 @@ _PLAIN_START: Final = "Task:\n"
 class AgentCliWorker(CliAdapter, EagerWorker):
     """Edits at `place`, in the private copy, and nowhere else; each proposal in a fresh room."""
 
-    def __init__(self, id: str, name: str, seconds: float, settings: CliSettings) -> None:
-        self.id = id
+    timeout = 900.0
+
+    def __init__(self, name: str, *, id: str | None = None, **settings: Unpack[CliSettings]) -> None:
+        """Raises SettingsError when it cannot work here, before anything is spent."""
+        self.id = id or name
         try:
-            super().__init__(name, seconds, settings)
+            super().__init__(name, **settings)
             require_login(self.cli, self.setup)
             read_key(self.cli, self.setup)
         except CallFailed as missing:
             raise SettingsError(
-                f"the worker `{id}` cannot work here: {missing.reason}", hint="see: honestone doctor"
+                f"the worker `{self.id}` cannot work here: {missing.reason}", hint="see: honestone doctor"
             ) from None
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
@@ -93,8 +96,3 @@ def _print_of(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return "unreadable"
-
-
-def make_cli_worker(name: str, *, id: str | None = None, **settings: Unpack[CliSettings]) -> AgentCliWorker:
-    """Any of them as a worker. Raises SettingsError when it cannot work here, before anything is spent."""
-    return AgentCliWorker(id or name, name, 900.0, settings)

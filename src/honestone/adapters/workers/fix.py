@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic
 
 from honestone.ports import Brief, NothingToClose, WorkDone
-from honestone.system.process import anchor_program, describe_command, require_program, run_editor, split_command
+from honestone.system.process import Program, anchor_program, describe_command, require_program, split_command
 
 
 class FixWorker(NothingToClose):
@@ -36,9 +36,8 @@ class FixWorker(NothingToClose):
         failed: WorkDone | None = None
         for fix in brief.fixes:
             left = max(deadline - monotonic(), 0.01)
-            done = await run_editor(
-                self._commands[fix], brief.text, place, brief_file, timeout=left, pass_env=self._pass_env
-            )
+            program = Program(argv=self._commands[fix], cwd=place, timeout=left, pass_env=self._pass_env)
+            done = await program.edit(brief.text, place, brief_file)
             if done.ended == "timeout":
                 return done
             if done.ended == "crashed":
