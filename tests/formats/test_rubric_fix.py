@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from made_rubrics import rubrics
 
 from honestone.core.rubric import Rubric
-from honestone.formats.findings import Finding, find
+from honestone.formats.findings import LintFinding, find
 from honestone.formats.rubric_file import RubricSource, parse_rubric
 from honestone.formats.rubric_fix import fix_rubric, scaled_to_100
 from honestone.formats.rubric_write import dump_rubric
@@ -19,7 +19,7 @@ from honestone.formats.rubric_write import dump_rubric
 HEAD = "rubric: 1\ncriteria:\n"
 
 
-def findings_of(source: RubricSource) -> list[Finding]:
+def findings_of(source: RubricSource) -> list[LintFinding]:
     return find(source.rubric, source.marked)
 
 

@@ -12,7 +12,7 @@ from honestone.formats.nodes import Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class LintFinding:
     """Something that is allowed but rarely meant: where, what, why it matters, and what to do about it.
 
     `check` is the check that would answer the item; `criterion` and `item` are the ids of what it is about.
@@ -43,7 +43,7 @@ class Finding:
         return out
 
 
-def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[Finding]:
+def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[LintFinding]:
     """What the linter finds. In another tool's file, where paths mean something else, wordings are looked up."""
     from honestone.core.authoring.lint import WHY, lint
 
@@ -61,7 +61,7 @@ def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[Find
         else:
             place = _looked_up(marked, texts, (remark.text, remark.item, remark.criterion))
         found.append(
-            Finding(
+            LintFinding(
                 place=place,
                 message=remark.message,
                 suggestion=remark.suggestion,

@@ -24,7 +24,7 @@ VERDICTS: Final = ("pass", "fail", "inconclusive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class GoldenExample:
     """One example: its name under the folder, where it is, and what the rubric must make of it."""
 
     name: str
@@ -32,12 +32,12 @@ class Example:
     expect: Expect
 
 
-def read_examples(folder: Path, rubric: Rubric) -> tuple[list[Example], list[str]]:
+def read_examples(folder: Path, rubric: Rubric) -> tuple[list[GoldenExample], list[str]]:
     """The examples in order, and notes about files that are none. Raises UsageError with every mistake's place."""
     if not folder.is_dir():
         raise FileError(f"folder `{folder}` not found", hint="--golden takes a folder of examples")
     found = {
-        f"{verdict}/{path.name}": Example(
+        f"{verdict}/{path.name}": GoldenExample(
             name=f"{verdict}/{path.name}", path=path, expect=Expect(verdict=cast(Any, verdict))
         )
         for verdict in VERDICTS
@@ -69,7 +69,7 @@ def _entries(folder: Path) -> list[Path]:
         raise FileError(f"`{folder}` cannot be read: {error.strerror or error}") from None
 
 
-def _read_table(path: Path, rubric: Rubric) -> list[Example]:
+def _read_table(path: Path, rubric: Rubric) -> list[GoldenExample]:
     marked = read_marked(path)
     if not isinstance(marked.value, dict) or not marked.value:
         raise UsageError(
@@ -88,7 +88,7 @@ class _GoldenReading(FileReading):
         super().__init__(marked)
         self.criteria = criteria
 
-    def example(self, folder: Path, key: Any) -> Example | None:
+    def example(self, folder: Path, key: Any) -> GoldenExample | None:
         name = self.marked.raw_key((key,)).rstrip("/")
         path = folder / name
         if not _is_inside(folder, name):
@@ -110,7 +110,7 @@ class _GoldenReading(FileReading):
             )
             return None
         expect = self.expect(self.marked.value[key], (key,))
-        return None if expect is None else Example(name=name, path=path, expect=expect)
+        return None if expect is None else GoldenExample(name=name, path=path, expect=expect)
 
     def expect(self, value: Any, path: tuple[Any, ...]) -> Expect | None:
         if isinstance(value, str):

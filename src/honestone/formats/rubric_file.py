@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final, TypeGuard, TypeVar, cast
 
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
 from honestone.core.numbers import ONE, exact
@@ -80,6 +81,19 @@ def _read(text: str, name: str, path: Path | None) -> RubricSource:
 # ---------------------------------------------------------------------------------------------------- values
 
 
+class Refused(Exception):
+    """A value that cannot be read, and why. Without a message it has been noted what is wrong inside it."""
+
+    def __init__(
+        self, message: str = "", path: FilePath = (), hint: str | None = None, *, at_key: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.message, self.path, self.hint, self.at_key = message, path, hint, at_key
+
+
+T = TypeVar("T")
+
+
 class RubricReading(FileReading):
     """One pass over a rubric file, or over a format that holds rubrics among other things: `readers` say how
     each kind of value is read. `wrong_at` are the paths of the problems."""
@@ -112,7 +126,7 @@ class RubricReading(FileReading):
         self.name_texts(value["criteria"])
         self._version(value)
         got = self.fields("rubric", (), "")
-        draft = RubricDraft(
+        draft = UncheckedRubric(
             title=got.get("title", ""),
             threshold=got.get("threshold", DEFAULT_THRESHOLD),
             floor=got.get("floor", DEFAULT_FLOOR),
@@ -130,7 +144,7 @@ class RubricReading(FileReading):
     def _version(self, value: Mapping[MapKey, Any]) -> None:
         """A newer format is refused at once: its keys would only look like mistakes."""
         version = value.get("rubric")
-        if isinstance(version, (int, float)) and not isinstance(version, bool) and version > VERSION:
+        if is_number(version) and version > VERSION:
             raise RubricFileErrors(
                 (
                     RubricError(
@@ -144,7 +158,7 @@ class RubricReading(FileReading):
         if "rubric" not in value:
             self.notes.append(f"{self.marked.name}: no `rubric: {VERSION}` line; read as version {VERSION}")
 
-    def _rules(self, draft: RubricDraft) -> None:
+    def _rules(self, draft: UncheckedRubric) -> None:
         """The rules of core, where reading has not already complained about the same value or one around it."""
         if "criteria" not in self.marked.value or not draft.criteria:
             if not self.problems:
@@ -152,7 +166,7 @@ class RubricReading(FileReading):
             return
         self.rules(draft, lambda path: path)
 
-    def rules(self, draft: RubricDraft, where: Callable[[FilePath], FilePath]) -> None:
+    def rules(self, draft: UncheckedRubric, where: Callable[[FilePath], FilePath]) -> None:
         """The rules of core for a rubric; `where` turns a path inside it into one of the file."""
         taken = list(self.wrong_at)
         for found in problems(cast(Rubric, draft)):
@@ -186,88 +200,93 @@ class RubricReading(FileReading):
                     f"`{key}`{owner} has no value", here, f"give it one or remove the key{default}", at_key=True
                 )
             else:
-                read = self.readers[field.takes](self, value, here, owner)
-                if read is not None:
-                    got[field.key] = read
+                with self.noting():
+                    got[field.key] = self.readers[field.takes](self, value, here, owner)
         return got
 
-    def must_be(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None = None) -> None:
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Notes why a value inside was refused, and goes on without it."""
+        try:
+            yield
+        except Refused as why:
+            if why.message:
+                self.problem(why.message, why.path, why.hint, at_key=why.at_key)
+
+    def must_be(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None = None) -> Refused:
         shown = shown_value(value, self.marked.raw(path))
-        self.problem(f"`{path[-1]}`{owner} is {shown}, but must be {TAKES[takes].words}", path, hint)
+        return Refused(f"`{path[-1]}`{owner} is {shown}, but must be {TAKES[takes].words}", path, hint)
+
+    def each(
+        self, takes: Takes, value: Any, path: FilePath, owner: str, read: Callable[[Any, FilePath], T]
+    ) -> tuple[T, ...]:
+        """The entries of a list that is not empty; refused when one of them is."""
+        if not isinstance(value, list):
+            raise self.must_be(takes, value, path, owner, _LIST_HINT)
+        if not value:
+            raise Refused(f"`{path[-1]}`{owner} is empty", path, _LIST_HINT)
+        found: list[T] = []
+        for index, entry in enumerate(value):
+            with self.noting():
+                found.append(read(entry, (*path, index)))
+        if len(found) < len(value):
+            raise Refused
+        return tuple(found)
 
     # ------------------------------------------------------------------------------------------ single values
 
-    def version(self, value: Any, path: FilePath, owner: str) -> int | None:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and value == VERSION:
-            return VERSION
-        self.must_be("version", value, path, owner, "it is the version of the format, not of your rubric")
-        return None
+    def version(self, value: Any, path: FilePath, owner: str) -> None:
+        if not is_number(value) or value != VERSION:
+            raise self.must_be("version", value, path, owner, "it is the version of the format, not of your rubric")
 
-    def name(self, value: Any, path: FilePath, owner: str) -> str | None:
+    def name(self, value: Any, path: FilePath, owner: str) -> str:
         """Text as it was written, whatever it would mean elsewhere: `off` and `1.0` are fine ids."""
         raw = self.marked.raw(path)
         if raw is None:
-            self.must_be("name", value, path, owner)
-        elif not raw.strip():
-            self.problem(f"`{path[-1]}`{owner} is empty", path)
-        else:
-            return raw.strip()
-        return None
+            raise self.must_be("name", value, path, owner)
+        if not raw.strip():
+            raise Refused(f"`{path[-1]}`{owner} is empty", path)
+        return raw.strip()
 
-    def text(self, value: Any, path: FilePath, owner: str) -> str | None:
+    def text(self, value: Any, path: FilePath, owner: str) -> str:
         if not isinstance(value, str):
             quotes = None if isinstance(value, (list, dict)) else f'write it in quotes: "{self.marked.raw(path)}"'
-            self.must_be("text", value, path, owner, quotes)
-        elif not value.strip():
-            self.problem(f"`{path[-1]}`{owner} is empty", path)
-        else:
-            return value.strip()
-        return None
+            raise self.must_be("text", value, path, owner, quotes)
+        if not value.strip():
+            raise Refused(f"`{path[-1]}`{owner} is empty", path)
+        return value.strip()
 
-    def weight(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
+    def weight(self, value: Any, path: FilePath, owner: str) -> Fraction:
         return self._number("weight", value, path, owner, "weights are relative: 3 counts three times as much as 1")
 
-    def points(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
-        number = self._number("points", value, path, owner, "points are out of 100: write 70, not 0.7 or 70%")
-        return None if number is None else number / 100
+    def points(self, value: Any, path: FilePath, owner: str) -> Fraction:
+        return self._number("points", value, path, owner, "points are out of 100: write 70, not 0.7 or 70%") / 100
 
-    def level(self, value: Any, path: FilePath, owner: str) -> Fraction | None:
+    def level(self, value: Any, path: FilePath, owner: str) -> Fraction:
         return self._number("level", value, path, owner, None)
 
-    def _number(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None) -> Fraction | None:
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+    def _number(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None) -> Fraction:
+        if is_number(value):
             return self.marked.number(path)
         if isinstance(value, str) and _number_in(value) is not None:
             hint = f"write it without quotes: {value.strip()}"
-        self.must_be(takes, value, path, owner, hint)
-        return None
+        raise self.must_be(takes, value, path, owner, hint)
 
-    def flag(self, value: Any, path: FilePath, owner: str) -> bool | None:
+    def flag(self, value: Any, path: FilePath, owner: str) -> bool:
         if isinstance(value, bool):
             return value
         meant = _YES_NO.get(value.casefold()) if isinstance(value, str) else None
-        self.must_be("flag", value, path, owner, f"write `{meant}`" if meant else None)
-        return None
+        raise self.must_be("flag", value, path, owner, f"write `{meant}`" if meant else None)
 
     # ------------------------------------------------------------------------------------------ criteria and items
 
-    def criteria(self, value: Any, path: FilePath, owner: str) -> tuple[Criterion, ...] | None:
-        if not self._is_filled_list("criteria", value, path, owner):
-            return None
-        return tuple(self.criterion((*path, index)) for index in range(len(value)))
+    def criteria(self, value: Any, path: FilePath, owner: str) -> tuple[Criterion, ...]:
+        return self.each("criteria", value, path, owner, lambda _, here: self.criterion(here))
 
-    def items(self, value: Any, path: FilePath, owner: str) -> tuple[Item, ...] | None:
-        if not self._is_filled_list("items", value, path, owner):
-            return None
-        ids = _auto_ids(text for entry in value if (text := _text_without_id(entry)))
-        return tuple(self.item((*path, index), owner, ids) for index in range(len(value)))
-
-    def _is_filled_list(self, takes: Takes, value: Any, path: FilePath, owner: str) -> bool:
-        if not isinstance(value, list):
-            self.must_be(takes, value, path, owner, _LIST_HINT)
-        elif not value:
-            self.problem(f"`{path[-1]}`{owner} is empty", path, _LIST_HINT)
-        return isinstance(value, list) and bool(value)
+    def items(self, value: Any, path: FilePath, owner: str) -> tuple[Item, ...]:
+        entries = value if isinstance(value, list) else ()
+        ids = _auto_ids(text for entry in entries if (text := _text_without_id(entry)))
+        return self.each("items", value, path, owner, lambda _, here: self.item(here, owner, ids))
 
     def criterion(self, path: FilePath) -> Criterion:
         value = value_at(self.marked.value, path)
@@ -370,80 +389,61 @@ class RubricReading(FileReading):
 
     # ------------------------------------------------------------------------------------------ anchors and checks
 
-    def anchors(self, value: Any, path: FilePath, owner: str) -> Anchors | None:
-        if isinstance(value, dict):
-            levels = self._levels_of_mapping(value, path, owner)
-        elif isinstance(value, list):
-            levels = self._levels_of_list(value, path, owner)
-        else:
-            self.must_be("anchors", value, path, owner, _ANCHORS_HINT)
-            return None
-        if levels is None:
-            return None
+    def anchors(self, value: Any, path: FilePath, owner: str) -> Anchors:
+        if not isinstance(value, dict | list):
+            raise self.must_be("anchors", value, path, owner, _ANCHORS_HINT)
+        before = len(self.problems)
+        levels: dict[Fraction, str] = {}
+        for index, key in enumerate(value):
+            with self.noting():
+                here = (*path, key if isinstance(value, dict) else index)
+                pair = self._level_of_mapping if isinstance(value, dict) else self._level_of_list
+                self._level(levels, *pair(here, owner), owner)
+        if len(self.problems) > before:
+            raise Refused
         if not levels:
-            self.problem(f"`{path[-1]}`{owner} is empty", path, _ANCHORS_HINT)
-            return None
+            raise Refused(f"`{path[-1]}`{owner} is empty", path, _ANCHORS_HINT)
         return Anchors(levels=tuple(sorted(levels.items())))
 
-    def _levels_of_mapping(self, value: Mapping[MapKey, Any], path: FilePath, owner: str) -> dict[Fraction, str] | None:
-        levels: dict[Fraction, str] = {}
-        before = len(self.problems)
-        for key in value:
-            here = (*path, key)
-            number = _number_in(self.marked.raw_key(here))
-            if number is None:
-                self.problem(
-                    f"`{self.marked.raw_key(here)}` in `anchors`{owner} is not a number on a scale",
-                    here,
-                    _ANCHORS_HINT,
-                    at_key=True,
-                )
-            else:
-                self._level(levels, number, value[key], here, owner)
-        return None if len(self.problems) > before else levels
+    def _level_of_mapping(self, here: FilePath, owner: str) -> tuple[Fraction, Any, FilePath]:
+        """The number of a level, its text, and the place of that."""
+        key = self.marked.raw_key(here)
+        number = _number_in(key)
+        if number is None:
+            message = f"`{key}` in `anchors`{owner} is not a number on a scale"
+            raise Refused(message, here, _ANCHORS_HINT, at_key=True)
+        return number, value_at(self.marked.value, here), here
 
-    def _levels_of_list(self, value: list[Any], path: FilePath, owner: str) -> dict[Fraction, str] | None:
-        levels: dict[Fraction, str] = {}
-        before = len(self.problems)
-        for index, entry in enumerate(value):
-            here = (*path, index)
-            mine = f" of level number {index + 1}{owner}"
-            if not isinstance(entry, dict):
-                shown = shown_value(entry, self.marked.raw(here))
-                self.problem(
-                    f"level number {index + 1}{owner} is {shown}, but must be a mapping", here, "{value: 0, text: none}"
-                )
-                continue
-            got = self.fields("level", here, mine)
-            numbers = [key for key in ("value", "score") if key in entry]
-            if len(numbers) != 1 or "text" not in entry:
-                self.problem(f"level number {index + 1}{owner} needs a `value` and a `text`", here)
-            elif numbers[0] in got and "text" in got:
-                self._level(levels, got[numbers[0]], got["text"], (*here, "text"), owner)
-        return None if len(self.problems) > before else levels
+    def _level_of_list(self, here: FilePath, owner: str) -> tuple[Fraction, Any, FilePath]:
+        entry, who = value_at(self.marked.value, here), f"level number {cast(int, here[-1]) + 1}{owner}"
+        if not isinstance(entry, dict):
+            shown = shown_value(entry, self.marked.raw(here))
+            raise Refused(f"{who} is {shown}, but must be a mapping", here, "{value: 0, text: none}")
+        got = self.fields("level", here, f" of {who}")
+        numbers = [key for key in ("value", "score") if key in entry]
+        if len(numbers) != 1 or "text" not in entry:
+            raise Refused(f"{who} needs a `value` and a `text`", here)
+        if numbers[0] not in got or "text" not in got:
+            raise Refused
+        return got[numbers[0]], got["text"], (*here, "text")
 
     def _level(self, levels: dict[Fraction, str], number: Fraction, text: Any, path: FilePath, owner: str) -> None:
+        who = f"level {as_written(number)} of `anchors`{owner}"
         if number in levels:
-            self.problem(f"level {as_written(number)} of `anchors`{owner} is described twice", path, at_key=True)
-        elif not isinstance(text, str) or not text.strip():
-            is_empty = text is None or isinstance(text, str)
-            shown = "has no text" if is_empty else f"is {shown_value(text, self.marked.raw(path))}, but must be text"
-            self.problem(
-                f"level {as_written(number)} of `anchors`{owner} {shown}",
-                path,
-                None if is_empty else "put it in quotes",
-                at_key=text is None,
-            )
-        else:
-            levels[number] = text.strip()
+            raise Refused(f"{who} is described twice", path, at_key=True)
+        if text is None or (isinstance(text, str) and not text.strip()):
+            raise Refused(f"{who} has no text", path, at_key=text is None)
+        if not isinstance(text, str):
+            shown = shown_value(text, self.marked.raw(path))
+            raise Refused(f"{who} is {shown}, but must be text", path, "put it in quotes")
+        levels[number] = text.strip()
 
-    def command(self, value: Any, path: FilePath, owner: str) -> str | None:
+    def command(self, value: Any, path: FilePath, owner: str) -> str:
         if isinstance(value, str) and value.strip():
             return value.strip()
-        self.must_be("command", value, path, owner, "one line of text, as you would type it")
-        return None
+        raise self.must_be("command", value, path, owner, "one line of text, as you would type it")
 
-    def check(self, value: Any, path: FilePath, owner: str) -> Check | None:
+    def check(self, value: Any, path: FilePath, owner: str) -> Check:
         """`{contains: x, path: docs/*.md}` or, for a kind that needs no argument, its bare name."""
         from honestone.core.checks import read_check
 
@@ -454,14 +454,12 @@ class RubricReading(FileReading):
             written = {key: self.plain(place) for key, place in places.items()}
         else:
             hint = "one check an item: make each an item of its own" if isinstance(value, list) else _CHECK_HINT
-            self.must_be("check", value, path, owner, hint)
-            return None
+            raise self.must_be("check", value, path, owner, hint)
         try:
             return _settled_check(read_check(written))
         except RubricError as wrong:
             place = places.get(str(wrong.path[0]), path) if wrong.path else path
-            self.problem(f"`check`{owner}: {wrong.message}", place, wrong.hint, at_key=place != path)
-            return None
+            raise Refused(f"`check`{owner}: {wrong.message}", place, wrong.hint, at_key=place != path) from None
 
     def plain(self, path: FilePath) -> Any:
         """A value with text for every key, as JSON would have it."""
@@ -474,7 +472,7 @@ class RubricReading(FileReading):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RubricDraft:
+class UncheckedRubric:
     """A rubric that has not been found sound yet: what core's rules look at."""
 
     title: str
@@ -524,6 +522,11 @@ def shown_value(value: Any, raw: str | None) -> str:
     text = str(raw if raw is not None else value)
     text = text if len(text) <= 60 else text[:57] + "..."
     return f'"{text}"' if isinstance(value, str) else text
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether it is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _number_in(text: str) -> Fraction | None:

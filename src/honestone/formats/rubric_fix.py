@@ -21,7 +21,7 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.formats.fields import VERSION
 from honestone.formats.rubric_file import RubricSource, parse_rubric
-from honestone.formats.yaml_lines import scalar
+from honestone.formats.yaml_lines import decimal, scalar
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -108,13 +108,13 @@ class _Fixing:
             for index, (place, span, weight) in enumerate(zip(places, spans, scaled, strict=True)):
                 if span is None or weight == group[index].weight:
                     continue
-                new = _decimal(weight)
+                new = decimal(weight)
                 self._change(
                     place,
                     span,
                     new,
                     "weights-sum",
-                    f"scaled by 100/{_decimal(weight_of(group))}: what each counts for stays the same, to the rounding",
+                    f"scaled by 100/{decimal(weight_of(group))}: what each counts for stays the same, to the rounding",
                 )
                 self.rubric = _with(self.rubric, (*path, index), weight=weight)
 
@@ -235,7 +235,7 @@ def scaled_to_100(weights: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
     What rounding leaves over goes to the largest remainders; penalties are scaled by the same factor.
     """
     total = sum((weight for weight in weights if weight > 0), Fraction(0))
-    decimals = max(_decimals(weight) for weight in weights)
+    decimals = max(len(decimal(weight).partition(".")[2]) for weight in weights)
     while True:
         unit = Fraction(1, 10**decimals)
         exact = [weight * 100 / total for weight in weights]
@@ -249,22 +249,6 @@ def scaled_to_100(weights: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
         if all((new > 0) == (old > 0) and (new < 0) == (old < 0) for new, old in zip(whole, weights, strict=True)):
             return tuple(whole)
         decimals += 1
-
-
-def _decimals(number: Fraction) -> int:
-    text = _decimal(number)
-    return len(text.partition(".")[2])
-
-
-def _decimal(number: Fraction) -> str:
-    """A decimal fraction in full digits."""
-    places = 0
-    while number.denominator != 1 and places < 12 and (number * 10**places).denominator != 1:
-        places += 1
-    scaled = round(abs(number) * 10**places)
-    digits = str(scaled).rjust(places + 1, "0")
-    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
-    return f"-{text}" if number < 0 else text
 
 
 # ---------------------------------------------------------------------------------------------------- rubrics

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
@@ -31,7 +31,7 @@ from honestone.formats.marked import Marked, read_text
 from honestone.formats.nodes import MapKey
 from honestone.formats.reader import Steps as FilePath
 from honestone.formats.reader import value_at
-from honestone.formats.rubric_file import RubricDraft, RubricReading, RubricSource, shown_value
+from honestone.formats.rubric_file import Refused, RubricReading, RubricSource, UncheckedRubric, is_number, shown_value
 from honestone.formats.source import Loss, SourceErrors, SuiteSource
 
 MAX_COUNT: Final = 10_000
@@ -181,7 +181,7 @@ class _SuiteReading(RubricReading):
     def _refuse_newer(self, value: Mapping[MapKey, Any]) -> None:
         """A newer format is refused at once: its keys would only look like mistakes."""
         version = value.get("suite")
-        if isinstance(version, int | float) and not isinstance(version, bool) and version > SUITE_VERSION:
+        if is_number(version) and version > SUITE_VERSION:
             raise UsageError(
                 f"this suite has format version {version}, but this program reads version {SUITE_VERSION}",
                 place=self.marked.at(("suite",)),
@@ -264,7 +264,7 @@ class _SuiteReading(RubricReading):
         criteria += check_criteria(checks, ids)
         places += [(*path, "checks", index) for index in range(len(checks))]
         self._expected_are_there(path, got.get("expect"), criteria)
-        draft = RubricDraft(
+        draft = UncheckedRubric(
             title=next((part.title for part in (own, shared) if part and part.title), ""),
             threshold=_first(
                 own.threshold if own else None, shared.threshold if shared else None, suite.threshold, DEFAULT_THRESHOLD
@@ -275,7 +275,9 @@ class _SuiteReading(RubricReading):
 
         return self._sound(draft, [part for part in (own, shared) if part], places, path)
 
-    def _sound(self, draft: RubricDraft, parts: list[_Part], places: list[FilePath], around: FilePath) -> Rubric | None:
+    def _sound(
+        self, draft: UncheckedRubric, parts: list[_Part], places: list[FilePath], around: FilePath
+    ) -> Rubric | None:
         """The rubric, when it breaks no rule of core. `places` are the paths of its criteria, `around` is for the rest."""
 
         def where(inside: FilePath) -> FilePath:
@@ -297,10 +299,12 @@ class _SuiteReading(RubricReading):
 
     def rubric_at(self, path: FilePath) -> Rubric | None:
         """The rubric at one place of a file of any format, in any of the ways that a suite may say it."""
-        part = self.part(value_at(self.marked.value, path), path, "")
+        part = None
+        with self.noting():
+            part = self.part(value_at(self.marked.value, path), path, "")
         if part is None:
             return None
-        draft = RubricDraft(
+        draft = UncheckedRubric(
             title=part.title,
             threshold=_first(part.threshold, DEFAULT_THRESHOLD),
             floor=_first(part.floor, DEFAULT_FLOOR),
@@ -328,47 +332,51 @@ class _SuiteReading(RubricReading):
 
     # ------------------------------------------------------------------------------------------ rubrics and checks
 
-    def part(self, value: Any, path: FilePath, owner: str) -> _Part | None:
+    def part(self, value: Any, path: FilePath, owner: str) -> _Part:
         """The value of `rubric`: a list of criteria, a whole rubric, or a file."""
-        if isinstance(value, list):
-            self.name_texts(value)
-            criteria = self.criteria(value, path, "")
-            if criteria is None:
-                return None
-            return _Part(criteria=criteria, path=path, paths=_entries(path, criteria))
-        if isinstance(value, dict) and "criteria" in value:
-            self.name_texts(value["criteria"])
-            got = self.fields("rubric", path, " of this rubric")
-            criteria = got.get("criteria")
-            if criteria is None:
-                return None
-            return _Part(
-                criteria=criteria,
-                path=path,
-                paths=_entries((*path, "criteria"), criteria),
-                threshold=got.get("threshold"),
-                floor=got.get("floor"),
-                title=got.get("title", ""),
-            )
-        if isinstance(value, dict) and "file" in value:
-            got = self.fields("in-file", path, " of `rubric`")
-            return self._part_of_file(got["file"], (*path, "file")) if "file" in got else None
+        if isinstance(value, dict) and "criteria" not in value and "file" in value:
+            return self._part_of_file(self._in_file("in-file", path, " of `rubric`"), (*path, "file"))
         hint = "write a list of criteria: [Names the cause, Says how to fix it]"
-        if isinstance(value, dict):
-            self.problem("this rubric has no `criteria`", path, hint + ", or {file: PATH}", at_key=True)
-        else:
+        if isinstance(value, dict) and "criteria" not in value:
+            raise Refused("this rubric has no `criteria`", path, hint + ", or {file: PATH}", at_key=True)
+        if not isinstance(value, dict | list):
             seems_a_path = isinstance(value, str) and value.strip().endswith((".yaml", ".yml", ".json"))
-            self.must_be("rubric", value, path, owner, f"write {{file: {value.strip()}}}" if seems_a_path else hint)
-        return None
+            raise self.must_be(
+                "rubric", value, path, owner, f"write {{file: {value.strip()}}}" if seems_a_path else hint
+            )
+        got: dict[str, Any] = {}
+        listed, entries = (path, value) if isinstance(value, list) else ((*path, "criteria"), value["criteria"])
+        self.name_texts(entries)
+        if entries is value:
+            got["criteria"] = self.criteria(value, path, "")
+        else:
+            got = self.fields("rubric", path, " of this rubric")
+        criteria: tuple[Criterion, ...] | None = got.get("criteria")
+        if criteria is None:
+            raise Refused
+        return _Part(
+            criteria=criteria,
+            path=path,
+            paths=tuple((*listed, index) for index in range(len(criteria))),
+            threshold=got.get("threshold"),
+            floor=got.get("floor"),
+            title=got.get("title", ""),
+        )
 
-    def _part_of_file(self, name: str, path: FilePath) -> _Part | None:
+    def _in_file(self, shape: str, path: FilePath, owner: str) -> Any:
+        """The one key of `{file: PATH}` or `{files: [PATH]}`."""
+        for found in self.fields(shape, path, owner).values():
+            return found
+        raise Refused
+
+    def _part_of_file(self, name: str, path: FilePath) -> _Part:
         found = self._file(name, path)
-        if found is None:
-            return None
         if found not in self.parts:
             self.parts[found] = self._read_part(found, name, path)
         part = self.parts[found]
-        return None if part is None else replace(part, path=path)
+        if part is None:
+            raise Refused
+        return replace(part, path=path)
 
     def _read_part(self, file: Path, name: str, path: FilePath) -> _Part | None:
         try:
@@ -391,15 +399,15 @@ class _SuiteReading(RubricReading):
             title=rubric.title,
         )
 
-    def checks(self, value: Any, path: FilePath, owner: str) -> tuple[Check, ...] | None:
-        if not self._is_filled_list("checks", value, path, owner):
-            return None
-        checks = [self.check(entry, (*path, index), f" number {index + 1}") for index, entry in enumerate(value)]
-        return tuple(check for check in checks if check) if all(checks) else None
+    def checks(self, value: Any, path: FilePath, owner: str) -> tuple[Check, ...]:
+        def one(entry: Any, here: FilePath) -> Check:
+            return self.check(entry, here, f" number {cast(int, here[-1]) + 1}")
+
+        return self.each("checks", value, path, owner, one)
 
     # ------------------------------------------------------------------------------------------ files next to the suite
 
-    def _file(self, name: str, path: FilePath) -> Path | None:
+    def _file(self, name: str, path: FilePath) -> Path:
         """A file that the suite names, when it is one: never a pipe or device, which could keep us waiting for ever."""
         file = self.base / name
         try:
@@ -409,239 +417,191 @@ class _SuiteReading(RubricReading):
                 raise FileError(f"`{name}` is not a file")
         except UsageError as error:
             self.elsewhere(error, path)
-            return None
+            raise Refused from None
         except (OSError, ValueError) as error:
-            self.problem(f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}", path)
-            return None
+            raise Refused(f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
         if file not in self.files:
             self.files.append(file)
         return file
 
-    def _text_of_file(self, name: str, path: FilePath) -> str | None:
+    def _text_of_file(self, name: str, path: FilePath) -> str:
         file = self._file(name, path)
-        if file is None:
-            return None
         if file not in self.texts:
             try:
                 self.texts[file] = read_text(file)
             except UsageError as error:
                 self.elsewhere(error, path)
-                return None
+                raise Refused from None
         return self.texts[file]
 
-    def path(self, value: Any, path: FilePath, owner: str) -> str | None:
+    def path(self, value: Any, path: FilePath, owner: str) -> str:
         text = self.name(value, path, owner)
-        if text is not None and "\0" in text:
-            self.problem(f"`{path[-1]}`{owner} holds a NUL character", path)
-            return None
+        if "\0" in text:
+            raise Refused(f"`{path[-1]}`{owner} holds a NUL character", path)
         return text
 
-    def paths(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...] | None:
-        if not self._is_filled_list("paths", value, path, owner):
-            return None
-        found = [self.path(entry, (*path, index), owner) for index, entry in enumerate(value)]
-        return tuple(name for name in found if name) if all(found) else None
+    def paths(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
+        return self.each("paths", value, path, owner, lambda entry, here: self.path(entry, here, owner))
 
-    def folder(self, value: Any, path: FilePath, owner: str) -> str | None:
+    def folder(self, value: Any, path: FilePath, owner: str) -> str:
         name = self.path(value, path, owner)
-        if name is None:
-            return None
-        if not (self.base / name).is_dir():
-            is_file = (self.base / name).exists()
-            self.problem(
-                f"`{name}` is a file, but must be a folder"
-                if is_file
-                else f"folder `{name}` not found next to the suite",
-                path,
-            )
-            return None
-        return name
+        if (self.base / name).is_dir():
+            return name
+        is_file = (self.base / name).exists()
+        what = (
+            f"`{name}` is a file, but must be a folder" if is_file else f"folder `{name}` not found next to the suite"
+        )
+        raise Refused(what, path)
 
     # ------------------------------------------------------------------------------------------ input and reference
 
-    def input(self, value: Any, path: FilePath, owner: str) -> tuple[Message, ...] | None:
+    def input(self, value: Any, path: FilePath, owner: str) -> tuple[Message, ...]:
         if isinstance(value, list):
             if not value:
-                self.problem("`input` is empty", path)
-                return None
-            messages = [self._message((*path, index), index) for index in range(len(value))]
-            return tuple(message for message in messages if message) if all(messages) else None
+                raise Refused("`input` is empty", path)
+            return self.each("input", value, path, owner, self._message)
         if isinstance(value, dict) and "files" in value:
-            got = self.fields("in-files", path, " of `input`")
-            return self._texts_of_files(got["files"], (*path, "files")) if "files" in got else None
+            return self._texts_of_files(self._in_file("in-files", path, " of `input`"), (*path, "files"))
         if isinstance(value, dict) and "file" not in value:
-            self.must_be("input", value, path, owner)
-            return None
-        text = self.prose(value, path, owner)
-        return None if text is None else (Message("user", text),)
+            raise self.must_be("input", value, path, owner)
+        return (Message("user", self.prose(value, path, owner)),)
 
-    def _message(self, path: FilePath, index: int) -> Message | None:
-        value = value_at(self.marked.value, path)
-        who = f" of message number {index + 1}"
+    def _message(self, value: Any, path: FilePath) -> Message:
+        who = f"message number {cast(int, path[-1]) + 1}"
         if not isinstance(value, dict):
-            self.problem(f"message number {index + 1} must be a mapping", path, "write {role: user, content: Hello}")
-            return None
-        got = self.fields("message", path, who)
+            raise Refused(f"{who} must be a mapping", path, "write {role: user, content: Hello}")
+        got = self.fields("message", path, f" of {who}")
         for key in ("role", "content"):
             if key not in value:
-                self.problem(f"`{key}`{who} is missing", path)
-        role, content = got.get("role"), got.get("content")
-        return None if role is None or content is None else Message(role, content)
+                self.problem(f"`{key}` of {who} is missing", path)
+        if "role" not in got or "content" not in got:
+            raise Refused
+        return Message(got["role"], got["content"])
 
-    def _texts_of_files(self, names: tuple[str, ...], path: FilePath) -> tuple[Message, ...] | None:
-        texts = [self._text_of_file(name, (*path, index)) for index, name in enumerate(names)]
-        if None in texts:
-            return None
-        if len(names) == 1:
-            return (Message("user", cast(str, texts[0])),)
-        blocks = [f"{name}:\n\n{cast(str, text).rstrip()}" for name, text in zip(names, texts, strict=True)]
-        return (Message("user", "\n\n".join(blocks)),)
+    def _texts_of_files(self, names: tuple[str, ...], path: FilePath) -> tuple[Message, ...]:
+        texts = self.each("paths", list(names), path, "", self._text_of_file)
+        blocks = [f"{name}:\n\n{text.rstrip()}" for name, text in zip(names, texts, strict=True)]
+        return (Message("user", texts[0] if len(names) == 1 else "\n\n".join(blocks)),)
 
-    def content(self, value: Any, path: FilePath, owner: str) -> str | None:
+    def content(self, value: Any, path: FilePath, owner: str) -> str:
         """As `prose`; an answer that was empty is an answer."""
-        is_blank = isinstance(value, str) and not value.strip()
-        return cast(str, value) if is_blank else self.prose(value, path, owner)
+        return value if isinstance(value, str) and not value.strip() else self.prose(value, path, owner)
 
-    def prose(self, value: Any, path: FilePath, owner: str) -> str | None:
+    def prose(self, value: Any, path: FilePath, owner: str) -> str:
         """Text exactly as written, here or in a file."""
-        if isinstance(value, dict):
-            if "file" not in value:
-                self.must_be("prose", value, path, owner)
-                return None
-            got = self.fields("in-file", path, f" of `{path[-1]}`")
-            return self._text_of_file(got["file"], (*path, "file")) if "file" in got else None
-        return None if self.text(value, path, owner) is None else cast(str, value)
+        if not isinstance(value, dict):
+            self.text(value, path, owner)
+            return cast(str, value)
+        if "file" not in value:
+            raise self.must_be("prose", value, path, owner)
+        return self._text_of_file(self._in_file("in-file", path, f" of `{path[-1]}`"), (*path, "file"))
 
     # ------------------------------------------------------------------------------------------ single values
 
-    def suite_version(self, value: Any, path: FilePath, owner: str) -> int | None:
-        if isinstance(value, int | float) and not isinstance(value, bool) and value == SUITE_VERSION:
-            return SUITE_VERSION
-        self.must_be("suite-version", value, path, owner, "it is the version of the format, not of your suite")
-        return None
-
-    def case_id(self, value: Any, path: FilePath, owner: str) -> str | None:
-        id = self.name(value, path, owner)
-        if id is not None and not id.isprintable():
-            self.problem(
-                "`id` holds characters that cannot be shown", path, "it is typed on command lines and shown in reports"
+    def suite_version(self, value: Any, path: FilePath, owner: str) -> None:
+        if not is_number(value) or value != SUITE_VERSION:
+            raise self.must_be(
+                "suite-version", value, path, owner, "it is the version of the format, not of your suite"
             )
-            return None
+
+    def case_id(self, value: Any, path: FilePath, owner: str) -> str:
+        id = self.name(value, path, owner)
+        if not id.isprintable():
+            hint = "it is typed on command lines and shown in reports"
+            raise Refused("`id` holds characters that cannot be shown", path, hint)
         return id
 
-    def count(self, value: Any, path: FilePath, owner: str) -> int | None:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            number = self.marked.number(path)
-            if number.denominator == 1 and 1 <= number <= MAX_COUNT:
-                return int(number)
-            if number > MAX_COUNT:
-                self.problem(f"`{path[-1]}` is {self.marked.raw(path)}, but {MAX_COUNT} is the most", path)
-                return None
-        self.must_be("count", value, path, owner)
-        return None
+    def count(self, value: Any, path: FilePath, owner: str) -> int:
+        number = self.marked.number(path) if is_number(value) else Fraction(0)
+        if number > MAX_COUNT:
+            raise Refused(f"`{path[-1]}` is {self.marked.raw(path)}, but {MAX_COUNT} is the most", path)
+        if number.denominator != 1 or number < 1:
+            raise self.must_be("count", value, path, owner)
+        return int(number)
 
-    def seconds(self, value: Any, path: FilePath, owner: str) -> float | None:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            if 0 < value <= MAX_SECONDS:
-                return float(value)
-            if value > MAX_SECONDS:
-                self.problem(
-                    f"`{path[-1]}`{owner} is {self.marked.raw(path)}, but {MAX_SECONDS} seconds are the most", path
-                )
-                return None
-        self.must_be("seconds", value, path, owner, "write a plain number: timeout: 120")
-        return None
+    def seconds(self, value: Any, path: FilePath, owner: str) -> float:
+        if not is_number(value) or value <= 0:
+            raise self.must_be("seconds", value, path, owner, "write a plain number: timeout: 120")
+        if value > MAX_SECONDS:
+            most = f"{MAX_SECONDS} seconds are the most"
+            raise Refused(f"`{path[-1]}`{owner} is {self.marked.raw(path)}, but {most}", path)
+        return float(value)
 
-    def _choice(self, takes: Takes, known: tuple[str, ...], value: Any, path: FilePath, owner: str) -> str | None:
+    def _choice(self, takes: Takes, known: Sequence[str], value: Any, path: FilePath, owner: str) -> str:
         if isinstance(value, str) and value in known:
             return value
         meant = near(value, known) if isinstance(value, str) else None
-        self.must_be(takes, value, path, owner, f"did you mean `{meant}`?" if meant else None)
-        return None
+        raise self.must_be(takes, value, path, owner, f"did you mean `{meant}`?" if meant else None)
 
-    def rule(self, value: Any, path: FilePath, owner: str) -> AttemptRule | None:
-        found = self._choice("rule", tuple(AttemptRule), value, path, owner)
-        return None if found is None else AttemptRule(found)
+    def rule(self, value: Any, path: FilePath, owner: str) -> AttemptRule:
+        return AttemptRule(self._choice("rule", tuple(AttemptRule), value, path, owner))
 
-    def split(self, value: Any, path: FilePath, owner: str) -> Split | None:
-        found = self._choice("split", tuple(Split), value, path, owner)
-        return None if found is None else Split(found)
+    def split(self, value: Any, path: FilePath, owner: str) -> Split:
+        return Split(self._choice("split", tuple(Split), value, path, owner))
 
-    def output(self, value: Any, path: FilePath, owner: str) -> str | None:
+    def output(self, value: Any, path: FilePath, owner: str) -> str:
         return self._choice("output", ("text", "json"), value, path, owner)
 
-    def tags(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...] | None:
+    def tags(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
         if not isinstance(value, list):
-            tag = self.name(value, path, owner)
-            return None if tag is None else (tag,)
-        tags = [self.name(entry, (*path, index), " of `tags`") for index, entry in enumerate(value)]
-        return tuple(dict.fromkeys(tag for tag in tags if tag))
+            return (self.name(value, path, owner),)
+        tags: dict[str, None] = {}
+        for index, entry in enumerate(value):
+            with self.noting():
+                tags[self.name(entry, (*path, index), " of `tags`")] = None
+        return tuple(tags)
 
-    def commands(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...] | None:
+    def commands(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
         if not isinstance(value, list):
-            one = self._command_line(value, path)
-            return None if one is None else (one,)
-        if not self._is_filled_list("commands", value, path, owner):
-            return None
-        lines = [self._command_line(entry, (*path, index)) for index, entry in enumerate(value)]
-        return tuple(line for line in lines if line) if all(lines) else None
+            return (self._command_line(value, path),)
+        return self.each("commands", value, path, owner, self._command_line)
 
-    def _command_line(self, value: Any, path: FilePath) -> str | None:
+    def _command_line(self, value: Any, path: FilePath) -> str:
         import shlex
 
         key = next(str(step) for step in reversed(path) if isinstance(step, str))
         line = value.strip() if isinstance(value, str) else ""
         if not line:
             shown = shown_value(value, self.marked.raw(path))
-            self.problem(f"`{key}` is {shown}, but must be a command line, or a list of them", path)
-            return None
+            raise Refused(f"`{key}` is {shown}, but must be a command line, or a list of them", path)
         try:
             words = shlex.split(line)
         except ValueError as error:
-            self.problem(f"`{key}` cannot be split into words: {str(error).lower()}", path, "quote as in a shell")
-            return None
+            message = f"`{key}` cannot be split into words: {str(error).lower()}"
+            raise Refused(message, path, "quote as in a shell") from None
         if not words or not words[0] or "\0" in line:
-            self.problem(f"`{key}` names no program", path)
-            return None
+            raise Refused(f"`{key}` names no program", path)
         return line
 
     # ------------------------------------------------------------------------------------------ target, workspace, expect
 
-    def target(self, value: Any, path: FilePath, owner: str) -> TargetSpec | None:
+    def target(self, value: Any, path: FilePath, owner: str) -> TargetSpec:
         if isinstance(value, str):
-            use = self.text(value, path, owner)
-            return None if use is None else TargetSpec(use=use)
+            return TargetSpec(use=self.text(value, path, owner))
         if not isinstance(value, dict):
-            self.must_be("target", value, path, owner)
-            return None
-        got = self.fields("target", path, " of `target`")
-        return TargetSpec(
-            use=got.get("use"), skill=got.get("skill"), timeout=got.get("timeout"), output=got.get("output", "text")
-        )
+            raise self.must_be("target", value, path, owner)
+        return TargetSpec(**self.fields("target", path, " of `target`"))
 
-    def workspace(self, value: Any, path: FilePath, owner: str) -> CaseWorkspace | None:
+    def workspace(self, value: Any, path: FilePath, owner: str) -> CaseWorkspace:
         if not isinstance(value, dict):
             hint = f"write {{copy: {value.strip()}}}" if isinstance(value, str) and value.strip() else None
-            self.must_be("workspace", value, path, owner, hint)
-            return None
+            raise self.must_be("workspace", value, path, owner, hint)
         got = self.fields("workspace", path, " of `workspace`")
         if "copy" in value and "git" in value:
             self.problem("`workspace` has both `copy` and `git`", (*path, "git"), "take one of them", at_key=True)
         git, ref = got.get("git", (None, None))
         return CaseWorkspace(copy=got.get("copy"), files=got.get("files", {}), git=git, ref=ref)
 
-    def workspace_files(self, value: Any, path: FilePath, owner: str) -> dict[str, str] | None:
+    def workspace_files(self, value: Any, path: FilePath, owner: str) -> dict[str, str]:
         if not isinstance(value, dict):
-            self.must_be("files", value, path, owner)
-            return None
+            raise self.must_be("files", value, path, owner)
         files: dict[str, str] = {}
         for here in self._keys(path):
             name, text = self.marked.raw_key(here), value_at(self.marked.value, here)
             wrong = unsafe_name(name)
             if wrong:
-                self.problem(
-                    f"the file name {wrong}", here, "names are relative to the workspace: src/main.py", at_key=True
-                )
+                hint = "names are relative to the workspace: src/main.py"
+                self.problem(f"the file name {wrong}", here, hint, at_key=True)
             elif not isinstance(text, str):
                 self.problem(f"`{name}` of `files` must be text", here, "put it in quotes", at_key=text is None)
             else:
@@ -652,62 +612,53 @@ class _SuiteReading(RubricReading):
                 self.problem(f"`{above}` of `files` is a file and a folder at once", path)
         return files
 
-    def git(self, value: Any, path: FilePath, owner: str) -> tuple[str, str | None] | None:
+    def git(self, value: Any, path: FilePath, owner: str) -> tuple[str, str | None]:
         if isinstance(value, dict):
             got = self.fields("git", path, " of `git`")
             if "repo" not in value:
-                self.problem("`repo` of `git` is missing", path)
-            repo, ref = got.get("repo"), got.get("ref")
+                raise Refused("`repo` of `git` is missing", path)
+            if "repo" not in got:
+                raise Refused
+            repo, ref = got["repo"], got.get("ref")
         else:
-            text = self.text(value, path, owner)
-            repo, ref = split_ref(text) if text is not None else (None, None)
-        if repo is None:
-            return None
+            repo, ref = split_ref(self.text(value, path, owner))
         for what, word in (("repository", repo), ("ref", ref)):
             # A word with a hyphen in front would be an option of git.
             if word is not None and (word.startswith("-") or not word.isprintable() or not word):
-                self.problem(f"`{word!r}` is not the name of a {what}", path)
-                return None
+                raise Refused(f"`{word!r}` is not the name of a {what}", path)
         return repo, ref
 
-    def expect(self, value: Any, path: FilePath, owner: str) -> Expect | None:
+    def expect(self, value: Any, path: FilePath, owner: str) -> Expect:
         if not isinstance(value, dict) or not value:
-            self.must_be("expect", value, path, owner)
-            return None
-        verdict, score = None, None
-        criteria: dict[str, tuple[Fraction, Fraction]] = {}
+            raise self.must_be("expect", value, path, owner)
+        verdict = None
+        spans: dict[str, tuple[Fraction, Fraction]] = {}
         for here in self._keys(path):
             key, entry = self.marked.raw_key(here).strip(), value_at(self.marked.value, here)
-            if key == "verdict":
-                if isinstance(entry, str) and entry in VERDICTS:
-                    verdict = entry
-                else:
-                    shown = shown_value(entry, self.marked.raw(here))
-                    self.problem(f"`verdict` of `expect` is {shown}, but must be one of: {', '.join(VERDICTS)}", here)
+            if key != "verdict":
+                with self.noting():
+                    spans[key] = self._span(entry, here, key)
+            elif isinstance(entry, str) and entry in VERDICTS:
+                verdict = entry
             else:
-                span = self._span(entry, here, key)
-                if span is not None and key == "score":
-                    score = span
-                elif span is not None:
-                    criteria[key] = span
-        return Expect(verdict=cast(Any, verdict), score=score, criteria=criteria)
+                shown = shown_value(entry, self.marked.raw(here))
+                self.problem(f"`verdict` of `expect` is {shown}, but must be one of: {', '.join(VERDICTS)}", here)
+        return Expect(verdict=cast(Any, verdict), score=spans.pop("score", None), criteria=spans)
 
-    def _span(self, value: Any, path: FilePath, key: str) -> tuple[Fraction, Fraction] | None:
+    def _span(self, value: Any, path: FilePath, key: str) -> tuple[Fraction, Fraction]:
         try:
             if not isinstance(value, list) or len(value) != 2:
                 raise ValueError
             low, high = (self.marked.number((*path, index)) for index in (0, 1))
         except ValueError:
-            self.problem(f"`{key}` of `expect` must be a range of two numbers", path, f"{key}: [10, 30]")
-            return None
+            raise Refused(f"`{key}` of `expect` must be a range of two numbers", path, f"{key}: [10, 30]") from None
         if not 0 <= low <= high <= 100:
-            self.problem(f"`{key}` of `expect` must be a range within 0 to 100, the lower end first", path)
-            return None
+            raise Refused(f"`{key}` of `expect` must be a range within 0 to 100, the lower end first", path)
         return low / 100, high / 100
 
     def cases(self, value: Any, path: FilePath, owner: str) -> None:
         """Only whether they are a list: they are read when all that they inherit is known."""
-        self._is_filled_list("cases", value, path, owner)
+        self.each("cases", value, path, owner, lambda entry, here: None)
 
 
 _SuiteReading.readers = {
@@ -737,10 +688,6 @@ _SuiteReading.readers = {
     "ref": _SuiteReading.name,
     "paths": _SuiteReading.paths,
 }
-
-
-def _entries(path: FilePath, criteria: tuple[Criterion, ...]) -> tuple[FilePath, ...]:
-    return tuple((*path, index) for index in range(len(criteria)))
 
 
 def _first(*values: Fraction | None) -> Fraction:

@@ -23,7 +23,7 @@ from honestone.core.rubric import Rubric
 from honestone.ports import Observer
 
 if TYPE_CHECKING:
-    from honestone.formats.findings import Finding
+    from honestone.formats.findings import LintFinding
     from honestone.formats.marked import Marked
     from honestone.formats.rubric_fix import Fixed
 
@@ -67,8 +67,8 @@ class RubricCheck:
     marked: Marked
     dialect: str = "honestone"
     notes: list[str] = field(default_factory=list)
-    losses: list[Finding] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    losses: list[LintFinding] = field(default_factory=list)
+    findings: list[LintFinding] = field(default_factory=list)
     fixed: Fixed | None = None
     history: History | None = None
     golden: list[GoldenRow] | None = None
@@ -117,7 +117,7 @@ class RubricCheck:
 def _read(path: Path) -> RubricCheck:
     """The rubric in a file. What a foreign file says and ours cannot is a finding of its own."""
     from honestone.core.authoring.lint import WHY
-    from honestone.formats.findings import Finding
+    from honestone.formats.findings import LintFinding
     from honestone.formats.source import ForeignRubric
     from honestone.interop.recognise import read_any_rubric
 
@@ -125,7 +125,7 @@ def _read(path: Path) -> RubricCheck:
     if not isinstance(source, ForeignRubric):
         return RubricCheck(path=path, rubric=source.rubric, marked=source.marked, notes=list(source.notes))
     losses = [
-        Finding(
+        LintFinding(
             place=loss.place,
             message=loss.message,
             rule="loss",
@@ -160,7 +160,7 @@ def _history(checked: RubricCheck, workspace: Workspace, wanted: bool | None) ->
     return found if wanted or (found is not None and found.items) else None
 
 
-def _findings(checked: RubricCheck) -> list[Finding]:
+def _findings(checked: RubricCheck) -> list[LintFinding]:
     from honestone.formats.findings import find
 
     found = [*checked.losses, *find(checked.rubric, checked.marked, is_native=checked.is_native)]

@@ -13,7 +13,7 @@ from honestone.core.authoring.lint import WHY
 from honestone.core.ballot import Ballot
 from honestone.core.events import BallotCast, EvaluationStarted, Event, LoopStarted, judged_in
 from honestone.core.rubric import Item, Key, Rubric
-from honestone.formats.findings import Finding
+from honestone.formats.findings import LintFinding
 from honestone.formats.marked import Marked
 from honestone.ports import Store
 
@@ -106,7 +106,7 @@ def _ballots(event: Event) -> Iterator[tuple[str, list[Ballot]]]:
 # ---------------------------------------------------------------------------------------------------- findings
 
 
-def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str]) -> list[Finding]:
+def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str]) -> list[LintFinding]:
     """Items that say nothing, on which judges differ, or that go against all others; with the numbers."""
     checks = {key for key, item in rubric.questions() if item.check is not None}
     found = []
@@ -114,7 +114,7 @@ def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str])
         for rule, message, suggestion in _about(one, is_check=one.key in checks):
             criterion, item = one.key
             found.append(
-                Finding(
+                LintFinding(
                     place=place_of.get(one.key, ""),
                     message=message,
                     suggestion=suggestion,

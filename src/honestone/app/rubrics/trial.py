@@ -16,7 +16,7 @@ from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.numbers import show_points, to_points
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate
-from honestone.formats.golden_file import Example, differing
+from honestone.formats.golden_file import GoldenExample, differing
 from honestone.system.drawing import count
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Trial:
 class GoldenRow:
     """One example: what the rubric made of it, and what of that is not as expected."""
 
-    example: Example
+    example: GoldenExample
     tried: Tried
     agreement: Agreement
     differences: tuple[str, ...]
@@ -126,7 +126,7 @@ class GoldenRow:
         }
 
 
-def golden_row(example: Example, tried: Tried) -> GoldenRow:
+def golden_row(example: GoldenExample, tried: Tried) -> GoldenRow:
     criteria = {line.criterion.id: (line.low, line.high) for line in tried.card.lines}
     found = list(differing(example.expect, str(tried.verdict.outcome), (tried.card.low, tried.card.high), criteria))
     agreement: Agreement = (

@@ -20,7 +20,7 @@ from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
 from honestone.interop.agentv.graders import Frame, as_top_level, expected_data, read_graders
 from honestone.interop.agentv.keys import TABLES
 from honestone.interop.agentv.rubrics import rated, read_criteria
-from honestone.interop.agentv.text import Texts, fill, names_file, placeholders
+from honestone.interop.agentv.text import Texts, fill, names_file, placeholders, plain
 
 GOAL_THEN_ANSWER: Final = ("Goal:\n", "\n\nA good answer:\n")
 """How a goal and a reference answer are put into one text."""
@@ -239,18 +239,15 @@ def _prompted(take: FileEntry, shared: Shared, values: Mapping[str, Any]) -> tup
     return _chat(filled) if prompt.lstrip().startswith("[") else (Message("user", filled),)
 
 
+def _is_chat(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(m, dict) and {"role", "content"} <= m.keys() for m in value)
+
+
 def _plain_messages(value: Any) -> tuple[Message, ...]:
-    if (
-        isinstance(value, list)
-        and value
-        and all(isinstance(m, dict) and {"role", "content"} <= m.keys() for m in value)
-    ):
-        return tuple(Message(str(m["role"]), _as_text(m["content"])) for m in value)
-    return (Message("user", _as_text(value)),)
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    """A list of messages as messages; anything else is what the user says."""
+    if value and _is_chat(value):
+        return tuple(Message(str(m["role"]), plain(m["content"])) for m in value)
+    return (Message("user", plain(value)),)
 
 
 def _chat(text: str) -> tuple[Message, ...]:
@@ -258,13 +255,8 @@ def _chat(text: str) -> tuple[Message, ...]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return (Message("user", text),)
-    is_chat = (
-        isinstance(value, list)
-        and value
-        and all(isinstance(m, dict) and {"role", "content"} <= m.keys() for m in value)
-    )
-    return _plain_messages(value) if is_chat else (Message("user", text),)
+        value = None
+    return _plain_messages(value if _is_chat(value) and value else text)
 
 
 def _prompt(take: FileEntry, shared: Shared) -> tuple[str | None, FileEntry | None]:
@@ -301,7 +293,7 @@ def _answer(take: FileEntry, texts: Texts, values: Mapping[str, Any]) -> str | N
         return own
     mine = isinstance(take.value.get("vars"), dict) and "expected_output" in take.value["vars"]
     if not mine:
-        return _as_text(values["expected_output"])
+        return plain(values["expected_output"])
     return texts.reference_at(take.reading, (*take.path, "vars", "expected_output"), values["expected_output"])
 
 

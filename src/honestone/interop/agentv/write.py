@@ -27,7 +27,8 @@ Plain: TypeAlias = dict[Any, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shape:
-    """The words of a dialect. `least` is the key of a criterion's floor, `least_top` its highest value."""
+    """The words of a dialect. `judged_by` is the key of a judge's question, `least` that of a criterion's floor,
+    `program` the type of a grader that is one and the key of its command."""
 
     dialect: Dialect
     cases: str
@@ -42,84 +43,35 @@ class _Shape:
     members: str
     name: str
     least: str
-    least_top: int
-    needs_goal: bool
-    program: tuple[str, str] | None
+    program: str
+
+    @property
+    def least_top(self) -> int:
+        return TOP if self.least == "required_min_score" else 1
+
+    @property
+    def needs_goal(self) -> bool:
+        return self.dialect in (SEED, TWO)
 
 
+_WORDS: Final = """
+cases     evalcases          tests              tests                tests
+goal      expected_outcome   criteria           criteria             criteria
+graders   evaluators         assert             assertions           assert
+text      expected_outcome   outcome            outcome              outcome
+judge     llm_judge          llm_judge          llm-grader           llm-rubric
+judged_by prompt             prompt             prompt               value
+rubric    rubric             rubrics            rubrics              llm-rubric
+criteria  rubrics            criteria           criteria             value
+group     composite          composite          composite            assert-set
+members   evaluators         evaluators         assertions           assert
+name      name               name               name                 metric
+least     required_min_score required_min_score min_score            min_score
+program   -                  code_judge:script  code-grader:command  script:command
+"""
 _SHAPES: Final[Mapping[str, _Shape]] = {
-    "seed": _Shape(
-        dialect=SEED,
-        cases="evalcases",
-        goal="expected_outcome",
-        graders="evaluators",
-        text="expected_outcome",
-        judge="llm_judge",
-        judged_by="prompt",
-        rubric="rubric",
-        criteria="rubrics",
-        group="composite",
-        members="evaluators",
-        name="name",
-        least="required_min_score",
-        least_top=TOP,
-        needs_goal=True,
-        program=None,
-    ),
-    "2": _Shape(
-        dialect=TWO,
-        cases="tests",
-        goal="criteria",
-        graders="assert",
-        text="outcome",
-        judge="llm_judge",
-        judged_by="prompt",
-        rubric="rubrics",
-        criteria="criteria",
-        group="composite",
-        members="evaluators",
-        name="name",
-        least="required_min_score",
-        least_top=TOP,
-        needs_goal=True,
-        program=("code_judge", "script"),
-    ),
-    "4": _Shape(
-        dialect=FOUR,
-        cases="tests",
-        goal="criteria",
-        graders="assertions",
-        text="outcome",
-        judge="llm-grader",
-        judged_by="prompt",
-        rubric="rubrics",
-        criteria="criteria",
-        group="composite",
-        members="assertions",
-        name="name",
-        least="min_score",
-        least_top=1,
-        needs_goal=False,
-        program=("code-grader", "command"),
-    ),
-    "5": _Shape(
-        dialect=FIVE,
-        cases="tests",
-        goal="criteria",
-        graders="assert",
-        text="outcome",
-        judge="llm-rubric",
-        judged_by="value",
-        rubric="llm-rubric",
-        criteria="value",
-        group="assert-set",
-        members="assert",
-        name="metric",
-        least="min_score",
-        least_top=1,
-        needs_goal=False,
-        program=("script", "command"),
-    ),
+    name: _Shape(dialect=dialect, **{row[0]: row[column] for row in map(str.split, _WORDS.strip().splitlines())})
+    for column, (name, dialect) in enumerate({"seed": SEED, "2": TWO, "4": FOUR, "5": FIVE}.items(), 1)
 }
 _ROLES: Final = ("system", "user", "assistant", "tool")
 
@@ -520,8 +472,8 @@ class _Writer:
         is_five = self.shape.dialect is FIVE
         if self.shape.dialect is SEED:
             return f"{kind} (the page has rubrics only)"
-        if kind == "grader" and self.shape.program is not None:
-            type, key = self.shape.program
+        if kind == "grader":
+            type, _, key = self.shape.program.partition(":")
             words = value if isinstance(value, list) else _split(str(value))
             more = {name: options.pop(name) for name in ("min_score", "config") if name in options}
             return kind if options else {"type": type, key: words, **more}

@@ -16,6 +16,7 @@ from honestone.core.errors import UsageError
 from honestone.core.numbers import ONE, ZERO, show_bar
 from honestone.core.rubric import DEFAULT_THRESHOLD, Anchors, Criterion, Item, Rubric, as_written
 from honestone.formats.source import Loss
+from honestone.formats.yaml_lines import decimal
 
 # ------------------------------------------------------------------------------------------------------ flat questions
 
@@ -111,7 +112,7 @@ def nothing_left(format: str) -> UsageError:
 def to_json(value: Any, indent: int | None = None, level: int = 0) -> str:
     """JSON in which a Fraction keeps all its digits. Every Fraction has to be a decimal number."""
     if isinstance(value, Fraction):
-        return _decimal(value)
+        return decimal(value)
     if not isinstance(value, (dict, list)) or not value:
         return json.dumps(value, ensure_ascii=False)
     parts = (
@@ -125,16 +126,6 @@ def to_json(value: Any, indent: int | None = None, level: int = 0) -> str:
     pad = " " * (indent * (level + 1))
     body = ",\n".join(pad + part for part in parts)
     return f"{opening}\n{body}\n{' ' * (indent * level)}{closing}"
-
-
-def _decimal(number: Fraction) -> str:
-    if number.denominator == 1:
-        return str(number.numerator)
-    places = 0
-    while (number * 10**places).denominator != 1:
-        places += 1
-    digits = str(abs(number) * 10**places).rjust(places + 1, "0")
-    return f"{'-' if number < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
 # ------------------------------------------------------------------------------------------------------ autorubric

@@ -15,7 +15,7 @@ from honestone.core.rubric import Criterion, Item, Rubric, problems, slug
 from honestone.formats.document import Document
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
-from honestone.formats.rubric_file import RubricDraft
+from honestone.formats.rubric_file import UncheckedRubric
 from honestone.formats.source import ForeignRubric, SourceErrors
 from honestone.formats.yaml_lines import decimal
 from honestone.interop.criteria import scaled, yes_no
@@ -63,7 +63,7 @@ class _Contract:
         self.floor, self.floor_line = self._bar("floor", start)
         if self.threshold is None:
             self._error("the contract names no threshold", start + 1, 1, "write **Threshold**: 90/100 above the table")
-        draft = RubricDraft(
+        draft = UncheckedRubric(
             title=self._title(start), threshold=self.threshold or ZERO, floor=self.floor or ZERO, criteria=criteria
         )
         if not self.errors:
@@ -75,7 +75,7 @@ class _Contract:
     def _error(self, message: str, line: int, column: int = 1, hint: str | None = None) -> None:
         self.errors.append(UsageError(message, place=f"{self.name}:{line}:{column}", hint=hint))
 
-    def _keep_the_rules(self, draft: RubricDraft) -> None:
+    def _keep_the_rules(self, draft: UncheckedRubric) -> None:
         lines = {"threshold": self.threshold_line, "floor": self.floor_line}
         for found in problems(draft):  # type: ignore[arg-type]
             at = found.path
