@@ -115,7 +115,7 @@ def _files(reading: FileReading, entry: FileEntry, document: Document, read: lis
     if names is None:
         return None
     if not isinstance(names, list):
-        reading.problem(f"`files` must be a list of paths, not {shown(names)}", (*entry.path, "files"))
+        entry.problem(f"`files` must be a list of paths, not {shown(names)}", "files")
         return None
     found: dict[str, str] = {}
     for index, name in enumerate(names):

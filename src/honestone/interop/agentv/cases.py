@@ -144,7 +144,7 @@ def read_case(take: FileEntry, shared: Shared, number: int, targets: Targets) ->
         skip = "nothing that marks it can be read" if had_graders else None
         criteria = _by_goal(take, frame)
     if not messages and shared.dialect.needs_input:
-        take.reading.problem("this case has no `input`", take.path, "say what the target is asked: input: ...")
+        take.problem("this case has no `input`", hint="say what the target is asked: input: ...")
     rubric = _rubric(take, criteria, frame.threshold)
     if rubric is None:
         return None
@@ -222,9 +222,9 @@ def _prompted(take: FileEntry, shared: Shared, values: Mapping[str, Any]) -> tup
     names = placeholders(prompt)
     absent = [name for name in names if name not in values]
     if absent and at is not None:
-        take.reading.problem(
+        take.problem(
             f"the prompt asks for `{absent[0]}`, which `vars` of this case does not have",
-            (*take.path, "vars"),
+            "vars",
             f"give it a value: vars: {{{absent[0]}: ...}}",
         )
         return (Message("user", prompt),)  # harmless: the problem has been noted
@@ -344,7 +344,7 @@ def _by_goal(take: FileEntry, frame: Frame) -> list[Criterion]:
     if frame.reference is not None:
         return [rated(frame.dialect.judge, "Agrees with the reference in what matters")]
     key = "expected_outcome" if not frame.dialect.required else "assert"
-    take.reading.problem("there is nothing to judge this case by", take.path, f"say what is expected: {key}: ...")
+    take.problem("there is nothing to judge this case by", hint=f"say what is expected: {key}: ...")
     return [rated(frame.dialect.judge, "?")]
 
 
@@ -352,7 +352,7 @@ def _rubric(take: FileEntry, criteria: list[Criterion], threshold: Fraction) -> 
     try:
         return Rubric(criteria=as_top_level(criteria), threshold=threshold, floor=ZERO)
     except RubricError as error:
-        take.reading.problem(f"the graders of this case: {error.message}", take.path, error.hint)
+        take.problem(f"the graders of this case: {error.message}", hint=error.hint)
         return None
 
 
@@ -405,11 +405,7 @@ def _repeat(take: FileEntry, key: str, usual: AttemptRule) -> dict[str, Any]:
     strategy = here.choice("strategy", (*_STRATEGIES, "confidence_interval"))
     stops = here.flag("early_exit")
     if strategy == "confidence_interval":
-        here.reading.loss(
-            "attempts scored by the lower bound of a confidence interval",
-            (*here.path, "strategy"),
-            "use mean or pass_at_k",
-        )
+        here.loss("attempts scored by the lower bound of a confidence interval", "strategy", "use mean or pass_at_k")
         strategy = "mean"
     rule = _STRATEGIES.get(strategy or "", usual)
     more = {"stops_at_pass": stops} if stops is not None and rule is AttemptRule.PASS_AT_K else {}
@@ -431,9 +427,7 @@ def read_place(take: FileEntry) -> Place | None:
         if isinstance(value, dict):
             return read(take.below(key))
         if value is not None:
-            take.reading.loss(
-                f"`{key}` in a file of its own is not read", (*take.path, key), "write it into the eval file"
-            )
+            take.loss(f"`{key}` in a file of its own is not read", key, "write it into the eval file")
     return None
 
 
@@ -444,14 +438,12 @@ def _workspace(take: FileEntry) -> Place:
     repos = take.each("repos")
     for index, repo in enumerate(repos):
         if index or not repo.is_mapping:
-            repo.reading.loss("only one repository can be checked out", repo.path)
+            repo.loss("only one repository can be checked out")
             continue
         repo.read(TABLES["repository"])
         git, ref = repo.text("repo", "source"), repo.text("commit", "base_commit", "ref")
         if repo.text("path") not in (None, ".", "./"):
-            repo.reading.loss(
-                "a repository is checked out as the workspace itself, not into a folder of it", (*repo.path, "path")
-            )
+            repo.loss("a repository is checked out as the workspace itself, not into a folder of it", "path")
     before, after = _hooks(take.below("hooks")) if isinstance(take.value.get("hooks"), dict) else ((), ())
     there = CaseWorkspace(copy=copy, git=git, ref=ref) if copy or git else None
     return Place(workspace=there or (CaseWorkspace() if before or after else None), setup=before, teardown=after)
@@ -462,7 +454,7 @@ def _hooks(take: FileEntry) -> tuple[tuple[str, ...], tuple[str, ...]]:
     before = [line for key in ("before_all", "before_each") for line in _command(take, key)]
     after = [line for key in ("after_each", "after_all") for line in _command(take, key)]
     if "before_all" in take or "after_all" in take:
-        take.reading.note("`before_all` and `after_all` run for every case, each in a workspace of its own")
+        take.note("`before_all` and `after_all` run for every case, each in a workspace of its own")
     return tuple(before), tuple(after)
 
 
@@ -476,7 +468,7 @@ def _command(take: FileEntry, key: MapKey) -> Iterator[str]:
         words = here.texts("command") or here.texts("script")
         is_line = isinstance(value.get("command") or value.get("script"), str)
         if here.text("cwd") not in (None, ".", "./", "{{workspace_path}}"):
-            here.reading.loss("commands run in the workspace, not in another folder", (*here.path, "cwd"))
+            here.loss("commands run in the workspace, not in another folder", "cwd")
         if words:
             words = [word.replace("{{workspace_path}}", ".") for word in words]
             yield words[0] if is_line else shlex.join(words)

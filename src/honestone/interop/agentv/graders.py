@@ -91,13 +91,13 @@ def _included(take: FileEntry, frame: Frame) -> list[Criterion]:
     if name is None:
         return []
     if frame.depth >= _DEEPEST_INCLUDE:
-        take.reading.problem(f"`include` goes deeper than {_DEEPEST_INCLUDE} files", take.path)
+        take.problem(f"`include` goes deeper than {_DEEPEST_INCLUDE} files")
         return []
     path = frame.texts.resolve(name if "/" in name or "." in name else f".agentv/templates/{name}.yaml")
     try:
         inner = FileReading(read_marked(path))
     except FileError as error:
-        take.reading.problem(f"the graders of `{name}` cannot be read: {error.message}", (*take.path, "include"))
+        take.problem(f"the graders of `{name}` cannot be read: {error.message}", "include")
         return []
     frame.texts.files.append(path)
     texts = Texts(path.parent)
@@ -149,14 +149,14 @@ def _kind(written: str) -> tuple[str, bool]:
 
 def _say_unknown(take: FileEntry, written: str, kind: str) -> None:
     if kind in FORMATS.lost:
-        take.reading.loss(f"a grader of type `{written}` {FORMATS.lost[kind][0]}", take.path)
+        take.loss(f"a grader of type `{written}` {FORMATS.lost[kind][0]}")
         return
     known = (*CODE, *RUBRICS, *JUDGES, *GROUPS)
     meant = (near(kind.replace("-", "_"), [one.replace("-", "_") for one in known]) or kind).replace("_", "-")
     if meant != kind and _is_slip(kind, meant):
         take.problem(f"`{written}` is not a type of grader", "type", f"did you mean `{meant}`?")
         return
-    take.reading.loss(f"a grader of type `{written}` is a program of its own in AgentV", take.path)
+    take.loss(f"a grader of type `{written}` is a program of its own in AgentV")
 
 
 def _is_slip(written: str, meant: str) -> bool:
@@ -222,9 +222,7 @@ def _of_judge(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list
         return [_named(common, children, bar)] if children else []
     if kind in RUBRICS:
         what = "rubrics" if kind == "rubric" else "criteria"
-        take.reading.problem(
-            f"a grader of type `{kind}` needs `{what}`", take.path, f"for example: {what}: [Names the cause]"
-        )
+        take.problem(f"a grader of type `{kind}` needs `{what}`", hint=f"for example: {what}: [Names the cause]")
     elif "score_ranges" in take or isinstance(take.value.get("value"), dict):
         return _of_one_criterion(take, kind, common, frame)
     words = _asked(take, kind, common, frame)
@@ -324,7 +322,7 @@ def _of_group(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list
     key = next((key for key in _MEMBERS if key in take), _MEMBERS[0])
     children = read_graders(take, key, frame)
     if key not in take or not take.value[key]:
-        take.reading.problem(f"a grader of type `{kind}` needs `{key}`", take.path)
+        take.problem(f"a grader of type `{kind}` needs `{key}`")
     weights = _aggregation(take, children)
     threshold = take.number("threshold", low=0, high=1)
     bar = _bar(take, frame, is_yes_no=False)
@@ -408,7 +406,7 @@ def read_checks(take: FileEntry, kind: str, context: CodeContext) -> Checks | No
     for part in found.parts if found else ():
         problem = check_problem(part.check) if part.check.kind in KINDS else None
         if problem is not None:
-            take.reading.problem(problem[0], take.path, problem[1])
+            take.problem(problem[0], hint=problem[1])
     return found
 
 
@@ -419,12 +417,12 @@ def _text(kind: str) -> _Read:
     def read(take: FileEntry, context: CodeContext) -> Checks | None:
         value = take.texts("value")
         if not value or not all(word.strip() for word in value):
-            take.reading.problem(f"`{kind}` needs a `value`", take.path, f"for example: {{type: {kind}, value: hello}}")
+            take.problem(f"`{kind}` needs a `value`", hint=f"for example: {{type: {kind}, value: hello}}")
             return None
         words = [fill(word, context.values) for word in value]
         if kind in ("starts-with", "ends-with", "equals"):
             if len(words) > 1:
-                take.reading.problem(f"`value` of `{kind}` must be one text", (*take.path, "value"))
+                take.problem(f"`value` of `{kind}` must be one text", "value")
             return single(kind, words[0].strip())  # the tool trims both sides
         return single(kind, words[0] if len(words) == 1 and not kind.endswith(("-any", "-all")) else words)
 
@@ -438,7 +436,7 @@ def _regex(take: FileEntry, context: CodeContext) -> Checks | None:
         return None
     unknown = sorted(set(flags) - set("imsgu"))
     if unknown:
-        take.reading.loss(f"the flag `{unknown[0]}` of a pattern has no equivalent here", (*take.path, "flags"))
+        take.loss(f"the flag `{unknown[0]}` of a pattern has no equivalent here", "flags")
     python = pattern.replace("(?<", "(?P<").replace("(?P<=", "(?<=").replace("(?P<!", "(?<!")
     kept = "".join(sorted(set(flags) & set("ims")))  # g and u change nothing here
     return single("regex", {"pattern": python, "flags": kept} if kept else python)
@@ -449,7 +447,7 @@ def _is_json(take: FileEntry, context: CodeContext) -> Checks | None:
     if isinstance(schema, dict):
         return single("json-schema", schema)
     if schema not in (None, True):
-        take.reading.problem(f"`value` of `is-json` must be a JSON Schema, not {shown(schema)}", (*take.path, "value"))
+        take.problem(f"`value` of `is-json` must be a JSON Schema, not {shown(schema)}", "value")
     return single("is-json", True)
 
 
@@ -460,10 +458,10 @@ def _field_accuracy(take: FileEntry, context: CodeContext) -> Checks | None:
     together = take.choice("aggregation", ("weighted_average", "all_or_nothing")) == "all_or_nothing"
     fields = [field for at in take.mappings("fields", TABLES["field"]) for field in _field(at, context)]
     if "fields" not in take or not take.value["fields"]:
-        take.reading.problem("`field-accuracy` needs `fields`", take.path)
+        take.problem("`field-accuracy` needs `fields`")
         return None
     if not fields:
-        take.reading.loss("none of these fields has an expected value in the case's expected output", take.path)
+        take.loss("none of these fields has an expected value in the case's expected output")
         return None
     if together:
         return single(
@@ -493,12 +491,10 @@ def _field(take: FileEntry, context: CodeContext) -> Iterator[dict[str, Any]]:
     if path is None:
         return
     if required is False:
-        take.reading.note(
-            "a field that is not required counts as wrong when it is absent; AgentV leaves it out of the mean"
-        )
+        take.note("a field that is not required counts as wrong when it is absent; AgentV leaves it out of the mean")
     expected, found = _look_up(context.expected, path)
     if not found:
-        take.reading.note("fields without an expected value are not asked (AgentV counts them as met)")
+        take.note("fields without an expected value are not asked (AgentV counts them as met)")
         return
     yield {
         "path": path,
@@ -557,11 +553,9 @@ def _trajectory(take: FileEntry, context: CodeContext) -> Checks | None:
         )
     if not calls:
         what = "minimums" if mode == "any_order" else "expected"
-        take.reading.problem(f"`tool-trajectory` needs `{what}`", take.path)
+        take.problem(f"`tool-trajectory` needs `{what}`")
         return None
-    take.reading.note(
-        "a sequence of tool calls is met or not met as a whole; AgentV gives part of the score for part of it"
-    )
+    take.note("a sequence of tool calls is met or not met as a whole; AgentV gives part of the score for part of it")
     options: dict[str, Any] = {"mode": {"superset": "any_order", None: "in_order"}.get(mode, mode)}
     if any("arguments" in call for call in calls):
         options["args"] = args or "exact"
@@ -575,21 +569,21 @@ def _args(take: FileEntry, *keys: str) -> str | None:
         return value if isinstance(value, str) else None
     if value == "superset":
         return "subset"
-    take.reading.loss(f"`{keys[0]}: {shown(value)}` of tool calls has no equivalent here", take.path)
+    take.loss(f"`{keys[0]}: {shown(value)}` of tool calls has no equivalent here")
     return None
 
 
 def _call(take: FileEntry) -> Iterator[dict[str, Any]]:
     tool, args = take.text("tool"), take.raw("args")
     if args is not None and args != "any" and not isinstance(args, dict):
-        take.reading.problem(f"`args` must be a mapping or `any`, not {shown(args)}", (*take.path, "args"))
+        take.problem(f"`args` must be a mapping or `any`, not {shown(args)}", "args")
     yield {"tool": tool or "?", **({"arguments": args} if isinstance(args, dict) else {})}
 
 
 def _has_value(take: FileEntry, kind: str) -> bool:
     take.raw("value")
     if "value" not in take:
-        take.reading.problem(f"`{kind}` needs a `value`", take.path)
+        take.problem(f"`{kind}` needs a `value`")
     return "value" in take
 
 
@@ -648,7 +642,7 @@ def _tool_args(take: FileEntry, context: CodeContext) -> Checks | None:
         return None
     name, args, mode = here.text("name", "tool"), here.raw("args"), here.choice("mode", ("partial", "exact"))
     if not isinstance(args, dict):
-        here.reading.problem(f"`args` must be a mapping, not {shown(args)}", here.path)
+        here.problem(f"`args` must be a mapping, not {shown(args)}")
         return None
     return single(
         "tool-calls",
@@ -660,7 +654,7 @@ def _tool_args(take: FileEntry, context: CodeContext) -> Checks | None:
 
 def _skill_used(take: FileEntry, context: CodeContext) -> Checks | None:
     take.raw("value")
-    take.reading.note("`skill-used` asks whether the skill that is tried was read; its name is not compared")
+    take.note("`skill-used` asks whether the skill that is tried was read; its name is not compared")
     return single("skill-loaded", True)
 
 
@@ -671,7 +665,7 @@ def _limit(kind: str, *keys: str) -> _Read:
     def read(take: FileEntry, context: CodeContext) -> Checks | None:
         most = take.number(*keys, low=0)
         if most is None:
-            take.reading.problem(f"`{kind}` needs `{keys[0]}`", take.path) if take.which(*keys) is None else None
+            take.problem(f"`{kind}` needs `{keys[0]}`") if take.which(*keys) is None else None
             return None
         return single(kind, as_written(most))
 
@@ -689,7 +683,7 @@ def _tokens(take: FileEntry, context: CodeContext) -> Checks | None:
     limits = {name: take.number(*keys, low=0) for name, keys in _TOKENS.items()}
     value = {name: as_written(most) for name, most in limits.items() if most is not None}
     if not value:
-        take.reading.problem("`token-usage` needs `max_total`, `max_input` or `max_output`", take.path)
+        take.problem("`token-usage` needs `max_total`, `max_input` or `max_output`")
         return None
     return single("tokens", value)
 
@@ -712,7 +706,7 @@ def _metrics(take: FileEntry, context: CodeContext) -> Checks | None:
     if calls is not None:
         parts.append(Part(id="max_tool_calls", check=Check(kind="tool-count", value={"*": {"max": int(calls)}})))
     if not parts and not any(key.startswith(("max_", "target_")) for key in map(str, take.value)):
-        take.reading.problem("`execution-metrics` needs a limit", take.path, "for example: max_duration_ms: 60000")
+        take.problem("`execution-metrics` needs a limit", hint="for example: max_duration_ms: 60000")
     return Checks(parts=tuple(parts), whole=False) if parts else None
 
 
@@ -723,7 +717,7 @@ def _script(take: FileEntry, context: CodeContext) -> Checks | None:
     words = _words(take)
     cwd = take.text("cwd")
     if cwd not in (None, ".", "./"):
-        take.reading.loss(f"a grader runs in its file's folder, not in `{cwd}`", (*take.path, "cwd"))
+        take.loss(f"a grader runs in its file's folder, not in `{cwd}`", "cwd")
     given = take.raw("config")
     config: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
     # Unknown keys are the program's own settings, as in AgentV.
@@ -734,9 +728,7 @@ def _script(take: FileEntry, context: CodeContext) -> Checks | None:
     options: dict[str, Any] = {}
     if config:
         options["config"] = config
-    take.reading.note(
-        "a grader that is a program is met when it gives 1 (or its `min_score`); AgentV takes its score as it is"
-    )
+    take.note("a grader that is a program is met when it gives 1 (or its `min_score`); AgentV takes its score as it is")
     least = take.number("min_score", low=0, high=1)
     if least is not None:
         options["min_score"] = as_written(least)
@@ -746,7 +738,7 @@ def _script(take: FileEntry, context: CodeContext) -> Checks | None:
 def _words(take: FileEntry) -> list[str] | None:
     key = take.which("command", "script")
     if key is None:
-        take.reading.problem("a grader that is a program needs a `command`", take.path)
+        take.problem("a grader that is a program needs a `command`")
         return None
     value = take.value[key]
     if isinstance(value, str):

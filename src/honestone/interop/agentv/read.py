@@ -403,12 +403,12 @@ def _rubric(top: FileEntry, criteria: list[Criterion], bar: Any, title: str) -> 
         return None  # they say why
     if not criteria:
         lost = top.reading.losses
-        top.reading.problem("there is nothing to judge by", top.path, lost[0].message if lost else "name a criterion")
+        top.problem("there is nothing to judge by", hint=lost[0].message if lost else "name a criterion")
         return None
     try:
         return Rubric(criteria=as_top_level(criteria), threshold=bar, floor=ZERO, title=title)
     except RubricError as error:
-        top.reading.problem(error.message, top.path, error.hint)
+        top.problem(error.message, hint=error.hint)
         return None
 
 
@@ -474,7 +474,7 @@ def _entry(take: FileEntry, cases: Mapping[str, Case]) -> Iterator[tuple[str, st
         return
     if id not in cases:
         hint = did_you_mean(id, cases)
-        take.reading.problem(f"the suite has no case `{id}`", (*take.path, "test_id"), hint)
+        take.problem(f"the suite has no case `{id}`", "test_id", hint)
         return
     yield id, "score" if grader is None else _criterion(take, grader, cases[id]), range_
 
@@ -489,7 +489,7 @@ def _range(take: FileEntry) -> Range | None:
     low, high = here.number("min", low=0, high=1), here.number("max", low=0, high=1)
     low, high = low if low is not None else Fraction(0), high if high is not None else Fraction(1)
     if low > high:
-        here.reading.problem("`min` is above `max`", here.path)
+        here.problem("`min` is above `max`")
     return low, high
 
 
@@ -502,7 +502,7 @@ def _criterion(take: FileEntry, grader: str, case: Case) -> str:
     path: Steps = (*take.path, "grader")
     if judged and grader.replace("_", "-") in ("rubrics", "rubric", "llm-rubric", "llm-grader", "llm-judge"):
         if judged[0] != grader:
-            take.reading.note(f"the ranges of the grader `{grader}` are those of `{judged[0]}`")
+            take.note(f"the ranges of the grader `{grader}` are those of `{judged[0]}`")
         return judged[0]
     hint = did_you_mean(grader, [one.id for one in top]) or "it has " + ", ".join(f"`{one.id}`" for one in top)
     take.reading.problem(f"case `{case.id}` has no grader `{grader}`", path, hint)

@@ -55,7 +55,7 @@ def read_criteria(take: FileEntry, key: str, dialect: Dialect, values: Mapping[s
 def _say_when_mixed(take: FileEntry, found: list[Criterion], dialect: Dialect) -> None:
     kinds = {criterion.items[0].anchors is None for criterion in found}
     if len(kinds) == 2 and dialect.required:
-        take.reading.note(
+        take.note(
             "criteria without score ranges are yes/no questions; AgentV marks them 0-10 where another of their list has ranges"
         )
 
@@ -66,7 +66,7 @@ def _criterion(take: FileEntry, dialect: Dialect, values: Mapping[str, Any]) -> 
         if text:
             yield yes_no(slug(text), text, required=dialect.required)
         else:
-            take.reading.problem("a criterion has no text", take.path)
+            take.problem("a criterion has no text")
         return
     yield from read_criterion(take, dialect, values)
 
@@ -82,9 +82,7 @@ def read_criterion(
     weight = take.number("weight", low=0)
     levels = _levels(take)
     if text is None and levels is None:
-        take.reading.problem(
-            "this criterion has no text", take.path, f"say what it asks for: {_text_key(dialect)}: ..."
-        )
+        take.problem("this criterion has no text", hint=f"say what it asks for: {_text_key(dialect)}: ...")
         text = "?"
     # Without a text the described levels say what is meant; the id names it.
     words = fill(text or id or "how good it is", values).strip()
@@ -112,10 +110,10 @@ def _gate(take: FileEntry, dialect: Dialect, *, is_scaled: bool) -> dict[str, An
         needed = required if required is not None else dialect.required and floor is None
         return {"required": needed, "floor": floor}
     if required and floor is None and dialect.required_means_ten:
-        take.reading.note("`required: true` with score ranges asks for 10 of 10, as in AgentV 2")
+        take.note("`required: true` with score ranges asks for 10 of 10, as in AgentV 2")
         return {"floor": Fraction(1)}
     if required and dialect.required and not dialect.required_means_ten:
-        take.reading.note("`required: true` with score ranges: score 0 fails the case (AgentV itself ignores it there)")
+        take.note("`required: true` with score ranges: score 0 fails the case (AgentV itself ignores it there)")
     return {"required": bool(required) and (floor is None or not dialect.required_means_ten), "floor": floor}
 
 
@@ -130,7 +128,7 @@ def _levels(take: FileEntry) -> dict[Fraction, str] | None:
     here = take.below("score_ranges")
     levels = _from_map(here) if isinstance(value, dict) else _from_bands(here) if isinstance(value, list) else None
     if levels is None:
-        here.reading.problem(f"`score_ranges` must be a mapping from 0-10 to text, not {shown(value)}", here.path)
+        here.problem(f"`score_ranges` must be a mapping from 0-10 to text, not {shown(value)}")
     # Something harmless in place of what is wrong: the problem has been noted.
     levels = levels or {Fraction(0): "?"}
     levels.setdefault(Fraction(TOP), levels[max(levels)])
@@ -155,11 +153,9 @@ def _from_map(take: FileEntry) -> dict[Fraction, str]:
         if _words(take.value[key]) is None:
             take.reading.problem(f"`score_ranges` says nothing at {bound}", place)
     if found and min(found) != 0:
-        take.reading.problem(
-            f"`score_ranges` must start at 0, but start at {min(found)}", take.path, "describe what scores 0"
-        )
+        take.problem(f"`score_ranges` must start at 0, but start at {min(found)}", hint="describe what scores 0")
     elif not take.value:
-        take.reading.problem("`score_ranges` is empty", take.path)
+        take.problem("`score_ranges` is empty")
     return found if Fraction(0) in found else {}
 
 
@@ -181,9 +177,9 @@ def _from_bands(take: FileEntry) -> dict[Fraction, str]:
             continue
         ends, text = one.raw("score_range"), one.text("outcome", "expected_outcome", "description")
         if not _are_ends(ends):
-            one.reading.problem(
+            one.problem(
                 f"`score_range` must be two whole numbers from 0 to {TOP}, the lower first, not {shown(ends)}",
-                (*one.path, "score_range"),
+                "score_range",
             )
             return {}
         bands.append((ends[0], ends[1], text or "?"))
@@ -192,15 +188,11 @@ def _from_bands(take: FileEntry) -> dict[Fraction, str]:
     for low, high, _ in bands:
         if low != expected:
             what = "overlap" if low < expected else "leave a gap"
-            take.reading.problem(
-                f"`score_ranges` {what} at {min(low, expected)}", take.path, "bands cover 0 to 10, each score once"
-            )
+            take.problem(f"`score_ranges` {what} at {min(low, expected)}", hint="bands cover 0 to 10, each score once")
             return {}
         expected = high + 1
     if expected != TOP + 1:
-        take.reading.problem(
-            f"`score_ranges` end at {expected - 1}, not at {TOP}", take.path, "bands cover 0 to 10, each score once"
-        )
+        take.problem(f"`score_ranges` end at {expected - 1}, not at {TOP}", hint="bands cover 0 to 10, each score once")
         return {}
     return {Fraction(low): text.strip() for low, _, text in bands}
 

@@ -129,7 +129,7 @@ def _target(take: FileEntry) -> Iterator[TargetDescription]:
     provider, name = provider or id, name or id
     if name is None or provider is None:
         missing = "name" if name is None else "provider"
-        take.reading.problem(f"this target has no `{missing}`", take.path, f"for example: {missing}: cli")
+        take.problem(f"this target has no `{missing}`", hint=f"for example: {missing}: cli")
         return
     config = take.below("config") if isinstance(take.value.get("config"), dict) else take
     notes: list[str] = []
@@ -174,10 +174,8 @@ def _command(config: FileEntry, notes: list[str]) -> str | None:
     if isinstance(line, list) and all(isinstance(word, str) for word in line):
         line = shlex.join(line)
     if not isinstance(line, str) or not line.strip():
-        config.reading.problem(
-            "a target of provider `cli` needs a `command`",
-            config.path,
-            "for example: command: python agent.py {PROMPT}",
+        config.problem(
+            "a target of provider `cli` needs a `command`", hint="for example: command: python agent.py {PROMPT}"
         )
         return None
     if "{FILES}" in line:

@@ -92,7 +92,7 @@ class Texts:
         value = take.raw("content")
         if value is None:
             if "tool_calls" not in take:
-                take.reading.problem("`content` is missing", take.path)
+                take.problem("`content` is missing")
             return ""
         if isinstance(value, list) and value and all(isinstance(block, dict) and "type" in block for block in value):
             blocks = (self._block(FileEntry(take.reading, (*take.path, "content", i))) for i in range(len(value)))
@@ -104,7 +104,7 @@ class Texts:
         kind = take.choice("type", ("text", "file", "image"))
         value = take.text("value", "text", "path")
         if kind == "image":
-            take.reading.loss("an image in an input cannot be given to a target", take.path)
+            take.loss("an image in an input cannot be given to a target")
         if kind != "file" or value is None:
             return value or ""
         return self.attached(take.reading, (*take.path, "value"), value)

@@ -95,7 +95,7 @@ def _aggregation(reading: FileReading, entry: FileEntry) -> None:
         reading.note("`aggregation: mean` is the mean of the judges, not rounded to an option")
     else:
         hint = "--combine median, majority or min holds for the whole rubric"
-        reading.loss(f"`aggregation: {how}` of one criterion", (*entry.path, "aggregation"), hint)
+        entry.loss(f"`aggregation: {how}` of one criterion", "aggregation", hint)
 
 
 class _Options:
@@ -133,9 +133,9 @@ def _options(reading: FileReading, entry: FileEntry) -> _Options:
             count += 1
             found.labels.setdefault(value, []).append(label)
     if count < 2 and len(reading.problems) == wrong:
-        reading.problem(
+        entry.problem(
             "`options` needs two options at least that are not N/A",
-            (*entry.path, "options"),
+            "options",
             "leave `options` out for a yes/no question",
         )
     return found
@@ -221,9 +221,9 @@ def _case(
     submission = _submission(reading, item)
     rubric = own if has_own else shared
     if rubric is None and not has_own and not reading.problems:
-        reading.problem("this item has no rubric, and the dataset has none either", item.path)
+        item.problem("this item has no rubric, and the dataset has none either")
     if asked is None:
-        reading.problem("this item has no prompt, and the dataset has none either", item.path)
+        item.problem("this item has no prompt, and the dataset has none either")
     truth = _ground_truth(reading, item, rubric)
     metadata: dict[str, Any] = {}
     if submission is not None:
@@ -253,7 +253,7 @@ def _submission(reading: FileReading, item: FileEntry) -> str | None:
     """Text, or JSON values (dialogues) as their text."""
     value = item.raw("submission")
     if value is None:
-        reading.problem("`submission` is missing", item.path, "the text that is graded")
+        item.problem("`submission` is missing", hint="the text that is graded")
         return None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

@@ -82,7 +82,7 @@ def _questions(at: FileEntry, name: Any, value: Any) -> list[str]:
         at.reading.problem(f"`{name}` has no question", path)
     for question in found:
         if not question.endswith(("?", "？")):
-            at.reading.note(f"checkeval: no question mark ends `{question[:60]}`; it is read as a question")
+            at.note(f"checkeval: no question mark ends `{question[:60]}`; it is read as a question")
     return found
 
 

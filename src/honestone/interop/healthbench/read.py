@@ -98,10 +98,10 @@ def _case(reading: FileReading, row: FileEntry, number: int) -> Case | None:
 
 def _messages(reading: FileReading, row: FileEntry) -> Iterator[Message]:
     if "prompt" not in row:
-        reading.problem("`prompt` is missing", row.path, 'a list of {"role", "content"}')
+        row.problem("`prompt` is missing", hint='a list of {"role", "content"}')
     empty = isinstance(row.raw("prompt"), list) and not row.raw("prompt")
     if empty:
-        reading.problem("`prompt` is empty", (*row.path, "prompt"), 'a list of {"role", "content"}')
+        row.problem("`prompt` is empty", "prompt", 'a list of {"role", "content"}')
     for message in row.mappings("prompt", TABLES["message"]):
         role = message.text("role")
         content = message.raw("content")
@@ -159,7 +159,7 @@ def _criterion(reading: FileReading, entry: FileEntry) -> tuple[Criterion, list[
     requirement = entry.text("criterion")
     points = entry.number("points")
     if entry.which("points") is None:
-        reading.problem("`points` is missing", entry.path, "a number; below 0 it takes points away")
+        entry.problem("`points` is missing", hint="a number; below 0 it takes points away")
     tags = entry.texts("tags") or []
     if requirement is None or points is None:
         return None

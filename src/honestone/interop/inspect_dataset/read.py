@@ -118,10 +118,10 @@ def _case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | None:
         listed = "\n".join(f"{letter}) {choice}" for letter, choice in choices.items())
         messages = [*messages[:-1], Message(messages[-1].role, f"{messages[-1].content}\n\n{listed}")]
         targets = [f"{t.strip()}) {choices[t.strip()]}" if t.strip() in choices else t for t in targets]
-        at.reading.note("inspect: the choices of a sample are put below its input as A), B), C), ...")
+        at.note("inspect: the choices of a sample are put below its input as A), B), C), ...")
     rubric = gated(at.reading, at.path, [expected_answer(targets)] if targets else [], MAJORITY)
     if not targets:
-        at.reading.note("inspect: a sample without a target is skipped, as nothing says what a good output is")
+        at.note("inspect: a sample without a target is skipped, as nothing says what a good output is")
     return Case(
         id=id,
         rubric=rubric or undecided(),
@@ -149,11 +149,11 @@ def _message(at: FileEntry) -> Message | None:
     content = at.raw("content")
     if role is None:
         if "role" not in at:
-            at.reading.problem("a message needs a `role`", at.path)
+            at.problem("a message needs a `role`")
         return None
     if not isinstance(content, list):
         if content is None:
-            at.reading.problem("a message needs `content`", at.path)
+            at.problem("a message needs `content`")
         return Message(role, as_text(content))
     parts = []
     for index, part in enumerate(content):
@@ -174,7 +174,7 @@ def _choices(at: FileEntry) -> dict[str, str]:
     if isinstance(value, str):
         value = value.split(",") if "," in value else value.split()
     if not isinstance(value, list) or len(value) > 26:
-        at.reading.problem(f"`choices` must be a list of up to 26 texts, not {shown(value)}", (*at.path, "choices"))
+        at.problem(f"`choices` must be a list of up to 26 texts, not {shown(value)}", "choices")
         return {}
     return {chr(65 + index): as_text(choice).strip() for index, choice in enumerate(value)}
 
@@ -184,7 +184,7 @@ def _targets(at: FileEntry) -> list[str]:
     if isinstance(value, list):
         found = [as_text(entry) for entry in value]
     elif isinstance(value, dict):
-        at.reading.problem("`target` must be text or a list of texts, not a mapping", (*at.path, "target"))
+        at.problem("`target` must be text or a list of texts, not a mapping", "target")
         return []
     elif value is None or isinstance(value, str):
         found = [value or ""]
@@ -212,9 +212,7 @@ def _files(at: FileEntry, siblings: SiblingFiles) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        at.reading.problem(
-            f"`files` must be a mapping from names to texts or paths, not {shown(value)}", (*at.path, "files")
-        )
+        at.problem(f"`files` must be a mapping from names to texts or paths, not {shown(value)}", "files")
         return {}
     found: dict[str, str] = {}
     for name, content in value.items():

@@ -83,11 +83,9 @@ def _node(tree: _Tree, node: FileEntry) -> Criterion | None:
     id, requirement = node.text("id"), node.text("requirements")
     weight = node.number("weight", low=0)
     if node.which("weight") is None:
-        reading.problem("`weight` is missing", node.path, "a number, 0 or more, relative to its siblings")
+        node.problem("`weight` is missing", hint="a number, 0 or more, relative to its siblings")
     if id is not None and id in tree.places:
-        reading.problem(
-            f"two nodes have the id `{id}`: the first is {reading.marked.at(tree.places[id])}", (*node.path, "id")
-        )
+        node.problem(f"two nodes have the id `{id}`: the first is {reading.marked.at(tree.places[id])}", "id")
     tree.places.setdefault(id or "", node.path)
     tree.has_categories |= "task_category" in node
     below = node.each("sub_tasks")

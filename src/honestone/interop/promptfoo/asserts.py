@@ -173,7 +173,7 @@ def _equals(a: Assertion) -> Criterion | None:
     value = a.value()
     if isinstance(value, dict | list):
         return a.check("json-schema", {"const": value})
-    a.at.reading.note("`equals` compares texts without the line breaks at their end")
+    a.at.note("`equals` compares texts without the line breaks at their end")
     text = a.text()
     return None if text is None else a.check("equals", text)
 
@@ -267,7 +267,7 @@ def _factuality(a: Assertion) -> Criterion | None:
     text = a.text()
     if text is None:
         return None
-    a.at.reading.note("`factuality` is one yes/no question: whether the output contradicts the reference")
+    a.at.note("`factuality` is one yes/no question: whether the output contradicts the reference")
     return a.question(f"Contradicts nothing in this reference answer: {text}")
 
 
@@ -371,7 +371,7 @@ def read_assertions(
 ) -> list[Criterion]:
     """A list of assertions. `gates`: each has to pass; else a threshold of the test is what counts."""
     if not isinstance(at.value, list):
-        at.reading.problem(f"`assert` must be a list of assertions, not {shown(at.value)}", at.path)
+        at.problem(f"`assert` must be a list of assertions, not {shown(at.value)}")
         return []
     found = (
         read_assertion(FileEntry(at.reading, (*at.path, index)), gates=gates, fill=fill, siblings=siblings, depth=depth)
@@ -422,7 +422,7 @@ def _referred(at: FileEntry, depth: int) -> FileEntry | None:
     name = at.text("$ref") if at.read(TABLES["reference"]) else None
     path: Steps = tuple((name or "").removeprefix("#/").split("/"))
     if name is None or not name.startswith("#/") or not at.reading.marked.has(path):
-        at.reading.problem(f"`$ref` names nothing in this file: `{name}`", (*at.path, "$ref"))
+        at.problem(f"`$ref` names nothing in this file: `{name}`", "$ref")
         return None
     if depth >= 5:
         at.problem("this `$ref` refers to too many others in turn", "$ref")
@@ -441,7 +441,7 @@ def _set(at: FileEntry, *, gates: bool, fill: Fill, siblings: SiblingFiles, dept
         at.problem("an `assert-set` needs `assert`, a list of assertions")
         return None
     if depth > 5:
-        at.reading.problem("sets of assertions are nested too deeply", at.path)
+        at.problem("sets of assertions are nested too deeply")
         return None
     below = at.below("assert")
     each = gates and threshold is None and weight > 0
@@ -449,7 +449,7 @@ def _set(at: FileEntry, *, gates: bool, fill: Fill, siblings: SiblingFiles, dept
     if not children:
         return None
     if not any(child.weight > 0 for child in children):
-        at.reading.note("a set whose assertions all have weight 0 is left out: it decides nothing")
+        at.note("a set whose assertions all have weight 0 is left out: it decides nothing")
         return None
     id = metric or "assert-set"
     floor = (implied_floor(children) if threshold is None else threshold) if gates and weight > 0 else None

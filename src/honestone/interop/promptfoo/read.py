@@ -512,9 +512,7 @@ class _Config:
         lists = [name for name, value in variables.items() if expands and isinstance(value, list)]
         for name in lists:
             if not variables[name]:
-                test.at.reading.problem(
-                    f"the variable `{name}` is an empty list, so this test has no case", test.at.path
-                )
+                test.at.problem(f"the variable `{name}` is an empty list, so this test has no case")
                 return
         if len(cases) + math.prod(len(variables[name]) for name in lists) > MAX_CASES:
             raise self.too_many(test.at)

@@ -223,7 +223,7 @@ def _criteria(at: FileEntry, expected: tuple[Any, Steps] | None) -> tuple[list[C
     shows = False
     value = at.raw("evaluators")
     if value is not None and not isinstance(value, list):
-        at.reading.problem(f"`evaluators` must be a list, not {shown(value)}", (*at.path, "evaluators"))
+        at.problem(f"`evaluators` must be a list, not {shown(value)}", "evaluators")
         return [], False
     for index in range(len(value or ())):
         evaluator = _evaluator(at.reading, (*at.path, "evaluators", index))
@@ -251,9 +251,9 @@ def _case(top: FileEntry, at: FileEntry, number: int) -> Case | None:
     name = at.text("name") or f"case-{number}"
     inputs, expected = at.raw("inputs"), at.raw("expected_output")
     if "inputs" not in (at.value or {}):
-        at.reading.problem("`inputs` is missing", at.path, "it is what the target gets")
+        at.problem("`inputs` is missing", hint="it is what the target gets")
     if not isinstance(inputs, str):
-        at.reading.note("pydantic-evals: inputs that are not text are given to the target as JSON")
+        at.note("pydantic-evals: inputs that are not text are given to the target as JSON")
     metadata = at.raw("metadata")
     answer = None if expected is None else (expected, (*at.path, "expected_output"))
     shared, shows_shared = _criteria(top, answer)
@@ -263,7 +263,7 @@ def _case(top: FileEntry, at: FileEntry, number: int) -> Case | None:
     shows = shows_shared or shows_own
     threshold = None
     if not criteria and not has_evaluators and expected is not None:
-        at.reading.note(NOTES["answers"])
+        at.note(NOTES["answers"])
         criteria, shows, threshold = [expected_answer([as_text(expected)])], True, MAJORITY
     elif not any(criterion.floor for criterion in criteria):
         threshold = DEFAULT_THRESHOLD

@@ -49,7 +49,7 @@ def entries_of(reading: FileReading, root: FileEntry) -> list[FileEntry]:
     if isinstance(root.value, dict):
         return _entries_of_mapping(reading, root)
     if not isinstance(root.value, list):
-        reading.problem("a rubric must be a list of criteria", root.path)
+        root.problem("a rubric must be a list of criteria")
         return []
     found: list[FileEntry] = []
     for index, entry in enumerate(root.value):
@@ -59,7 +59,7 @@ def entries_of(reading: FileReading, root: FileEntry) -> list[FileEntry]:
         elif one.read(TABLES["section"]):
             found += one.each("criteria")
     if not found and not reading.problems:
-        reading.problem("this rubric has no criteria", root.path, "each is a mapping with weight and requirement")
+        root.problem("this rubric has no criteria", hint="each is a mapping with weight and requirement")
     return found
 
 
@@ -144,7 +144,7 @@ def _criterion(reading: FileReading, entry: FileEntry) -> Criterion | None:
     requirement = entry.text("requirement")
     weight = entry.number("weight")
     if entry.which("weight") is None:
-        reading.problem("`weight` is missing", entry.path, "a number; below 0 it is a penalty")
+        entry.problem("`weight` is missing", hint="a number; below 0 it is a penalty")
     if requirement is None or weight is None:
         return None
     return yes_no(slug(requirement), requirement, weight=weight)

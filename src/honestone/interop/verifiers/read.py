@@ -201,7 +201,7 @@ def _judge(reading: FileReading, entry: FileEntry, config: Path) -> Criterion | 
         return None
     id = entry.text("id")
     if id is not None and id != "rubric":
-        reading.loss(f"the judge `{id}` has no rubric file", entry.path)
+        entry.loss(f"the judge `{id}` has no rubric file")
         return None
     name = entry.text("name") or "rubric"
     weight = entry.number("weight") if "weight" in entry else ONE
@@ -210,9 +210,7 @@ def _judge(reading: FileReading, entry: FileEntry, config: Path) -> Criterion | 
     if id is None or file is None or weight is None:
         return None
     if weight <= 0:
-        reading.loss(
-            f"judge `{name}` has the weight {float(weight):g}: a group of criteria is not a penalty", entry.path
-        )
+        entry.loss(f"judge `{name}` has the weight {float(weight):g}: a group of criteria is not a penalty")
         return None
     criteria = _read_named(reading, entry, file, config)
     known = {criterion.id for criterion in criteria}
