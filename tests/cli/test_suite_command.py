@@ -106,7 +106,7 @@ def test_the_skill_is_looked_at_apart(plants: Desk) -> None:
     assert remark["rule"] == "broken-link"
     assert remark["place"].endswith(f"SKILL.md:{len(SKILL.splitlines()) + 1}:1")
     text = plants.run("suite", "check", "tasks.yaml", "--skill", "plants").out
-    assert "structure: there is no file `references/gone.md`" in text
+    assert "structure: the skill has no file `references/gone.md`" in text
 
 
 def test_runs_on_record_show_tasks_without_signal(plants: Desk) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.skill.structure import WHY, StructureRemark, check_structure, front_values
+from honestone.core.skill.structure import RULES, StructureRemark, check_structure, front_values
 
 GOOD = """\
 ---
@@ -69,7 +69,7 @@ def test_each_oddity_is_told(text: str, rule: str) -> None:
     """One thing wrong at a time."""
     found = look(text, "references/list.md", "scripts/look.py")
     assert rule in [one.rule for one in found]
-    assert all(one.why == WHY[one.rule] and 1 <= one.line <= text.count("\n") + 1 for one in found)
+    assert all(one.why == RULES[one.rule].why and 1 <= one.line <= text.count("\n") + 1 for one in found)
 
 
 def test_the_line_is_where_it_stands() -> None:
@@ -96,4 +96,4 @@ def test_front_matter_is_read_as_people_write_it() -> None:
 @given(st.text(max_size=300))
 def test_any_text_can_be_looked_at(text: str) -> None:
     """Whatever stands in it, remarks have a rule that is explained."""
-    assert all(one.rule in WHY and one.line >= 1 for one in look(f"---\n{text}\n---\n{text}"))
+    assert all(one.rule in RULES and one.line >= 1 for one in look(f"---\n{text}\n---\n{text}"))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.authoring.suite_lint import (
-    WHY,
+    RULES,
     SuiteRemark,
     TaskOutcome,
     is_common,
@@ -182,7 +182,7 @@ def test_every_remark_has_a_reason_and_a_known_case(rows: list[tuple[str, str]])
     """Whatever a suite holds, remarks name cases that are there and rules that are explained."""
     cases = [task(f"c{n}", prompt, words(word)) for n, (prompt, word) in enumerate(rows)]
     for one in lint_suite(suite(*cases)):
-        assert one.rule in WHY
+        assert one.rule in RULES
         assert one.case is None or one.case in {case.id for case in cases}
         assert one.message
         assert one.suggestion

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from dataclasses import dataclass
 from pkgutil import get_data
 
 
@@ -10,3 +12,18 @@ def table_text(name: str) -> str:
     data = get_data(__package__, f"{name}.toml")
     assert data is not None
     return data.decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleText:
+    """What a linter says of a rule: why it matters, what was found, what to do; what was found fills the {names}."""
+
+    why: str
+    message: str
+    suggestion: str
+    is_advice: bool = False
+
+
+def rule_texts(name: str) -> dict[str, RuleText]:
+    """The rules of a table, by id."""
+    return {rule: RuleText(**row) for rule, row in tomllib.loads(table_text(name))["rules"].items()}

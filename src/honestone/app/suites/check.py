@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.workspace import Workspace
-from honestone.core.authoring.suite_lint import WHY, SuiteRemark, TaskOutcome, lint_results, lint_suite, lint_with_skill
+from honestone.core.authoring.suite_lint import SuiteRemark, TaskOutcome, lint_results, lint_suite, lint_with_skill
 from honestone.core.errors import StoreError, UsageError
 from honestone.ports import Observer
 from honestone.system.drawing import count
@@ -116,7 +116,7 @@ class SuiteCheck:
             "case": remark.case,
             "place": self.place_of(remark),
             "message": remark.message,
-            "why": WHY[remark.rule],
+            "why": remark.why,
             "suggestion": remark.suggestion,
         }
 

@@ -80,11 +80,9 @@ def _text(checked: SuiteCheck) -> str:
 
 
 def _remark_lines(checked: SuiteCheck, remark: SuiteRemark, kind: str) -> Iterator[str]:
-    from honestone.core.authoring.suite_lint import WHY
-
     about = f"{remark.case}: " if remark.case is not None else ""
     yield f"{checked.place_of(remark)}: {kind}{about}{remark.message} [{remark.rule}]"
-    yield f"  why: {WHY[remark.rule]}"
+    yield f"  why: {remark.why}"
     yield f"  suggestion: {remark.suggestion}"
 
 

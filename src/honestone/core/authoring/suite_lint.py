@@ -6,34 +6,18 @@ A rule tells a flaw of one case (`is_advice` False) or gives advice about the wh
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Check, Criterion
 from honestone.core.suite.case import Case, Split, Suite
+from honestone.core.tables import rule_texts, table_text
 
-WHY: Final = {
-    "common-words": "nearly any answer holds words, so the task is passed whatever was done",
-    "answer-in-prompt": "an answer that only repeats the task passes it",
-    "only-presence": "the task asks for something to be absent, and nothing looks whether it is",
-    "silence-passes": "an empty answer holds nothing that it must not, so doing nothing passes",
-    "cannot-fail": "a bar of 0 is met by everything",
-    "same-prompt": "the same task counts twice",
-    "short-timeout": "an agent that is still working is counted as broken",
-    "long-timeout": "one agent that hangs holds up the whole run",
-    "few-tasks": "with few tasks one lucky answer moves the rate by much",
-    "many-tasks": "every task is an agent's run on each side: the suite gets dear and is run seldom",
-    "no-code": "judges cost a call a task and may be wrong about what code simply sees",
-    "empty-split": "a loop is shown failures of train, accepts on val and certifies on test",
-    "no-signal": "a task that is passed without the skill cannot show what the skill does",
-    "never-passed": "a task that is never passed shows no difference either; often its judge is wrong",
-    "one-author": "who wrote both asks for what the skill says, not for what its users need",
-    "other-skill": "a suite for another skill says little about this one",
-    "prompt-names-skill": "without the skill the task means something else, so the two sides do not do the same",
-}
+RULES: Final = rule_texts("authoring/suite_lint")
 
 FEWEST: Final = 5
 MOST: Final = 10
@@ -41,23 +25,38 @@ SHORTEST: Final = 5.0
 LONGEST: Final = 1800.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SuiteRemark:
-    """`case` is the id of the case that it is about, None for the whole suite."""
+    """`case` is the id of the case that it is about, None for the whole suite; `facts` are what was found, by their names
+    in the rule's texts."""
 
     rule: str
-    message: str
-    suggestion: str
     case: str | None = None
-    is_advice: bool = False
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_advice(self) -> bool:
+        return RULES[self.rule].is_advice
+
+    @property
+    def message(self) -> str:
+        return RULES[self.rule].message.format(**self.facts)
+
+    @property
+    def why(self) -> str:
+        return RULES[self.rule].why
+
+    @property
+    def suggestion(self) -> str:
+        return RULES[self.rule].suggestion
 
 
-Rule = Callable[[Suite], Iterator[SuiteRemark]]
+Look: TypeAlias = Callable[[Suite], Iterator[SuiteRemark]]
 
 
 def lint_suite(suite: Suite) -> list[SuiteRemark]:
     """Flaws in the order of the cases, then the advice."""
-    found = [remark for rule in RULES for remark in rule(suite)]
+    found = [remark for look in LOOKS for remark in look(suite)]
     order = {case.id: number for number, case in enumerate(suite.cases)}
     return sorted(found, key=lambda r: (r.is_advice, order.get(r.case or "", len(order))))
 
@@ -77,6 +76,7 @@ class ExpectedWords:
         return any(map(is_so, self.words)) if self.is_any else all(map(is_so, self.words))
 
 
+_WORDS: Final = tomllib.loads(table_text("authoring/suite_lint"))["words"]
 _ALL: Final = ("contains", "contains-all", "icontains", "icontains-all")
 _ANY: Final = ("contains-any", "icontains-any")
 
@@ -113,13 +113,7 @@ def _asked_words(case: Case) -> Iterator[ExpectedWords]:
             yield wanted
 
 
-_COMMON: Final = frozenset(  # words, for reading
-    """a an and any are as at be been but by can could did do does for from had has have he here how i if in into
-    is it its just may me more most must my no not now of ok okay on one or other our out over
-    see she should so some such sure than thank that the their them then there these they this those to too up us use
-    very was we well were what when where which who why will with would yes you your
-    的 了 是 在 和 有 我 不 这 个 们 一 에 은 는 이 가 을 를 의 です ます する の に は を が と""".split()
-)
+_COMMON: Final = frozenset(_WORDS["common"].split())
 
 
 def is_common(word: str, *, ignores_case: bool = True) -> bool:
@@ -141,12 +135,7 @@ def common_words(suite: Suite) -> Iterator[SuiteRemark]:
     for case in suite.cases:
         for wanted in _asked_words(case):
             if _is_met_by_anything(wanted):
-                yield SuiteRemark(
-                    rule="common-words",
-                    case=case.id,
-                    message=f"the answer has to hold {_listed(wanted.words)}, which nearly any answer does",
-                    suggestion="expect words that only a right answer holds",
-                )
+                yield SuiteRemark("common-words", case.id, {"words": _listed(wanted.words)})
 
 
 def answer_in_prompt(suite: Suite) -> Iterator[SuiteRemark]:
@@ -158,12 +147,7 @@ def answer_in_prompt(suite: Suite) -> Iterator[SuiteRemark]:
             if len(groups) == 1 and groups[0].is_any:
                 words = tuple(word for word in words if _holds(ExpectedWords(words=(word,)), case.input))
             are = "words are" if len(words) > 1 else "word is"
-            yield SuiteRemark(
-                rule="answer-in-prompt",
-                case=case.id,
-                message=f"the expected {are} in the prompt itself: {_listed(words)}",
-                suggestion="take it out of the prompt, or expect what only a right answer holds",
-            )
+            yield SuiteRemark("answer-in-prompt", case.id, {"are": are, "words": _listed(words)})
 
 
 def _words_alone(case: Case) -> bool:
@@ -179,20 +163,7 @@ def _holds(wanted: ExpectedWords, text: str) -> bool:
     return wanted.holds_for(lambda word: word in text)
 
 
-_ABSENCE: Final = re.compile(
-    r"""(?ix)
-      \b(?:must|should|may|shall|can|do|does)\s*(?:not|n['’]t)\s+(?:ever\s+)?
-        (?:use|mention|include|contain|say|write|output|reveal|show|print|name|repeat|keep|leave|add|put|have)\b
-    | \bcannot\s+(?:use|mention|include|contain|reveal|keep)\b
-    | \bnever\s+(?:use|mention|include|contain|say|write|output|reveal|show|print|name|repeat|add)\b
-    | \b(?:avoid|without)\s+(?:using|mentioning|including|saying|repeating|adding|any)\b
-    | \b(?:remove|delete|strip|drop|eliminate|purge|cut)\s+(?:out\s+)?(?:all|any|every|each)\b
-    | \bget\s+rid\s+of\b | \bfree\s+of\s+(?:any|all)\b | \bno\s+longer\s+(?:use|contain|mention)\b
-    | (?:不要|不得|不能|禁止|避免)(?:使用|出现|包含|提及|提到|写)
-    | (?:去掉|去除|移除|删除|删掉)(?:所有|全部|任何|一切)
-    | (?:쓰지|사용하지|언급하지|포함하지)\s*(?:마|말|않) | (?:모두|전부)\s*(?:제거|삭제)
-    """
-)
+_ABSENCE: Final = re.compile(_WORDS["absence"], re.VERBOSE | re.IGNORECASE)
 _PRESENCE: Final = (*_ALL, *_ANY, "starts-with", "ends-with", "min-words", "min-chars")
 _FENCED: Final = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
 
@@ -201,12 +172,7 @@ def only_presence(suite: Suite) -> Iterator[SuiteRemark]:
     for case in suite.cases:
         meant = _ABSENCE.search(_FENCED.sub("", case.input))
         if meant is not None and _looks_for_presence_alone(case):
-            yield SuiteRemark(
-                rule="only-presence",
-                case=case.id,
-                message=f'the prompt says "{" ".join(meant[0].split())}", but only words that must be there are looked for',
-                suggestion="add a check for what must be absent (`not-contains`)",
-            )
+            yield SuiteRemark("only-presence", case.id, {"said": " ".join(meant[0].split())})
 
 
 def _looks_for_presence_alone(case: Case) -> bool:
@@ -215,17 +181,7 @@ def _looks_for_presence_alone(case: Case) -> bool:
     return not turned and all(c is not None and c.kind in _PRESENCE and not c.negated for c in checks)
 
 
-_SILENT: Final = (
-    "contains",
-    "contains-any",
-    "icontains",
-    "icontains-any",
-    "icontains-all",
-    "contains-all",
-    "starts-with",
-    "ends-with",
-    "regex",
-)
+_SILENT: Final = (*_ALL, *_ANY, "starts-with", "ends-with", "regex")
 
 
 def silence_passes(suite: Suite) -> Iterator[SuiteRemark]:
@@ -234,12 +190,7 @@ def silence_passes(suite: Suite) -> Iterator[SuiteRemark]:
         checks = [item.check for _, item in case.rubric.questions()]
         turned = any(criterion.negate or criterion.weight < ZERO for criterion, _ in case.rubric.walk())
         if not turned and all(c is not None and c.negated and c.kind in _SILENT for c in checks):
-            yield SuiteRemark(
-                rule="silence-passes",
-                case=case.id,
-                message="it only looks for what must not be there, so an empty answer passes",
-                suggestion="also ask for something that a right answer has, `min-words` at least",
-            )
+            yield SuiteRemark("silence-passes", case.id)
 
 
 def cannot_fail(suite: Suite) -> Iterator[SuiteRemark]:
@@ -247,12 +198,7 @@ def cannot_fail(suite: Suite) -> Iterator[SuiteRemark]:
         rubric = case.rubric
         floors = any(c.required or rubric.floor_of(c, parent) > ZERO for c, parent in rubric.walk())
         if rubric.threshold == ZERO and not floors and case.expect is None and case.skip is None:
-            yield SuiteRemark(
-                rule="cannot-fail",
-                case=case.id,
-                message="its threshold is 0 and nothing has a floor or is required",
-                suggestion="say from which score on it passes",
-            )
+            yield SuiteRemark("cannot-fail", case.id)
 
 
 def same_prompt(suite: Suite) -> Iterator[SuiteRemark]:
@@ -264,12 +210,7 @@ def same_prompt(suite: Suite) -> Iterator[SuiteRemark]:
         if not key[0]:
             continue
         if key in first:
-            yield SuiteRemark(
-                rule="same-prompt",
-                case=case.id,
-                message=f"its prompt is that of `{first[key]}`",
-                suggestion="ask something else, or judge both things in one task",
-            )
+            yield SuiteRemark("same-prompt", case.id, {"other": first[key]})
         first.setdefault(key, case.id)
 
 
@@ -280,53 +221,23 @@ def timeouts(suite: Suite) -> Iterator[SuiteRemark]:
     by_code = suite.target.use is not None and suite.target.use.startswith(("cmd:", "python:", "identity"))
     for case in suite.cases:
         if case.timeout is not None and case.timeout < SHORTEST and not by_code:
-            yield SuiteRemark(
-                rule="short-timeout",
-                case=case.id,
-                is_advice=True,
-                message=f"its timeout is {case.timeout:g} s, which an agent needs to start",
-                suggestion="30 seconds are few, 120 are usual",
-            )
+            yield SuiteRemark("short-timeout", case.id, {"timeout": case.timeout})
         if case.timeout is not None and case.timeout > LONGEST:
-            yield SuiteRemark(
-                rule="long-timeout",
-                case=case.id,
-                is_advice=True,
-                message=f"its timeout is {case.timeout:g} s",
-                suggestion="split the task, or leave the limit at some minutes",
-            )
+            yield SuiteRemark("long-timeout", case.id, {"timeout": case.timeout})
 
 
 def how_many(suite: Suite) -> Iterator[SuiteRemark]:
     """Only of suites about a skill: what a model answers may have thousands of cases."""
     count = len(suite.cases)
-    if suite.skill_id is None and not suite.target.skill:
-        return
-    if count < FEWEST:
-        yield SuiteRemark(
-            rule="few-tasks",
-            is_advice=True,
-            message=f"the suite has {count} task{'s' if count != 1 else ''}",
-            suggestion=f"{FEWEST} to {MOST} cover what a skill is for",
-        )
-    elif count > MOST:
-        yield SuiteRemark(
-            rule="many-tasks",
-            is_advice=True,
-            message=f"the suite has {count} tasks",
-            suggestion=f"{FEWEST} to {MOST} cover what a skill is for; `--split` and `--tag` choose some",
-        )
+    if (suite.skill_id is not None or suite.target.skill) and not FEWEST <= count <= MOST:
+        tasks = f"{count} task{'s' if count != 1 else ''}"
+        yield SuiteRemark("few-tasks" if count < FEWEST else "many-tasks", None, {"tasks": tasks})
 
 
 def no_code(suite: Suite) -> Iterator[SuiteRemark]:
     judged = [case for case in suite.cases if case.skip is None]
     if judged and not any(case.rubric.has_checks for case in judged):
-        yield SuiteRemark(
-            rule="no-code",
-            is_advice=True,
-            message="every task is judged by judges alone, none by code",
-            suggestion="where words, a format or a test can tell, let a check answer",
-        )
+        yield SuiteRemark("no-code")
 
 
 def splits(suite: Suite) -> Iterator[SuiteRemark]:
@@ -335,17 +246,13 @@ def splits(suite: Suite) -> Iterator[SuiteRemark]:
     empty = [str(split) for split in Split if not counts[split]]
     if not empty or len(suite.cases) < len(Split):
         return
-    named = all(case.split is not None for case in suite.cases)
     how = ", ".join(f"{counts[split]} {split}" for split in Split if counts[split])
-    yield SuiteRemark(
-        rule="empty-split",
-        is_advice=True,
-        message=f"no task is in {' or '.join(empty)} ({how}{'' if named else '; by the hash of the ids'})",
-        suggestion="`honestone improve --suite` needs all three: say `split:` where the hash leaves one empty",
-    )
+    if any(case.split is None for case in suite.cases):
+        how += "; by the hash of the ids"
+    yield SuiteRemark("empty-split", None, {"empty": " or ".join(empty), "how": how})
 
 
-RULES: Final[tuple[Rule, ...]] = (
+LOOKS: Final[tuple[Look, ...]] = (
     common_words,
     answer_in_prompt,
     only_presence,
@@ -386,23 +293,9 @@ def lint_results(suite: Suite, shown: Sequence[TaskOutcome]) -> list[SuiteRemark
         every = by_case.get(case.id, [])
         bare = [one for one in every if one.is_bare]
         if bare and all(one.passed for one in bare):
-            out.append(
-                SuiteRemark(
-                    rule="no-signal",
-                    case=case.id,
-                    message=f"without the skill it was passed, {_times(len(bare))}",
-                    suggestion="ask for what only the skill knows, or leave the task out",
-                )
-            )
+            out.append(SuiteRemark("no-signal", case.id, {"times": _times(len(bare))}))
         elif len(every) >= _OFTEN and not any(one.passed for one in every):
-            out.append(
-                SuiteRemark(
-                    rule="never-passed",
-                    case=case.id,
-                    message=f"it was never passed, {_times(len(every))}",
-                    suggestion="read an answer: is the judge wrong, or does the skill not teach it?",
-                )
-            )
+            out.append(SuiteRemark("never-passed", case.id, {"times": _times(len(every))}))
     return out
 
 
@@ -419,35 +312,13 @@ def lint_with_skill(
     """What can be said only with the skill at hand: `skill` is its name, authors are whom version control names."""
     out = []
     if suite.skill_id is not None and suite.skill_id != skill:
-        out.append(
-            SuiteRemark(
-                rule="other-skill",
-                is_advice=True,
-                message=f"the suite is for `{suite.skill_id}`, the skill is `{skill}`",
-                suggestion="name the skill that it is for in `skill_id`",
-            )
-        )
+        out.append(SuiteRemark("other-skill", None, {"wanted": suite.skill_id, "skill": skill}))
     named = re.compile(rf"(?<![\w-]){re.escape(skill)}\s+skill\b|\bskill\s+[`'\"]?{re.escape(skill)}(?![\w-])", re.I)
     out += [
-        SuiteRemark(
-            rule="prompt-names-skill",
-            case=case.id,
-            is_advice=True,
-            message=f"its prompt names the skill `{skill}`",
-            suggestion="ask as somebody would who has never heard of the skill",
-        )
-        for case in suite.cases
-        if named.search(case.input)
+        SuiteRemark("prompt-names-skill", case.id, {"skill": skill}) for case in suite.cases if named.search(case.input)
     ]
     if len(set(suite_authors) | set(skill_authors)) == 1 and suite_authors and skill_authors:
-        out.append(
-            SuiteRemark(
-                rule="one-author",
-                is_advice=True,
-                message="one person wrote the suite and the skill",
-                suggestion="let somebody else read the tasks, or take them from real transcripts (`suite new --from-transcripts`)",
-            )
-        )
+        out.append(SuiteRemark("one-author"))
     return out
 
 

@@ -7,48 +7,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
 
 from honestone.core.artifact import Version
 from honestone.core.skill.skill_file import SKILL_FILE, entries, lines_of, sections, split
+from honestone.core.tables import rule_texts
 
-WHY: Final = {
-    "no-front-matter": "agents find a skill by the name and description in its front matter",
-    "no-name": "agents call a skill by its name",
-    "odd-name": "some agents load only names of lower-case letters, digits and hyphens, 64 at most",
-    "other-folder": "some agents expect the folder to have the skill's name",
-    "no-description": "the description is all that an agent sees before it decides to load the skill",
-    "long-description": "agents cut descriptions at 1024 characters",
-    "short-description": "an agent cannot tell from it when the skill is meant",
-    "no-trigger": "an agent that does not know when a skill is meant loads it too seldom or too often",
-    "no-body": "a skill without instructions teaches nothing",
-    "long-body": "the whole file is read whenever the skill is used, and pushes out what the task needs",
-    "broken-link": "the agent looks for a file that is not there",
-    "link-outside": "what lies outside of the skill's folder is not installed with it",
-    "unused-file": "an agent does not read a file that nothing names",
-    "unfinished": "the agent takes the note for an instruction",
-    "open-code": "everything after it is code",
-}
+RULES: Final = rule_texts("skill/structure")
 
 MOST_LINES: Final = 500
 MOST_DESCRIPTION: Final = 1024
 FEWEST_LETTERS: Final = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StructureRemark:
-    """`line` is where in SKILL.md, from 1."""
+    """`line` is where in SKILL.md, from 1; `facts` are what was found, by their names in the rule's texts."""
 
     rule: str
-    message: str
-    suggestion: str
     line: int = 1
+    facts: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def why(self) -> str:
-        return WHY[self.rule]
+        return RULES[self.rule].why
+
+    @property
+    def message(self) -> str:
+        return RULES[self.rule].message.format(**self.facts)
+
+    @property
+    def suggestion(self) -> str:
+        return RULES[self.rule].suggestion.format(**self.facts)
 
 
 def check_structure(version: Version, *, folder: str) -> list[StructureRemark]:
@@ -96,68 +88,32 @@ _WHEN_HEADING: Final = re.compile(r"(?i)when to use|use cases?|triggers?|何时�
 
 def _front(text: str, folder: str) -> Iterator[StructureRemark]:
     if split(text).block is None:
-        yield StructureRemark(
-            rule="no-front-matter",
-            message="it does not begin with front matter",
-            suggestion="begin the file with `---`, `name:`, `description:` and `---`",
-        )
+        yield StructureRemark("no-front-matter")
         return
     values = front_values(text)
     name, described = values.get("name", "").strip(), values.get("description", "").strip()
     if not name:
-        yield StructureRemark(
-            rule="no-name", message="its front matter has no name", suggestion=f"add `name: {folder}`"
-        )
+        yield StructureRemark("no-name", 1, {"folder": folder})
     elif not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
-        yield StructureRemark(
-            rule="odd-name",
-            line=_line_of_key(text, "name"),
-            message=f"its name is `{name[:80]}`",
-            suggestion="use lower-case words joined by hyphens",
-        )
+        yield StructureRemark("odd-name", _line_of_key(text, "name"), {"name": name})
     elif name != folder:
-        yield StructureRemark(
-            rule="other-folder",
-            line=_line_of_key(text, "name"),
-            message=f"its name is `{name}`, its folder is `{folder}`",
-            suggestion="give both the same name",
-        )
+        yield StructureRemark("other-folder", _line_of_key(text, "name"), {"name": name, "folder": folder})
     yield from _description(text, described)
 
 
 def _description(text: str, described: str) -> Iterator[StructureRemark]:
     line = _line_of_key(text, "description")
     if not described:
-        yield StructureRemark(
-            rule="no-description",
-            line=line,
-            message="its front matter has no description",
-            suggestion="say in a sentence or two what it does and when to use it",
-        )
+        yield StructureRemark("no-description", line)
         return
     if len(described) > MOST_DESCRIPTION:
-        yield StructureRemark(
-            rule="long-description",
-            line=line,
-            message=f"its description has {len(described)} characters",
-            suggestion=f"say it in {MOST_DESCRIPTION}",
-        )
+        yield StructureRemark("long-description", line, {"count": len(described)})
     letters = sum(2 if ord(sign) > 0x2E80 else 1 for sign in described if sign.isalnum())
     if letters < FEWEST_LETTERS:
-        yield StructureRemark(
-            rule="short-description",
-            line=line,
-            message=f'its description is "{described}"',
-            suggestion="say what it does and when to use it",
-        )
+        yield StructureRemark("short-description", line, {"described": described})
     has_section = any(_WHEN_HEADING.search(section.title) for section in sections(text))
     if not _WHEN.search(described) and not has_section:
-        yield StructureRemark(
-            rule="no-trigger",
-            line=line,
-            message="neither its description nor a section says when to use it",
-            suggestion="end the description with `Use when ...`",
-        )
+        yield StructureRemark("no-trigger", line)
 
 
 # ------------------------------------------------------------------------------------------------ body
@@ -171,17 +127,10 @@ def _body(text: str) -> Iterator[StructureRemark]:
     first = len(lines_of(text)) - len(lines_of(parts.body)) + 1
     lines = parts.body.split("\n")
     if not any(line.strip() and not line.lstrip().startswith("#") for line in lines):
-        yield StructureRemark(
-            rule="no-body", line=first, message="it has no instructions", suggestion="write what the agent shall do"
-        )
+        yield StructureRemark("no-body", first)
     count = len(lines_of(parts.body))
     if count > MOST_LINES:
-        yield StructureRemark(
-            rule="long-body",
-            line=first,
-            message=f"it has {count} lines",
-            suggestion=f"keep {MOST_LINES} at most, and move details to files that it names",
-        )
+        yield StructureRemark("long-body", first, {"count": count})
     opened = 0
     fence = ""
     for number, line in enumerate(lines, first):
@@ -191,19 +140,9 @@ def _body(text: str) -> Iterator[StructureRemark]:
         elif mark is not None and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
         elif not fence and (found := _UNFINISHED.search(line)):
-            yield StructureRemark(
-                rule="unfinished",
-                line=number,
-                message=f"it holds the note `{found[0]}`",
-                suggestion="finish it, or take it out",
-            )
+            yield StructureRemark("unfinished", number, {"note": found[0]})
     if fence:
-        yield StructureRemark(
-            rule="open-code",
-            line=opened,
-            message="a block of code begins here and never ends",
-            suggestion=f"close it with `{fence}`",
-        )
+        yield StructureRemark("open-code", opened, {"fence": fence})
 
 
 # ------------------------------------------------------------------------------------------------ links
@@ -230,19 +169,9 @@ def _links(text: str, version: Version) -> Iterator[StructureRemark]:
             seen.add(target)
             inside = _inside(target)
             if inside is None:
-                yield StructureRemark(
-                    rule="link-outside",
-                    line=number,
-                    message=f"`{target}` lies outside of the skill's folder",
-                    suggestion="copy it into the folder, or say in words what is meant",
-                )
+                yield StructureRemark("link-outside", number, {"target": target})
             elif inside not in version.files and inside not in folders:
-                yield StructureRemark(
-                    rule="broken-link",
-                    line=number,
-                    message=f"there is no file `{target}` in the skill",
-                    suggestion="add the file, or take the link out",
-                )
+                yield StructureRemark("broken-link", number, {"target": target})
     yield from _unused(text, version.texts)
 
 
@@ -273,12 +202,7 @@ def _unused(text: str, files: Mapping[str, str]) -> Iterator[StructureRemark]:
         others = [other for at, other in files.items() if at != name]
         folder = place.rpartition("/")[2]
         if not any(own in other or (folder and f"{folder}/" in other) for other in others):
-            yield StructureRemark(
-                rule="unused-file",
-                line=len(lines_of(text)) or 1,
-                message=f"nothing in the skill names `{name}`",
-                suggestion="say in SKILL.md when to read it",
-            )
+            yield StructureRemark("unused-file", len(lines_of(text)) or 1, {"name": name})
 
 
 def _prose(text: str) -> Iterator[tuple[int, str]]:
