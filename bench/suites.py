@@ -19,7 +19,6 @@ from typing import Any
 
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.stores.sqlite import SqliteStore
-from honestone.core import events
 from honestone.core.ballot import Mark, Question, Reading
 from honestone.core.rubric import Criterion, Item, Rubric, to_plain
 from honestone.core.spend import Meter
@@ -100,7 +99,7 @@ async def bare(count: int) -> None:
 async def ours(cases: Sequence[Case], folder: Path) -> tuple[SqliteStore, str]:
     store = SqliteStore(folder)
     first = {
-        "type": events.STARTED,
+        "type": "started",
         "kind": "suite",
         "suite": {"path": "s", "title": "", "dialect": "honestone"},
         "target": "slow",

@@ -11,7 +11,7 @@ import pytest
 from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Entry, Version
 from honestone.core.authoring.lint import lint
-from honestone.core.ballot import CHECK, Ballot, Mark, State
+from honestone.core.ballot import CHECK, Ballot, JudgeState, Mark
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Key, Rubric
 from honestone.core.scorecard import Outcome, Scorer, judge_gate
@@ -86,14 +86,16 @@ def test_an_empty_text_fails_whatever_judges_say(name: str, text: str) -> None:
     rubric = rubric_of(name)
     found = answers_of_code(rubric, text, FILE_NAMES.get(name, "text.md"))
     checked = Ballot(
-        judge=CHECK, state=State.AVAILABLE, marks={key: Mark(met) for key, (met, _) in found.items() if met is not None}
+        judge=CHECK,
+        state=JudgeState.AVAILABLE,
+        marks={key: Mark(met) for key, (met, _) in found.items() if met is not None},
     )
     best = {
         key: Mark(True if item.anchors is None else int(item.anchors.highest))
         for key, item in rubric.questions()
         if item.check is None
     }
-    flattering = Ballot(judge="flatterer", state=State.AVAILABLE, marks=best)
+    flattering = Ballot(judge="flatterer", state=JudgeState.AVAILABLE, marks=best)
     verdict = judge_gate(Scorer(rubric).card([checked, flattering]), rubric)
     assert verdict.outcome is Outcome.FAIL
 

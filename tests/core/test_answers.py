@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import (
     Ballot,
+    JudgeState,
     Mark,
     Question,
     Reading,
-    State,
     answer_problem,
     asked_criteria,
     ballot_from_plain,
@@ -304,7 +304,7 @@ def test_a_ballots_reasons_are_written_down_too() -> None:
         judge="ann",
         marks={("a", "x"): Mark(True, ("q", "r"), "s"), ("a", "y"): Mark("n/a", (), "t")},
         abstained={("b", "b"): "no answer"},
-        state=State.DEGRADED,
+        state=JudgeState.DEGRADED,
         reason="timed out",
         problems=("p",),
         repairs=("fence",),

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, Mark, ballot_to_plain
 from honestone.core.events import (
     BallotCast,
@@ -80,7 +79,7 @@ class Scene:
             action = decide(state, POLICIES[self.policy])
             self.actions.append(action)
             if isinstance(action, Stop):
-                self._record(state, {"type": events.FINISHED, "result": str(action.result), "reason": action.reason})
+                self._record(state, {"type": "finished", "result": str(action.result), "reason": action.reason})
                 return state
             self._carry_out(state, action, work)
         raise AssertionError("it does not end")
@@ -101,20 +100,20 @@ class Scene:
                 self._record(
                     state,
                     {
-                        "type": events.ACCEPTED,
+                        "type": "accepted",
                         "round": len(state.rounds),
                         "version": action.version,
                         "reason": action.reason,
                     },
                 )
             case RollBack():
-                self._record(state, {"type": events.REJECTED, "round": len(state.rounds), "reason": action.reason})
+                self._record(state, {"type": "rejected", "round": len(state.rounds), "reason": action.reason})
 
     def _ask(self, state: LoopState, judge: str, action: Ask) -> None:
         if judge != CHECK:
             if self.calls == 0:
                 if state.limit is None:
-                    self._record(state, {"type": events.LIMIT, "reason": "calls are used up"})
+                    self._record(state, {"type": "limit", "reason": "calls are used up"})
                 return
             self.calls -= 1
         assert (judge, action.version, action.role) not in self.asked, "a call on record is repeated"
@@ -123,12 +122,12 @@ class Scene:
         by_code = {key[0] for key, item in self.of.questions() if item.check is not None}
         mine = {name: answer for name, answer in seen.items() if (name in by_code) == (judge == CHECK)}
         given_ = ballot_to_plain(ballot(judge, mine))
-        self._record(state, {"type": events.BALLOT, "version": action.version, "role": action.role, "ballot": given_})
+        self._record(state, {"type": "ballot", "version": action.version, "role": action.role, "ballot": given_})
 
     def _propose(self, state: LoopState, action: Propose, made: Step) -> None:
         failed = isinstance(made, ProposalOutcome)
         event: dict[str, Any] = {
-            "type": events.PROPOSED,
+            "type": "proposed",
             "round": len(state.rounds) + 1,
             "focus": list(action.focus),
             "outcome": str(made if failed else ProposalOutcome.CHANGED),
@@ -774,12 +773,12 @@ def test_every_event_is_followed_by_the_decision_that_was_taken(chance: random.R
     scene.play()
     state = scene.state()
     expected = {
-        events.PROPOSED: Propose,
-        events.ACCEPTED: Accept,
-        events.REJECTED: RollBack,
-        events.FINISHED: Stop,
-        events.BALLOT: Ask,
-        events.LIMIT: Ask,
+        "proposed": Propose,
+        "accepted": Accept,
+        "rejected": RollBack,
+        "finished": Stop,
+        "ballot": Ask,
+        "limit": Ask,
     }
     for event in scene.log:
         assert isinstance(decide(state, POLICIES[policy]), expected[event.type])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Version
-from honestone.core.ballot import Ballot, Mark, State
+from honestone.core.ballot import Ballot, JudgeState, Mark
 from honestone.core.pairwise import (
     Answers,
     Choice,
@@ -237,7 +237,7 @@ def test_a_missing_look_leaves_an_interval() -> None:
 
 def test_nobody_is_no_verdict() -> None:
     """Failed judges leave 0..1, never a tie."""
-    gone = Ballot(judge="gone", marks={}, state=State.SKIPPED, reason="not installed")
+    gone = Ballot(judge="gone", marks={}, state=JudgeState.SKIPPED, reason="not installed")
     found = compare(rubric(criterion("x")), Answers(judges={"gone": {"a_first": gone, "b_first": gone}}))
     assert (found.low, found.high, found.preferred, found.first_position_rate) == (0, 1, None, None)
     assert "not installed" in str(found.lines[0].by_judge["gone"].why)

@@ -150,7 +150,7 @@ def test_nothing_is_repaired_when_the_model_was_stopped(text: str) -> None:
         (3, "-1", "not on the scale"),
         (3, "-Infinity", "Infinity"),
         (3, "1e999", "1e999"),
-        (3, "9" * 6000, "no usable number"),
+        (3, "9" * 6000, "not a usable number"),
         (3, '"n/a"', "not allowed"),
         (4, '"N/A"', "expected true or false"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.ballot import State
+from honestone.core.ballot import JudgeState
 from honestone.core.errors import UsageError
 from honestone.core.events import (
     BallotCast,
@@ -162,7 +162,7 @@ def test_a_task_without_a_result_is_no_failure() -> None:
     assert (line.low, line.high, line.score) == (Fraction(1, 2), 1, None)
     assert not told.state.verdict("v0").passed
     dead = ballot_of(VAL, results(marks("??", "de")))
-    assert (dead.state, dead.reason, dict(dead.marks)) == (State.DEGRADED, "the agent is down", {})
+    assert (dead.state, dead.reason, dict(dead.marks)) == (JudgeState.DEGRADED, "the agent is down", {})
 
 
 # ---------------------------------------------------------------------------------------------------------- what is kept

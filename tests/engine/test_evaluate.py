@@ -97,7 +97,7 @@ def test_a_judgement_is_on_record_before_it_is_handed_on(tmp_path: Path) -> None
     async def first_only() -> None:
         results = work.judge_all(write(tmp_path, ["one", "two", "three"]))
         async for _ in results:
-            assert store.events(work.run)[1]["path"].endswith("0.md")
+            assert store.events(work.run)[1].path.endswith("0.md")
             break
         await results.aclose()  # type: ignore[attr-defined]
 

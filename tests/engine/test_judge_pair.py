@@ -12,7 +12,7 @@ from honestone.adapters.judges.pairwise import PairJudge
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Version
-from honestone.core.ballot import State
+from honestone.core.ballot import JudgeState
 from honestone.core.rubric import Rubric
 from honestone.engine.pairwise import PairJudged, judge_pair
 from honestone.ports import CallFailed, Prompt
@@ -52,7 +52,7 @@ def test_an_honest_judge_says_the_same_in_both_orders() -> None:
     assert (card.preference, card.preferred, card.inconsistent) == (Fraction(1, 2), "tie", 0)
     assert card.first_position_rate == Fraction(1, 2)
     assert found.spend.judge_calls == 2
-    assert [(b.judge, b.state, b.reason) for b in found.ballots] == [("one", State.AVAILABLE, None)]
+    assert [(b.judge, b.state, b.reason) for b in found.ballots] == [("one", JudgeState.AVAILABLE, None)]
 
 
 def test_each_order_is_asked_once_and_asked_again_costs_nothing() -> None:
@@ -79,7 +79,7 @@ def test_a_judge_of_places_is_void_by_the_control_item() -> None:
     """Whoever says `first` to everything says so where neither can be better."""
     found = judged(judge(fill_in("first", control="first")))
     (ballot,) = found.ballots
-    assert ballot.state is State.DEGRADED and str(ballot.reason).startswith("tampered: it preferred one text")
+    assert ballot.state is JudgeState.DEGRADED and str(ballot.reason).startswith("tampered: it preferred one text")
     assert found.comparison.preferred is None
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from honestone.adapters.checks import CheckRunner
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import CHECK, State
+from honestone.core.ballot import CHECK, JudgeState
 from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.scorecard import Outcome, Scorer, judge_gate
 from honestone.engine.panel import Evaluator, Judged, check_ballot
@@ -81,7 +81,7 @@ def test_a_check_that_could_not_run_abstains() -> None:
     )
     assert ballot.abstained == {("a", "one"): "python is not there"}
     assert ballot.marks["a", "two"].answer is False and ballot.marks["a", "two"].evidence == ("not found",)
-    assert ballot.sandbox == "bwrap" and ballot.reason is None and ballot.state is State.AVAILABLE
+    assert ballot.sandbox == "bwrap" and ballot.reason is None and ballot.state is JudgeState.AVAILABLE
 
 
 @given(st.permutations(["yes", "no", "crash", "half"]), st.booleans())

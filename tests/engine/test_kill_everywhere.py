@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from honestone.adapters.stores.sqlite import SqliteStore
-from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.events import Event, event_to_plain
 from honestone.engine.place import load_version
@@ -150,11 +149,11 @@ def end_of(folder: Path, code: int, run: str | None = None) -> End:
     info = store.find_run(run or "last")
     log = plain_log(store.events(info.id))
     store.close()
-    decisions = {e["round"]: e["type"] for e in log if e["type"] in (events.ACCEPTED, events.REJECTED)}
+    decisions = {e["round"]: e["type"] for e in log if e["type"] in ("accepted", "rejected")}
     rounds = [
         (e["round"], *e["focus"], e["outcome"], decisions.get(e["round"]), e.get("version"))
         for e in log
-        if e["type"] == events.PROPOSED
+        if e["type"] == "proposed"
     ]
     return End(code=code, result=info.result or "", rounds=rounds, log=log, files=snapshot(folder))
 
@@ -167,14 +166,14 @@ def calls(folder: Path) -> Counter[str]:
 def on_record(folder: Path) -> tuple[Counter[str], list[str]]:
     """The judge calls whose reply, and the foci whose proposal, is in the store."""
     store = SqliteStore(folder / ".honestone")
-    log = [event for info in store.runs() for event in store.events(info.id)]
+    log = [event for info in store.runs() for event in plain_log(store.events(info.id))]
     store.close()
     ballots = Counter(
         f"{event['ballot']['judge'].partition(':')[2]} {event['version']}"
         for event in log
-        if event["type"] == events.BALLOT and event["ballot"]["judge"] != "check"
+        if event["type"] == "ballot" and event["ballot"]["judge"] != "check"
     )
-    return ballots, [event["focus"][0] for event in log if event["type"] == events.PROPOSED]
+    return ballots, [event["focus"][0] for event in log if event["type"] == "proposed"]
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +213,7 @@ def test_the_loop_that_is_killed_has_every_kind_of_event(scene: Scene, undisturb
         ("d", "changed", "accepted"),
         ("b", "changed", "accepted"),
     ]
-    assert kinds[events.DELIVERING] == kinds[events.DELIVERED] == 4 and kinds[events.FINISHED] == 1
+    assert kinds["delivering"] == kinds["delivered"] == 4 and kinds["finished"] == 1
     assert sum(called.values()) == 6 * 2 + 1 + 8, "two judges on six versions, one witness, eight proposals"
     assert writes > 50
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from honestone.adapters.stores.sqlite import SqliteStore
+from honestone.core.events import event_to_plain
 
 KILLED = -9
 SUITE = """\
@@ -92,7 +93,7 @@ def on_record(folder: Path) -> Counter[str]:
     store = SqliteStore(folder / ".honestone")
     found: Counter[str] = Counter()
     for info in store.runs():
-        log = store.events(info.id)
+        log = [event_to_plain(event) for event in store.events(info.id)]
         text = "old" if log[0].get("side") == "baseline" else "new"
         found.update(f"target {e['case']} {e['attempt']} {text}" for e in log if e["type"] == "produced")
     store.close()
@@ -104,7 +105,7 @@ def is_over(folder: Path) -> bool:
     if not (folder / ".honestone" / "store.db").exists():
         return False
     store = SqliteStore(folder / ".honestone")
-    runs = [info for info in store.runs() if store.events(info.id)[0].get("side") != "baseline"]
+    runs = [info for info in store.runs() if store.events(info.id)[0].side != "baseline"]
     store.close()
     return bool(runs) and runs[0].finished is not None
 

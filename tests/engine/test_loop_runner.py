@@ -15,10 +15,10 @@ import pytest
 
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core import events
 from honestone.core.artifact import Entry, Version
 from honestone.core.ballot import CHECK
 from honestone.core.errors import FileError, UsageError
+from honestone.core.events import event_to_plain
 from honestone.core.loop.actions import Result, Stop
 from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.state import LoopLimits, LoopState, fold
@@ -95,10 +95,10 @@ class Loop:
         if not self.run_id:
             version = load_artifact(self.place.path, exclude=self.place.exclude).version
             self.store.keep_blobs(version_blobs(version))
-            first = {"type": events.STARTED, "artifact": {"digest": version.digest}}
+            first = {"type": "started", "artifact": {"digest": version.digest}}
             self.run_id = self.store.start_run(kind="improve", subject="", identity="", contract="", first=first)
         log = self.store.events(self.run_id)
-        state = fold(self.state(log[0]["artifact"]["digest"]), log[1:])
+        state = fold(self.state(self.log[0]["artifact"]["digest"]), log[1:])
         if len(log) > 1:
             require_resumable(self.place, state, self.store, self.run_id)
         return state
@@ -136,14 +136,14 @@ class Loop:
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        return self.store.events(self.run_id)
+        return [event_to_plain(event) for event in self.store.events(self.run_id)]
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.log if event["type"] == kind]
 
     @property
     def outcomes(self) -> list[str]:
-        return [event["outcome"] for event in self.of(events.PROPOSED)]
+        return [event["outcome"] for event in self.of("proposed")]
 
     @property
     def text(self) -> str:
@@ -196,15 +196,15 @@ def test_a_loop_that_passes(tmp_path: Path) -> None:
     assert [brief.focus for brief in loop.worker.briefs] == [("b",), ("a",)]
     assert [judge.calls for judge in (*loop.panel, *loop.holdouts)] == [3, 1]  # type: ignore[attr-defined]
     kinds = [event["type"] for event in loop.log]
-    accepted = [events.PROPOSED, events.BALLOT, events.ACCEPTED, events.DELIVERING, events.DELIVERED]
-    assert kinds == [events.STARTED, events.BALLOT, *accepted, *accepted, events.BALLOT, events.FINISHED]
+    accepted = ["proposed", "ballot", "accepted", "delivering", "delivered"]
+    assert kinds == ["started", "ballot", *accepted, *accepted, "ballot", "finished"]
 
 
 def test_what_is_good_already_costs_no_worker(tmp_path: Path) -> None:
     """The baseline passes, the witness agrees, nothing is written."""
     loop = file_loop(tmp_path, [], GOOD)
     assert loop.run().result is Result.PASSED and loop.worker.calls == 0
-    assert loop.of(events.DELIVERING) == []
+    assert loop.of("delivering") == []
 
 
 def test_without_a_witness_it_is_unconfirmed(tmp_path: Path) -> None:
@@ -329,8 +329,8 @@ def test_a_bad_proposal_is_thrown_away(tmp_path: Path, outcome: str, step: Any, 
     assert (stop.result, set(loop.outcomes), len(loop.outcomes)) == (result, {outcome}, 3)
     assert loop.text == LONG and sorted(p.name for p in loop.place.path.parent.iterdir()) == ["doc.md"]
     assert loop.panel[0].calls == 1, "only the baseline was judged"  # type: ignore[attr-defined]
-    assert Counter(e["type"] for e in loop.log)[events.REJECTED] == 3
-    assert all(outcome in e["reason"] for e in loop.of(events.REJECTED))
+    assert Counter(e["type"] for e in loop.log)["rejected"] == 3
+    assert all(outcome in e["reason"] for e in loop.of("rejected"))
 
 
 @pytest.mark.parametrize("ended", ["crashed", "denied"])
@@ -344,7 +344,7 @@ def test_the_outcome_is_told_with_the_workers_own_words(tmp_path: Path) -> None:
     """What a failed worker said stands in the event, for the person."""
     loop = file_loop(tmp_path, ending("denied"))
     loop.run()
-    assert all("as told" in event["detail"] for event in loop.of(events.PROPOSED))
+    assert all("as told" in event["detail"] for event in loop.of("proposed"))
 
 
 def test_a_harmful_worker_is_rolled_back_and_its_bytes_are_judged_once(tmp_path: Path) -> None:
@@ -354,14 +354,14 @@ def test_a_harmful_worker_is_rolled_back_and_its_bytes_are_judged_once(tmp_path:
     assert stop.result is Result.PLATEAU and loop.text == START
     assert loop.panel[0].calls == 2  # type: ignore[attr-defined]
     assert [brief.focus for brief in loop.worker.briefs] == [("b",), ("b",), ("a",)]
-    assert ["same bytes" in event["reason"] for event in loop.of(events.REJECTED)] == [False, True, True]
+    assert ["same bytes" in event["reason"] for event in loop.of("rejected")] == [False, True, True]
 
 
 def test_going_back_to_the_original_is_no_progress(tmp_path: Path) -> None:
     """The original's bytes were judged already: no call, rejected."""
     loop = file_loop(tmp_path, ["one three\n", START, unchanged, unchanged])
     loop.run()
-    (first, *rest) = loop.of(events.REJECTED)
+    (first, *rest) = loop.of("rejected")
     assert "bytes of the original" in first["reason"] and len(rest) == 2
     assert loop.panel[0].calls == 2  # type: ignore[attr-defined]
 
@@ -371,7 +371,7 @@ def test_the_best_is_delivered_and_not_the_last(tmp_path: Path) -> None:
     loop = file_loop(tmp_path, ["one two three\n", "one\n.", "x\n", "y\n"], policy="plain", holdouts=())
     loop.run()
     assert loop.text == "one two three\n"
-    assert len(loop.of(events.ACCEPTED)) >= 3 and len(loop.of(events.DELIVERED)) == 1
+    assert len(loop.of("accepted")) >= 3 and len(loop.of("delivered")) == 1
 
 
 # ---------------------------------------------------------------------------------------------------------- folders
@@ -424,7 +424,7 @@ def test_a_proposal_that_touches_the_rubric_is_thrown_away(tmp_path: Path, how: 
     assert loop.run().result is Result.WORKER_FAILED and set(loop.outcomes) == {"out-of-scope"}
     assert files_of(loop.place.path) == {"SKILL.md": (START, False)}
     assert (loop.place.path / "rubric.yaml").read_text() == "rubric: 1\n"
-    assert all("rubric.yaml" in event["detail"] for event in loop.of(events.PROPOSED))
+    assert all("rubric.yaml" in event["detail"] for event in loop.of("proposed"))
 
 
 def test_the_rubric_in_the_folder_is_in_the_copy_but_no_judge_sees_it(tmp_path: Path) -> None:
@@ -455,7 +455,7 @@ def test_the_person_edits_meanwhile(tmp_path: Path) -> None:
         loop.run()
     assert error.value.exit_code == 2 and error.value.hint and loop.run_id in error.value.hint
     assert loop.text == "my own words\n"
-    (accepted,) = loop.of(events.ACCEPTED)
+    (accepted,) = loop.of("accepted")
     assert load_version(loop.store, accepted["version"]).text == GOOD
     with pytest.raises(UsageError, match="has been edited since"):
         loop.run()
@@ -519,8 +519,8 @@ def test_a_dry_run_leaves_the_file_alone(tmp_path: Path) -> None:
     """The best version is in the store."""
     loop = file_loop(tmp_path, GOOD, place={"dry_run": True})
     assert loop.run().result is Result.PASSED and loop.text == START
-    assert loop.of(events.DELIVERING) == []
-    assert load_version(loop.store, loop.of(events.ACCEPTED)[0]["version"]).text == GOOD
+    assert loop.of("delivering") == []
+    assert load_version(loop.store, loop.of("accepted")[0]["version"]).text == GOOD
 
 
 @pytest.mark.parametrize("there", [None, "something else\n"], ids=["new", "there"])
@@ -607,7 +607,7 @@ def test_the_limit_of_calls_ends_the_loop(tmp_path: Path) -> None:
     stop = loop.run()
     assert stop.result is Result.BUDGET and "--max-calls 2" in stop.reason
     assert loop.meter.spent.judge_calls == 2 and loop.text == "one two 0\n"
-    assert len(loop.of(events.LIMIT)) == 1
+    assert len(loop.of("limit")) == 1
 
 
 def test_no_call_for_the_baseline_is_could_not_judge(tmp_path: Path) -> None:
@@ -689,10 +689,10 @@ def test_a_loop_that_is_cancelled_goes_on_where_it_was(tmp_path: Path) -> None:
 
     world.run(stop_it())
     before = len(loop.log)
-    assert loop.text == "one two\n" and loop.log[-1]["type"] == events.DELIVERED
+    assert loop.text == "one two\n" and loop.log[-1]["type"] == "delivered"
     del loop.worker.propose  # type: ignore[method-assign]
     assert loop.run().result is Result.PASSED and loop.text == GOOD
-    assert loop.log[before]["type"] == events.PROPOSED and len(loop.of(events.FINISHED)) == 1
+    assert loop.log[before]["type"] == "proposed" and len(loop.of("finished")) == 1
     assert [judge.calls for judge in (*loop.panel, *loop.holdouts)] == [3, 1]  # type: ignore[attr-defined]
 
 
@@ -718,6 +718,6 @@ def test_usage_of_worker_and_judges_stands_in_the_events(tmp_path: Path) -> None
     """One worker call a proposal, one call a ballot."""
     loop = file_loop(tmp_path, ["one two\n", GOOD])
     loop.run()
-    assert [e["spend"]["worker_calls"] for e in loop.of(events.PROPOSED)] == [1, 1]
-    assert sum(e["spend"].get("judge_calls", 0) for e in loop.of(events.BALLOT)) == 4
+    assert [e["spend"]["worker_calls"] for e in loop.of("proposed")] == [1, 1]
+    assert sum(e["spend"].get("judge_calls", 0) for e in loop.of("ballot")) == 4
     assert (loop.meter.spent.worker_calls, loop.meter.spent.judge_calls) == (2, 4)

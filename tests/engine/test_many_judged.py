@@ -125,12 +125,12 @@ def test_each_is_on_record_before_it_is_handed_on_and_none_twice(tmp_path: Path)
         seen = 0
         async for judgement in work.judge_all(paths):
             events = work.store.events(work.run)
-            assert events[1 + seen]["path"] == judgement.path
+            assert events[1 + seen].path == judgement.path
             assert work.store.blob(judgement.digest) is not None
             seen += 1
 
     world.run(collect())
-    assert [event["path"] for event in work.store.events(work.run)[1:]] == list(map(str, paths))
+    assert [event.path for event in work.store.events(work.run)[1:]] == list(map(str, paths))
 
 
 def test_after_an_error_nothing_new_is_begun(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core.ballot import AskedCriterion, Ballot, Question, State
+from honestone.core.ballot import AskedCriterion, Ballot, JudgeState, Question
 from honestone.core.rubric import Item
 from honestone.engine import panel as panel_module
 from honestone.engine.panel import TAMPERED, Consulted, Panel, Seat
@@ -104,7 +104,7 @@ def test_judges_are_asked_at_the_same_time() -> None:
         return await wait(question)
 
     found = consult(*(ScriptedJudge(step, id=name) for name in "abc"))
-    assert [c.ballot.state for c in found] == [State.AVAILABLE] * 3
+    assert [c.ballot.state for c in found] == [JudgeState.AVAILABLE] * 3
 
 
 def test_ballots_come_in_the_order_of_the_seats() -> None:
@@ -127,9 +127,9 @@ def test_a_judge_that_is_not_there_is_skipped_and_one_that_fails_is_degraded() -
     broken = ScriptedJudge(CallFailed("it ended with exit code 1"), id="broken")
     found = [c.ballot for c in consult(gone, broken, ScriptedJudge(id="fine"))]
     assert [(b.state, b.reason) for b in found] == [
-        (State.SKIPPED, "command not found"),
-        (State.DEGRADED, "it ended with exit code 1"),
-        (State.AVAILABLE, None),
+        (JudgeState.SKIPPED, "command not found"),
+        (JudgeState.DEGRADED, "it ended with exit code 1"),
+        (JudgeState.AVAILABLE, None),
     ]
     assert [dict(b.abstained) for b in found[:2]] == [
         dict.fromkeys((ALPHA, BETA, GAMMA), "command not found"),
@@ -177,7 +177,7 @@ def test_what_is_still_missing_is_an_abstention_with_the_reason() -> None:
     """Two looks, then the item has no vote of this judge; the others have."""
     judge = ScriptedJudge([raw(alpha=True, gamma=True), raw(alpha=True, gamma=True)])
     ballot = one(judge).ballot
-    assert ballot.state is State.AVAILABLE and answers(ballot) == {"alpha": True, "gamma": True}
+    assert ballot.state is JudgeState.AVAILABLE and answers(ballot) == {"alpha": True, "gamma": True}
     assert list(ballot.abstained) == [BETA] and "no answer" in ballot.abstained[BETA]
 
 
@@ -189,7 +189,7 @@ def test_a_judge_that_never_answers_is_degraded_after_two_looks(reply: str) -> N
     """Never a default verdict."""
     judge = ScriptedJudge(reply)
     ballot = one(judge).ballot
-    assert ballot.state is State.DEGRADED and not ballot.marks and judge.calls == 2
+    assert ballot.state is JudgeState.DEGRADED and not ballot.marks and judge.calls == 2
     assert set(ballot.abstained) == {ALPHA, BETA, GAMMA} and ballot.reason
 
 
@@ -230,7 +230,7 @@ def test_a_model_that_says_yes_to_the_control_item_is_void() -> None:
     """DEGRADED as tampered with every mark gone, and not asked again."""
     judge, model = prompted(fill_in(True, control=True))
     ballot = one(judge).ballot
-    assert (ballot.state, ballot.reason, dict(ballot.marks)) == (State.DEGRADED, TAMPERED, {})
+    assert (ballot.state, ballot.reason, dict(ballot.marks)) == (JudgeState.DEGRADED, TAMPERED, {})
     assert len(model.prompts) == 1
 
 
@@ -238,7 +238,7 @@ def test_a_control_item_without_an_answer_voids_the_ballot_when_it_stays_so() ->
     """It is asked once more like any other item; then nothing the judge said can be trusted."""
     judge, model = prompted(fill_in(True, control=None), fill_in(True, control="perhaps"))
     ballot = one(judge).ballot
-    assert ballot.state is State.DEGRADED and not ballot.marks and len(model.prompts) == 2
+    assert ballot.state is JudgeState.DEGRADED and not ballot.marks and len(model.prompts) == 2
 
 
 def test_a_control_item_answered_on_the_second_look_is_fine() -> None:
@@ -251,7 +251,7 @@ def test_a_control_item_answered_on_the_first_look_needs_no_second_answer() -> N
     """A second reply that cannot be read at all takes nothing away from the first."""
     judge, model = prompted(fill_in(lambda requirement: None if "beta" in requirement else True), "Sorry, no.")
     ballot = one(judge).ballot
-    assert ballot.state is State.AVAILABLE and answers(ballot) == {"alpha": True, "gamma": True}
+    assert ballot.state is JudgeState.AVAILABLE and answers(ballot) == {"alpha": True, "gamma": True}
     assert list(ballot.abstained) == [BETA] and len(model.prompts) == 2
 
 
@@ -287,7 +287,7 @@ BUSY = CallFailed("429", retryable=True, retry_after=20)
 def test_a_busy_judge_is_tried_again_after_the_wait_it_asked_for(clock: world.Clock) -> None:
     """Each try is a call; the reply counts as if nothing had happened."""
     found = one(ScriptedJudge([BUSY, BUSY, True]))
-    assert found.ballot.state is State.AVAILABLE and found.spend.judge_calls == 3
+    assert found.ballot.state is JudgeState.AVAILABLE and found.spend.judge_calls == 3
     assert len(clock.slept) == 2 and all(20 <= wait <= 21 for wait in clock.slept)
 
 
@@ -295,7 +295,7 @@ def test_a_judge_that_stays_busy_is_degraded(clock: world.Clock) -> None:
     """The waits of one request have a total; then it is given up with the reason."""
     judge = ScriptedJudge(CallFailed("busy", retryable=True))
     found = one(judge)
-    assert (found.ballot.state, found.ballot.reason) == (State.DEGRADED, "busy")
+    assert (found.ballot.state, found.ballot.reason) == (JudgeState.DEGRADED, "busy")
     assert found.spend.judge_calls == judge.calls == 5 and sum(clock.slept) <= 120
 
 
@@ -309,7 +309,9 @@ def test_retries_stop_at_the_limit_of_calls(clock: world.Clock) -> None:
     meter = world.meter(2)
     judge = ScriptedJudge(BUSY)
     found = one(judge, meter_=meter)
-    assert judge.calls == 2 and found.ballot.state is State.DEGRADED and "--max-calls 2" in str(found.ballot.reason)
+    assert (
+        judge.calls == 2 and found.ballot.state is JudgeState.DEGRADED and "--max-calls 2" in str(found.ballot.reason)
+    )
 
 
 @given(st.integers(0, 5), st.integers(1, 5))
@@ -320,7 +322,7 @@ def test_calls_are_granted_in_the_order_of_the_panel(calls: int, judges: int) ->
     assert [judge.calls for judge in asked] == [int(n < calls) for n in range(judges)]
     assert [c.refused is None for c in found] == [n < calls for n in range(judges)]
     assert all(f"--max-calls {calls}" in str(c.refused) for c in found[calls:])
-    assert all(c.ballot.state is State.SKIPPED for c in found[calls:])
+    assert all(c.ballot.state is JudgeState.SKIPPED for c in found[calls:])
 
 
 def test_a_second_look_that_is_not_granted_leaves_the_first_answers() -> None:
@@ -346,7 +348,7 @@ def test_a_judge_that_costs_nothing_counts_no_call_and_needs_no_grant() -> None:
     """Recorded answers are looked at even when every call is used up."""
     judge = ScriptedJudge(is_paid=False)
     found = one(judge, meter_=world.meter(0))
-    assert found.ballot.state is State.AVAILABLE and found.spend.judge_calls == 0
+    assert found.ballot.state is JudgeState.AVAILABLE and found.spend.judge_calls == 0
 
 
 def test_one_judge_is_asked_at_most_so_many_times_at_once() -> None:
@@ -392,14 +394,14 @@ def test_what_a_judge_printed_is_kept_even_if_it_is_of_no_use() -> None:
     store = MemoryStore()
     first = one(ScriptedJudge("I would rather not."), store=store)
     again = one(ScriptedJudge(AssertionError("asked again")), store=store)
-    assert again.ballot == first.ballot and again.ballot.state is State.DEGRADED and again.spend.cached_calls == 2
+    assert again.ballot == first.ballot and again.ballot.state is JudgeState.DEGRADED and again.spend.cached_calls == 2
 
 
 def test_a_crash_is_not_on_record() -> None:
     """The next command tries again."""
     store = MemoryStore()
     one(ScriptedJudge(CallFailed("it broke")), store=store)
-    assert one(ScriptedJudge(), store=store).ballot.state is State.AVAILABLE
+    assert one(ScriptedJudge(), store=store).ballot.state is JudgeState.AVAILABLE
 
 
 def test_a_reply_is_on_record_before_it_is_read() -> None:
@@ -520,14 +522,14 @@ def test_a_judge_whose_every_quote_is_invented_is_degraded() -> None:
         ),
         require_evidence=True,
     ).ballot
-    assert ballot.state is State.DEGRADED and "not found in the text" in str(ballot.reason)
+    assert ballot.state is JudgeState.DEGRADED and "not found in the text" in str(ballot.reason)
 
 
 def test_a_reply_that_was_cut_off_gives_no_answer() -> None:
     """A length limit in the middle of the object: asked once more, then nothing is assumed."""
     half = Completion(text='{"token": "', cut=True)
     judge, model = prompted(half, half)
-    assert one(judge).ballot.state is State.DEGRADED and len(model.prompts) == 2
+    assert one(judge).ballot.state is JudgeState.DEGRADED and len(model.prompts) == 2
 
 
 def test_closing_a_panel_closes_every_judge() -> None:

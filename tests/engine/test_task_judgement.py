@@ -12,9 +12,8 @@ import engine_world as world
 import pytest
 
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core import events
 from honestone.core.artifact import Version
-from honestone.core.events import StartedArtifact, StartedSuite, SuiteImprovementStarted
+from honestone.core.events import StartedArtifact, StartedSuite, SuiteImprovementStarted, event_to_plain
 from honestone.core.loop.actions import Result, Stop
 from honestone.core.loop.state import LoopLimits, fold
 from honestone.core.loop.suite_loop import (
@@ -153,7 +152,7 @@ class Loop:
 
     def state(self) -> SuiteLoopState:
         state = state_of_suite(self.first)
-        fold(state, self.log[1:])
+        fold(state, self.store.events(self.run_id)[1:])
         return state
 
     def run(self) -> Stop:
@@ -173,7 +172,7 @@ class Loop:
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        return self.store.events(self.run_id)
+        return [event_to_plain(event) for event in self.store.events(self.run_id)]
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.log if event["type"] == kind]
@@ -238,7 +237,7 @@ def test_the_same_bytes_again_cost_no_run(doc: Path) -> None:
     loop = Loop(doc, ["tb tc\n", "tb tc\n", unchanged])
     loop.run()
     assert loop.splits_run == ["val", "train", "val"]
-    assert "same bytes" in loop.of(events.REJECTED)[1]["reason"]
+    assert "same bytes" in loop.of("rejected")[1]["reason"]
 
 
 # ---------------------------------------------------------------------------------------------------------- candidates
@@ -249,7 +248,7 @@ def test_of_several_candidates_the_best_on_train_goes_on(doc: Path) -> None:
     loop = Loop(doc, ["ta va junk\n", "ta va ALL\n"], candidates=2)
     assert loop.run().result is Result.PASSED and doc.read_text() == "ta va ALL\n"
     assert loop.splits_run[:5] == ["val", "train", "train", "train", "val"]
-    (proposed,) = loop.of(events.PROPOSED)
+    (proposed,) = loop.of("proposed")
     assert proposed["candidate"] == 2
     assert [one["train"] for one in proposed["candidates"]] == [[pytest.approx(1 / 3)] * 2, [1.0, 1.0]]
 
@@ -260,7 +259,7 @@ def test_a_panel_chooses_before_anything_is_run(doc: Path) -> None:
     loop = Loop(doc, ["ta va junk\n", "ta va ALL\n"], candidates=2, edits=edits)
     assert loop.run().result is Result.PASSED
     assert loop.splits_run == ["val", "train", "val", "train", "test", "test"]
-    assert [one["edit"] for one in loop.of(events.PROPOSED)[0]["candidates"]] == [pytest.approx(10 / 6), 10.0]
+    assert [one["edit"] for one in loop.of("proposed")[0]["candidates"]] == [pytest.approx(10 / 6), 10.0]
 
 
 def test_a_dead_panel_makes_up_no_ranking(doc: Path) -> None:
@@ -268,7 +267,7 @@ def test_a_dead_panel_makes_up_no_ranking(doc: Path) -> None:
     edits = Edits({"ta va junk\n": Fraction(1), "ta va ALL\n": None})
     loop = Loop(doc, ["ta va junk\n", "ta va ALL\n"], candidates=2, edits=edits)
     assert loop.run().result is Result.PASSED
-    assert loop.of(events.PROPOSED)[0]["candidate"] == 2
+    assert loop.of("proposed")[0]["candidate"] == 2
 
 
 def test_equal_candidates_are_run_once(doc: Path) -> None:
@@ -308,7 +307,7 @@ def test_a_limit_within_a_split_is_no_result(doc: Path) -> None:
     loop = Loop(doc, ["ta va ALL\n"], runner=Runner(cut_at=3))
     stop = loop.run()
     assert (stop.result, stop.reason) == (Result.BUDGET, "--max-calls 3 are used up")
-    assert doc.read_text() == START and loop.of(events.LIMIT)[0]["spend"] == {"judge_calls": 1, "target_calls": 2}
+    assert doc.read_text() == START and loop.of("limit")[0]["spend"] == {"judge_calls": 1, "target_calls": 2}
     assert loop.meter.spent.target_calls == 7
 
 
@@ -324,7 +323,7 @@ def test_an_agent_that_fails_on_val_is_no_pass(doc: Path) -> None:
     loop = Loop(doc, [f"ta va ALL DOWN va {n}\n" for n in range(3)])
     stop = loop.run()
     assert stop.result is Result.PLATEAU and doc.read_text() == START
-    assert "va (the agent is down)" in loop.of(events.REJECTED)[0]["reason"]
+    assert "va (the agent is down)" in loop.of("rejected")[0]["reason"]
 
 
 # ---------------------------------------------------------------------------------------------------------- skills
@@ -382,7 +381,7 @@ def test_a_worker_cannot_touch_what_judges(tmp_path: Path, do: Any, outcome: str
 
     loop = Loop(root, step, place=place, rounds=1)
     loop.run()
-    (proposed,) = loop.of(events.PROPOSED)
+    (proposed,) = loop.of("proposed")
     assert proposed["outcome"] == outcome and word in proposed["detail"]
     assert (root / "suite.yaml").read_text() == "secret\n" and (root / "SKILL.md").read_text() == START
     assert loop.splits_run == ["val", "train"]

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core import events
-from honestone.core.ballot import CHECK, Ballot, Mark, State, ballot_to_plain
+from honestone.core.ballot import CHECK, Ballot, JudgeState, Mark, ballot_to_plain
 from honestone.core.events import EvaluationStarted, event_from_plain
 from honestone.core.loop.state import LoopLimits, LoopState, fold
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, to_plain
@@ -178,7 +177,7 @@ def test_judges_that_disagree_are_flagged_from_twenty_points() -> None:
 
 def test_judges_that_were_not_there_or_failed_are_listed_with_their_reason() -> None:
     """With what was wrong in their replies and what was repaired."""
-    gone = ballot("gone", None, None, None, state=State.SKIPPED, reason="command not found")
+    gone = ballot("gone", None, None, None, state=JudgeState.SKIPPED, reason="command not found")
     mended = ballot("mended", repairs=("a trailing comma",), problems=("`x` is no criterion",))
     doc = document(code(), gone, mended)
     assert doc["judges"] == [
@@ -304,7 +303,7 @@ def test_usage_has_every_field_and_an_unknown_price_is_null() -> None:
 
 def log_of(*more: dict[str, Any]) -> list[dict[str, Any]]:
     started = {
-        "type": events.STARTED,
+        "type": "started",
         "kind": "improve",
         "artifact": {"path": "a.md", "digest": "v0"},
         "rubric": to_plain(RUBRIC),
@@ -321,12 +320,12 @@ def log_of(*more: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def looked(version: str, ballot: Ballot, role: str = "panel", **spend: Any) -> dict[str, Any]:
-    return {"type": events.BALLOT, "version": version, "role": role, "ballot": ballot_to_plain(ballot), "spend": spend}
+    return {"type": "ballot", "version": version, "role": role, "ballot": ballot_to_plain(ballot), "spend": spend}
 
 
 def proposed(number: int, outcome: str = "changed", version: str | None = None) -> dict[str, Any]:
     facts = {"version": version, "diff": {"added": 1, "removed": 0, "files": 1}} if version else {}
-    return {"type": events.PROPOSED, "round": number, "focus": ["tone"], "outcome": outcome, "detail": None, **facts}
+    return {"type": "proposed", "round": number, "focus": ["tone"], "outcome": outcome, "detail": None, **facts}
 
 
 def improvement(*more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **extra: Any) -> dict[str, Any]:
@@ -350,7 +349,7 @@ def improvement(*more: dict[str, Any], holdouts: tuple[str, ...] = ("w",), **ext
 
 BASELINE = [looked("v0", code()), looked("v0", ballot("x", tone=2), judge_calls=1, usd=0.25)]
 BETTER = [proposed(1, version="v1"), looked("v1", code()), looked("v1", ballot("x"), judge_calls=1)]
-ACCEPTED = [*BETTER, {"type": events.ACCEPTED, "round": 1, "version": "v1", "reason": "it passes the gate"}]
+ACCEPTED = [*BETTER, {"type": "accepted", "round": 1, "version": "v1", "reason": "it passes the gate"}]
 
 
 def test_a_loop_that_passed() -> None:
@@ -359,7 +358,7 @@ def test_a_loop_that_passed() -> None:
         *BASELINE,
         *ACCEPTED,
         looked("v1", ballot("w"), "holdout"),
-        {"type": events.FINISHED, "result": "PASSED", "reason": "all agree"},
+        {"type": "finished", "result": "PASSED", "reason": "all agree"},
     )
     assert set(doc) >= {
         "schema",
@@ -405,9 +404,9 @@ def test_the_best_is_the_baseline_when_nothing_was_better() -> None:
         proposed(1, version="v1"),
         looked("v1", code(False)),
         looked("v1", ballot("x", tone=0)),
-        {"type": events.REJECTED, "round": 1, "reason": "the score fell"},
+        {"type": "rejected", "round": 1, "reason": "the score fell"},
         proposed(2, "unchanged"),
-        {"type": events.REJECTED, "round": 2, "reason": "unchanged"},
+        {"type": "rejected", "round": 2, "reason": "unchanged"},
     )
     first, second = doc["rounds"]
     assert doc["best_round"] == 0 and doc["final"] == doc["baseline"]
@@ -426,7 +425,7 @@ def test_the_best_is_the_baseline_when_nothing_was_better() -> None:
         (None, ("w",), None, None),
         (ballot("w"), ("w",), True, None),
         (ballot("w", tone=0), ("w",), False, None),
-        (ballot("w", None, None, None, state=State.DEGRADED, reason="it broke"), ("w",), False, None),
+        (ballot("w", None, None, None, state=JudgeState.DEGRADED, reason="it broke"), ("w",), False, None),
         (None, (), None, "no held-out judge was named (--holdout)"),
     ],
     ids=["not asked", "agrees", "disagrees", "failed", "nobody"],
@@ -439,5 +438,5 @@ def test_what_the_witness_said(
     certification = doc["certification"]
     assert (certification["needed"], certification["ok"], certification["reason"]) == (True, ok, reason)
     assert [judge["id"] for judge in certification["judges"]] == list(holdouts)
-    if said is not None and said.state is State.DEGRADED:
+    if said is not None and said.state is JudgeState.DEGRADED:
         assert certification["judges"][0]["reason"] == "it broke" and certification["judges"][0]["score"] is None

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rendered import improvement_markdown, scorecard_markdown
 
+from honestone.core.rubric import from_plain
 from honestone.report.markdown import fenced, md
 
 CODE = re.compile(r"(?<!\\)`[^`\n]*`")
@@ -110,7 +111,7 @@ def test_what_is_not_known_is_an_interval() -> None:
     assert "## Not answered" in text and "**LOW CONFIDENCE**" in text
 
 
-RUBRIC = {  # as `core.rubric.to_plain` gives it
+PLAIN = {  # as `core.rubric.to_plain` gives it
     "title": "Bug <b>report</b>",
     "threshold": "4/5",
     "floor": "3/5",
@@ -158,6 +159,7 @@ RUBRIC = {  # as `core.rubric.to_plain` gives it
         },
     ],
 }
+RUBRIC = from_plain(PLAIN)
 
 
 def test_the_loop_report_holds_everything_a_reader_needs_later() -> None:

@@ -8,8 +8,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from honestone.core import events
-from honestone.core.ballot import Ballot, Mark, State, ballot_to_plain
+from honestone.core.ballot import Ballot, JudgeState, Mark, ballot_to_plain
 from honestone.core.events import Event, event_from_plain
 from honestone.core.rubric import Criterion, Item, Rubric, to_plain
 from honestone.core.suite.case import AttemptRule, Case, Message, case_to_plain
@@ -77,7 +76,7 @@ def expected(rule: str, attempts: list[Any]) -> tuple[str, Fraction, Fraction]:
 def log_of(cases: list[Any]) -> list[Event]:
     """The events of a run in which each attempt went as it was drawn."""
     first: dict[str, Any] = {
-        "type": events.STARTED,
+        "type": "started",
         "kind": "suite",
         "suite": {"path": "s", "title": "", "dialect": "honestone"},
         "target": "t",
@@ -106,14 +105,14 @@ def log_of(cases: list[Any]) -> list[Event]:
 
 
 def events_of(case: str, at: int, attempt: Any) -> list[dict[str, Any]]:
-    made: dict[str, Any] = {"type": events.PRODUCED, "case": case, "attempt": at, "output": "x", "duration_ms": at}
+    made: dict[str, Any] = {"type": "produced", "case": case, "attempt": at, "output": "x", "duration_ms": at}
     made["spend"] = {"target_calls": 1, "input_tokens": at}
     if attempt == "error":
         return [{**made, "error": "it broke"}]
     known = {(name, "q"): Mark(met) for name, met in zip("ab", attempt, strict=True) if met is not None}
     open_ = {(name, "q"): "silence" for name, met in zip("ab", attempt, strict=True) if met is None}
-    ballot = Ballot(judge="j", state=State.AVAILABLE, marks=known, abstained=open_)
-    asked = {"type": events.ATTEMPTED, "case": case, "attempt": at, "ballots": [ballot_to_plain(ballot)]}
+    ballot = Ballot(judge="j", state=JudgeState.AVAILABLE, marks=known, abstained=open_)
+    asked = {"type": "attempted", "case": case, "attempt": at, "ballots": [ballot_to_plain(ballot)]}
     return [made, {**asked, "spend": {"judge_calls": 1}}]
 
 

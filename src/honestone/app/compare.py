@@ -11,6 +11,7 @@ from honestone.app.suites.compare import compare_summaries, require_gates
 from honestone.app.suites.saved_report import read_report
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
+from honestone.core.events import Started
 from honestone.core.suite.comparison import COMPARE_GATES
 from honestone.core.suite.record import RunSummary
 from honestone.ports import Store
@@ -71,10 +72,13 @@ def _summary(workspace: Workspace, store: Store, side: str | Path | JsonDocument
     )
 
 
-def _contracts(store: Store, before: RunSummary, after: RunSummary) -> tuple[JsonDocument, JsonDocument] | None:
+def _contracts(
+    store: Store, before: RunSummary, after: RunSummary
+) -> tuple[Mapping[str, object], Mapping[str, object]] | None:
     """Both contracts in full, where both runs are in this store."""
     try:
-        first, second = (store.events(store.find_run(run.run or "").id)[0]["contract"] for run in (before, after))
-        return first, second
-    except (StoreError, IndexError, KeyError):
+        first, second = (store.events(store.find_run(run.run or "").id)[0] for run in (before, after))
+    except (StoreError, IndexError):
         return None
+    assert isinstance(first, Started) and isinstance(second, Started)
+    return first.contract, second.contract

@@ -106,9 +106,10 @@ def improvement_report(
     path = store.root / "reports" / f"{run}.md"
     usage = usage_document(total_spend(log), here or Spend())
     known = save or path.exists()
-    draw: Callable[..., ImprovementDoc] = improvement_document
-    if "certifying" in log[0]:
-        draw = suite_improvement_document
+    started = log[0]
+    assert isinstance(started, LoopStarted)
+    is_suite = isinstance(started, SuiteImprovementStarted)
+    draw: Callable[..., ImprovementDoc] = suite_improvement_document if is_suite else improvement_document
     document = draw(
         state,
         log,
@@ -118,7 +119,7 @@ def improvement_report(
         report=shown(path) if known else None,
         resumed=resumed,
     )
-    report = improvement_markdown(document, rubric=log[0]["rubric"], diffs=round_diffs(store, state))
+    report = improvement_markdown(document, rubric=started.rubric, diffs=round_diffs(store, state))
     if save:
         write_report(path, report)
     return document, report

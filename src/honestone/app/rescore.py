@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,13 @@ from honestone.app.rubric_plan import load_rubric, with_bars
 from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
-from honestone.core.events import EvaluationStarted, ImprovementStarted, LoopStarted, SuiteImprovementStarted
+from honestone.core.events import (
+    EvaluationStarted,
+    ImprovementStarted,
+    LoopStarted,
+    SuiteImprovementStarted,
+    SuiteStarted,
+)
 from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Outcome, overall
 from honestone.core.suite.record import read_record
@@ -120,10 +126,13 @@ def _suite(store: Store, info: RunInfo, request: RescoreRequest) -> RescoredRun:
             hint="rescore it with --threshold, --floor or --combine; run it again under other rubrics",
         )
     log = store.events(info.id)
-    rule = request.combine or log[0]["rule"]
+    started = log[0]
+    assert isinstance(started, SuiteStarted)
+    rule, before = request.combine or started.rule, started.contract["options"]
+    assert isinstance(before, Mapping)
     bars = {"threshold": request.threshold, "floor": request.floor}
-    options = {**log[0]["contract"]["options"], **{name: bar for name, bar in bars.items() if bar is not None}}
-    contract = digest_json({**log[0]["contract"], "rule": rule, "options": options})
+    options = {**before, **{name: bar for name, bar in bars.items() if bar is not None}}
+    contract = digest_json({**started.contract, "rule": rule, "options": options})
     record = read_record(
         log,
         run=info.id,

@@ -24,7 +24,7 @@ from honestone.app.quiet import Quiet
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import Question
 from honestone.core.errors import UsageError
-from honestone.core.events import Event
+from honestone.core.events import Event, LoopStarted
 from honestone.core.loop.actions import Propose, Result, exit_code
 from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.state import LoopState, decide
@@ -112,7 +112,7 @@ def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
     return {
         "schema": SCHEMA,
         "run": folder.name,
-        "artifact": log[0]["artifact"]["path"],
+        "artifact": _started(log).artifact.path,
         "rounds": sum(not entry.is_open for entry in state.rounds),
         "best_interval": [float(best.low * 100), float(best.high * 100)],
         "waits_for": "done" if state.finished else "edit" if _wants_edit(state, log, round) else "go on",
@@ -122,8 +122,13 @@ def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
     }
 
 
+def _started(log: Sequence[Event]) -> LoopStarted:
+    assert isinstance(log[0], LoopStarted)
+    return log[0]
+
+
 def _wants_edit(state: LoopState, log: Sequence[Event], handed_out: int | None) -> bool:
-    action = decide(state, POLICIES[log[0]["policy"]])
+    action = decide(state, POLICIES[_started(log).policy])
     return isinstance(action, Propose) and handed_out == len(state.rounds) + 1
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from honestone.core.artifact import Artifact
+from honestone.core.json_value import Json, JsonObject, built, without_empty
 from honestone.core.rubric import Item, Key, Rubric
 
 NOT_APPLICABLE: Final = "n/a"
@@ -23,7 +25,7 @@ JudgeKind: TypeAlias = Literal["model", "program", "person", "agent", "recorded"
 """What answers: `self` is the worker's own model, `agent` a host agent that hands its reply in, `mock` looks at nothing."""
 
 
-class State(StrEnum):
+class JudgeState(StrEnum):
     """Whether a judge took part. SKIPPED is not there; DEGRADED is there, but failed."""
 
     AVAILABLE = "AVAILABLE"
@@ -40,7 +42,7 @@ class Mark:
     suggestion: str | None = None
 
 
-_NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
+_NOTHING: Final[Mapping[Key, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,7 @@ class Ballot:
     judge: str
     marks: Mapping[Key, Mark]
     abstained: Mapping[Key, str] = field(default_factory=lambda: _NOTHING)
-    state: State = State.AVAILABLE
+    state: JudgeState = JudgeState.AVAILABLE
     reason: str | None = None
     problems: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
@@ -113,51 +115,59 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def ballot_to_plain(ballot: Ballot) -> dict[str, Any]:
+def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
     """As JSON values, in the order of the answers; `ballot_from_plain` reads it back."""
-    out: dict[str, Any] = {"judge": ballot.judge, "state": str(ballot.state)}
-    marks: dict[str, dict[str, Any]] = {}
+    marks: dict[str, dict[str, Json]] = {}
     for (criterion, item), mark in ballot.marks.items():
         bare = not mark.evidence and mark.suggestion is None
         marks.setdefault(criterion, {})[item] = (
             mark.answer if bare else [mark.answer, list(mark.evidence), mark.suggestion]
         )
-    out["marks"] = marks
-    if ballot.abstained:
-        out["abstained"] = [[c, i, why] for (c, i), why in ballot.abstained.items()]
-    if ballot.reason is not None:
-        out["reason"] = ballot.reason
-    if ballot.problems:
-        out["problems"] = list(ballot.problems)
-    if ballot.repairs:
-        out["repairs"] = list(ballot.repairs)
-    if ballot.judge != CHECK:
-        out["kind"] = ballot.kind
-    if ballot.tampered:
-        out["tampered"] = True
-    if ballot.sandbox is not None:
-        out["sandbox"] = ballot.sandbox
-    return out
+    more: dict[str, Json] = {
+        "abstained": [[c, i, why] for (c, i), why in ballot.abstained.items()],
+        "problems": list(ballot.problems),
+        "repairs": list(ballot.repairs),
+        "tampered": ballot.tampered,
+    }
+    facts = {"reason": ballot.reason, "kind": None if ballot.judge == CHECK else ballot.kind, "sandbox": ballot.sandbox}
+    given = {name: value for name, value in facts.items() if value is not None}
+    return {"judge": ballot.judge, "state": str(ballot.state), "marks": marks, **without_empty(more), **given}
 
 
-def ballot_from_plain(plain: Mapping[str, Any]) -> Ballot:
-    marks: dict[Key, Mark] = {}
-    for criterion, items in plain["marks"].items():
-        for item, value in items.items():
-            if isinstance(value, list):
-                answer, evidence, suggestion = value
-                marks[criterion, item] = Mark(answer, tuple(evidence), suggestion)
-            else:
-                marks[criterion, item] = Mark(value)
-    return Ballot(
-        judge=plain["judge"],
-        state=State(plain["state"]),
-        marks=marks,
-        abstained={(c, i): why for c, i, why in plain.get("abstained", ())},
-        problems=tuple(plain.get("problems", ())),
-        repairs=tuple(plain.get("repairs", ())),
-        **_facts(plain),
+def ballot_from_plain(plain: JsonObject) -> Ballot:
+    return built(_ballot, plain)
+
+
+def _ballot(
+    judge: str,
+    state: str,
+    marks: Mapping[str, Mapping[str, Answer | tuple[Answer, list[str], str | None]]],
+    abstained: Sequence[tuple[str, str, str]] = (),
+    problems: Sequence[str] = (),
+    repairs: Sequence[str] = (),
+    **facts: bool | str,
+) -> Ballot:
+    return built(
+        partial(
+            Ballot,
+            judge=judge,
+            state=JudgeState(state),
+            marks={
+                (criterion, item): _mark(given) for criterion, items in marks.items() for item, given in items.items()
+            },
+            abstained={(c, i): why for c, i, why in abstained},
+            problems=tuple(problems),
+            repairs=tuple(repairs),
+        ),
+        _facts(judge, facts),
     )
+
+
+def _mark(given: Answer | tuple[Answer, list[str], str | None]) -> Mark:
+    if isinstance(given, bool | int | float | str):
+        return Mark(given)
+    answer, evidence, suggestion = given
+    return Mark(answer, tuple(evidence), suggestion)
 
 
 _NAMES_OF_OLD: Final[Mapping[str, JudgeKind]] = {
@@ -171,21 +181,16 @@ _NAMES_OF_OLD: Final[Mapping[str, JudgeKind]] = {
 _OLD_SANDBOX: Final = "sandbox: "
 
 
-def _facts(plain: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(judge: str, plain: JsonObject) -> JsonObject:
     """What 0.1.0 recorded in the judge's name and in the reason, which are fields since."""
-    judge, reason = plain["judge"], plain.get("reason") or ""
+    reason = str(plain.get("reason") or "")
     if judge == CHECK:
         is_old = "sandbox" not in plain and reason.startswith(_OLD_SANDBOX)
-        return (
-            {"sandbox": reason.removeprefix(_OLD_SANDBOX)}
-            if is_old
-            else {"sandbox": plain.get("sandbox"), "reason": reason or None}
-        )
-    facts: dict[str, Any] = {"reason": reason or None}
+        return {"sandbox": reason.removeprefix(_OLD_SANDBOX)} if is_old else plain
     if "kind" in plain:
-        return facts | {"kind": plain["kind"], "tampered": plain.get("tampered", False)}
+        return plain
     kind = _NAMES_OF_OLD.get(judge.partition("#")[0].partition(":")[0], "model")
-    return facts | {"kind": kind, "tampered": reason.startswith("tampered: ")}
+    return {"reason": reason or None, "kind": kind, "tampered": reason.startswith("tampered: ")}
 
 
 def checked_ballot(said: object) -> Ballot:

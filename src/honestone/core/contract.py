@@ -11,19 +11,19 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
+from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Rubric, to_plain
 
 SCORING_VERSION = 1
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """One text for one JSON value: sorted keys, no spaces, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def digest_json(value: Any) -> str:
+def digest_json(value: object) -> str:
     return "sha256:" + hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -31,7 +31,7 @@ def digest_json(value: Any) -> str:
 class Contract:
     """The document that is hashed, as plain JSON values, and its id."""
 
-    document: Mapping[str, Any]
+    document: Mapping[str, object]
 
     @property
     def id(self) -> str:
@@ -41,10 +41,10 @@ class Contract:
 def make_contract(
     rubric: Rubric,
     *,
-    judges: Sequence[Mapping[str, Any]],
-    checks: Sequence[Mapping[str, Any]],
+    judges: Sequence[JsonObject],
+    checks: Sequence[JsonObject],
     rule: str,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
 ) -> Contract:
     """`judges` and `checks` are identities (with prompts and file digests); `options` whatever else changes a mark."""
     return Contract(
@@ -59,7 +59,7 @@ def make_contract(
     )
 
 
-def suite_contract(*, judges: Sequence[Mapping[str, Any]], rule: str, options: Mapping[str, Any]) -> Contract:
+def suite_contract(*, judges: Sequence[JsonObject], rule: str, options: Mapping[str, object]) -> Contract:
     """What the cases of a suite share. Each case has a contract of its own (`suite.case_document`)."""
     return Contract(
         document={
@@ -71,12 +71,12 @@ def suite_contract(*, judges: Sequence[Mapping[str, Any]], rule: str, options: M
     )
 
 
-def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+def differences(ours: Mapping[str, object], theirs: Mapping[str, object]) -> list[str]:
     """What changed from `ours` to `theirs`, one line a value."""
     return list(_walk("", ours, theirs))
 
 
-def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
+def _walk(path: str, ours: object, theirs: object) -> Iterator[str]:
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
         for key in [*ours, *(k for k in theirs if k not in ours)]:
             here = f"{path}.{key}" if path else str(key)
@@ -99,14 +99,13 @@ def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
         yield f"{path}: {_written(path, ours)} became {_written(path, theirs)}"
 
 
-def _label(ours: Sequence[Any], theirs: Sequence[Any], index: int) -> str:
-    for side in (ours, theirs):
-        if index < len(side) and isinstance(side[index], Mapping) and isinstance(side[index].get("id"), str):
-            return str(side[index]["id"])
-    return str(index)
+def _label(ours: Sequence[object], theirs: Sequence[object], index: int) -> str:
+    entries = (side[index] for side in (ours, theirs) if index < len(side))
+    ids = (entry.get("id") for entry in entries if isinstance(entry, Mapping))
+    return next((id for id in ids if isinstance(id, str)), str(index))
 
 
-def _written(path: str, value: Any) -> str:
+def _written(path: str, value: object) -> str:
     """Bars and weights as people write them: 70, not the 7/10 that is hashed."""
     name = path.rpartition(".")[2]
     if name in ("threshold", "floor", "weight") and isinstance(value, str):
@@ -118,6 +117,6 @@ def _written(path: str, value: Any) -> str:
     return _short(value)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = value if isinstance(value, str) else canonical(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from honestone.core.ballot import Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
 from honestone.core.json_value import Json, JsonObject
@@ -25,25 +25,6 @@ from honestone.core.suite.trace import Trace
 Role: TypeAlias = Literal["panel", "holdout"]
 Limit: TypeAlias = int | float | None
 
-# For those who still read events as mappings.
-STARTED: Final = "started"
-JUDGED: Final = "judged"
-CHECKED: Final = "checked"
-PRODUCED: Final = "produced"
-ATTEMPTED: Final = "attempted"
-PASSED_BY: Final = "passed-by"
-COMPARED: Final = "compared"
-BALLOT: Final = "ballot"
-CANDIDATE: Final = "candidate"
-RANKED: Final = "ranked"
-PROPOSED: Final = "proposed"
-ACCEPTED: Final = "accepted"
-REJECTED: Final = "rejected"
-DELIVERING: Final = "delivering"
-DELIVERED: Final = "delivered"
-LIMIT: Final = "limit"
-FINISHED: Final = "finished"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
@@ -53,23 +34,6 @@ class Event:
     kind: ClassVar[str | None] = None
 
     seconds: float | None = None
-
-    # Reading an event as the mapping that is on disk: only until every reader asks for fields.
-
-    def __getitem__(self, name: str) -> Any:
-        if name in ("type", "kind") and getattr(self, name):
-            return getattr(self, name)
-        value = getattr(self, name)
-        return None if value is None else _FORMS.get(name, _AS_IT_IS).write(value)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self.keys() else default
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.keys()
-
-    def keys(self) -> list[str]:
-        return list(event_to_plain(self))
 
 
 # ---------------------------------------------------------------------------------------------------------- the first
@@ -82,7 +46,7 @@ class Started(Event):
 
     type = "started"
 
-    contract: JsonObject
+    contract: Mapping[str, object]
     contract_id: str
     rule: Rule = Rule.MEAN
     panel: tuple[str, ...] = ()
@@ -473,9 +437,6 @@ class OtherEvent(Event):
     name: str
     facts: JsonObject
 
-    def __getitem__(self, name: str) -> Any:
-        return self.facts[name]
-
 
 Spending: TypeAlias = (
     ArtifactJudged
@@ -559,26 +520,17 @@ class _Field(NamedTuple):
     form: _Form
 
 
-def _fields(of: type[Event]) -> tuple[_Field, ...]:
-    """The fields of a class with what they are where nothing else is said; `seconds` last."""
-    if of not in _KNOWN:
-        _KNOWN[of] = _look_up(of)
-    return _KNOWN[of]
-
-
-_KNOWN: Final[dict[type[Event], tuple[_Field, ...]]] = {}
-
-
 def _look_up(of: type[Event]) -> tuple[_Field, ...]:
+    """The fields of a class with what they are where nothing else is said; `seconds` last."""
     found = [
-        _Field(one.name, one.default if one.default_factory is MISSING else one.default_factory(), _form(one.name))
+        _Field(
+            one.name,
+            one.default if one.default_factory is MISSING else one.default_factory(),
+            _FORMS.get(one.name, _AS_IT_IS),
+        )
         for one in fields(of)
     ]
     return (*found[1:], found[0])
-
-
-def _form(name: str) -> _Form:
-    return _FORMS.get(name, _AS_IT_IS)
 
 
 def event_to_plain(event: Event) -> dict[str, Json]:
@@ -588,35 +540,17 @@ def event_to_plain(event: Event) -> dict[str, Json]:
     plain: dict[str, Json] = {"type": event.type}
     if event.kind is not None:
         plain["kind"] = event.kind
-    for name, default, form in _fields(event.__class__):
+    for name, default, form in _FIELDS[event.__class__]:
         value = getattr(event, name)
         if value != default:
             plain[name] = form.write(value)
     return plain
 
 
-_TYPES: Final[Mapping[object, type[Event]]] = {
-    one.type: one
-    for one in (
-        ArtifactJudged,
-        ArtifactsChecked,
-        OutputProduced,
-        AttemptJudged,
-        CasePassedBy,
-        SidesCompared,
-        BallotCast,
-        CandidateTried,
-        CandidateRanked,
-        EditProposed,
-        VersionAccepted,
-        VersionRejected,
-        DeliveryBegun,
-        DeliveryDone,
-        StageDone,
-        LimitReached,
-        RunFinished,
-    )
-}
+_TYPES: Final[Mapping[object, type[Event]]] = {one.type: one for one in Event.__subclasses__() if one.type}
+_STARTS: Final = (EvaluationStarted, ImprovementStarted, SuiteImprovementStarted, SuiteStarted, StagesStarted)
+_KINDS: Final[Mapping[object, type[Event]]] = {one.kind: one for one in _STARTS if one is not SuiteImprovementStarted}
+_FIELDS: Final = {of: _look_up(of) for of in (*_TYPES.values(), *_STARTS)}
 
 
 def event_from_plain(plain: JsonObject) -> Event:
@@ -626,7 +560,7 @@ def event_from_plain(plain: JsonObject) -> Event:
     if of is None:
         return OtherEvent(name=str(plain.get("type")), facts=plain)
     values = {
-        name: form.read(value) for name, _, form in _fields(of) if name in plain and (value := plain[name]) is not None
+        name: form.read(value) for name, _, form in _FIELDS[of] if name in plain and (value := plain[name]) is not None
     }
     build: Callable[..., Event] = of
     return build(**values)
@@ -638,8 +572,3 @@ def _class_of(plain: JsonObject) -> type[Event] | None:
     if "certifying" in plain:
         return SuiteImprovementStarted
     return _KINDS.get(plain.get("kind"))
-
-
-_KINDS: Final[Mapping[object, type[Event]]] = {
-    one.kind: one for one in (EvaluationStarted, ImprovementStarted, SuiteStarted, StagesStarted)
-}

@@ -10,21 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import AskedCriterion, Ballot, Mark, Question
+from honestone.core.ballot import Answer, AskedCriterion, Ballot, Mark, Question
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.reading.json_text import (
-    FoundObject,
-    Scan,
-    around_repairs,
-    clean_text,
-    doubled_keys,
-    objects_in,
-    without_thinking,
-)
-from honestone.core.reading.reply import _echoes, _evidence, _is_blank, _unknown_problem, _why_none
+from honestone.core.reading.json_text import clean_text
+from honestone.core.reading.reply import ReplyReading, read_evidence, read_numbered, shape_problem
 from honestone.core.rubric import Anchors, Criterion, Item, Rubric, as_written
 from honestone.core.scorecard import Rule
 from honestone.core.scorecard import combine as combine_votes
@@ -44,8 +36,8 @@ STEERED: Final = (
 
 HALF: Final = Fraction(1, 2)
 SHARE: Final[Mapping[Winner, Fraction]] = {"a": ZERO, "tie": HALF, "b": ONE}
-_MARK: Final[Mapping[Choice, float]] = {"first": 0, "tie": 0.5, "second": 1}
-_CHOICE: Final[Mapping[float, Choice]] = {number: choice for choice, number in _MARK.items()}
+_MARK: Final[Mapping[str, float]] = {"first": 0, "tie": 0.5, "second": 1}
+_CHOICE: Final[Mapping[Answer, Choice]] = {0: "first", 0.5: "tie", 1: "second"}
 _SCALE: Final = Anchors(levels=((ZERO, "the first is better"), (HALF, "neither is"), (ONE, "the second is better")))
 
 
@@ -100,104 +92,24 @@ def _details(criterion: Criterion) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------------------------ reply
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairReading:
-    """What a reply says of each number, why it says nothing of the rest, and what concerns the whole of it."""
-
-    answers: Mapping[int, Mark] = field(default_factory=dict)
-    errors: Mapping[int, str] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
-    repairs: tuple[str, ...] = ()
-
-
-def read_pair_reply(text: str, token: str, numbers: Collection[int], *, cut: bool = False) -> PairReading:
+def read_pair_reply(text: str, token: str, numbers: Collection[int], *, cut: bool = False) -> ReplyReading:
     """`{"token": ..., "answers": {"1": {"evidence", "answer"}, ...}}`, each answer "first", "second" or "tie".
 
     Never raises, whatever the text, and never takes anything else for an answer. `cut`: a length limit stopped the model.
     """
-    body, thought = without_thinking(text)
-    chosen = _choose(body, objects_in(body, lenient=not cut), token, numbers, cut=cut)
-    if isinstance(chosen, str):
-        return PairReading(errors=dict.fromkeys(numbers, chosen), problems=(chosen,))
-    found, reading = chosen
-    return PairReading(
-        answers=reading.answers,
-        errors=reading.errors,
-        problems=reading.problems,
-        repairs=(
-            *(("a thinking block",) if thought else ()),
-            *around_repairs(body, found),
-            *found.repairs,
-            *reading.repairs,
-        ),
-    )
+    return read_numbered(text, token, numbers, _read_answer, cut=cut)
 
 
-def _choose(
-    body: str, scan: Scan, token: str, numbers: Collection[int], *, cut: bool
-) -> tuple[FoundObject, PairReading] | str:
-    """The one object that is the reply with its reading, or why there is none: the rules of `core.reading.reply`."""
-    if not body.strip():
-        return "the reply is empty"
-    if scan.given_up:
-        return f"the reply cannot be read: {scan.given_up}"
-    if scan.unfinished and token in body[scan.unfinished.start :]:
-        return "the reply is cut off: its last JSON object does not end"
-    ours = [found for found in scan.found if _echoes(found.value, token)]
-    if not ours:
-        return _why_none(scan, cut)
-    ours = [found for found in ours if not _is_blank(found.value)] or ours[:1]
-    readings = [_read_object(found.value, numbers) for found in ours]
-    if any(reading != readings[0] for reading in readings):
-        return "the reply holds different JSON objects with the token, so it is ambiguous"
-    if any(token in body[part.start : part.end] for part in scan.abandoned_after(ours[-1].end)):
-        return "the reply holds a damaged JSON object after the one with the token, so it is ambiguous"
-    if cut and body.strip() != body[ours[0].start : ours[0].end]:
-        return "the reply is cut off"
-    return ours[0], readings[0]
-
-
-def _read_object(value: Mapping[str, Any], numbers: Collection[int]) -> PairReading:
-    given = value["answers"]
-    twice = doubled_keys(value) & {"token", "answers"}
-    if twice or not isinstance(given, dict):
-        why = f'"{min(twice)}" stands twice in the reply' if twice else '"answers" is not an object'
-        return PairReading(errors=dict.fromkeys(numbers, why), problems=(why,))
-    answers: dict[int, Mark] = {}
-    errors: dict[int, str] = {}
-    repairs: list[str] = []
-    for number in sorted(numbers):
-        read = _read_answer(given, str(number), repairs)
-        if isinstance(read, Mark):
-            answers[number] = read
-        else:
-            errors[number] = read
-    unknown = [key for key in given if key not in set(map(str, numbers))]
-    return PairReading(
-        answers=answers, errors=errors, problems=tuple(_unknown_problem(unknown)), repairs=tuple(repairs)
-    )
-
-
-def _read_answer(answers: Mapping[str, Any], number: str, repairs: list[str]) -> Mark | str:
+def _read_answer(number: int, given: object, repairs: list[str]) -> Mark | str:
     """The mark, or why there is none."""
-    if number not in answers:
-        return "not answered"
-    if number in doubled_keys(answers):
-        return "answered twice"
-    given = answers[number]
-    evidence: tuple[str, ...] | None = ()
+    evidence: tuple[str, ...] = ()
     if isinstance(given, dict):
-        if twice := doubled_keys(given):
-            return f'"{clean_text(min(twice)[:20])}" stands twice in the answer'
-        if "answer" not in given:
-            return 'has no "answer"'
-        evidence = _evidence(given.get("evidence"))
-        if evidence is None:
-            repairs.append(f"evidence of item {number} is no text and was left out")
-        given = given["answer"]
+        if why := shape_problem(given):
+            return why
+        evidence, given = read_evidence(given, number, repairs), given["answer"]
     if not isinstance(given, str) or given not in _MARK:
         return f'expected "first", "second" or "tie", got {_named(given)}'
-    return Mark(_MARK[given], evidence or ())  # type: ignore[index]
+    return Mark(_MARK[given], evidence)
 
 
 def _named(given: object) -> str:
@@ -209,7 +121,7 @@ def _named(given: object) -> str:
 
 
 def choice_of(mark: Mark) -> Choice:
-    return _CHOICE[mark.answer]  # type: ignore[index]
+    return _CHOICE[mark.answer]
 
 
 # ------------------------------------------------------------------------------------------------------ both orders

@@ -7,13 +7,15 @@ one yes/no question, a check), it is marked item by item; a criterion that is on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 from honestone.core.errors import RubricError
+from honestone.core.json_value import Json, JsonObject, built, without_empty
 from honestone.core.numbers import ONE, ZERO, exact
 
 Key: TypeAlias = tuple[str, str]
@@ -28,7 +30,7 @@ class Check:
     """A deterministic test of an artifact or output.
 
     `kind` is its name without `not-`, `value` its argument (`contains: [a, b]` has ["a", "b"]), `options` the other
-    keys beside it (`path`, `timeout`, `expect_exit`, ...), both plain JSON values.
+    keys next to it (`path`, `timeout`, `expect_exit`, ...), both plain JSON values.
     """
 
     kind: str
@@ -144,11 +146,11 @@ class Rubric:
 
     @property
     def has_fixes(self) -> bool:
-        """Whether the rubric itself says how to mend something, so that the worker `fix` can work on it."""
+        """Whether the rubric itself says how to put something right, so that the worker `fix` can work on it."""
         return any(item.fix for _, item in self.questions()) or any(c.fix for c, _ in self.walk())
 
     def floor_of(self, criterion: Criterion, parent: str | None) -> Fraction:
-        """The floor that holds for a node: its own, else the rubric's for a top-level criterion that is no penalty."""
+        """The floor that holds for a node: its own, else the rubric's for a top-level criterion that is not a penalty."""
         if criterion.floor is not None:
             return criterion.floor
         return self.floor if parent is None and not criterion.is_penalty else ZERO
@@ -271,7 +273,7 @@ def _rises(anchors: Anchors) -> bool:
     return all(lower < higher for lower, higher in pairwise(values))
 
 
-def to_plain(rubric: Rubric) -> dict[str, Any]:
+def to_plain(rubric: Rubric) -> dict[str, Json]:
     """The rubric as plain JSON values: what the contract hashes and a run records. `from_plain` reads it back."""
     return {
         "title": rubric.title,
@@ -281,76 +283,72 @@ def to_plain(rubric: Rubric) -> dict[str, Any]:
     }
 
 
-def from_plain(plain: Mapping[str, Any]) -> Rubric:
-    return Rubric(
-        title=plain["title"],
-        threshold=Fraction(plain["threshold"]),
-        floor=Fraction(plain["floor"]),
-        criteria=tuple(_criterion_from_plain(c) for c in plain["criteria"]),
-    )
+def from_plain(plain: JsonObject) -> Rubric:
+    return built(_rubric, plain)
 
 
-def _criterion_to_plain(c: Criterion) -> dict[str, Any]:
-    out: dict[str, Any] = {"id": c.id, "requirement": c.requirement, "weight": str(c.weight)}
-    if c.floor is not None:
-        out["floor"] = str(c.floor)
-    if c.required:
-        out["required"] = True
-    if c.negate:
-        out["negate"] = True
-    if c.fix:
-        out["fix"] = c.fix
-    if c.items:
-        out["items"] = [_item_to_plain(i) for i in c.items]
-    if c.children:
-        out["criteria"] = [_criterion_to_plain(child) for child in c.children]
-    return out
+def _rubric(title: str, threshold: str, floor: str, criteria: Sequence[JsonObject]) -> Rubric:
+    parts = tuple(built(_criterion, one) for one in criteria)
+    return Rubric(title=title, threshold=Fraction(threshold), floor=Fraction(floor), criteria=parts)
 
 
-def _criterion_from_plain(plain: Mapping[str, Any]) -> Criterion:
-    return Criterion(
-        id=plain["id"],
-        requirement=plain["requirement"],
-        weight=Fraction(plain["weight"]),
-        floor=Fraction(plain["floor"]) if "floor" in plain else None,
-        required=plain.get("required", False),
-        negate=plain.get("negate", False),
-        fix=plain.get("fix"),
-        items=tuple(_item_from_plain(i) for i in plain.get("items", ())),
-        children=tuple(_criterion_from_plain(c) for c in plain.get("criteria", ())),
-    )
+def _criterion_to_plain(c: Criterion) -> dict[str, Json]:
+    more: dict[str, Json] = {
+        "floor": None if c.floor is None else str(c.floor),
+        "required": c.required,
+        "negate": c.negate,
+        "fix": c.fix,
+        "items": [_item_to_plain(i) for i in c.items],
+        "criteria": [_criterion_to_plain(child) for child in c.children],
+    }
+    return {"id": c.id, "requirement": c.requirement, "weight": str(c.weight), **without_empty(more)}
 
 
-def _item_to_plain(i: Item) -> dict[str, Any]:
-    out: dict[str, Any] = {"id": i.id, "requirement": i.requirement}
-    if i.anchors is not None:
-        out["anchors"] = [[str(value), text] for value, text in i.anchors.levels]
-    if i.check is not None:
-        out["check"] = {"kind": i.check.name, "value": i.check.value, "options": dict(i.check.options)}
-    if i.fix:
-        out["fix"] = i.fix
-    if i.may_not_apply:
-        out["may_not_apply"] = True
-    if i.whole:
-        out["whole"] = True
-    return out
-
-
-def _item_from_plain(plain: Mapping[str, Any]) -> Item:
-    check = plain.get("check")
-    anchors = plain.get("anchors")
-    return Item(
-        id=plain["id"],
-        requirement=plain["requirement"],
-        anchors=Anchors(levels=tuple((Fraction(v), t) for v, t in anchors)) if anchors else None,
-        check=check
-        and Check(
-            kind=check["kind"].removeprefix("not-"),
-            negated=check["kind"].startswith("not-"),
-            value=check["value"],
-            options=check["options"],
+def _criterion(
+    weight: str,
+    floor: str | None = None,
+    items: Sequence[JsonObject] = (),
+    criteria: Sequence[JsonObject] = (),
+    **same: bool | str,
+) -> Criterion:
+    return built(
+        partial(
+            Criterion,
+            weight=Fraction(weight),
+            floor=None if floor is None else Fraction(floor),
+            items=tuple(built(_item, one) for one in items),
+            children=tuple(built(_criterion, one) for one in criteria),
         ),
-        fix=plain.get("fix"),
-        may_not_apply=plain.get("may_not_apply", False),
-        whole=plain.get("whole", False),
+        same,
     )
+
+
+def _item_to_plain(i: Item) -> dict[str, Json]:
+    more: dict[str, Json] = {
+        "anchors": [[str(value), text] for value, text in i.anchors.levels] if i.anchors else None,
+        "check": None if i.check is None else _check_to_plain(i.check),
+        "fix": i.fix,
+        "may_not_apply": i.may_not_apply,
+        "whole": i.whole,
+    }
+    return {"id": i.id, "requirement": i.requirement, **without_empty(more)}
+
+
+def _check_to_plain(check: Check) -> dict[str, Json]:
+    return {"kind": check.name, "value": check.value, "options": dict(check.options)}
+
+
+def _item(
+    anchors: Sequence[tuple[str, str]] | None = None, check: JsonObject | None = None, **same: bool | str
+) -> Item:
+    levels = tuple((Fraction(value), text) for value, text in anchors or ())
+    return built(
+        partial(
+            Item, anchors=Anchors(levels=levels) if levels else None, check=built(_check, check) if check else None
+        ),
+        same,
+    )
+
+
+def _check(kind: str, value: Json, options: JsonObject) -> Check:
+    return Check(kind=kind.removeprefix("not-"), negated=kind.startswith("not-"), value=value, options=options)

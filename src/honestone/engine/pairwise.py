@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from honestone.core.artifact import Version
-from honestone.core.ballot import Ballot, State
+from honestone.core.ballot import Ballot, JudgeState
 from honestone.core.pairwise import (
     ORDERS,
     STEERED,
@@ -79,10 +79,10 @@ def _in_our_words(ballot: Ballot) -> Ballot:
 
 def _as_one(judge: str, looks: dict[Order, Ballot]) -> Ballot:
     """A judge's part in both orders: there if both looks are, else what went wrong in which."""
-    failed = {order: ballot for order, ballot in looks.items() if ballot.state is not State.AVAILABLE}
+    failed = {order: ballot for order, ballot in looks.items() if ballot.state is not JudgeState.AVAILABLE}
     states = [ballot.state for ballot in failed.values()]
-    degraded = State.DEGRADED in states or len(failed) == 1
-    state = State.AVAILABLE if not failed else State.DEGRADED if degraded else State.SKIPPED
+    degraded = JudgeState.DEGRADED in states or len(failed) == 1
+    state = JudgeState.AVAILABLE if not failed else JudgeState.DEGRADED if degraded else JudgeState.SKIPPED
     return Ballot(
         judge=judge,
         marks={},

@@ -18,10 +18,10 @@ from honestone.core.ballot import (
     AskedCriterion,
     Ballot,
     JudgeKind,
+    JudgeState,
     Mark,
     Question,
     Reading,
-    State,
     asked_criteria,
 )
 from honestone.core.contract import canonical
@@ -122,10 +122,10 @@ class Panel:
             request = seat.judge.render(question)
             first = await self._look(seat, request, question, spend)
         except CallFailed as failed:
-            state = State.SKIPPED if failed.missing else State.DEGRADED
+            state = JudgeState.SKIPPED if failed.missing else JudgeState.DEGRADED
             return Consulted(ballot=_no_ballot(seat, question, state, failed.reason), spend=spend)
         except NotGranted as refused:
-            ballot = _no_ballot(seat, question, State.SKIPPED, f"not asked: {refused}")
+            ballot = _no_ballot(seat, question, JudgeState.SKIPPED, f"not asked: {refused}")
             return Consulted(ballot=ballot, spend=spend, refused=str(refused))
         reading = first
         second_failed: str | None = None
@@ -212,19 +212,21 @@ class Panel:
 
     def _ballot(self, seat: Seat, question: Question, reading: Reading, second_failed: str | None) -> Ballot:
         if reading.tampered:
-            return replace(_no_ballot(seat, question, State.DEGRADED, TAMPERED), tampered=True)
+            return replace(_no_ballot(seat, question, JudgeState.DEGRADED, TAMPERED), tampered=True)
         if reading.control == "missed":
             if reading.problems and not reading.marks:
-                return _no_ballot(seat, question, State.DEGRADED, f"no usable answer: {reading.problems[0]}", reading)
+                return _no_ballot(
+                    seat, question, JudgeState.DEGRADED, f"no usable answer: {reading.problems[0]}", reading
+                )
             why = "it did not answer a question whose answer is known, so nothing it said can be trusted"
-            return _no_ballot(seat, question, State.DEGRADED, why, reading)
+            return _no_ballot(seat, question, JudgeState.DEGRADED, why, reading)
         marks, unfound = self._with_evidence(question, reading)
         abstained = {key: reading.errors.get(key, "no answer") for key, _ in question.items() if key not in marks}
         abstained.update(unfound)
         problems = (*reading.problems, *((second_failed,) if second_failed else ()))
         if not marks:
             why = next(iter((*reading.problems, *reading.errors.values(), *unfound.values())), "no usable answer")
-            return _no_ballot(seat, question, State.DEGRADED, f"no usable answer: {why}", reading)
+            return _no_ballot(seat, question, JudgeState.DEGRADED, f"no usable answer: {why}", reading)
         return Ballot(
             judge=seat.id, kind=seat.kind, marks=marks, abstained=abstained, problems=problems, repairs=reading.repairs
         )
@@ -272,7 +274,7 @@ def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
     abstained = {key: why for ballot in ballots for key, why in ballot.abstained.items()}
     if tampered:
         abstained = {key: TAMPERED for ballot in ballots for key in (*ballot.marks, *ballot.abstained)}
-    failed = tampered or next((ballot for ballot in ballots if ballot.state is not State.AVAILABLE), None)
+    failed = tampered or next((ballot for ballot in ballots if ballot.state is not JudgeState.AVAILABLE), None)
     return Consulted(
         ballot=Ballot(
             judge=seat.id,
@@ -280,7 +282,7 @@ def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
             tampered=tampered is not None,
             marks=marks,
             abstained=abstained,
-            state=failed.state if failed and not marks else State.AVAILABLE,
+            state=failed.state if failed and not marks else JudgeState.AVAILABLE,
             reason=failed.reason if failed else None,
             problems=tuple(dict.fromkeys(problem for ballot in ballots for problem in ballot.problems)),
             repairs=tuple(dict.fromkeys(repair for ballot in ballots for repair in ballot.repairs)),
@@ -320,7 +322,9 @@ def _merge(first: Reading, second: Reading) -> Reading:
     )
 
 
-def _no_ballot(seat: Seat, question: Question, state: State, reason: str, reading: Reading | None = None) -> Ballot:
+def _no_ballot(
+    seat: Seat, question: Question, state: JudgeState, reason: str, reading: Reading | None = None
+) -> Ballot:
     return Ballot(
         judge=seat.id,
         kind=seat.kind,
@@ -446,7 +450,7 @@ class Evaluator:
 def _spared(seat: Seat) -> Consulted:
     why = "not asked: whatever it said, the verdict would be the same (--gate-only)"
     return Consulted(
-        ballot=Ballot(judge=seat.id, kind=seat.kind, marks={}, state=State.SKIPPED, reason=why), spend=Spend()
+        ballot=Ballot(judge=seat.id, kind=seat.kind, marks={}, state=JudgeState.SKIPPED, reason=why), spend=Spend()
     )
 
 

@@ -124,7 +124,8 @@ def _keep_common(ours: dict[str, Any], theirs: dict[str, Any], part: str) -> Non
 
 def locked_ids(contract: Contract) -> frozenset[str]:
     """The ids of criteria and items that a lock names."""
-    return frozenset(_ids(contract.document.get("rubric", {}).get("criteria", ())))
+    rubric = contract.document.get("rubric")
+    return frozenset(_ids(rubric.get("criteria", ()))) if isinstance(rubric, Mapping) else frozenset()
 
 
 def _ids(criteria: Sequence[Mapping[str, Any]]) -> list[str]:

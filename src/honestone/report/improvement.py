@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, convert
 from msgspec.structs import replace
 
-from honestone.core.ballot import CHECK, Ballot, State
+from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.events import (
     BallotCast,
     EditProposed,
@@ -176,7 +176,7 @@ def _witness(state: LoopState, judge: str) -> WitnessDoc:
         id=judge,
         verdict=str(verdict.outcome) if verdict else None,
         score=points_of(card.score) if card else None,
-        state=str(ballot.state) if ballot else str(State.SKIPPED),
+        state=str(ballot.state) if ballot else str(JudgeState.SKIPPED),
         reason=(ballot.reason or "; ".join(verdict.reasons) or None) if ballot and verdict else "not asked",
     )
 

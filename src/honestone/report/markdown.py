@@ -7,7 +7,7 @@ templates are in `pages/`; their environment makes every value harmless, so a te
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -27,7 +27,7 @@ from honestone.core.numbers import (
     score_or_interval,
     show_bar,
 )
-from honestone.core.rubric import Item, from_plain
+from honestone.core.rubric import Item, Rubric
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.documents.scorecard import (
     GROUPS,
@@ -203,14 +203,14 @@ def scorecard_markdown(doc: ScorecardDoc) -> str:
 
 
 def improvement_markdown(
-    doc: ImprovementDoc, *, rubric: Mapping[str, Any] | None = None, diffs: Sequence[tuple[int, str]] = ()
+    doc: ImprovementDoc, *, rubric: Rubric | None = None, diffs: Sequence[tuple[int, str]] = ()
 ) -> str:
-    """The report of a loop. `rubric` is `core.rubric.to_plain`; `diffs` are (round, unified diff)."""
+    """The report of a loop. `diffs` are (round, unified diff)."""
     return _draw(
         "improvement.md.j2",
         doc=doc,
         looks=_looks(doc),
-        rubric=from_plain(rubric) if rubric else None,
+        rubric=rubric,
         diffs=[(number, _shown_diff(diff)) for number, diff in diffs],
     )
 

@@ -16,7 +16,7 @@ from honestone.adapters.judges.human import HumanJudge, write_reply
 from honestone.adapters.people.form import TerminalPerson
 from honestone.adapters.registry import AdapterContext, make_judge
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core.ballot import Mark, Question, State
+from honestone.core.ballot import JudgeState, Mark, Question
 from honestone.core.errors import SettingsError
 from honestone.core.rubric import Item, Key
 from honestone.core.spend import Meter
@@ -95,14 +95,14 @@ def test_a_skipped_item_abstains_and_is_not_asked_again() -> None:
     person = Somebody({**ALL, KEYS[0]: None})
     found = consult(person, MemoryStore())
     assert KEYS[0] not in found.ballot.marks and KEYS[0] in found.ballot.abstained
-    assert len(person.keys) == 1 and found.ballot.state is State.AVAILABLE and found.ballot.problems == ()
+    assert len(person.keys) == 1 and found.ballot.state is JudgeState.AVAILABLE and found.ballot.problems == ()
 
 
 def test_skipping_everything_is_no_reply() -> None:
     """Nothing is recorded as a ballot, and the reason says so; the next run asks again."""
     person, store = Somebody(dict.fromkeys(KEYS)), MemoryStore()
     found = consult(person, store)
-    assert found.ballot.state is State.DEGRADED and "skipped every item" in (found.ballot.reason or "")
+    assert found.ballot.state is JudgeState.DEGRADED and "skipped every item" in (found.ballot.reason or "")
     consult(person, store)
     assert len(person.keys) == 2
 
@@ -110,7 +110,9 @@ def test_skipping_everything_is_no_reply() -> None:
 def test_nobody_there_is_skipped() -> None:
     """Without a terminal the judge is SKIPPED: there is no mark, and no score is made up."""
     found = consult(Somebody(None), MemoryStore())
-    assert found.ballot.state is State.SKIPPED and not found.ballot.marks and found.ballot.reason == "nobody is here"
+    assert (
+        found.ballot.state is JudgeState.SKIPPED and not found.ballot.marks and found.ballot.reason == "nobody is here"
+    )
 
 
 MARKS = st.fixed_dictionaries(

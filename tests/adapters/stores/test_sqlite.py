@@ -83,7 +83,7 @@ def test_ten_processes_open_create_and_write_at_the_same_moment(tmp_path: Path) 
     store = SqliteStore(tmp_path / "new" / ".honestone")
     assert len(set(runs)) == 10 and {info.id for info in store.runs()} == set(runs)
     for run in runs:
-        assert [event.get("n") for event in store.events(run)] == [None, *range(20)]
+        assert [event_to_plain(event).get("n") for event in store.events(run)] == [None, *range(20)]
     assert store.reply("key") == {"n": 19} and store.blob("shared") == b"the same"
     assert counts(store.root, "replies") == 200 and counts(store.root, "blobs") == 201
     store.close()
@@ -102,7 +102,7 @@ def test_ten_processes_add_to_one_run(tmp_path: Path) -> None:
             store.append({run!r}, {{"by": number, "n": n}})
         """,
     )
-    log = store.events(run)[1:]
+    log = [event_to_plain(event) for event in store.events(run)][1:]
     assert len(log) == 150
     for number in range(10):
         assert [event["n"] for event in log if event["by"] == number] == list(range(15))
@@ -178,7 +178,7 @@ def test_a_killed_writer_leaves_a_whole_store(tmp_path: Path) -> None:
         writer.stdout.close()
         last = int(rest[-1]) if rest else last
         store = SqliteStore(tmp_path)
-        log = store.events(store.runs()[0].id)[1:]
+        log = [event_to_plain(event) for event in store.events(store.runs()[0].id)][1:]
         assert [event["n"] for event in log] == list(range(len(log))) and len(log) in (last + 1, last + 2)
         assert all(store.blob(f"blob-{n}") is not None for n in range(len(log)))
         store.close()
@@ -232,9 +232,11 @@ def test_an_event_that_is_no_json_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         store.append(run, {"type": "odd", "value": object()}, {"orphan": b"1"})
     store.append(run, {"type": "next"})
-    assert [event["type"] for event in store.events(run)] == ["started", "next"] and store.blob("orphan") is None
+    assert [event_to_plain(event)["type"] for event in store.events(run)] == ["started", "next"] and store.blob(
+        "orphan"
+    ) is None
     store.close()
-    assert [event["type"] for event in SqliteStore(tmp_path).events(run)] == ["started", "next"]
+    assert [event_to_plain(event)["type"] for event in SqliteStore(tmp_path).events(run)] == ["started", "next"]
 
 
 # ---------------------------------------------------------------------------------------------------------- what it holds
@@ -496,7 +498,7 @@ def test_a_store_on_read_only_media_can_be_read(tmp_path: Path, killed: bool) ->
 
     def look() -> str:
         store = SqliteStore(folder, readonly=True)
-        found = [event["type"] for event in store.events(store.find_run("last").id)]
+        found = [event_to_plain(event)["type"] for event in store.events(store.find_run("last").id)]
         store.close()
         return " ".join(found)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from honestone.core.ballot import Ballot, Mark, State
+from honestone.core.ballot import Ballot, JudgeState, Mark
 from honestone.core.errors import UsageError
 from honestone.core.events import Event, Role, SuiteImprovementStarted
 from honestone.core.loop.actions import Accept, RollBack
@@ -117,8 +117,8 @@ def ballot_of(split: str, results: Sequence[TaskResult]) -> Ballot:
         for result in results
         if result.passed is None
     }
-    state = State.AVAILABLE if done else State.DEGRADED
-    reason = next(iter(failed.values()), None) if state is State.DEGRADED else None
+    state = JudgeState.AVAILABLE if done else JudgeState.DEGRADED
+    reason = next(iter(failed.values()), None) if state is JudgeState.DEGRADED else None
     return Ballot(judge=split, marks=done, abstained=failed, state=state, reason=reason)
 
 

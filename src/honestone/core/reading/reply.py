@@ -1,4 +1,4 @@
-"""Reading what a model replied to a prompt: the answers that surely stand there, and why there is none for the rest.
+"""Reading what a model replied to a prompt: the answers that are surely there, and why there is none for the rest.
 
 The reply has to hold one whole JSON object that echoes the call's token: `{"token": ..., "answers": {"1": {"evidence",
 "answer", "suggestion"}, ...}}`. An object with another token is quoted or forged; two different ones with the right
@@ -7,9 +7,9 @@ token are ambiguous. Nothing is completed, clamped or assumed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from honestone.core.ballot import Mark, Reading, answer_problem
 from honestone.core.reading.json_text import (
@@ -47,25 +47,41 @@ class ReplyReading:
     repairs: tuple[str, ...] = ()
 
 
+ReadAnswer: TypeAlias = Callable[[int, object, list[str]], "Mark | str"]
+"""Number and what was answered to it: the mark, or why there is none. What was left out is added to the repairs."""
+
+
 def read_reply(text: str, schema: ReplySchema, *, cut: bool = False) -> ReplyReading:
     """Never raises, whatever the text. `cut`: the model was stopped by a length limit, so nothing is repaired."""
+
+    def read_answer(number: int, given: object, repairs: list[str]) -> Mark | str:
+        return _read_answer(given, schema.items[number], number, repairs)
+
+    return read_numbered(text, schema.token, schema.items, read_answer, cut=cut)
+
+
+def read_numbered(
+    text: str, token: str, numbers: Collection[int], read_answer: ReadAnswer, *, cut: bool = False
+) -> ReplyReading:
+    """`{"token": ..., "answers": {"1": ..., ...}}`: the one object with the token, each of its answers read."""
     body, thought = without_thinking(text)
-    scan = objects_in(body, lenient=not cut)
-    chosen = _choose(body, scan, schema, cut=cut)
-    if isinstance(chosen, str):
-        return ReplyReading(errors=dict.fromkeys(schema.items, chosen), problems=(chosen,))
-    found, reading = chosen
+    try:
+        found, reading = _choose(
+            body, objects_in(body, lenient=not cut), token, lambda value: _read_object(value, numbers, read_answer), cut
+        )
+    except _Unreadable as error:
+        return ReplyReading(errors=dict.fromkeys(numbers, error.why), problems=(error.why,))
     dropped = ("a thinking block",) if thought else ()
-    return ReplyReading(
-        answers=reading.answers,
-        errors=reading.errors,
-        problems=reading.problems,
-        repairs=(*dropped, *around_repairs(body, found), *found.repairs, *reading.repairs),
-    )
+    return replace(reading, repairs=(*dropped, *around_repairs(body, found), *found.repairs, *reading.repairs))
+
+
+class _Unreadable(Exception):
+    def __init__(self, why: str) -> None:
+        self.why = why
 
 
 def complaints(numbers: Mapping[int, Key], reading: Reading, control: int | None = None) -> tuple[str, ...]:
-    """What a judge is told when it is asked once more. It names items by number: their words and ids stay out.
+    """What a judge reads when it is asked once more. It names items by number: their words and ids stay out.
 
     A reason that voided the whole reply is said once, not for every item. `control` is the control item's number.
     """
@@ -84,26 +100,28 @@ def complaints(numbers: Mapping[int, Key], reading: Reading, control: int | None
     return tuple(dict.fromkeys(lines))
 
 
-def _choose(body: str, scan: Scan, schema: ReplySchema, *, cut: bool) -> tuple[FoundObject, ReplyReading] | str:
-    """The one object that is the reply with its reading, or why there is none."""
+def _choose(
+    body: str, scan: Scan, token: str, read: Callable[[Mapping[str, object]], ReplyReading], cut: bool
+) -> tuple[FoundObject, ReplyReading]:
+    """The one object that is the reply with its reading."""
     if not body.strip():
-        return "the reply is empty"
+        raise _Unreadable("the reply is empty")
     if scan.given_up:
-        return f"the reply cannot be read: {scan.given_up}"
-    if scan.unfinished and schema.token in body[scan.unfinished.start :]:
-        return "the reply is cut off: its last JSON object does not end"
-    ours = [found for found in scan.found if _echoes(found.value, schema.token)]
+        raise _Unreadable(f"the reply cannot be read: {scan.given_up}")
+    if scan.unfinished and token in body[scan.unfinished.start :]:
+        raise _Unreadable("the reply is cut off: its last JSON object does not end")
+    ours = [found for found in scan.found if found.value.get("token") == token and "answers" in found.value]
     if not ours:
-        return _why_none(scan, cut)
+        raise _Unreadable(_why_none(scan, cut))
     # A judge may repeat the empty skeleton before it fills it in; it answers nothing, so it contradicts nothing.
-    ours = [found for found in ours if not _is_blank(found.value)] or ours[:1]
-    readings = [_read_object(found.value, schema) for found in ours]
+    ours = [found for found in ours if not _is_blank(found.value["answers"])] or ours[:1]
+    readings = [read(found.value) for found in ours]
     if any(reading != readings[0] for reading in readings):
-        return "the reply holds different JSON objects with the token, so it is ambiguous"
-    if any(schema.token in body[part.start : part.end] for part in scan.abandoned_after(ours[-1].end)):
-        return "the reply holds a damaged JSON object after the one with the token, so it is ambiguous"
+        raise _Unreadable("the reply holds different JSON objects with the token, so it is ambiguous")
+    if any(token in body[part.start : part.end] for part in scan.abandoned_after(ours[-1].end)):
+        raise _Unreadable("the reply holds a damaged JSON object after the one with the token, so it is ambiguous")
     if cut and body.strip() != body[ours[0].start : ours[0].end]:
-        return "the reply is cut off"
+        raise _Unreadable("the reply is cut off")
     return ours[0], readings[0]
 
 
@@ -117,12 +135,7 @@ def _why_none(scan: Scan, cut: bool) -> str:
     return "the reply holds no JSON object that can be read"
 
 
-def _echoes(value: Mapping[str, Any], token: str) -> bool:
-    return value.get("token") == token and "answers" in value
-
-
-def _is_blank(value: Mapping[str, Any]) -> bool:
-    answers = value["answers"]
+def _is_blank(answers: object) -> bool:
     return isinstance(answers, dict) and all(_answer_of(given) is None for given in answers.values())
 
 
@@ -130,30 +143,27 @@ def _answer_of(given: object) -> object:
     return given.get("answer") if isinstance(given, dict) else given
 
 
-def _read_object(value: Mapping[str, Any], schema: ReplySchema) -> ReplyReading:
+def _read_object(value: Mapping[str, object], numbers: Collection[int], read_answer: ReadAnswer) -> ReplyReading:
     given = value["answers"]
     twice = doubled_keys(value) & {"token", "answers"}
     if twice or not isinstance(given, dict):
-        why = f'"{min(twice)}" stands twice in the reply' if twice else '"answers" is not an object'
-        return ReplyReading(errors=dict.fromkeys(schema.items, why), problems=(why,))
+        why = f'"{min(twice)}" is there twice in the reply' if twice else '"answers" is not an object'
+        return ReplyReading(errors=dict.fromkeys(numbers, why), problems=(why,))
     answers: dict[int, Mark] = {}
     errors: dict[int, str] = {}
     repairs: list[str] = []
     doubled = doubled_keys(given)
-    for number, item in schema.items.items():
+    for number in sorted(numbers):
         key = str(number)
         if key not in given:
             errors[number] = "not answered"
         elif key in doubled:
             errors[number] = "answered twice"
+        elif isinstance(mark := read_answer(number, given[key], repairs), Mark):
+            answers[number] = mark
         else:
-            mark = _read_answer(given[key], item, number, repairs)
-            if isinstance(mark, Mark):
-                answers[number] = mark
-            else:
-                errors[number] = mark
-    asked = set(map(str, schema.items))
-    unknown = [key for key in given if key not in asked]
+            errors[number] = mark
+    unknown = [key for key in given if key not in set(map(str, numbers))]
     return ReplyReading(
         answers=answers, errors=errors, problems=tuple(_unknown_problem(unknown)), repairs=tuple(repairs)
     )
@@ -170,24 +180,25 @@ def _unknown_problem(unknown: Sequence[str]) -> list[str]:
 def _read_answer(given: object, item: Item, number: int, repairs: list[str]) -> Mark | str:
     """The mark, or why there is none."""
     if not isinstance(given, dict):
-        why = _value_problem(item, given)
-        return why if why else Mark(given)  # type: ignore[arg-type]
-    twice = doubled_keys(given)
-    if twice:
-        return f'"{clean_text(min(twice)[:20])}" stands twice in the answer'
-    if "answer" not in given:
-        return 'has no "answer"'
+        return _value_problem(item, given) or Mark(given)  # type: ignore[arg-type]
+    if why := shape_problem(given):
+        return why
     answer = given["answer"]
     if why := _value_problem(item, answer):
         return why
-    evidence = _evidence(given.get("evidence"))
-    if evidence is None:
-        repairs.append(f"evidence of item {number} is no text and was left out")
+    evidence = read_evidence(given, number, repairs)
     suggestion = given.get("suggestion")
     if suggestion is not None and not isinstance(suggestion, str):
-        repairs.append(f"the suggestion for item {number} is no text and was left out")
+        repairs.append(f"the suggestion for item {number} is not a text and was left out")
         suggestion = None
-    return Mark(answer, evidence or (), (clean_text(suggestion.strip()) or None) if suggestion else None)
+    return Mark(answer, evidence, (clean_text(suggestion.strip()) or None) if suggestion else None)
+
+
+def shape_problem(given: Mapping[str, object]) -> str | None:
+    """Why an object cannot be an answer."""
+    if twice := doubled_keys(given):
+        return f'"{clean_text(min(twice)[:20])}" is there twice in the answer'
+    return None if "answer" in given else 'has no "answer"'
 
 
 def _value_problem(item: Item, answer: object) -> str | None:
@@ -198,18 +209,18 @@ def _value_problem(item: Item, answer: object) -> str | None:
         wanted = "true or false" if item.anchors is None else "a number"
         return f"expected {wanted}, got {'an object' if isinstance(answer, dict) else 'a list'}"
     if isinstance(answer, Unusable):
-        return f"{answer!r} is no usable number"
+        return f"{answer!r} is not a usable number"
     if isinstance(answer, str):
         answer = clean_text(answer)
     return answer_problem(item, answer)
 
 
-def _evidence(given: object) -> tuple[str, ...] | None:
-    """The quotes, without empty ones; None when it is neither text nor a list of texts."""
-    if given is None:
+def read_evidence(answer: Mapping[str, object], number: int, repairs: list[str]) -> tuple[str, ...]:
+    """The quotes, without empty ones."""
+    given = answer.get("evidence")
+    quotes = given if isinstance(given, list) else [] if given is None else [given]
+    texts = [quote for quote in quotes if isinstance(quote, str)]
+    if len(texts) < len(quotes):
+        repairs.append(f"evidence of item {number} is not a text and was left out")
         return ()
-    if isinstance(given, str):
-        return (clean_text(given),) if given.strip() else ()
-    if not isinstance(given, list) or not all(isinstance(quote, str) for quote in given):
-        return None
-    return tuple(clean_text(quote) for quote in given if quote.strip())
+    return tuple(clean_text(quote) for quote in texts if quote.strip())
