@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.skill.plan import (
-    AppendSection,
+    EditSection,
     Plan,
     PlanError,
     Refusal,
@@ -248,7 +248,7 @@ def test_the_plan_between_two_versions_leads_from_one_to_the_other(old: Version,
 def test_a_section_added_to_any_text_leaves_that_text_whole(text: str, line: str) -> None:
     """Appending never takes a byte away, and a second time it is known."""
     before = skill(text)
-    plan = AppendSection(target="SKILL.md", heading="## Zebra", lines=(line,))
+    plan = EditSection(target="SKILL.md", heading="## Zebra", lines=(line,))
     after = text_of(apply_plan(plan, before))
     assert after.startswith(text) and "## Zebra" in after
 

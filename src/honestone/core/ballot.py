@@ -230,7 +230,7 @@ class Question:
     input: str | None = None
     reference: str | None = None
     output: str | None = None
-    workspace: Mapping[str, Any] | None = None
+    workspace: JsonObject | None = None
     draw: int = 0
     case: str | None = None
     attempt: int = 1

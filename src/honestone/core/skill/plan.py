@@ -17,7 +17,7 @@ import binascii
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, TypeAlias
 
@@ -25,6 +25,7 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.errors import UsageError
 from honestone.core.skill.skill_file import (
     SKILL_FILE,
+    Section,
     find,
     lines_of,
     newline_of,
@@ -49,7 +50,7 @@ class Refusal(StrEnum):
     ERROR = "error"
     """It does not fit the skill: a section or file is missing, or what it says makes no sense."""
     OUTSIDE = "outside"
-    """It reaches for something that is no part of the skill."""
+    """It reaches for something outside of the skill."""
 
 
 class PlanError(UsageError):
@@ -60,31 +61,19 @@ class PlanError(UsageError):
         self.refusal = refusal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppendSection:
-    action: ClassVar[str] = "append_markdown_section"
-    target: str
-    heading: str
-    lines: tuple[str, ...]
+APPEND, REPLACE, INSERT = "append_markdown_section", "replace_markdown_section", "insert_before_section"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaceSection:
-    """The heading stays; all below it up to the next heading of its level is replaced."""
+class EditSection:
+    """A section is added at the end or before another one, or replaced: its heading stays, and all below it up to the
+    next heading of its level goes."""
 
-    action: ClassVar[str] = "replace_markdown_section"
+    action: str = APPEND
     target: str
     heading: str
     lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InsertBefore:
-    action: ClassVar[str] = "insert_before_section"
-    target: str
-    heading: str
-    lines: tuple[str, ...]
-    before: str
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +100,9 @@ class FileWrite:
     executable: bool | None = None
 
 
-Plan: TypeAlias = AppendSection | ReplaceSection | InsertBefore | UpdateFrontMatter | WriteFiles
+Plan: TypeAlias = EditSection | UpdateFrontMatter | WriteFiles
 
-ACTIONS = tuple(kind.action for kind in (AppendSection, ReplaceSection, InsertBefore, UpdateFrontMatter, WriteFiles))
+ACTIONS = (APPEND, REPLACE, INSERT, UpdateFrontMatter.action, WriteFiles.action)
 
 _REMARKS = {"notes", "note", "reason", "rationale", "description", "summary", "comment"}
 """Keys that any plan may have and that say nothing about the edit."""
@@ -129,13 +118,13 @@ def apply_plan(plan: Plan, version: Version) -> Version:
     """The skill after the plan. Raises PlanError; the version given is never changed."""
     after = _written(plan, version) if isinstance(plan, WriteFiles) else _edited(plan, version)
     if SKILL_FILE in version.files and SKILL_FILE not in after.files:
-        raise PlanError(Refusal.ERROR, f"the plan removes {SKILL_FILE}, and without it there is no skill")
+        raise PlanError(Refusal.ERROR, f"the plan removes {SKILL_FILE}, and a skill needs it")
     if after.digest == version.digest:
         raise PlanError(Refusal.NO_CHANGE, "the plan changes nothing: every byte would stay as it is")
     return after
 
 
-def _edited(plan: AppendSection | ReplaceSection | InsertBefore | UpdateFrontMatter, version: Version) -> Version:
+def _edited(plan: EditSection | UpdateFrontMatter, version: Version) -> Version:
     _require_inside(plan.target)
     entry = version.files.get(plan.target)
     if entry is None:
@@ -143,7 +132,7 @@ def _edited(plan: AppendSection | ReplaceSection | InsertBefore | UpdateFrontMat
     try:
         text = entry.data.decode()
     except UnicodeDecodeError:
-        raise PlanError(Refusal.ERROR, f"`{plan.target}` is no UTF-8 text") from None
+        raise PlanError(Refusal.ERROR, f"`{plan.target}` is not UTF-8 text") from None
     try:
         data = _new_text(plan, text).encode()
     except ValueError as error:
@@ -151,11 +140,11 @@ def _edited(plan: AppendSection | ReplaceSection | InsertBefore | UpdateFrontMat
     return _with(version, {plan.target: Entry(data, entry.executable)})
 
 
-def _new_text(plan: AppendSection | ReplaceSection | InsertBefore | UpdateFrontMatter, text: str) -> str:
+def _new_text(plan: EditSection | UpdateFrontMatter, text: str) -> str:
     if isinstance(plan, UpdateFrontMatter):
         return updated(text, plan.updates)
     newline = newline_of(text)
-    if isinstance(plan, ReplaceSection):
+    if plan.action == REPLACE:
         old = the_section(text, plan.heading)
         heading = lines_of(text[old.start : old.end])[0].rstrip("\r\n")
         new = rendered(heading, plan.lines, newline)
@@ -166,12 +155,12 @@ def _new_text(plan: AppendSection | ReplaceSection | InsertBefore | UpdateFrontM
             f"the plan changes nothing: `{plan.target}` has the section {plan.heading.strip()!r} already",
             hint="replace_markdown_section changes a section that is there",
         )
-    if isinstance(plan, InsertBefore):
-        next_one = the_section(text, plan.before)
-        new = rendered(plan.heading, plan.lines, newline, level=next_one.level)
-        return with_section_at(text, next_one.start, new, newline)
-    new = rendered(plan.heading, plan.lines, newline)
-    return with_section_at(text, len(text), new, newline)
+    level, at = 2, len(text)
+    if plan.before is not None:
+        follower = the_section(text, plan.before)
+        level, at = follower.level, follower.start
+    new = rendered(plan.heading, plan.lines, newline, level=level)
+    return with_section_at(text, at, new, newline)
 
 
 def _written(plan: WriteFiles, version: Version) -> Version:
@@ -219,7 +208,9 @@ def _require_inside(path: str) -> None:
     if not path.isprintable() or len(path) > 1000 or any(len(part.encode()) > 255 for part in parts):
         raise PlanError(Refusal.ERROR, f"the plan's path {path[:80]!r} cannot be the name of a file")
     if any(part.startswith(".") or part == "__pycache__" for part in parts):
-        raise PlanError(Refusal.OUTSIDE, f"the plan's path {path!r} is hidden, and hidden files are no part of a skill")
+        raise PlanError(
+            Refusal.OUTSIDE, f"the plan's path {path!r} is hidden, and hidden files do not belong to a skill"
+        )
 
 
 # ------------------------------------------------------------------------------------------------------------ between
@@ -270,37 +261,31 @@ def _markdown_plan(path: str, old: Version, new: Version) -> Plan | None:
 _TRIED = 8
 
 
-def _guesses(path: str, before: str, after: str) -> list[Plan]:
+def _guesses(path: str, before: str, after: str) -> list[EditSection]:
     """The actions that this edit could be; each is tried."""
     old, new = sections(before), sections(after)
     known = {(section.level, section.title) for section in old}
     added = [section for section in new if (section.level, section.title) not in known]
-    found: list[Plan] = []
     if len(added) == 1:
-        section = added[0]
-        heading = f"{'#' * section.level} {section.title}"
-        lines = _content(after[section.start : section.end])
-        found.append(AppendSection(target=path, heading=heading, lines=lines))
-        follower = next((one for one in new if one.start >= section.end), None)
-        if follower is not None:
-            before_heading = f"{'#' * follower.level} {follower.title}"
-            found.append(InsertBefore(target=path, heading=heading, lines=lines, before=before_heading))
-    elif not added and len(old) == len(new):
-        changed = [
-            (one, two)
-            for one, two in zip(old, new, strict=True)
-            if before[one.start : one.end] != after[two.start : two.end]
-        ]
-        for one, two in reversed(changed[-_TRIED:]):  # innermost first: a section holds those below it
-            heading = f"{'#' * one.level} {one.title}"
-            lines = _content(after[two.start : two.end])
-            found.append(ReplaceSection(target=path, heading=heading, lines=lines))
-    return found
+        found = EditSection(target=path, heading=added[0].heading, lines=_content(after, added[0]))
+        follower = next((one for one in new if one.start >= added[0].end), None)
+        return [found] if follower is None else [found, replace(found, action=INSERT, before=follower.heading)]
+    if added or len(old) != len(new):
+        return []
+    changed = [
+        (one, two)
+        for one, two in zip(old, new, strict=True)
+        if before[one.start : one.end] != after[two.start : two.end]
+    ]
+    return [  # innermost first: a section holds those below it
+        EditSection(action=REPLACE, target=path, heading=one.heading, lines=_content(after, two))
+        for one, two in reversed(changed[-_TRIED:])
+    ]
 
 
-def _content(section: str) -> tuple[str, ...]:
+def _content(text: str, section: Section) -> tuple[str, ...]:
     """What is below a section's heading, without the blank lines around it."""
-    lines = [line.rstrip("\r\n") for line in lines_of(section)[1:]]
+    lines = [line.rstrip("\r\n") for line in lines_of(text[section.start : section.end])[1:]]
     while lines and not lines[0]:
         lines.pop(0)
     while lines and not lines[-1]:
@@ -314,15 +299,9 @@ def _content(section: str) -> tuple[str, ...]:
 def plan_to_plain(plan: Plan) -> dict[str, object]:
     """An `execution_plan`; `read_plan` reads it back."""
     match plan:
-        case AppendSection() | ReplaceSection():
-            return {"action": plan.action, "section_heading": plan.heading, "content_lines": list(plan.lines)}
-        case InsertBefore():
-            return {
-                "action": plan.action,
-                "section_heading": plan.heading,
-                "content_lines": list(plan.lines),
-                "before_heading": plan.before,
-            }
+        case EditSection():
+            more = {} if plan.before is None else {"before_heading": plan.before}
+            return {"action": plan.action, "section_heading": plan.heading, "content_lines": list(plan.lines), **more}
         case UpdateFrontMatter():
             return {"action": plan.action, "frontmatter_updates": dict(plan.updates)}
         case WriteFiles():
@@ -364,16 +343,14 @@ def read_plan(plain: object, *, target: str) -> Plan:
         if not isinstance(updates, Mapping) or not updates:
             raise PlanError(Refusal.ERROR, "the plan has no `frontmatter_updates`")
         return UpdateFrontMatter(target=target, updates=dict(updates))
-    _only(plain, "section_heading", "content_lines", *(_BEFORE if action == InsertBefore.action else ()))
-    heading, lines = _heading(plain, "section_heading"), _lines(plain)
-    if action == AppendSection.action:
-        return AppendSection(target=target, heading=heading, lines=lines)
-    if action == ReplaceSection.action:
-        return ReplaceSection(target=target, heading=heading, lines=lines)
+    _only(plain, "section_heading", "content_lines", *(_BEFORE if action == INSERT else ()))
+    edit = EditSection(action=action, target=target, heading=_heading(plain, "section_heading"), lines=_lines(plain))
+    if action != INSERT:
+        return edit
     named = [key for key in _BEFORE if key in plain]
     if len(named) != 1:
         raise PlanError(Refusal.ERROR, "the plan does not say before which section: `before_heading`")
-    return InsertBefore(target=target, heading=heading, lines=lines, before=_heading(plain, named[0]))
+    return replace(edit, before=_heading(plain, named[0]))
 
 
 def _only(plain: Mapping[str, object], *known: str) -> None:
@@ -388,7 +365,7 @@ def _only(plain: Mapping[str, object], *known: str) -> None:
 def _heading(plain: Mapping[str, object], key: str) -> str:
     heading = plain.get(key)
     if not isinstance(heading, str):
-        raise PlanError(Refusal.ERROR, f"the plan's `{key}` is no text")
+        raise PlanError(Refusal.ERROR, f"the plan's `{key}` is not a text")
     try:
         parsed_heading(heading)
     except ValueError as error:
@@ -399,13 +376,13 @@ def _heading(plain: Mapping[str, object], key: str) -> str:
 def _lines(plain: Mapping[str, object]) -> tuple[str, ...]:
     lines = plain.get("content_lines")
     if not isinstance(lines, list) or not lines or not all(isinstance(line, str) for line in lines):
-        raise PlanError(Refusal.ERROR, "the plan's `content_lines` is no list of lines")
+        raise PlanError(Refusal.ERROR, "the plan's `content_lines` is not a list of lines")
     return tuple(part for line in lines for part in (line.split("\n") or [""]))
 
 
 def _files(plain: object) -> dict[str, FileWrite]:
     if not isinstance(plain, list):
-        raise PlanError(Refusal.ERROR, "the plan's `files` is no list")
+        raise PlanError(Refusal.ERROR, "the plan's `files` is not a list")
     files: dict[str, FileWrite] = {}
     for one in plain:
         if not isinstance(one, Mapping) or not isinstance(one.get("path"), str):
@@ -446,7 +423,7 @@ def _mode(mode: object, path: str) -> bool | None:
 def _names(plain: Mapping[str, object]) -> tuple[str, ...]:
     names = plain.get("delete", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise PlanError(Refusal.ERROR, "the plan's `delete` is no list of paths")
+        raise PlanError(Refusal.ERROR, "the plan's `delete` is not a list of paths")
     files = plain.get("files")
     rows = files if isinstance(files, list) else []
     written = {one["path"] for one in rows if isinstance(one, Mapping) and "path" in one}

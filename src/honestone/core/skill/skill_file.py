@@ -48,7 +48,7 @@ _MAX_DEPTH = 20
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
     """A Markdown text in three: up to and with the opening line, the block between the fences, and the rest with its
-    closing fence. `block` is None where there is no front matter, or one that never ends."""
+    closing fence. `block` is None without front matter, or one that never ends."""
 
     opening: str
     block: str | None
@@ -94,7 +94,7 @@ def is_plain(block: str) -> bool:
 
 
 def updated(text: str, updates: Mapping[str, object]) -> str:
-    """The text with these keys set, in place where they stand, else at the end of the block. Raises ValueError."""
+    """The text with these keys set, in place where they are, else at the end of the block. Raises ValueError."""
     parts = split(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     if parts.block is None:
@@ -154,7 +154,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _CLOSING = re.compile(r"(?:\A|(?<=[ \t]))#+\Z")
 _CODE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 _WRITTEN = re.compile(r"\s|[-*+] |\d+[.)] |[#|>]|```|~~~|\Z")
-"""How a line of content begins that is written as it stands; any other becomes an entry of a list."""
+"""How a line of content begins that is written as it is; any other becomes an entry of a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +165,10 @@ class Section:
     title: str
     start: int
     end: int
+
+    @property
+    def heading(self) -> str:
+        return f"{'#' * self.level} {self.title}"
 
 
 class NoSuchSection(ValueError):
@@ -203,7 +207,7 @@ def _headings(text: str) -> Iterator[tuple[int, str, int]]:
 def parsed_heading(written: str) -> tuple[int | None, str]:
     """`## More` is level 2 and its title; a title alone may have any level. Raises ValueError for more than one line."""
     if "\n" in written or "\r" in written or not written.strip("# \t"):
-        raise ValueError(f"{written[:60]!r} is no heading")
+        raise ValueError(f"{written[:60]!r} is not a heading")
     match = _HEADING.match(written)
     return (len(match[1]), _title(written[match.end() :])) if match else (None, _title(written))
 
@@ -216,7 +220,7 @@ def find(text: str, heading: str) -> list[Section]:
 def the_section(text: str, heading: str) -> Section:
     found = find(text, heading)
     if len(found) != 1:
-        what = "is not there" if not found else f"stands there {len(found)} times"
+        what = "is not there" if not found else f"is there {len(found)} times"
         raise NoSuchSection(f"the section {heading.strip()!r} {what}")
     return found[0]
 
