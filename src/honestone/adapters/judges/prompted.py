@@ -10,7 +10,6 @@ from honestone.core.artifact import Version
 from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.images import images_to_send
 from honestone.core.packing import Budget, pack, room_for_text, too_big, what_to_do
-from honestone.core.pairwise import PairReading
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.rubric import Item, Key
 from honestone.ports import CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request
@@ -173,7 +172,7 @@ _numbered: dict[int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...],
 """The latest by the number of the control item: case after case asks the same rubric."""
 
 
-def reading_of(found: ReplyReading | PairReading, request: Request, steered: str | None) -> Reading:
+def reading_of(found: ReplyReading, request: Request, steered: str | None) -> Reading:
     """What was read by number, by key. `steered` says why all of it is void: the control item was answered wrongly."""
     if steered is not None:
         errors = dict.fromkeys(request.numbers.values(), steered)
