@@ -265,7 +265,7 @@ def step(
 
     With an artifact and a rubric a run is started, or the same one resumed; without, the latest run is resumed (or
     `run`), with the options it was started with. `submit=True` hands in the edit at the last action's location, `reply`
-    a judge's reply. Raises as `improve` does, and UsageError where there is no run of steps.
+    a judge's reply. Raises as `improve` does, and UsageError without a run of steps.
     """
     workspace = _workspace(folder, store)
     if submit or reply is not None or artifact is None:

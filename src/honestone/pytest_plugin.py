@@ -20,6 +20,8 @@ import pytest
 if TYPE_CHECKING:
     from honestone.core.errors import HonestoneError
     from honestone.ports import Judge
+    from honestone.report.documents import JsonDocument
+    from honestone.report.documents.suite import CaseDoc
 
 
 class CouldNotBeJudged(Exception):
@@ -70,7 +72,7 @@ class Honestone:
         judge: str | Judge | Iterable[str | Judge] | None = None,
         input: str | None = None,
         reference: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonDocument:
         """The scorecard document of an output (text, or the path of a file or folder) that passes.
 
         Raises AssertionError with the reasons when it does not, CouldNotBeJudged when that could not be found out.
@@ -127,21 +129,22 @@ class SuiteFile(pytest.File):
 class CaseItem(pytest.Item):
     """One case. It runs in the set-up, so that only a verdict on the output is a failure."""
 
-    _document: dict[str, Any]
+    _case: CaseDoc
 
     def setup(self) -> None:
         from honestone.core.errors import HonestoneError
 
         try:
-            self._document = self._run()
+            self._case = self._run()
         except HonestoneError as error:
             raise CouldNotBeJudged(_said(error)) from None
-        if self._document["status"] == "skipped":
-            pytest.skip("; ".join(self._document["reasons"]))
-        if self._document["status"] in ("target-error", "inconclusive"):
-            raise CouldNotBeJudged(f"{self._document['status']}: " + "; ".join(self._document["reasons"]))
+        status, reasons = self._case.status, "; ".join(self._case.reasons)
+        if status == "skipped":
+            pytest.skip(reasons)
+        if status in ("target-error", "inconclusive"):
+            raise CouldNotBeJudged(f"{status}: {reasons}")
 
-    def _run(self) -> dict[str, Any]:
+    def _run(self) -> CaseDoc:
         from honestone.app.judging_options import JudgingOptions
         from honestone.app.quiet import Quiet
         from honestone.app.suites.plan import CaseChoice, SuiteRequest
@@ -155,12 +158,11 @@ class CaseItem(pytest.Item):
             choice=CaseChoice(ids=(self.name,)),
             target=self.config.getoption("--honestone-target"),
         )
-        document: dict[str, Any] = evaluate_suite(Workspace.at(Path()), request, Quiet()).document["cases"][0]
-        return document
+        return evaluate_suite(Workspace.at(Path()), request, Quiet()).report.cases[0]
 
     def runtest(self) -> None:
-        if self._document["status"] == "failed":
-            raise CaseFailed(self._document)
+        if self._case.status == "failed":
+            raise CaseFailed(self._case)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, CaseFailed | CouldNotBeJudged):
@@ -174,12 +176,10 @@ class CaseItem(pytest.Item):
 class CaseFailed(AssertionError):
     """A case's reasons, with what was unmet."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
-        lines = [f"case `{document['id']}` failed:", *(f"  {reason}" for reason in document["reasons"])]
-        for criterion in document["criteria"]:
-            for item in criterion["items"]:
-                if item.get("unmet"):
-                    lines.append(f"  unmet: {item.get('requirement') or item['id']}")
+    def __init__(self, case: CaseDoc) -> None:
+        lines = [f"case `{case.id}` failed:", *(f"  {reason}" for reason in case.reasons)]
+        items = (item for criterion in case.criteria for item in criterion.items)
+        lines += [f"  unmet: {item.requirement or item.id}" for item in items if item.unmet]
         super().__init__("\n".join(lines))
 
 

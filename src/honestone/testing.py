@@ -34,7 +34,7 @@ from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Answer, Question, Reading, answer_problem, asked_criteria
 from honestone.core.errors import StoreError
 from honestone.core.events import ArtifactJudged, Event, LimitReached, OtherEvent, RunFinished
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, JsonObject
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric, as_written
@@ -87,7 +87,7 @@ Answers: TypeAlias = Mapping[Any, Any]
 
 
 class ScriptedJudge:
-    """A `Judge` that answers as told. It reads its own replies as those of `script:` judges are read.
+    """A `Judge` that gives the answers it was made with. It reads its own replies as those of `script:` judges are read.
 
     A step is True, False or a number (to every item), a mapping of answers, a text (the raw reply), a Reply, a
     CallFailed to raise, or a function of the question that returns one of these. `questions`, `problems` and `bodies`
@@ -101,11 +101,11 @@ class ScriptedJudge:
         id: str = "judge",
         is_paid: bool = True,
         usage: Usage | None = None,
-        identity: Mapping[str, Any] | None = None,
+        identity: JsonObject | None = None,
     ) -> None:
         self.id = id
         self.is_paid = is_paid
-        self.identity: Mapping[str, Any] = {"kind": "scripted", "name": id, **(identity or {})}
+        self.identity: JsonObject = {"kind": "scripted", "name": id, **(identity or {})}
         self.questions: list[Question] = []
         self.problems: list[tuple[str, ...]] = []
         self.bodies: list[str] = []
@@ -143,15 +143,16 @@ class ScriptedJudge:
         self.closed += 1
 
 
-def reply_json(question: Question, answers: Any) -> dict[str, Any]:
+def reply_json(question: Question, answers: Any) -> dict[str, Json]:
     """Answers as the JSON that a `script:` judge prints.
 
     `answers` is one answer to every item (True stands for the top of a scale, False for its bottom), or a mapping from
     (criterion, item), item or criterion. An answer may be an object with `met` or `score`, `evidence`, `suggestion`.
     """
-    criteria: dict[str, Any] = {}
+    criteria: dict[str, Json] = {}
     for criterion in question.criteria:
-        given: dict[str, Any] = {}
+        given: dict[str, Json] = {}
+        items: dict[str, Json] = {}
         for item in criterion.items:
             answer = _answer_for((criterion.id, item.id), answers)
             if answer is _NOTHING:
@@ -160,7 +161,9 @@ def reply_json(question: Question, answers: Any) -> dict[str, Any]:
             if item.whole:
                 given.update(entry)
             else:
-                given.setdefault("items", {})[item.id] = entry
+                items[item.id] = entry
+        if items:
+            given["items"] = items
         if given:
             criteria[criterion.id] = given
     return {"criteria": criteria}
@@ -175,7 +178,7 @@ def _answer_for(key: Key, answers: Any) -> Any:
     return next((answers[name] for name in (key, key[1], key[0]) if name in answers), _NOTHING)
 
 
-def _entry(item: Item, answer: Any) -> dict[str, Any]:
+def _entry(item: Item, answer: Any) -> dict[str, Json]:
     if isinstance(answer, Mapping):
         return dict(answer)
     if item.anchors is None or answer == "n/a":
@@ -189,14 +192,14 @@ def _entry(item: Item, answer: Any) -> dict[str, Any]:
 
 
 class ScriptedModel:
-    """A `Model` that writes what it is told.
+    """A `Model` that writes what it was made with.
 
     A step is a text, a Completion, a CallFailed to raise, or a function of the prompt that returns one of these
     (`fill_in` makes one that answers a judge's prompt). `prompts` holds what it was asked.
     """
 
     def __init__(self, steps: Any = "", *, name: str = "scripted", usage: Usage | None = None) -> None:
-        self.identity: Mapping[str, Any] = {"kind": "scripted", "model": name}
+        self.identity: JsonObject = {"kind": "scripted", "model": name}
         self.prompts: list[Prompt] = []
         self.closed = 0
         self._name = name
@@ -224,7 +227,7 @@ def fill_in(
     """A step for `ScriptedModel`: the reply's skeleton at the end of a judge's prompt, filled in.
 
     `answer` is one answer to every item, or a function of an item's requirement. The control item, whose right answer
-    is no, gets `control`; it is the one whose last word stands nowhere else in the prompt.
+    is no, gets `control`; it is the one whose last word is nowhere else in the prompt.
     """
 
     def reply(prompt: Prompt) -> str:
@@ -260,7 +263,7 @@ def _numbered(text: str) -> dict[str, str]:
 
 
 class ScriptedWorker:
-    """A `Worker` that edits as told.
+    """A `Worker` that makes the edits it was made with.
 
     A step is a text (the new content of a file artifact), a mapping of paths to texts or None (a folder's files to
     write and to delete), a WorkDone, or a function of (place, brief) that edits and may return one of these.
@@ -269,7 +272,7 @@ class ScriptedWorker:
 
     def __init__(self, steps: Any, *, id: str = "scripted", fixes_only: bool = False) -> None:
         self.id = id
-        self.identity: Mapping[str, Any] = {"kind": "scripted", "name": id}
+        self.identity: JsonObject = {"kind": "scripted", "name": id}
         self.briefs: list[Brief] = []
         self.closed = 0
         self._fixes_only = fixes_only
@@ -524,7 +527,7 @@ async def _worker_checks(worker: Worker) -> None:
         strays = [
             str(path.relative_to(root)) for path in root.rglob("*") if path not in (place, place.parent, brief_file)
         ]
-        _require(not strays, f"it left {strays} beside the artifact: every proposal would be out of scope")
+        _require(not strays, f"it left {strays} next to the artifact: every proposal would be out of scope")
         _require(brief_file.read_text() == brief.text, "it changed the brief")
     await worker.close()
     await worker.close()

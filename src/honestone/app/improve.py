@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 from honestone.adapters.registry import AdapterContext, make_self_judge
 from honestone.app.history import improvement_report
@@ -147,10 +147,11 @@ class _Rounds:
 
 def prepare(
     workspace: Workspace, request: ImprovementRequest, observer: Observer, *, before_asking: BeforeAsking | None = None
-) -> LoopPlan[Any]:
+) -> LoopPlan[LoopState]:
     """Everything is read and checked, before the first call. `before_asking` is called before judges are asked."""
     if request.suite is not None:
-        return prepare_suite(workspace, request, observer)
+        # Its state is a LoopState too; what needs more of it comes from the same plan.
+        return cast(LoopPlan[LoopState], prepare_suite(workspace, request, observer))
     _refuse_suite_options(request)
     if request.policy not in POLICIES:
         raise UsageError(f"{request.policy!r} is not a policy", hint=f"choose one of: {', '.join(POLICIES)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ def _refuse_for_suites(gate_only: bool, input_text: str | None, reference: str |
             raise UsageError(f"{name} is for artifacts; each case of a suite has its own", hint="or name a --rubric")
 
 
-def _refuse_for_artifacts(options: dict[str, Any]) -> None:
+def _refuse_for_artifacts(options: Mapping[str, object]) -> None:
     """Options of suites are not silently without effect."""
     for name, given in options.items():
         if given:

@@ -16,7 +16,7 @@ from honestone.core.errors import FileError, UsageError
 LONGEST_LINE = 50_000_000
 """Bytes of one JSON line. A longer one is reported and skipped, so that memory stays bounded."""
 
-Reader = Callable[[str], dict[str, Any]]
+Reader = Callable[[str], dict[str, object]]
 
 
 @click.command("read")
@@ -52,7 +52,7 @@ def read(kind: str, scale: str | None, items: str | None, jsonl: bool, field: st
         _print(_read_line(line, number, field or "raw", reader))
 
 
-def _print(reading: dict[str, Any]) -> None:
+def _print(reading: dict[str, object]) -> None:
     # As UTF-8 whatever the terminal's encoding is: this is data.
     click.echo(json.dumps(reading, ensure_ascii=False).encode("utf-8", "replace"))
 
@@ -74,7 +74,7 @@ def _reader(kind: str, scale: str | None, items: str | None) -> Reader:
     return lambda text: _plain(free_text.read_pairwise(text))
 
 
-def _plain(reading: Any) -> dict[str, Any]:
+def _plain(reading: Any) -> dict[str, object]:
     answer = reading.answer
     return {
         "answer": dict(answer) if isinstance(answer, Mapping) else answer,
@@ -128,7 +128,7 @@ def _lines(stdin: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
             yield number, line
 
 
-def _read_line(line: bytes | None, number: int, field: str, reader: Reader) -> dict[str, Any]:
+def _read_line(line: bytes | None, number: int, field: str, reader: Reader) -> dict[str, object]:
     if line is None:
         return _unread(f"line {number} is longer than {LONGEST_LINE // 1_000_000} MB")
     try:
@@ -140,5 +140,5 @@ def _read_line(line: bytes | None, number: int, field: str, reader: Reader) -> d
     return reader(row[field])
 
 
-def _unread(problem: str) -> dict[str, Any]:
+def _unread(problem: str) -> dict[str, object]:
     return {"answer": None, "problems": [problem], "repairs": []}

@@ -88,7 +88,7 @@ def render_improvement(document: ImprovementDoc, form: str, *, report: str | Non
     return report if form == "markdown" and report is not None else render(document, form)
 
 
-def render(document: Mapping[str, Any] | Struct, form: str) -> str:
+def render(document: Mapping[str, object] | Struct, form: str) -> str:
     """Any document in any format that it has."""
     if form == "json":
         return dump(document) + "\n"

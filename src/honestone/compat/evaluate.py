@@ -56,7 +56,17 @@ class _Notes:
     def event(self, event: object) -> None: ...
 
 
-@click.command("evaluate")
+class _Command(click.Command):
+    """Remembers the words it was called with, for the line that resumes."""
+
+    words: tuple[str, ...] = ()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        self.words = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command("evaluate", cls=_Command)
 @click.option("--input", type=_PATH, help="The ranking artifact (pipeline mode).")
 @click.option("--candidate-id", metavar="ID", help="The candidate of the ranking to evaluate.")
 @click.option("--standalone", is_flag=True, help="Evaluate a skill by itself, without a ranking.")
@@ -126,8 +136,7 @@ def _run(args: Sequence[str] | None) -> int:
         code = compat_command.main(args=args if args is None else list(args), prog_name=NAME, standalone_mode=False)
         return code if isinstance(code, int) else 0
     except HonestoneError as error:
-        words = sys.argv[1:] if args is None else args
-        resume = shlex.join([*NAME.split(), *(word for word in words if word != "--fresh")])
+        resume = shlex.join([*NAME.split(), *(word for word in compat_command.words if word != "--fresh")])
         print(error_text(error, command=resume), file=sys.stderr)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -66,8 +66,8 @@ class _Criterion:
     def from_record(self, kept: bytes) -> _Part:
         part = self.recorded.get(kept)
         if part is None:
-            plain: dict[str, list[Any]] = msgspec.json.decode(kept)
-            part = _part(self.keys, tuple((plain[item][0], plain[item][1]) for _, item in self.keys))
+            plain = msgspec.json.decode(kept, type=dict[str, tuple[bool | None, str | None]])
+            part = _part(self.keys, tuple(plain[item] for _, item in self.keys))
             if len(self.recorded) < _REMEMBERED:
                 self.recorded[kept] = part
         return part
@@ -141,9 +141,9 @@ class TextEvaluator:
 def _guarded(checker: Checker, compiled: TextCheck) -> Callable[[str], Answer | tuple[None, str | None]]:
     """A check that may run for ever on some texts, under the checker's time limit."""
 
-    def look(text: str) -> tuple[Any, str | None]:
+    def look(text: str) -> Answer | tuple[None, str | None]:
         finding = checker.run_text(compiled, text)
-        return finding.met, finding.note
+        return (None, finding.note) if finding.met is None else (finding.met, finding.note)
 
     return look
 

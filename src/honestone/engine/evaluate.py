@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from honestone.core.artifact import Artifact
 from honestone.core.ballot import Ballot, Question
 from honestone.core.events import ArtifactJudged
+from honestone.core.json_value import JsonObject
 from honestone.core.spend import Spend
 from honestone.core.suite.case import Message
 from honestone.engine.bulk import TextEvaluator, checked_event
@@ -35,7 +36,7 @@ class Judgement:
     output: str | None = None
     error: str | None = None
     notes: tuple[str, ...] = ()
-    packed: Mapping[str, Any] = field(default_factory=dict)
+    packed: Mapping[str, JsonObject] = field(default_factory=dict)
 
     def event(self) -> ArtifactJudged:
         return ArtifactJudged(
@@ -144,7 +145,7 @@ class Evaluation:
         )
         return judgement, blobs
 
-    def _packed(self, artifact: Artifact, output: Output | None) -> dict[str, Any]:
+    def _packed(self, artifact: Artifact, output: Output | None) -> dict[str, JsonObject]:
         """What each judge is shown of a text that is too big for it."""
         packing = [seat for seat in self.evaluator.panel.seats if isinstance(seat.judge, SizedJudge)]
         if not packing:
@@ -165,13 +166,13 @@ class Evaluation:
             done += len(chunk)
 
 
-def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, Any]:
+def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, JsonObject]:
     """By seat what its judge is shown of a text that is too big for it; judges that see the whole are left out."""
     shown = {seat.id: seat.judge.packed(question) for seat in seats if isinstance(seat.judge, SizedJudge)}
     return {id: part for id, part in shown.items() if part}
 
 
-def packing_notes(packed: Mapping[str, Any]) -> list[str]:
+def packing_notes(packed: Mapping[str, JsonObject]) -> list[str]:
     return [f"{judge} was shown a part (--pack {part['strategy']}): {part['shown']}" for judge, part in packed.items()]
 
 

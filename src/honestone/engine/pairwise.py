@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import Any
 
 from honestone.core.artifact import Version
 from honestone.core.ballot import Ballot, JudgeState
+from honestone.core.json_value import JsonObject
 from honestone.core.pairwise import (
     ORDERS,
     STEERED,
@@ -33,7 +33,7 @@ class PairJudged:
     comparison: Comparison
     ballots: tuple[Ballot, ...]
     spend: Spend
-    packed: dict[str, Any]
+    packed: dict[str, dict[str, JsonObject]]
     are_same: bool = False
 
 
@@ -93,7 +93,7 @@ def _as_one(judge: str, looks: dict[Order, Ballot]) -> Ballot:
     )
 
 
-def _packed(seat: Seat, rubric: Rubric, a: Version, b: Version) -> dict[str, Any] | None:
+def _packed(seat: Seat, rubric: Rubric, a: Version, b: Version) -> dict[str, JsonObject] | None:
     """What this judge was shown of A and B, where it was not the whole."""
     judge = seat.judge
     shown = judge.packed(pair_question(rubric, a, b, "a_first")) if isinstance(judge, SizedJudge) else None

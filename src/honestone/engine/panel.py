@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -26,6 +26,7 @@ from honestone.core.ballot import (
 )
 from honestone.core.contract import canonical
 from honestone.core.early_stop import settled
+from honestone.core.json_value import Json
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.reading.reply import complaints
 from honestone.core.rubric import Check, Key, Rubric
@@ -50,7 +51,7 @@ class Seat:
     kind: JudgeKind = "program"
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Json]:
         return {"id": self.id, "draw": self.draw, **self.judge.identity}
 
 

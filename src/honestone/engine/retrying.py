@@ -30,7 +30,7 @@ def next_wait(
 ) -> float | None:
     """Seconds to wait before the next attempt; None to give up. `attempt` counts from 1, `spent` is seconds so far.
 
-    What the server asks for is obeyed; when that does not fit into the total, there is no use in coming sooner.
+    What the server asks for is obeyed; when that does not fit into the total, coming sooner does not help.
     `jitter` gives numbers from 0 to 1.
     """
     if not failure.retryable or attempt >= attempts:

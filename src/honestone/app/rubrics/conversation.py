@@ -58,7 +58,7 @@ _STEPS: Final = {1: "what is judged, and what matters", 2: "the draft", 3: "the 
 def converse(workspace: Workspace, request: NewRubricRequest, *, again: str) -> RubricDraft:
     """The rubric that the person accepted; its answers stay kept until `KeptAnswers.drop`.
 
-    Raises UsageError where there is no terminal, Interrupted (`again` is the command that resumes) when they leave.
+    Raises UsageError without a terminal, Interrupted (`again` is the command that resumes) when they leave.
     """
     kept = KeptAnswers(request.output)
     said = request.answers()
@@ -66,7 +66,7 @@ def converse(workspace: Workspace, request: NewRubricRequest, *, again: str) -> 
         return asyncio.run(_converse(workspace, said, kept, request.judge))
     except NoTerminal as error:
         raise UsageError(
-            f"there is no terminal to ask at ({error}), so flags have to say it: --about, --criterion, --item, --yes",
+            f"nothing can be asked without a terminal ({error}), so flags have to say it: --about, --criterion, --item, --yes",
             hint="or write a template as it is: --template NAME (--list-templates lists them)",
         ) from None
     except (KeyboardInterrupt, LeftForLater):

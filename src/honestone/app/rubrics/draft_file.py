@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Literal, cast
+
+import msgspec
 
 from honestone.core.authoring.rubric_drafting import (
     CriterionWish,
@@ -59,86 +61,66 @@ class RubricAnswers:
         self.weights, self.typing = {}, ("", "")
 
 
+class _KeptDraft(msgspec.Struct, kw_only=True):
+    rubric: dict[str, object]
+    origins: dict[str, str]
+
+
+class _Kept(msgspec.Struct, kw_only=True):
+    """The answers in the file."""
+
+    schema: Literal["honestone.rubric-answers/1"] = SCHEMA
+    about: str
+    wanted: list[CriterionWish]
+    template: str | None
+    is_listed: bool
+    warned: list[str]
+    judge: str | None
+    draft: _KeptDraft | None
+    accepted: bool
+    threshold: Fraction | None
+    floor: Fraction | None
+    typing: tuple[str, str]
+    replies: dict[str, str]
+
+
+_AS_THEY_ARE: Final = tuple(name for name in _Kept.__struct_fields__ if name not in ("schema", "draft"))
+
+
 def to_json(answers: RubricAnswers) -> dict[str, object]:
-    return {
-        "schema": SCHEMA,
-        "about": answers.about,
-        "wanted": [
-            {"name": w.name, "description": w.description, "items": list(w.items), "levels": list(w.levels)}
-            for w in answers.wanted
-        ],
-        "template": answers.template,
-        "is_listed": answers.is_listed,
-        "warned": answers.warned,
-        "judge": answers.judge,
-        "draft": answers.draft and {"rubric": to_plain(answers.draft.rubric()), "origins": dict(answers.draft.origins)},
-        "accepted": answers.accepted,
-        "threshold": None if answers.threshold is None else str(answers.threshold),
-        "floor": None if answers.floor is None else str(answers.floor),
-        "typing": list(answers.typing),
-        "replies": answers.replies,
-    }
+    found = answers.draft
+    draft = None if found is None else _KeptDraft(rubric=to_plain(found.rubric()), origins=dict(found.origins))
+    kept = _Kept(draft=draft, **{name: getattr(answers, name) for name in _AS_THEY_ARE})
+    return cast(dict[str, object], msgspec.to_builtins(kept, enc_hook=str))
 
 
 def from_json(plain: object) -> RubricAnswers | None:
     """None for a record that is damaged: we wrote it, but a file can be changed."""
-    if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
-        return None
     try:
-        wanted = [
-            CriterionWish(
-                name=_text(one["name"]),
-                description=_text(one["description"]),
-                items=tuple(map(_text, one["items"])),
-                levels=tuple(map(_text, one["levels"])),
-            )
-            for one in plain["wanted"]
-        ]
-        if any(len(one.levels) not in (0, 5) or not one.name for one in wanted):
+        kept = msgspec.convert(plain, _Kept, dec_hook=_share)
+        if any(len(one.levels) not in (0, 5) or not one.name for one in kept.wanted):
             return None
-        template, judge = plain["template"], plain["judge"]
-        step, text = plain["typing"]
-        return RubricAnswers(
-            about=_text(plain["about"]),
-            wanted=wanted,
-            template=None if template is None else _text(template),
-            is_listed=plain["is_listed"] is True,
-            warned=list(map(_text, plain["warned"])),
-            judge=None if judge is None else _text(judge),
-            draft=_draft(plain["draft"]),
-            accepted=plain["accepted"] is True,
-            threshold=_bar(plain["threshold"]),
-            floor=_bar(plain["floor"]),
-            typing=(_text(step), _text(text)),
-            replies={_text(key): _text(value) for key, value in plain["replies"].items()},
-        )
+        draft = None if kept.draft is None else _draft(kept.draft)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, HonestoneError):
         return None
+    return RubricAnswers(draft=draft, **{name: getattr(kept, name) for name in _AS_THEY_ARE})
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _bar(value: object) -> Fraction | None:
-    bar = None if value is None else Fraction(_text(value))
-    if bar is not None and not 0 <= bar <= 1:
+def _share(kind: type, written: object) -> Fraction:
+    """A bar from 0 to 1."""
+    if not isinstance(written, str) or not 0 <= Fraction(written) <= 1:
         raise ValueError
-    return bar
+    return Fraction(written)
 
 
-def _draft(plain: Any) -> RubricDraft | None:
-    if plain is None:
-        return None
-    rubric = from_plain(plain["rubric"])
+def _draft(kept: _KeptDraft) -> RubricDraft:
+    rubric = from_plain(kept.rubric)
     return RubricDraft(
         about=rubric.title,
         criteria=rubric.criteria,
         threshold=rubric.threshold,
         floor=rubric.floor,
-        origins={_text(key): _text(value) for key, value in plain["origins"].items()},
+        origins=kept.origins,
     )
 
 

@@ -58,7 +58,7 @@ def _number(value: Fraction | float | None) -> float | None:
 
 
 def read_history(workspace: Workspace, rubric: Rubric) -> History | None:
-    """None where there is no store yet. Raises StoreError when it cannot be read."""
+    """None without a store. Raises StoreError when it cannot be read."""
     from honestone.adapters.stores.sqlite import FILE
 
     if not (workspace.store / FILE).exists():

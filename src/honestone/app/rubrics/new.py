@@ -129,7 +129,7 @@ def refuse_incomplete(said: RubricAnswers) -> None:
     if missing:
         why = f": {WHY_TWO}" if said.about and said.wanted else ""
         raise UsageError(
-            f"there is no terminal to ask at, so flags have to say it: {', '.join(missing)}{why}",
+            f"without a terminal, flags have to say it: {', '.join(missing)}{why}",
             hint="or write a template as it is: --template NAME (--list-templates lists them)",
         )
 

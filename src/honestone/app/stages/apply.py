@@ -154,7 +154,7 @@ def only_one(skill: Path) -> Iterator[None]:
         handle = os.open(skill, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise FileError(
-            f"there is no skill folder `{printable(skill)}`: {error.strerror}",
+            f"the skill folder `{printable(skill)}` cannot be opened: {error.strerror}",
             hint="paths in artifacts are relative to the folder that the pipeline was run in",
         ) from None
     try:
@@ -305,7 +305,7 @@ def original_of(pointer: RollbackPointer, skill: SkillUnderEdit) -> Version:
     if pointer.method != "restore_backup_folder" or inside or pointer.changed is None:
         raise UsageError(f"the rollback pointer's method {pointer.method!r} is not known")
     if not place.is_dir():
-        raise FileError(f"there is no backup `{printable(place)}`")
+        raise FileError(f"the backup `{printable(place)}` does not exist")
     for name in pointer.changed:
         if ".." in Path(name).parts or Path(name).is_absolute():
             raise UsageError(f"the rollback pointer names {name!r}, which is not a file of the skill")

@@ -184,7 +184,7 @@ def _candidate(request: EvaluateSkillRequest, files: StageFiles) -> TwoSides:
     )
     threshold = exact(request.eval_threshold)
     if candidate.score is None:
-        return replace(asked, skip="the candidate has no score, so there is no reason to run it")
+        return replace(asked, skip="the candidate has no score, so it is not run")
     score = _exact_score(ranking, at)
     if score < threshold:
         return replace(asked, skip=f"score {float(score):g} is below --eval-threshold {float(threshold):g}")

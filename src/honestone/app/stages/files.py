@@ -369,7 +369,9 @@ def skill_at(workspace: Workspace, named: Path | str) -> SkillUnderEdit:
     """
     folder = skill_folder(workspace.path(named))
     if not folder.is_dir():
-        raise FileError(f"there is no skill `{printable(named)}`", hint="name the skill's folder, or its SKILL.md")
+        raise FileError(
+            f"the skill `{printable(named)}` does not exist", hint="name the skill's folder, or its SKILL.md"
+        )
     if not (folder / SKILL_FILE).is_file():
         raise FileError(f"`{printable(named)}` is not a skill: it has no {SKILL_FILE}", hint="name the skill's folder")
     everything = load_artifact(folder).version

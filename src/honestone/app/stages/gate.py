@@ -329,7 +329,7 @@ def _troubles(before: Version, after: Version) -> Iterator[str]:
             trouble = _python(entry.data, path)
         elif ending in (".json", ".yaml", ".yml"):
             read = _json if ending == ".json" else _yaml
-            trouble = f"{path} is no UTF-8 text" if text is None else read(text, path)
+            trouble = f"{path} is not UTF-8 text" if text is None else read(text, path)
         elif path == SKILL_FILE:
             old = before.files.get(path)
             trouble = _front_matter(text, None if old is None else as_text(old.data))
@@ -394,7 +394,7 @@ def _yaml(text: str, path: str) -> str | None:
 
 def _front_matter(text: str | None, old: str | None) -> str | None:
     if text is None:
-        return f"{SKILL_FILE} is no UTF-8 text"
+        return f"{SKILL_FILE} is not UTF-8 text"
     block = split(text).block
     if block is None:
         if text.removeprefix("\ufeff").startswith("---"):
@@ -415,4 +415,4 @@ def _front_matter_block(block: str) -> str | None:
         value = parse_marked("\n" + block, SKILL_FILE).value  # lines are counted from the opening fence
     except FileError as error:
         return f"{error.place or SKILL_FILE} does not parse: {error.message}"
-    return None if isinstance(value, dict) else f"{SKILL_FILE}:2 its front matter is no mapping"
+    return None if isinstance(value, dict) else f"{SKILL_FILE}:2 its front matter is not a mapping"

@@ -119,7 +119,7 @@ def _last_finished(store: Store) -> str:
     for info in store.runs():
         if info.kind == "suite" and info.finished and info.result != "interrupted":
             return info.id
-    raise UsageError("no suite run came to its end here, so there is no last one", hint="name an artifact or a git ref")
+    raise UsageError("no suite run has finished here, so `last` names none", hint="name an artifact or a git ref")
 
 
 def find_run_summary(workspace: Workspace, store: Store, name: str) -> RunSummary | None:

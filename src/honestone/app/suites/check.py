@@ -207,7 +207,7 @@ def _named(workspace: Workspace, name: str) -> RunSummary:
 
 
 def _on_record(checked: SuiteCheck, workspace: Workspace) -> Iterator[list[TaskOutcome]]:
-    """This suite's finished runs, newest first. Nothing is made where there is no store."""
+    """This suite's finished runs, newest first. Nothing is made without a store."""
     if not workspace.store.is_dir():
         return
     looked = 0
@@ -238,7 +238,7 @@ def _of_log(log: Sequence[Event], suite: Suite) -> list[TaskOutcome]:
 
 
 def _of_summary(run: RunSummary, suite: Suite) -> list[TaskOutcome]:
-    """How each task went on the sides of a run, as far as it asked the same. A mock run shows nothing."""
+    """How each task ended on the sides of a run, as far as it asked the same. A mock run shows nothing."""
     if run.is_mock or run.target == "mock":
         return []
     asked = {case.id: case.input for case in suite.cases}

@@ -180,7 +180,7 @@ async def _asked_twice(
             write_atomically(kept, reply.encode("utf-8", "replace"))
         found = [one.value for one in objects_in(kept.read_text("utf-8")).found if "tasks" in one.value]
         if not found:
-            problems = ('there was no JSON object with "tasks" in it',)
+            problems = ('it has no JSON object with "tasks"',)
             continue
         read = read_model_tasks(found[-1]["tasks"], most=most)
         problems = read.problems

@@ -139,7 +139,7 @@ def _by_flags(request: NewRubricRequest, *, yes: bool, force: bool, as_json: boo
     if not yes and not as_json:
         refuse_incomplete(request.answers())
         raise UsageError(
-            "there is no terminal to accept the draft at, so nothing was written",
+            "a draft cannot be accepted without a terminal, so nothing was written",
             hint="--yes accepts and writes it; --json without --yes shows it",
         )
     with Progress() as progress:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,12 +92,12 @@ def judging_of(asked: dict[str, Any]) -> JudgingOptions:
     return JudgingOptions(**{name: asked.pop(name) for name in names if name in asked})
 
 
-def show_artifact(document: dict[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
+def show_artifact(document: Mapping[str, object], lines: Sequence[str], *, as_json: bool) -> None:
     """The artifact as JSON, or some lines for people; the last one names its file, for whatever comes next."""
     if as_json:
         write(dump(document) + "\n")
     else:
-        show_lines([*lines, document["truth_anchor"]])
+        show_lines([*lines, str(document["truth_anchor"])])
 
 
 def show_lines(lines: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from honestone.cli.terminal import render, write
 
@@ -15,7 +15,7 @@ SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
 COMPARISON_FORMATS = ("text", "markdown", "json")
 
 
-def print_suite(document: Mapping[str, Any] | Struct, form: str) -> None:
+def print_suite(document: Mapping[str, object] | Struct, form: str) -> None:
     if form == "html":  # It says that it is UTF-8, whatever the terminal is.
         sys.stdout.flush()
         sys.stdout.buffer.write(render(document, form).encode("utf-8", "backslashreplace"))
