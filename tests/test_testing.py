@@ -329,10 +329,10 @@ def rewrite_brief(place: Path, brief: Brief) -> None:
 
 @pytest.mark.parametrize(
     ("step", "said"),
-    [(litter, "beside the artifact"), (rewrite_brief, "changed the brief"), (WorkDone(ended="fine"), "`ended`")],  # type: ignore[arg-type]
+    [(litter, "next to the artifact"), (rewrite_brief, "changed the brief"), (WorkDone(ended="fine"), "`ended`")],  # type: ignore[arg-type]
 )
 def test_a_worker_that_breaks_a_promise_is_found(step: Any, said: str) -> None:
-    """Files beside the artifact, an edited brief, an ending that nobody knows."""
+    """Files next to the artifact, an edited brief, an ending that nobody knows."""
     with pytest.raises(AssertionError, match=said):
         check_worker(ScriptedWorker(step))
 
