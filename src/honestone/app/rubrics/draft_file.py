@@ -23,6 +23,7 @@ from honestone.core.authoring.rubric_drafting import (
     shortage,
 )
 from honestone.core.errors import HonestoneError
+from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Criterion, from_plain, to_plain
 
 SCHEMA: Final = "honestone.rubric-answers/1"
@@ -89,7 +90,7 @@ _AS_THEY_ARE: Final = tuple(name for name in _Kept.__struct_fields__ if name not
 
 def to_json(answers: RubricAnswers) -> dict[str, object]:
     found = answers.draft
-    draft = None if found is None else _KeptDraft(rubric=to_plain(found.rubric()), origins=dict(found.origins))
+    draft = None if found is None else _KeptDraft(rubric={**to_plain(found.rubric())}, origins=dict(found.origins))
     kept = _Kept(draft=draft, **{name: getattr(answers, name) for name in _AS_THEY_ARE})
     return cast(dict[str, object], msgspec.to_builtins(kept, enc_hook=str))
 
@@ -114,7 +115,7 @@ def _share(kind: type, written: object) -> Fraction:
 
 
 def _draft(kept: _KeptDraft) -> RubricDraft:
-    rubric = from_plain(kept.rubric)
+    rubric = from_plain(cast(JsonObject, kept.rubric))
     return RubricDraft(
         about=rubric.title,
         criteria=rubric.criteria,
