@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from honestone.core.rubric import Check, Rubric
 from honestone.formats.marked import Marked
@@ -27,9 +26,9 @@ class LintFinding:
     item: str | None = None
     check: Check | None = None
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """One entry of `honestone.findings/1`."""
-        out: dict[str, Any] = {
+        out: dict[str, object] = {
             "rule": self.rule,
             "place": self.place,
             "message": self.message,

@@ -52,10 +52,10 @@ def read_lock(path: Path) -> Contract:
     return contract
 
 
-def _as_json(path: Path, document: Any) -> dict[str, Any]:
+def _as_json(path: Path, document: Any) -> dict[str, object]:
     """The document as JSON has it: places do not matter here, but `1` and `1.0` and keys that look like numbers do."""
     try:
-        plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8-sig"))["document"]
+        plain: dict[str, object] = json.loads(path.read_text(encoding="utf-8-sig"))["document"]
     except (ValueError, RecursionError):
         raise FileError(
             "this is not a lock that this version of honestone reads",
@@ -77,7 +77,7 @@ def require_locked(locked: Contract, now: Contract, lock: Path) -> None:
     )
 
 
-def what_changed(locked: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def what_changed(locked: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
     """What differs from the locked document to this one, a line each: things are known by their ids, not by their place."""
     ours, theirs = _by_id(locked), _by_id(now)
     _keep_common(ours, theirs, "checks")  # the rubric says which checks there are; here, what they use
@@ -99,7 +99,7 @@ def _by_id(value: Any) -> Any:
     ids = [_id_of(entry) for entry in value]
     if not ids or None in ids:
         return [_by_id(entry) for entry in value]
-    numbered: dict[str, Any] = {}
+    numbered: dict[str, object] = {}
     for id, entry in zip(ids, value, strict=True):
         same = sum(1 for known in numbered if known == id or known.startswith(f"{id}#"))
         numbered[f"{id}#{same + 1}" if same else str(id)] = _by_id({k: v for k, v in entry.items() if k != "id"})
@@ -115,7 +115,7 @@ def _id_of(entry: Any) -> str | None:
     return f"{entry['check']} {canonical(entry.get('value'))}" if isinstance(entry.get("check"), str) else None
 
 
-def _keep_common(ours: dict[str, Any], theirs: dict[str, Any], part: str) -> None:
+def _keep_common(ours: dict[str, object], theirs: dict[str, object], part: str) -> None:
     mine, other = ours.get(part), theirs.get(part)
     mine, other = (mine if isinstance(mine, dict) else {}), (other if isinstance(other, dict) else {})
     ours[part] = {key: value for key, value in mine.items() if key in other}

@@ -391,7 +391,7 @@ class FileEntry:
         path = (*self.path, key)
         return [v if isinstance(v, str) else str(self.reading.marked.raw((*path, i))) for i, v in enumerate(value)]
 
-    def data(self, key: str) -> dict[str, Any]:
+    def data(self, key: str) -> dict[str, object]:
         """A mapping that is kept as it stands (metadata, variables); empty without one."""
         value = self.raw(key)
         if value is not None and not isinstance(value, dict):

@@ -271,7 +271,7 @@ def _with(rubric: Rubric, path: Steps, **changes: Any) -> Rubric:
     return replace(rubric, criteria=_changed(rubric.criteria, list(_pairs(path)), changes))
 
 
-def _changed(group: tuple[Any, ...], steps: list[tuple[str, int]], changes: dict[str, Any]) -> tuple[Any, ...]:
+def _changed(group: tuple[Any, ...], steps: list[tuple[str, int]], changes: dict[str, object]) -> tuple[Any, ...]:
     (_, index), *rest = steps
     entry = group[index]
     if not rest:

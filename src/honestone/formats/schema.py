@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from honestone.core.checks import KINDS, check_schema
 from honestone.formats.fields import SHAPES, TAKES, Field, Shape
 
@@ -11,7 +9,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NUMBER_KEY = r"^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
 
 
-def rubric_schema() -> dict[str, Any]:
+def rubric_schema() -> dict[str, object]:
     """JSON Schema 2020-12 of a rubric file, with the descriptions that editors show."""
     return {
         "$schema": DIALECT,
@@ -28,8 +26,8 @@ def rubric_schema() -> dict[str, Any]:
     }
 
 
-def _mapping_schema(shape: Shape, *, required: list[str] | None = None) -> dict[str, Any]:
-    schema: dict[str, Any] = {
+def _mapping_schema(shape: Shape, *, required: list[str] | None = None) -> dict[str, object]:
+    schema: dict[str, object] = {
         "type": "object",
         "description": shape.doc,
         "properties": {field.key: _property(field) for field in shape.fields},
@@ -40,7 +38,7 @@ def _mapping_schema(shape: Shape, *, required: list[str] | None = None) -> dict[
     return schema
 
 
-def _property(field: Field) -> dict[str, Any]:
+def _property(field: Field) -> dict[str, object]:
     schema = {**TAKES[field.takes].schema, "description": field.doc}
     if field.takes == "points" and field.default.isdigit():
         schema["default"] = int(field.default)
@@ -51,11 +49,11 @@ def _property(field: Field) -> dict[str, Any]:
     return schema
 
 
-def _short_or(mapping: dict[str, Any]) -> dict[str, Any]:
+def _short_or(mapping: dict[str, object]) -> dict[str, object]:
     return {"description": mapping["description"], "anyOf": [TAKES["text"].schema, mapping]}
 
 
-def _criterion() -> dict[str, Any]:
+def _criterion() -> dict[str, object]:
     """A group has children and is not marked itself; every other criterion says what is asked."""
     alone = {"properties": dict.fromkeys(("items", "anchors", "check"), False)}
     return {
@@ -65,7 +63,7 @@ def _criterion() -> dict[str, Any]:
     }
 
 
-def _anchors() -> dict[str, Any]:
+def _anchors() -> dict[str, object]:
     text = TAKES["text"].schema
     return {
         "description": "Levels by number: {0: none, 10: full}; or a list of {value, text}.",
@@ -88,7 +86,7 @@ def _anchors() -> dict[str, Any]:
     }
 
 
-def _check() -> dict[str, Any]:
+def _check() -> dict[str, object]:
     bare = [
         written
         for name, kind in KINDS.items()

@@ -128,14 +128,14 @@ class _Place:
         place = f"{self._path}:{found[1]}:{found[2]}" if found and known else str(self._path)
         return SettingsError(message, place=place, hint=hint)
 
-    def mapping(self, plain: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    def mapping(self, plain: Mapping[str, object], name: str) -> Mapping[str, Any]:
         found = plain.get(name, {})
         if not isinstance(found, dict):
             raise self.error((name,), f"`{name}` must be a table")
         return found
 
     def check_keys(
-        self, plain: Mapping[str, Any], allowed: tuple[str, ...], what: str, where: tuple[str, ...] = ()
+        self, plain: Mapping[str, object], allowed: tuple[str, ...], what: str, where: tuple[str, ...] = ()
     ) -> None:
         for key in plain:
             if key not in allowed:
@@ -144,7 +144,7 @@ class _Place:
                 raise self.error((*where, key), f"unknown {what} `{key}`", hint)
 
     def check_types(
-        self, plain: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]], where: tuple[str, ...]
+        self, plain: Mapping[str, object], types: Mapping[str, type | tuple[type, ...]], where: tuple[str, ...]
     ) -> None:
         name = ".".join(where)
         self.check_keys(plain, tuple(types), f"key of `{name}`:", where)

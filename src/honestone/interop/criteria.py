@@ -157,7 +157,7 @@ def unique_ids(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
     return tuple(rename(criterion, None) for criterion in criteria)
 
 
-def distinct(id: str, taken: Mapping[str, Any] | set[str]) -> str:
+def distinct(id: str, taken: Mapping[str, object] | set[str]) -> str:
     """An id that is not taken yet."""
     unique, number = id, 2
     while unique in taken:

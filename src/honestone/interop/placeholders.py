@@ -26,7 +26,7 @@ class Filled:
     lost: tuple[str, ...] = ()
 
 
-def fill(text: str, variables: Mapping[str, Any]) -> Filled:
+def fill(text: str, variables: Mapping[str, object]) -> Filled:
     """The text with every `{{name}}`, `{{name.part}}` and `{{name[0]}}` replaced, in one pass: what is put in is not
     looked at again. Filters, loops and conditions stay as they are."""
     if "{" not in text:
@@ -51,7 +51,7 @@ def _untouched(text: str) -> list[str]:
     return [f"`{found[0].strip()}` is more than a name to fill in" for found in _MORE.finditer(text)][:3]
 
 
-def _value(hole: re.Match[str], variables: Mapping[str, Any], lost: list[str]) -> str:
+def _value(hole: re.Match[str], variables: Mapping[str, object], lost: list[str]) -> str:
     name = hole[1].strip()
     if not _NAME.fullmatch(name):
         lost.append(f"`{hole[0]}` is more than a name to fill in")

@@ -109,7 +109,7 @@ def read_sessions(path: Path) -> Iterator[tuple[int, list[Turn]]]:
         for messages in _messages_of(whole):
             yield 1, _turns(messages)
         return
-    log: list[Mapping[str, Any]] = []
+    log: list[Mapping[str, object]] = []
     began = 1
     for number, line in enumerate(text.split("\n"), 1):
         row = _json(line) if line.strip() else None
@@ -174,7 +174,7 @@ def _messages_of(value: Any) -> Iterator[list[Any]]:
                 yield from _messages_of(entry)
 
 
-def _logged(row: Mapping[str, Any]) -> Any:
+def _logged(row: Mapping[str, object]) -> Any:
     """The message in a row of a session log, or None: what an agent's helper said, or the program itself, is none."""
     if row.get("isMeta") or row.get("isSidechain") or row.get("isCompactSummary"):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -42,18 +42,12 @@ class Running:
     attempt_rule: AttemptRule | None = None
     stops_at_pass: bool | None = None
     timeout: float | None = None
-    skip_defaults: bool = False
+    skip_defaults: bool | None = None
 
     def over(self, above: Running) -> Running:
         """This, and from above what it does not say."""
-        return Running(
-            threshold=above.threshold if self.threshold is None else self.threshold,
-            attempts=above.attempts if self.attempts is None else self.attempts,
-            attempt_rule=above.attempt_rule if self.attempt_rule is None else self.attempt_rule,
-            stops_at_pass=above.stops_at_pass if self.stops_at_pass is None else self.stops_at_pass,
-            timeout=above.timeout if self.timeout is None else self.timeout,
-            skip_defaults=self.skip_defaults or above.skip_defaults,
-        )
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        return replace(above, **{name: value for name, value in own.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +69,7 @@ class Shared:
     running: Running = field(default_factory=Running)
     graders: tuple[FileEntry, ...] = ()
     prompts: FileEntry | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
     input_files: tuple[tuple[FileEntry, str], ...] = ()
     place: Place = field(default_factory=Place)
@@ -183,7 +177,7 @@ def _rest(take: FileEntry, targets: Targets) -> None:
             take.reading.loss(f"the option `{key}` of a case has no equivalent here", (*take.path, "options", key))
 
 
-def _goal(take: FileEntry, values: Mapping[str, Any]) -> str | None:
+def _goal(take: FileEntry, values: Mapping[str, object]) -> str | None:
     goal = take.text("criteria", "expected_outcome", "outcome")
     return None if goal is None else fill(goal, values).strip()
 
@@ -191,7 +185,7 @@ def _goal(take: FileEntry, values: Mapping[str, Any]) -> str | None:
 # ----------------------------------------------------------------------------------------------- input and answer
 
 
-def _messages(take: FileEntry, shared: Shared, values: Mapping[str, Any]) -> tuple[Message, ...]:
+def _messages(take: FileEntry, shared: Shared, values: Mapping[str, object]) -> tuple[Message, ...]:
     key = take.which("input", "input_messages")
     if key is not None:
         own = shared.texts.messages(take, key)
@@ -212,7 +206,7 @@ def _with_files(messages: tuple[Message, ...], files: list[tuple[FileEntry, str]
     return (*messages[:at], replace(messages[at], content=content), *messages[at + 1 :])
 
 
-def _prompted(take: FileEntry, shared: Shared, values: Mapping[str, Any]) -> tuple[Message, ...]:
+def _prompted(take: FileEntry, shared: Shared, values: Mapping[str, object]) -> tuple[Message, ...]:
     """The first prompt with the case's variables in it; a prompt that is one variable is that variable."""
     prompt, at = _prompt(take, shared)
     if prompt is None:
@@ -283,11 +277,11 @@ def _prompt(take: FileEntry, shared: Shared) -> tuple[str | None, FileEntry | No
 _ANSWERS: Final = ("expected_output", "expected_messages")
 
 
-def _raw_answer(take: FileEntry, values: Mapping[str, Any]) -> Any:
+def _raw_answer(take: FileEntry, values: Mapping[str, object]) -> Any:
     return next((take.value[key] for key in _ANSWERS if key in take), values.get("expected_output"))
 
 
-def _answer(take: FileEntry, texts: Texts, values: Mapping[str, Any]) -> str | None:
+def _answer(take: FileEntry, texts: Texts, values: Mapping[str, object]) -> str | None:
     own = texts.reference(take, *_ANSWERS)
     if own is not None or "expected_output" not in values:
         return own
@@ -363,8 +357,8 @@ def _running(take: FileEntry, execution: FileEntry | None, targets: Targets) -> 
     """How one case is run: its own `threshold`, `run` and `execution`."""
     own = Running(threshold=take.number("threshold", low=0, high=1), timeout=_seconds(take))
     if isinstance(take.value.get("run"), dict) and (run := take.mapping("run", TABLES["run"])) is not None:
-        bar, repeat = run.number("threshold", low=0, high=1), _repeat(run, "repeat", AttemptRule.PASS_AT_K)
-        own = own.over(Running(threshold=bar, timeout=_seconds(run), **repeat))
+        bar = run.number("threshold", low=0, high=1)
+        own = own.over(_repeat(run, "repeat")).over(Running(threshold=bar, timeout=_seconds(run)))
     return own if execution is None else own.over(read_execution(execution, targets))
 
 
@@ -376,40 +370,37 @@ def _seconds(take: FileEntry) -> float | None:
 def read_execution(take: FileEntry, targets: Targets) -> Running:
     """An `execution` block, without its lists of graders."""
     targets.take(take, "target", "targets", "provider", "providers")
-    return Running(
-        threshold=take.number("threshold", low=0, high=1),
-        timeout=_seconds(take),
-        skip_defaults=bool(take.flag("skip_defaults")),
-        **_repeat(take, "trials", AttemptRule.PASS_AT_K),
-    )
+    bar, skips = take.number("threshold", low=0, high=1), take.flag("skip_defaults") or None
+    return replace(_repeat(take, "trials"), threshold=bar, timeout=_seconds(take), skip_defaults=skips)
 
 
 def read_options(take: FileEntry) -> Running:
     """`evaluate_options`, without its concurrency."""
     milliseconds = take.number("timeout_ms", low=0)
     timeout = float(milliseconds / 1000) if milliseconds else _seconds(take)
-    return Running(timeout=timeout, **_repeat(take, "repeat", AttemptRule.PASS_AT_K))
+    return replace(_repeat(take, "repeat"), timeout=timeout)
 
 
-def _repeat(take: FileEntry, key: str, usual: AttemptRule) -> dict[str, Any]:
+def _repeat(take: FileEntry, key: str) -> Running:
     """`repeat: 3` or `{count, strategy}` as attempts and their rule."""
-    value = take.raw(key)
+    value, usual = take.raw(key), AttemptRule.PASS_AT_K
     if value is None:
-        return {}
+        return Running()
     here = take.below(key)
     if not isinstance(value, dict):
         count = take.number(key, low=1, is_whole=True)
-        return {"attempts": int(count), "attempt_rule": usual} if count is not None else {}
+        return Running() if count is None else Running(attempts=int(count), attempt_rule=usual)
     here.read(TABLES["repeat"].named(f"`{key}`"))
     count = here.number("count", low=1, is_whole=True)
     strategy = here.choice("strategy", (*_STRATEGIES, "confidence_interval"))
     stops = here.flag("early_exit")
     if strategy == "confidence_interval":
-        here.loss("attempts scored by the lower bound of a confidence interval", "strategy", "use mean or pass_at_k")
+        message = "attempts scored by the lower bound of a confidence interval"
+        here.loss(message, "strategy", "use mean or pass_at_k")
         strategy = "mean"
     rule = _STRATEGIES.get(strategy or "", usual)
-    more = {"stops_at_pass": stops} if stops is not None and rule is AttemptRule.PASS_AT_K else {}
-    return {"attempts": int(count or 1), "attempt_rule": rule, **more}
+    stops = stops if rule is AttemptRule.PASS_AT_K else None
+    return Running(attempts=int(count or 1), attempt_rule=rule, stops_at_pass=stops)
 
 
 # ------------------------------------------------------------------------------------------------------- workspace
@@ -490,7 +481,7 @@ def _environment(take: FileEntry) -> Place:
 # -------------------------------------------------------------------------------------------------------- metadata
 
 
-def _metadata(take: FileEntry) -> tuple[tuple[str, ...], Split | None, dict[str, Any]]:
+def _metadata(take: FileEntry) -> tuple[tuple[str, ...], Split | None, dict[str, object]]:
     """`metadata`, with the tags and the split in it."""
     known = take.data("metadata")
     tags = take.texts("tags") if not isinstance(take.value.get("tags"), dict) else None

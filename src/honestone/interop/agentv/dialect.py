@@ -69,14 +69,14 @@ def dialect_of(value: Any) -> Dialect | None:
     return _of_evalcases(value) if any("type" in entry for entry in graders) else None
 
 
-def _of_evalcases(value: Mapping[str, Any]) -> Dialect:
+def _of_evalcases(value: Mapping[str, object]) -> Dialect:
     """The page's own names, or those that only the program of that time knows?"""
     keys = {key for case in _cases(value) for key in case} | ({"outcome"} if "dataset" in value else set())
     texts = {key for entry in _everything(value) for key in entry if key == "outcome"}
     return TWO if (keys | texts) & _OWN_OF_TWO else SEED
 
 
-def _of_tests(value: Mapping[str, Any]) -> Dialect:
+def _of_tests(value: Mapping[str, object]) -> Dialect:
     cases = list(_cases(value))
     keys = set(value) | {key for case in cases for key in case}
     types = {entry["type"] for entry in _everything(value) if isinstance(entry.get("type"), str)}
@@ -89,21 +89,21 @@ def _of_tests(value: Mapping[str, Any]) -> Dialect:
     return FIVE if "vars" in keys else FOUR
 
 
-def dialect_of_row(row: Mapping[str, Any], sidecar: Mapping[str, Any]) -> Dialect:
+def dialect_of_row(row: Mapping[str, object], sidecar: Mapping[str, object]) -> Dialect:
     """The dialect of a JSON lines file by its first row and the YAML file next to it."""
     if row.keys() & {"expected_outcome", "outcome", "input_messages", "expected_messages"}:
         return _of_evalcases({**sidecar, "evalcases": [dict(row)]})
     return _of_tests({**sidecar, "tests": [dict(row)]})
 
 
-def _cases(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _cases(value: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     for key in CASE_LISTS:
         listed = value.get(key)
         if isinstance(listed, list):
             yield from (case for case in listed if isinstance(case, dict))
 
 
-def _graders(value: Mapping[str, Any]) -> Iterator[Any]:
+def _graders(value: Mapping[str, object]) -> Iterator[Any]:
     execution = value.get("execution")
     for holder in (value, execution if isinstance(execution, dict) else {}):
         for key in GRADER_LISTS:
@@ -112,7 +112,7 @@ def _graders(value: Mapping[str, Any]) -> Iterator[Any]:
                 yield from listed
 
 
-def _everything(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _everything(value: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     """Every grader of the file and its cases, with the criteria inside."""
     for holder in (value, *_cases(value)):
         for entry in (*_graders(holder), *_listed(holder, "rubrics")):
@@ -122,7 +122,7 @@ def _everything(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                     yield from (inner for inner in _listed(entry, key) if isinstance(inner, dict))
 
 
-def _listed(value: Mapping[str, Any], key: str) -> list[Any]:
+def _listed(value: Mapping[str, object], key: str) -> list[Any]:
     found = value.get(key)
     return found if isinstance(found, list) else []
 
@@ -140,7 +140,7 @@ def likeness(value: Any) -> int:
     return 60
 
 
-def _likeness_of_tests(value: Mapping[str, Any]) -> int:
+def _likeness_of_tests(value: Mapping[str, object]) -> int:
     cases = list(_cases(value))
     if any("id" in case for case in cases) and any(case.keys() & _KEYS_OF_CASES for case in cases):
         return 98  # promptfoo's tests have no ids

@@ -11,16 +11,15 @@ from typing import Any, Final
 
 from honestone.core.checks import KINDS, check_problem
 from honestone.core.errors import FileError
-from honestone.core.rubric import Check, Criterion, Item, as_written, slug
-from honestone.formats.check_words import check_in_words
+from honestone.core.rubric import Check, Criterion, as_written, slug
 from honestone.formats.fields import near
 from honestone.formats.marked import read_marked
 from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean, shown
 from honestone.interop.agentv.dialect import Dialect
 from honestone.interop.agentv.keys import CODE_GRADERS, FORMATS, TABLES
-from honestone.interop.agentv.rubrics import rated, read_criteria, read_criterion
+from honestone.interop.agentv.rubrics import NO_BAR, Bar, rated, read_criteria, read_criterion
 from honestone.interop.agentv.text import Texts, as_requirement, fill
-from honestone.interop.criteria import unique_ids, yes_no
+from honestone.interop.criteria import check_criterion, unique_ids, yes_no
 
 RUBRICS: Final = ("rubric", "rubrics")
 JUDGES: Final = ("llm-judge", "llm-grader", "llm-rubric", "agent-rubric", "g-eval")
@@ -38,13 +37,9 @@ class Frame:
     threshold: Fraction
     goal: str | None = None
     reference: str | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)
     expected: Any = None
     depth: int = 0
-
-    @property
-    def code(self) -> CodeContext:
-        return CodeContext(values=self.values, expected=self.expected)
 
 
 def read_graders(take: FileEntry, key: str, frame: Frame) -> list[Criterion]:
@@ -170,47 +165,34 @@ class _Common:
     weight: Fraction
     negate: bool
 
+    def group(self, children: Sequence[Criterion], bar: Bar = NO_BAR) -> Criterion:
+        return _group(self.name, children, weight=self.weight, negate=self.negate, floor=bar.floor)
 
-def _bar(take: FileEntry, frame: Frame, *, is_yes_no: bool, minimum: bool = True) -> dict[str, Any]:
+
+def _bar(take: FileEntry, frame: Frame, *, is_yes_no: bool, minimum: bool = True) -> Bar:
     """A grader's own bar: `min_score`, or `required` (true: its cut, else the case's threshold; a number: that)."""
     least = take.number("min_score", low=0, high=1) if minimum else None
     required = take.raw("required")
-    if isinstance(required, bool) or required is None:
-        if required and is_yes_no:
-            return {"required": True, "floor": least}
-        return {"floor": frame.threshold if required and least is None else least}
-    return {"floor": take.number("required", low=0, high=1)}
+    if required is not None and not isinstance(required, bool):
+        return Bar(floor=take.number("required", low=0, high=1))
+    if required and is_yes_no:
+        return Bar(required=True, floor=least)
+    return Bar(floor=frame.threshold if required and least is None else least)
 
 
 def _of_code(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
-    is_program = CODE[kind] is CODE["script"]
-    if is_program:
-        bar = _bar(take, frame, is_yes_no=True, minimum=False)
-        found = read_checks(take, kind, frame.code)
-    else:
-        found = read_checks(take, kind, frame.code)
-        bar = _bar(take, frame, is_yes_no=found is None or found.whole)
+    is_program = CODE[kind] is _script
+    found = read_checks(take, kind, frame)
+    bar = _bar(take, frame, is_yes_no=is_program or found is None or found.whole, minimum=not is_program)
     return [_as_criterion(found, common, bar)] if found else []
 
 
-def _as_criterion(found: Checks, common: _Common, bar: dict[str, Any]) -> Criterion:
+def _as_criterion(found: Checks, common: _Common, bar: Bar) -> Criterion:
     if found.whole and len(found.parts) == 1:
         check = replace(found.parts[0].check, negated=common.negate)
-        words = check_in_words(check)
-        item = Item(id=common.name, requirement=words, check=check, whole=True)
-        return Criterion(id=common.name, requirement=words, weight=common.weight, items=(item,), **bar)
-    children = [
-        Criterion(
-            id=part.id,
-            requirement=words,
-            weight=part.weight,
-            items=(Item(id=part.id, requirement=words, check=part.check, whole=True),),
-        )
-        for part in found.parts
-        for words in (check_in_words(part.check),)
-    ]
-    bar.pop("required", None)
-    return _group(common.name, children, weight=common.weight, negate=common.negate, **bar)
+        name, weight = common.name, common.weight
+        return check_criterion(check, id=name, weight=weight, required=bar.required, floor=bar.floor)
+    return common.group([check_criterion(part.check, id=part.id, weight=part.weight) for part in found.parts], bar)
 
 
 def _of_judge(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
@@ -224,10 +206,10 @@ def _of_judge(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list
         what = "rubrics" if kind == "rubric" else "criteria"
         take.problem(f"a grader of type `{kind}` needs `{what}`", hint=f"for example: {what}: [Names the cause]")
     elif "score_ranges" in take or isinstance(take.value.get("value"), dict):
-        return _of_one_criterion(take, kind, common, frame)
+        return _of_one_criterion(take, common, frame)
     words = _asked(take, kind, common, frame)
-    bar = _bar(take, frame, is_yes_no=False)
-    return [rated(common.name, words, weight=common.weight, negate=common.negate, **bar)]
+    floor = _bar(take, frame, is_yes_no=False).floor
+    return [rated(common.name, words, weight=common.weight, negate=common.negate, floor=floor)]
 
 
 def _lose_prompt(take: FileEntry) -> None:
@@ -240,32 +222,20 @@ def _criteria_key(take: FileEntry) -> str | None:
     return next((key for key in ("rubrics", "criteria", "value") if isinstance(take.value.get(key), list)), None)
 
 
-def _of_one_criterion(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
+def _of_one_criterion(take: FileEntry, common: _Common, frame: Frame) -> list[Criterion]:
     """`llm-rubric` with one criterion as its value, or with score ranges next to it."""
-    if isinstance(take.value.get("value"), dict):
-        inner = take.below("value")
-        if _criteria_key(inner) is not None:
-            children: tuple[Criterion, ...] = read_criteria(
-                inner, _criteria_key(inner) or "", frame.dialect, frame.values
-            )
-        else:
-            children = tuple(read_criterion(inner, frame.dialect, frame.values))
-    else:
+    dialect, values = frame.dialect, frame.values
+    if not isinstance(take.value.get("value"), dict):
         text = take.text("value")
-        children = tuple(
-            replace(
-                one,
-                id=common.name,
-                weight=Fraction(1),
-                requirement=fill(text, frame.values).strip() if text else one.requirement,
-            )
-            for one in read_criterion(FileEntry(take.reading, take.path), frame.dialect, frame.values, TABLES["judge"])
-        )
-        children = tuple(
-            replace(one, items=tuple(replace(item, id=one.id, requirement=one.requirement) for item in one.items))
-            for one in children
-        )
-        return [_named(common, children, {})] if children else []
+        for one in read_criterion(FileEntry(take.reading, take.path), dialect, values, TABLES["judge"]):
+            words = fill(text, values).strip() if text else one.requirement
+            items = tuple(replace(item, id=common.name, requirement=words) for item in one.items)
+            mine = replace(one, id=common.name, weight=Fraction(1), requirement=words, items=items)
+            return [_named(common, [mine], NO_BAR)]
+        return []
+    inner = take.below("value")
+    key = _criteria_key(inner)
+    children = read_criteria(inner, key, dialect, values) if key else tuple(read_criterion(inner, dialect, values))
     bar = _bar(take, frame, is_yes_no=_is_alone(common, children))
     _lose_prompt(take)
     return [_named(common, children, bar)] if children else []
@@ -288,20 +258,18 @@ def _asked(take: FileEntry, kind: str, common: _Common, frame: Frame) -> str:
     return f"{common.name}: {aim}" if is_named else aim
 
 
-def _named(common: _Common, children: Sequence[Criterion], bar: dict[str, Any]) -> Criterion:
+def _named(common: _Common, children: Sequence[Criterion], bar: Bar) -> Criterion:
     """A rubric under its grader's name; one with a single criterion of that very name is that criterion."""
-    if _is_alone(common, children):
-        (only,) = children
-        floor = bar.get("floor")
-        return replace(
-            only,
-            weight=common.weight,
-            negate=common.negate,
-            required=only.required or bool(bar.get("required")),
-            floor=only.floor if floor is None else floor,
-        )
-    bar.pop("required", None)
-    return _group(common.name, children, weight=common.weight, negate=common.negate, **bar)
+    if not _is_alone(common, children):
+        return common.group(children, bar)
+    (only,) = children
+    return replace(
+        only,
+        weight=common.weight,
+        negate=common.negate,
+        required=only.required or bar.required,
+        floor=only.floor if bar.floor is None else bar.floor,
+    )
 
 
 def _is_alone(common: _Common, children: Sequence[Criterion]) -> bool:
@@ -326,14 +294,11 @@ def _of_group(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list
     weights = _aggregation(take, children)
     threshold = take.number("threshold", low=0, high=1)
     bar = _bar(take, frame, is_yes_no=False)
-    if bar["floor"] is None or (
-        take.value.get("required") is True and "min_score" not in take and threshold is not None
-    ):
-        bar["floor"] = threshold if threshold is not None else bar["floor"]
-    if not children:
-        return []
+    by_case = take.value.get("required") is True and "min_score" not in take
+    if threshold is not None and (bar.floor is None or by_case):
+        bar = Bar(floor=threshold)
     members = [replace(child, weight=weights.get(child.id, child.weight)) for child in children]
-    return [_group(common.name, members, weight=common.weight, negate=common.negate, **bar)]
+    return [common.group(members, bar)] if members else []
 
 
 def _aggregation(take: FileEntry, children: Sequence[Criterion]) -> dict[str, Fraction]:
@@ -385,24 +350,16 @@ class Checks:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeContext:
-    """What a code grader needs to know of its case."""
-
-    values: Mapping[str, Any]
-    expected: Any = None
-
-
-_Read = Callable[[FileEntry, CodeContext], Checks | None]
+_Read = Callable[[FileEntry, Frame], Checks | None]
 
 
 def single(kind: str, value: Any, **options: Any) -> Checks:
     return Checks(parts=(Part(check=Check(kind=kind, value=value, options=options)),))
 
 
-def read_checks(take: FileEntry, kind: str, context: CodeContext) -> Checks | None:
+def read_checks(take: FileEntry, kind: str, frame: Frame) -> Checks | None:
     """The checks of a grader whose type is in `CODE`. None when there are none, which was said."""
-    found = CODE[kind](take, context)
+    found = CODE[kind](take, frame)
     for part in found.parts if found else ():
         problem = check_problem(part.check) if part.check.kind in KINDS else None
         if problem is not None:
@@ -414,12 +371,12 @@ def read_checks(take: FileEntry, kind: str, context: CodeContext) -> Checks | No
 
 
 def _text(kind: str) -> _Read:
-    def read(take: FileEntry, context: CodeContext) -> Checks | None:
+    def read(take: FileEntry, frame: Frame) -> Checks | None:
         value = take.texts("value")
         if not value or not all(word.strip() for word in value):
             take.problem(f"`{kind}` needs a `value`", hint=f"for example: {{type: {kind}, value: hello}}")
             return None
-        words = [fill(word, context.values) for word in value]
+        words = [fill(word, frame.values) for word in value]
         if kind in ("starts-with", "ends-with", "equals"):
             if len(words) > 1:
                 take.problem(f"`value` of `{kind}` must be one text", "value")
@@ -429,7 +386,7 @@ def _text(kind: str) -> _Read:
     return read
 
 
-def _regex(take: FileEntry, context: CodeContext) -> Checks | None:
+def _regex(take: FileEntry, frame: Frame) -> Checks | None:
     pattern, flags = take.text("value", "pattern"), take.text("flags") or ""
     if pattern is None:
         take.problem("`value` is missing")
@@ -442,7 +399,7 @@ def _regex(take: FileEntry, context: CodeContext) -> Checks | None:
     return single("regex", {"pattern": python, "flags": kept} if kept else python)
 
 
-def _is_json(take: FileEntry, context: CodeContext) -> Checks | None:
+def _is_json(take: FileEntry, frame: Frame) -> Checks | None:
     schema = take.raw("value", "schema")
     if isinstance(schema, dict):
         return single("json-schema", schema)
@@ -454,9 +411,9 @@ def _is_json(take: FileEntry, context: CodeContext) -> Checks | None:
 # --------------------------------------------------------------------------------------------------------- fields
 
 
-def _field_accuracy(take: FileEntry, context: CodeContext) -> Checks | None:
+def _field_accuracy(take: FileEntry, frame: Frame) -> Checks | None:
     together = take.choice("aggregation", ("weighted_average", "all_or_nothing")) == "all_or_nothing"
-    fields = [field for at in take.mappings("fields", TABLES["field"]) for field in _field(at, context)]
+    fields = [field for at in take.mappings("fields", TABLES["field"]) for field in _field(at, frame)]
     if "fields" not in take or not take.value["fields"]:
         take.problem("`field-accuracy` needs `fields`")
         return None
@@ -483,7 +440,7 @@ def _field_accuracy(take: FileEntry, context: CodeContext) -> Checks | None:
     )
 
 
-def _field(take: FileEntry, context: CodeContext) -> Iterator[dict[str, Any]]:
+def _field(take: FileEntry, frame: Frame) -> Iterator[dict[str, Any]]:
     path = take.text("path")
     match = take.choice("match", ("exact", "numeric_tolerance", "date"))
     weight, tolerance = take.number("weight", low=0), take.number("tolerance", low=0)
@@ -492,7 +449,7 @@ def _field(take: FileEntry, context: CodeContext) -> Iterator[dict[str, Any]]:
         return
     if required is False:
         take.note("a field that is not required counts as wrong when it is absent; AgentV leaves it out of the mean")
-    expected, found = _look_up(context.expected, path)
+    expected, found = _look_up(frame.expected, path)
     if not found:
         take.note("fields without an expected value are not asked (AgentV counts them as met)")
         return
@@ -536,7 +493,7 @@ def expected_data(value: Any) -> Any:
 # ----------------------------------------------------------------------------------------------------- tool calls
 
 
-def _trajectory(take: FileEntry, context: CodeContext) -> Checks | None:
+def _trajectory(take: FileEntry, frame: Frame) -> Checks | None:
     mode = take.choice("mode", ("any_order", "in_order", "exact", "subset", "superset"))
     args = _args(take, "args_match", "argsMatch")
     minimums = take.raw("minimums")
@@ -556,7 +513,7 @@ def _trajectory(take: FileEntry, context: CodeContext) -> Checks | None:
         take.problem(f"`tool-trajectory` needs `{what}`")
         return None
     take.note("a sequence of tool calls is met or not met as a whole; AgentV gives part of the score for part of it")
-    options: dict[str, Any] = {"mode": {"superset": "any_order", None: "in_order"}.get(mode, mode)}
+    options: dict[str, object] = {"mode": {"superset": "any_order", None: "in_order"}.get(mode, mode)}
     if any("arguments" in call for call in calls):
         options["args"] = args or "exact"
     return single("tool-calls", calls, **options)
@@ -587,7 +544,7 @@ def _has_value(take: FileEntry, kind: str) -> bool:
     return "value" in take
 
 
-def _tool_used(take: FileEntry, context: CodeContext) -> Checks | None:
+def _tool_used(take: FileEntry, frame: Frame) -> Checks | None:
     if not _has_value(take, "trajectory:tool-used"):
         return None
     value = take.raw("value")
@@ -607,7 +564,7 @@ def _tool_used(take: FileEntry, context: CodeContext) -> Checks | None:
     return single("tool-count", {name: bounds})
 
 
-def _tool_sequence(take: FileEntry, context: CodeContext) -> Checks | None:
+def _tool_sequence(take: FileEntry, frame: Frame) -> Checks | None:
     if not _has_value(take, "trajectory:tool-sequence"):
         return None
     value = take.raw("value")
@@ -634,7 +591,7 @@ def _tool_sequence(take: FileEntry, context: CodeContext) -> Checks | None:
     return single("tool-calls", [{"tool": name} for name in names], mode=mode or "in_order")
 
 
-def _tool_args(take: FileEntry, context: CodeContext) -> Checks | None:
+def _tool_args(take: FileEntry, frame: Frame) -> Checks | None:
     if not _has_value(take, "trajectory:tool-args-match"):
         return None
     here = take.mapping("value", TABLES["tool-args"])
@@ -652,7 +609,7 @@ def _tool_args(take: FileEntry, context: CodeContext) -> Checks | None:
     )
 
 
-def _skill_used(take: FileEntry, context: CodeContext) -> Checks | None:
+def _skill_used(take: FileEntry, frame: Frame) -> Checks | None:
     take.raw("value")
     take.note("`skill-used` asks whether the skill that is tried was read; its name is not compared")
     return single("skill-loaded", True)
@@ -662,7 +619,7 @@ def _skill_used(take: FileEntry, context: CodeContext) -> Checks | None:
 
 
 def _limit(kind: str, *keys: str) -> _Read:
-    def read(take: FileEntry, context: CodeContext) -> Checks | None:
+    def read(take: FileEntry, frame: Frame) -> Checks | None:
         most = take.number(*keys, low=0)
         if most is None:
             take.problem(f"`{kind}` needs `{keys[0]}`") if take.which(*keys) is None else None
@@ -679,7 +636,7 @@ _TOKENS: Final = {
 }
 
 
-def _tokens(take: FileEntry, context: CodeContext) -> Checks | None:
+def _tokens(take: FileEntry, frame: Frame) -> Checks | None:
     limits = {name: take.number(*keys, low=0) for name, keys in _TOKENS.items()}
     value = {name: as_written(most) for name, most in limits.items() if most is not None}
     if not value:
@@ -695,7 +652,7 @@ _METRICS: Final = {
 }
 
 
-def _metrics(take: FileEntry, context: CodeContext) -> Checks | None:
+def _metrics(take: FileEntry, frame: Frame) -> Checks | None:
     parts = []
     for key, (kind, other) in _METRICS.items():
         most = take.number(key, other, low=0)
@@ -713,19 +670,19 @@ def _metrics(take: FileEntry, context: CodeContext) -> Checks | None:
 # ------------------------------------------------------------------------------------------------------- commands
 
 
-def _script(take: FileEntry, context: CodeContext) -> Checks | None:
+def _script(take: FileEntry, frame: Frame) -> Checks | None:
     words = _words(take)
     cwd = take.text("cwd")
     if cwd not in (None, ".", "./"):
         take.loss(f"a grader runs in its file's folder, not in `{cwd}`", "cwd")
     given = take.raw("config")
-    config: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
+    config: dict[str, object] = dict(given) if isinstance(given, dict) else {}
     # Unknown keys are the program's own settings, as in AgentV.
     known = take.keys.by_name if take.keys is not None else {}
     config |= {str(key): value for key, value in take.value.items() if str(key) not in known}
     if words is None:
         return None
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     if config:
         options["config"] = config
     take.note("a grader that is a program is met when it gives 1 (or its `min_score`); AgentV takes its score as it is")

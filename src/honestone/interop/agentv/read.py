@@ -200,7 +200,7 @@ def _defaults(file: _File, top: FileEntry) -> None:
     file.targets.take(here, "provider", "target")
 
 
-def _default_test(file: _File, top: FileEntry) -> tuple[dict[str, Any], list[FileEntry]]:
+def _default_test(file: _File, top: FileEntry) -> tuple[dict[str, object], list[FileEntry]]:
     """`default_test`: variables and graders of all cases."""
     value = top.raw("default_test")
     if value is None:

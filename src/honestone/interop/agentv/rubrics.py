@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -23,6 +24,17 @@ OPERATORS: Final[Mapping[str, str]] = {
 _RATED: Final = {Fraction(0): "not at all", Fraction(1): "fully"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """What one criterion has to reach by itself."""
+
+    required: bool = False
+    floor: Fraction | None = None
+
+
+NO_BAR: Final = Bar()
+
+
 def rated(id: str, requirement: str, *, weight: Fraction = Fraction(1), **more: Any) -> Criterion:
     """What a free-form judge marks: one criterion on 0-1."""
     return scaled(id, requirement, _RATED, weight=weight, **more)
@@ -36,7 +48,7 @@ def is_rated(criterion: Criterion) -> bool:
     return anchors is not None and dict(anchors.levels) == _RATED
 
 
-def read_criteria(take: FileEntry, key: str, dialect: Dialect, values: Mapping[str, Any]) -> tuple[Criterion, ...]:
+def read_criteria(take: FileEntry, key: str, dialect: Dialect, values: Mapping[str, object]) -> tuple[Criterion, ...]:
     """The criteria of a list: at least one, or a problem at the list."""
     listed = take.raw(key)
     if not isinstance(listed, list) or not listed:
@@ -60,7 +72,7 @@ def _say_when_mixed(take: FileEntry, found: list[Criterion], dialect: Dialect) -
         )
 
 
-def _criterion(take: FileEntry, dialect: Dialect, values: Mapping[str, Any]) -> Iterator[Criterion]:
+def _criterion(take: FileEntry, dialect: Dialect, values: Mapping[str, object]) -> Iterator[Criterion]:
     if isinstance(take.value, str):
         text = fill(take.value, values).strip()
         if text:
@@ -72,7 +84,7 @@ def _criterion(take: FileEntry, dialect: Dialect, values: Mapping[str, Any]) -> 
 
 
 def read_criterion(
-    take: FileEntry, dialect: Dialect, values: Mapping[str, Any], keys: Keys = TABLES["criterion"]
+    take: FileEntry, dialect: Dialect, values: Mapping[str, object], keys: Keys = TABLES["criterion"]
 ) -> Iterator[Criterion]:
     """One criterion written as a mapping; of a grader that is one, `keys` are the grader's."""
     if not take.read(keys):
@@ -90,17 +102,15 @@ def read_criterion(
     words = OPERATORS.get(operator or "", "") + words
     gate = _gate(take, dialect, is_scaled=levels is not None)
     name, weight = id or slug(words), Fraction(1) if weight is None else weight
-    if levels is None:
-        yield yes_no(name, words, weight=weight, **gate)
-    else:
-        yield scaled(name, words, levels, weight=weight, **gate)
+    bars: dict[str, Any] = {"weight": weight, "required": gate.required, "floor": gate.floor}
+    yield yes_no(name, words, **bars) if levels is None else scaled(name, words, levels, **bars)
 
 
 def _text_key(dialect: Dialect) -> str:
     return "outcome" if dialect.required else "expected_outcome"
 
 
-def _gate(take: FileEntry, dialect: Dialect, *, is_scaled: bool) -> dict[str, Any]:
+def _gate(take: FileEntry, dialect: Dialect, *, is_scaled: bool) -> Bar:
     """A criterion's own bar: `required_min_score` of 10, `min_score` of 1, or `required`."""
     of_ten = take.number("required_min_score", low=0, high=TOP)
     of_one = take.number("min_score", low=0, high=1)
@@ -108,13 +118,13 @@ def _gate(take: FileEntry, dialect: Dialect, *, is_scaled: bool) -> dict[str, An
     floor = of_one if of_one is not None else None if of_ten is None else of_ten / TOP
     if not is_scaled:
         needed = required if required is not None else dialect.required and floor is None
-        return {"required": needed, "floor": floor}
+        return Bar(required=needed, floor=floor)
     if required and floor is None and dialect.required_means_ten:
         take.note("`required: true` with score ranges asks for 10 of 10, as in AgentV 2")
-        return {"floor": Fraction(1)}
+        return Bar(floor=Fraction(1))
     if required and dialect.required and not dialect.required_means_ten:
         take.note("`required: true` with score ranges: score 0 fails the case (AgentV itself ignores it there)")
-    return {"required": bool(required) and (floor is None or not dialect.required_means_ten), "floor": floor}
+    return Bar(required=bool(required) and (floor is None or not dialect.required_means_ten), floor=floor)
 
 
 # -------------------------------------------------------------------------------------------------- score ranges

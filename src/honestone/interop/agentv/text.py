@@ -29,7 +29,7 @@ def names_file(text: str) -> bool:
     return text.startswith("file://") or ("\n" not in text and _LOOKS_LIKE_PATH.fullmatch(text.strip()) is not None)
 
 
-def fill(text: str, values: Mapping[str, Any]) -> str:
+def fill(text: str, values: Mapping[str, object]) -> str:
     """`{{ name }}` replaced by a variable, once; what has no value stays as it is."""
     return _PLACEHOLDER.sub(lambda found: plain(values[found[1]]) if found[1] in values else found[0], text)
 
@@ -188,7 +188,9 @@ _OURS: Final = {
 }
 
 
-def as_requirement(reading: FileReading, path: Steps, prompt: str, goal: str | None, values: Mapping[str, Any]) -> str:
+def as_requirement(
+    reading: FileReading, path: Steps, prompt: str, goal: str | None, values: Mapping[str, object]
+) -> str:
     """A judge's prompt as a requirement: what a judge sees anyway is named instead, the rest is filled in."""
     known = {**values, **_OURS, **({name: goal for name in ("criteria", "expected_outcome") if goal})}
     open_ = sorted({name for name in placeholders(prompt) if name not in known})

@@ -225,7 +225,7 @@ def _case(
     if asked is None:
         item.problem("this item has no prompt, and the dataset has none either")
     truth = _ground_truth(reading, item, rubric)
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, object] = {}
     if submission is not None:
         metadata["output"] = submission
         reading.note(

@@ -166,8 +166,8 @@ def _without_bad_penalties(flats: Sequence[Flat], losses: Losses) -> list[Flat]:
     return kept
 
 
-def _entry(flat: Flat, weight: Fraction, losses: Losses) -> Mapping[str, Any]:
-    entry: dict[str, Any] = {"name": flat.id, "weight": weight, "requirement": flat.requirement}
+def _entry(flat: Flat, weight: Fraction, losses: Losses) -> Mapping[str, object]:
+    entry: dict[str, object] = {"name": flat.id, "weight": weight, "requirement": flat.requirement}
     na = [{"label": "N/A", "value": 0, "na": True}] if flat.item.may_not_apply else []
     if flat.item.anchors is not None:
         entry["scale_type"] = "ordinal"
@@ -179,7 +179,7 @@ def _entry(flat: Flat, weight: Fraction, losses: Losses) -> Mapping[str, Any]:
     return entry
 
 
-def _scale(flat: Flat, anchors: Anchors, losses: Losses) -> Iterable[Mapping[str, Any]]:
+def _scale(flat: Flat, anchors: Anchors, losses: Losses) -> Iterable[Mapping[str, object]]:
     place = f"criterion `{flat.id}`"
     lowest, highest = as_written(anchors.lowest), as_written(anchors.highest)
     if (anchors.lowest, anchors.highest) != (ZERO, ONE):

@@ -116,7 +116,7 @@ def _ideal(reading: FileReading, row: FileEntry) -> Mapping[str, Any]:
     data = row.mapping("ideal_completions_data", TABLES["ideal"])
     if data is None:
         return {}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for key in ("ideal_completion", "ideal_completions_group"):
         text = data.text(key)
         if text is not None:

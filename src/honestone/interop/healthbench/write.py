@@ -38,7 +38,7 @@ def _suite_losses(suite: Suite, losses: Losses) -> None:
         losses.add("suite", f"`target`: {_FORMAT} has no such thing")
 
 
-def _line(case: Case, losses: Losses) -> Mapping[str, Any] | None:
+def _line(case: Case, losses: Losses) -> Mapping[str, object] | None:
     place = f"case `{case.id}`"
     for field in fields(Case):
         if field.name not in _SAID and getattr(case, field.name) != field.default:
@@ -47,7 +47,7 @@ def _line(case: Case, losses: Losses) -> Mapping[str, Any] | None:
     if not any(entry["points"] > 0 for entry in rubrics):
         losses.add(place, "no question is left that gives points; the case is left out")
         return None
-    line: dict[str, Any] = {
+    line: dict[str, object] = {
         "prompt_id": case.id,
         "prompt": list(_prompt(case, losses)),
         "rubrics": rubrics,
@@ -81,8 +81,8 @@ def _prompt(case: Case, losses: Losses) -> Iterator[Mapping[str, str]]:
         yield {"role": message.role if message.role.strip() else "user", "content": message.content}
 
 
-def _ideal(case: Case, losses: Losses) -> Mapping[str, Any] | None:
-    found: dict[str, Any] = {key: case.metadata[key] for key in KEPT if _has_place(key, case.metadata.get(key))}
+def _ideal(case: Case, losses: Losses) -> Mapping[str, object] | None:
+    found: dict[str, object] = {key: case.metadata[key] for key in KEPT if _has_place(key, case.metadata.get(key))}
     if case.reference is not None:
         if case.reference.strip():
             found = {"ideal_completion": case.reference, **found}

@@ -193,7 +193,7 @@ def _targets(at: FileEntry) -> list[str]:
     return [target for target in found if target.strip()]
 
 
-def _metadata(at: FileEntry) -> dict[str, Any]:
+def _metadata(at: FileEntry) -> dict[str, object]:
     value = at.raw("metadata")
     if not isinstance(value, str):
         return at.data("metadata")

@@ -463,7 +463,7 @@ _CELL: Final = re.compile(r"(not-)?([a-z][a-z:-]*?)(?:\((-?\d+(?:\.\d+)?)\))?(?:
 _SHORT: Final = {"grade": "llm-rubric", "fn": "javascript", "eval": "javascript"}
 
 
-def assertion_of_cell(cell: str) -> dict[str, Any]:
+def assertion_of_cell(cell: str) -> dict[str, object]:
     """What a table writes as `type:value` or `type(threshold):value`; anything else is a text to be equal to."""
     match = _CELL.fullmatch(cell.strip())
     if match is None:
@@ -472,7 +472,7 @@ def assertion_of_cell(cell: str) -> dict[str, Any]:
     type = _SHORT.get(name, name)
     if type not in TYPES or (value is None and type not in ("is-json", "contains-json", "latency", "cost")):
         return {"type": "equals", "value": cell}
-    out: dict[str, Any] = {"type": (negation or "") + type}
+    out: dict[str, object] = {"type": (negation or "") + type}
     if threshold is not None:
         out["threshold"] = float(threshold)
     if value is not None and value.strip():

@@ -57,14 +57,14 @@ class _Layer:
     at: FileEntry
     description: str | None = None
     id: str | None = None
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, object] = field(default_factory=dict)
     threshold: Fraction | None = None
     prefix: str | None = None
     suffix: str | None = None
     expands: bool | None = None
     keeps_defaults: bool = True
     prompts: tuple[str, ...] | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,7 +359,7 @@ class _Config:
     def row(self, file: Path, line: int, row: Mapping[str, str]) -> Iterator[_Layer]:
         """One row of a table: columns are variables, `__...` columns are what they are named after."""
         test: dict[str, Any] = {"vars": {}}
-        asserts: list[dict[str, Any]] = []
+        asserts: list[dict[str, object]] = []
         unread: list[str] = []
         for column, cell in row.items():
             if not column.startswith("__"):
@@ -434,13 +434,13 @@ class _Config:
             metadata=at.data("metadata"),
         )
 
-    def variables(self, at: FileEntry) -> dict[str, Any]:
+    def variables(self, at: FileEntry) -> dict[str, object]:
         value = at.raw("vars")
         path = (*at.path, "vars")
         if value is None:
             return {}
         if isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value)):
-            out: dict[str, Any] = {}
+            out: dict[str, object] = {}
             for name in [value] if isinstance(value, str) else value:
                 marked = self.siblings.named(at.reading, name.removeprefix("file://"), path)
                 if marked and isinstance(marked.value, dict):
@@ -528,7 +528,7 @@ class _Config:
             cases.add(self.case(id, prompt, layers, own, options), test.at)
 
     def case(
-        self, id: str, prompt: _Prompt, layers: Sequence[_Layer], variables: Mapping[str, Any], options: _Options
+        self, id: str, prompt: _Prompt, layers: Sequence[_Layer], variables: Mapping[str, object], options: _Options
     ) -> Case | None:
         test = layers[-1]
 
@@ -541,7 +541,7 @@ class _Config:
                 raise UsageError("filled in, these prompts and tests are too large", place=reading.marked.at(path))
             return result.text
 
-        known: Mapping[str, Any] = variables
+        known: Mapping[str, object] = variables
         known = {
             key: filled(value, test.at.reading, test.at.path) if isinstance(value, str) and "{{" in value else value
             for key, value in variables.items()
@@ -573,7 +573,7 @@ class _Config:
         if rubric is None:
             skip = "asserts nothing that decides"
             self.reading.note("promptfoo passes a test that asserts nothing; here it is skipped, as nothing was judged")
-        metadata: dict[str, Any] = {}
+        metadata: dict[str, object] = {}
         for layer in layers:
             metadata |= layer.metadata
         return Case(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from honestone.core.errors import RubricError, UsageError
 from honestone.core.numbers import ONE, ZERO, exact
@@ -164,7 +163,7 @@ def _suite_losses(suite: Suite) -> Iterator[Loss]:
 
 
 def _case_losses(case: Case) -> Iterator[Loss]:
-    has: Mapping[str, Any] = {
+    has: Mapping[str, object] = {
         "the reference": case.reference,
         "the split": case.split,
         "the tags": case.tags,
