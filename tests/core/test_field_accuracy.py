@@ -86,7 +86,7 @@ def test_another_shape_is_a_missing_field(document: Any) -> None:
     ("one", "says"),
     [
         (field("", 1), "takes"),
-        (field("a..b", 1), "is no path"),
+        (field("a..b", 1), "is not a path"),
         (field("a", "x", match="numeric_tolerance"), "compared as a number"),
         (field("a", "29.2.24", match="date"), "compared as a date"),
         (field("a", "2024-02-30", match="date"), "compared as a date"),

@@ -92,7 +92,7 @@ def test_an_explicit_score_is_read(text: str, score: float) -> None:
         ('{"score": null}', "not a number"),
         ('{"score": NaN}', "NaN"),
         ('{"score": [7]}', "not a number"),
-        ('{"score": "high"}', "no score"),
+        ('{"score": "high"}', "not a score"),
         ('{"score": "[1-10]"}', "no verdict"),
         ('{"score": 8, "score": 9}', "twice"),
         ('{"score": 9} {"score": 2}', "ambiguous"),

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from honestone.core.artifact import Version
 from honestone.core.ballot import Ballot, JudgeState, Mark
 from honestone.core.pairwise import (
-    Answers,
     Choice,
     Comparison,
     Order,
+    PairAnswers,
     TwoLooks,
     choice_of,
     compare,
@@ -51,7 +51,7 @@ def looks(judge: str, a_first: dict[str, Choice], b_first: dict[str, Choice]) ->
 
 def compared(of: Rubric, rule: Rule = Rule.MEAN, **judges: Any) -> Comparison:
     """Each judge as (what it said with A first, what it said with B first)."""
-    return compare(of, Answers(judges={name: looks(name, *said) for name, said in judges.items()}), rule)
+    return compare(of, PairAnswers(judges={name: looks(name, *said) for name, said in judges.items()}), rule)
 
 
 # ---------------------------------------------------------------------------------------------------------- replies
@@ -238,7 +238,7 @@ def test_a_missing_look_leaves_an_interval() -> None:
 def test_nobody_is_no_verdict() -> None:
     """Failed judges leave 0..1, never a tie."""
     gone = Ballot(judge="gone", marks={}, state=JudgeState.SKIPPED, reason="not installed")
-    found = compare(rubric(criterion("x")), Answers(judges={"gone": {"a_first": gone, "b_first": gone}}))
+    found = compare(rubric(criterion("x")), PairAnswers(judges={"gone": {"a_first": gone, "b_first": gone}}))
     assert (found.low, found.high, found.preferred, found.first_position_rate) == (0, 1, None, None)
     assert "not installed" in str(found.lines[0].by_judge["gone"].why)
 
@@ -285,7 +285,7 @@ def test_checks_are_compared_by_code_beside_judges() -> None:
         return made[0], made[1]
 
     def found(a: bool | None, b: bool | None) -> Comparison:
-        return compare(rubric(mixed), Answers(judges=judges, checks=checked(a, b)))
+        return compare(rubric(mixed), PairAnswers(judges=judges, checks=checked(a, b)))
 
     assert found(False, True).preference == Fraction(1, 3)
     assert found(True, True).preference == Fraction(1, 6)

@@ -275,7 +275,7 @@ def test_front_matter_is_read_back_by_yaml_as_it_was_given(updates: dict[str, An
     from honestone.core.skill.skill_file import split
     from honestone.formats.marked import parse_marked
 
-    plan = UpdateFrontMatter(target="SKILL.md", updates={**updates, "zz": "new"})
+    plan = UpdateFrontMatter(target="SKILL.md", updates={"zz": "new", **updates})
     after = apply_plan(plan, skill())
     parts = split(text_of(after))
     assert parts.block is not None and parts.rest == split(SKILL).rest

@@ -19,7 +19,7 @@ from honestone.core.errors import FileError
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.suite.case import Case
-from honestone.engine.evaluate import Evaluation, Judgement
+from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.panel import Evaluator
 from honestone.ports import CallFailed, Judge, Output, Store, Task
 from honestone.testing import ScriptedJudge
@@ -51,8 +51,8 @@ def evaluation(rubric: Rubric, judges: Sequence[Judge] = (), *, store: Store | N
     )
 
 
-def judge_all(evaluation: Evaluation, paths: Sequence[Path]) -> list[Judgement]:
-    async def collect() -> list[Judgement]:
+def judge_all(evaluation: Evaluation, paths: Sequence[Path]) -> list[JudgedArtifact]:
+    async def collect() -> list[JudgedArtifact]:
         return [judgement async for judgement in evaluation.judge_all(paths)]
 
     return world.run(collect())

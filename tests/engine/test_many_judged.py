@@ -24,7 +24,7 @@ from honestone.core.contract import digest_json
 from honestone.core.errors import FileError
 from honestone.core.rubric import Anchors, Item, Rubric
 from honestone.core.scorecard import Scorer
-from honestone.engine.evaluate import Evaluation, Judgement
+from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.panel import Evaluator
 from honestone.ports import Judge, Request
 from honestone.prompts.filling import reply_schema
@@ -64,8 +64,8 @@ def evaluation(judge: Judge, *, concurrency: int, **more: Any) -> Evaluation:
     )
 
 
-def judge_all(work: Evaluation, paths: Sequence[Path]) -> list[Judgement]:
-    async def collect() -> list[Judgement]:
+def judge_all(work: Evaluation, paths: Sequence[Path]) -> list[JudgedArtifact]:
+    async def collect() -> list[JudgedArtifact]:
         return [judgement async for judgement in work.judge_all(paths)]
 
     return world.run(collect())

@@ -85,7 +85,7 @@ Made = TypeVar("Made", bound=Judge | Worker | Target | None, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Generic[Made]):
+class RegistryEntry(Generic[Made]):
     """One row of a table: a name, what it takes after a colon ("" is nothing), what it is, and how it is made.
 
     `kind` is what answers behind the name of a judge. Models need a program or a key; the others are always there.
@@ -166,18 +166,18 @@ def _model_judge(named: Named) -> Judge:
         return UnavailableJudge(named.id, failed.reason)
 
 
-def _models(make: Callable[[Named], Made]) -> tuple[Entry[Made], ...]:
-    clis = tuple(Entry(cli, "", f"the agent CLI {cli}", make, is_model=True) for cli in CLIS)
-    return (*clis, *(Entry(one, "MODEL", f"a model of {one}", make, is_model=True) for one in PROVIDERS))
+def _models(make: Callable[[Named], Made]) -> tuple[RegistryEntry[Made], ...]:
+    clis = tuple(RegistryEntry(cli, "", f"the agent CLI {cli}", make, is_model=True) for cli in CLIS)
+    return (*clis, *(RegistryEntry(one, "MODEL", f"a model of {one}", make, is_model=True) for one in PROVIDERS))
 
 
-JUDGES: tuple[Entry[Judge], ...] = (
-    Entry("script", "COMMAND", "a program: JSON on stdin, JSON or an exit code out", _script_judge, "program"),
-    Entry("cmd", "COMMAND", "a program that answers our prompt", _command_judge),
-    Entry("record", "FILE", "recorded answers", _record_judge, "recorded"),
-    Entry("agent", "NAME", "a host agent that hands its reply in", _agent_judge, "agent", is_listed=False),
-    Entry("human", "", "the person at the terminal", _human_judge, "person"),
-    Entry("mock", "", "approves everything, for a dry run", _mock_judge, "mock"),
+JUDGES: tuple[RegistryEntry[Judge], ...] = (
+    RegistryEntry("script", "COMMAND", "a program: JSON on stdin, JSON or an exit code out", _script_judge, "program"),
+    RegistryEntry("cmd", "COMMAND", "a program that answers our prompt", _command_judge),
+    RegistryEntry("record", "FILE", "recorded answers", _record_judge, "recorded"),
+    RegistryEntry("agent", "NAME", "a host agent that hands its reply in", _agent_judge, "agent", is_listed=False),
+    RegistryEntry("human", "", "the person at the terminal", _human_judge, "person"),
+    RegistryEntry("mock", "", "approves everything, for a dry run", _mock_judge, "mock"),
     *_models(_model_judge),
 )
 
@@ -233,11 +233,11 @@ def _step_worker(named: Named) -> Worker:
     return StepWorker()
 
 
-WORKERS: tuple[Entry[Worker], ...] = (
-    Entry("cmd", "COMMAND", "a program that edits the artifact", _command_worker),
-    Entry("fix", "", "the fix commands of the rubric", _fix_worker),
-    Entry("human", "", "the person at the terminal", _human_worker),
-    Entry("step", "", "whoever submits the steps", _step_worker, is_listed=False),
+WORKERS: tuple[RegistryEntry[Worker], ...] = (
+    RegistryEntry("cmd", "COMMAND", "a program that edits the artifact", _command_worker),
+    RegistryEntry("fix", "", "the fix commands of the rubric", _fix_worker),
+    RegistryEntry("human", "", "the person at the terminal", _human_worker),
+    RegistryEntry("step", "", "whoever submits the steps", _step_worker, is_listed=False),
     *_models(lambda named: _model_worker(named.spec, named.context.settings.workers.get(named.spec), named.context)),
 )
 
@@ -283,14 +283,14 @@ def _mock_target(named: Named) -> Target:
     return MockTarget(named.context.cases)
 
 
-TARGETS: tuple[Entry[Target | None], ...] = (
-    Entry("identity", "", "the artifact itself is judged", lambda named: None),
-    Entry("cmd", "COMMAND", "a program", _command_target),
-    Entry("python", "MODULE:FUNCTION", "a function of yours", _python_target),
-    Entry("http", "//ADDRESS", "a server", _http_target),
-    Entry("https", "//ADDRESS", "a server", _http_target, is_listed=False),
-    Entry("record", "FILE", "recorded outputs", _record_target),
-    Entry("mock", "", "repeats the reference, for a dry run", _mock_target),
+TARGETS: tuple[RegistryEntry[Target | None], ...] = (
+    RegistryEntry("identity", "", "the artifact itself is judged", lambda named: None),
+    RegistryEntry("cmd", "COMMAND", "a program", _command_target),
+    RegistryEntry("python", "MODULE:FUNCTION", "a function of yours", _python_target),
+    RegistryEntry("http", "//ADDRESS", "a server", _http_target),
+    RegistryEntry("https", "//ADDRESS", "a server", _http_target, is_listed=False),
+    RegistryEntry("record", "FILE", "recorded outputs", _record_target),
+    RegistryEntry("mock", "", "repeats the reference, for a dry run", _mock_target),
     *_models(lambda named: _model_target(named.spec, named.context.settings.targets.get(named.spec), named.context)),
 )
 
@@ -300,14 +300,14 @@ def make_target(spec: str, context: AdapterContext) -> Target | None:
     return _make("target", TARGETS, spec, context, context.settings.targets, TARGETS[-1].make)
 
 
-def always_there(entries: Sequence[Entry[Made]]) -> tuple[str, ...]:
+def always_there(entries: Sequence[RegistryEntry[Made]]) -> tuple[str, ...]:
     """The names that need no program, key or login, as they are written."""
     return tuple(one.written for one in entries if one.is_listed and not one.is_model)
 
 
 def _make(
     what: str,
-    entries: Sequence[Entry[Made]],
+    entries: Sequence[RegistryEntry[Made]],
     spec: str,
     context: AdapterContext,
     names: Mapping[str, object],
@@ -498,7 +498,7 @@ def _plugin(group: str, kind: str, *given: object) -> Any:
     return None
 
 
-def _unknown(what: str, spec: str, entries: Sequence[Entry[Made]], names: Iterable[str]) -> SettingsError:
+def _unknown(what: str, spec: str, entries: Sequence[RegistryEntry[Made]], names: Iterable[str]) -> SettingsError:
     kinds = [f"{one.name}:" if one.takes else one.name for one in entries if not (one.is_model and one.takes)]
     if spec in kinds and spec.endswith(":"):
         return SettingsError(f"the {what} `{spec}` names nothing", hint=f"write what it is after the colon: {spec}...")

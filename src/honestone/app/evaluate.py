@@ -24,7 +24,7 @@ from honestone.core.errors import CouldNotJudge
 from honestone.core.events import EvaluationStarted, RunFinished
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate, overall
-from honestone.engine.evaluate import Evaluation, Judgement
+from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.panel import Evaluator
 from honestone.ports import Observer, Store
 from honestone.report.documents import JsonDocument, plain
@@ -68,7 +68,7 @@ class EvaluateRequest:
 class Evaluated:
     """What was made of one artifact. `document` is what `honestone eval --json` prints (`honestone.scorecard/1`)."""
 
-    def __init__(self, judgement: Judgement, write: _Writer) -> None:
+    def __init__(self, judgement: JudgedArtifact, write: _Writer) -> None:
         self._judgement = judgement
         self._write = write
 
@@ -133,7 +133,7 @@ class _Writer:
     run: str | None
     shared: SharedParts = field(default_factory=SharedParts)
 
-    def report(self, judgement: Judgement) -> ScorecardDoc:
+    def report(self, judgement: JudgedArtifact) -> ScorecardDoc:
         usage = usage_document(judgement.spend)
         facts = Facts(
             path=judgement.path,

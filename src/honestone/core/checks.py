@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
-from typing import Any, Final, Literal, TypeAlias, TypedDict
+from typing import Final, Literal, NoReturn, TypeAlias, TypedDict
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import RubricError
 from honestone.core.field_accuracy import field_problems
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, JsonObject
 from honestone.core.notes import NOTE_LIMIT as NOTE_LIMIT
 from honestone.core.notes import line_of as line_of
 from honestone.core.notes import listed
@@ -42,7 +42,7 @@ OUTPUT_NAME: Final = "output.txt"
 # ------------------------------------------------------------------------------------------------ reading a check
 
 
-def read_check(written: Mapping[str, Any]) -> Check:
+def read_check(written: JsonObject) -> Check:
     """`{contains: x, path: y}` as a check. Raises RubricError whose `path` is the offending key."""
     names = [key for key in written if str(key).removeprefix("not-") in KINDS]
     if len(names) > 1:
@@ -231,7 +231,7 @@ def _number_fits(value: int | float, schema: Schema) -> bool:
     return (low is None or value >= low) and (above is None or value > above) and (high is None or value <= high)
 
 
-def _object_fits(value: Mapping[Any, Any], schema: Schema) -> bool:
+def _object_fits(value: Mapping[object, object], schema: Schema) -> bool:
     known = schema.get("properties", {})
     if any(key not in value for key in schema.get("required", ())) or len(value) < schema.get("minProperties", 0):
         return False
@@ -334,7 +334,7 @@ def _holds(words: tuple[str, ...], fold: Callable[[str], str], *, need: Literal[
     return miss, (has_any if need == "any" or len(words) == 1 else has_all)
 
 
-def _look_contains(fold: Callable[[str], str]) -> Callable[[Any], tuple[_Look, _Look]]:
+def _look_contains(fold: Callable[[str], str]) -> Callable[..., tuple[_Look, _Look]]:
     """All must be there; with `not-`, none may: what everybody means by `not-contains: [TODO, FIXME]`."""
 
     def build(value: str | Sequence[str]) -> tuple[_Look, _Look]:
@@ -432,8 +432,8 @@ def json_problem(text: str) -> str | None:
     return None
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON number")
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 _STRICT: Final = json.JSONDecoder(parse_constant=_refuse, parse_int=str, parse_float=str)
@@ -443,7 +443,7 @@ def _look_json(value: object) -> tuple[_Look, _Look]:
     return json_problem, lambda text: "it is JSON" if json_problem(text) is None else None
 
 
-_LOOKS: Final[Mapping[str, Callable[[Any], tuple[_Look, _Look]]]] = {
+_LOOKS: Final[Mapping[str, Callable[..., tuple[_Look, _Look]]]] = {
     "contains": _look_contains(_same),
     "contains-all": lambda value: _holds(_listed_words(value), _same, need="all"),
     "contains-any": lambda value: _holds(_listed_words(value), _same, need="any"),
@@ -531,7 +531,7 @@ def matching(paths: Iterable[str], globs: str | Sequence[str]) -> list[str]:
 
 
 def judged(version: Version, output: str | None, files: Version | None = None) -> Version:
-    """What a check looks at: the version, or what a target produced, as one file; with its workspace, beside that."""
+    """What a check looks at: the version, or what a target produced, as one file; with its workspace, next to that."""
     if output is None:
         return version
     said = {OUTPUT_NAME: Entry(output.encode("utf-8", "replace"))}

@@ -7,7 +7,7 @@
     │   ├── SettingsError          2  a setting or a judge, worker or target name is wrong
     │   ├── StoreError             2  the store cannot be read or written
     │   └── ContractMismatch       2  two things were judged under different contracts
-    ├── CouldNotJudge              3  nothing could be judged at all, so there is no verdict
+    ├── CouldNotJudge              3  nothing could be judged at all, so no verdict is given
     └── Interrupted              130  stopped by the person; the same command resumes
 
 A judge, worker or target that fails is not an error: it is data (an abstention, an outcome).
@@ -71,7 +71,7 @@ class ContractMismatch(UsageError):
 
 
 class CouldNotJudge(HonestoneError):
-    """Nothing could be judged, so there is no verdict."""
+    """Nothing could be judged, so no verdict is given."""
 
     exit_code = 3
 

@@ -6,12 +6,14 @@ The score is the share of the weight that fits, exact; `field_criteria` makes ea
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Final
 
+from honestone.core.json_value import JsonObject, built
 from honestone.core.notes import listed, quoted, visible
 from honestone.core.numbers import ONE, exact
 from honestone.core.rubric import Check, Criterion, Item, slug
@@ -28,7 +30,7 @@ class FieldRule:
     """One field: where it is (`items[0].price`), what it should be, and how the two are compared."""
 
     path: str
-    expected: Any
+    expected: object
     match: str = "exact"
     tolerance: Fraction = Fraction(0)
     relative: bool = False
@@ -37,29 +39,25 @@ class FieldRule:
     required: bool = False
 
 
-def field_rules(value: Mapping[str, Any]) -> tuple[FieldRule, ...]:
-    return tuple(
-        FieldRule(
-            path=one["path"],
-            expected=one["expected"],
-            match=one.get("match", "exact"),
-            tolerance=exact(one.get("tolerance", 0)),
-            relative=one.get("relative", False),
-            formats=tuple(one.get("formats", DATE_FORMATS)),
-            weight=exact(one.get("weight", 1)),
-            required=one.get("required", False),
-        )
-        for one in value["fields"]
-    )
+def _rules(fields: Sequence[JsonObject], threshold: float = 1) -> tuple[list[FieldRule], Fraction]:
+    """The fields of a check, and the share of their weight that has to fit."""
+    return [built(_rule, one) for one in fields], exact(threshold)
 
 
-def field_problems(value: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+def _rule(
+    tolerance: float = 0, formats: Sequence[str] = DATE_FORMATS, weight: float = 1, **same: str | bool
+) -> FieldRule:
+    make = partial(FieldRule, tolerance=exact(tolerance), formats=tuple(formats), weight=exact(weight))
+    return built(make, same)
+
+
+def field_problems(value: JsonObject) -> Iterator[tuple[str, str | None]]:
     """(message, hint) of what its schema cannot say."""
     seen: set[str] = set()
-    for rule in field_rules(value):
+    for rule in built(_rules, value)[0]:
         name = f"the field {quoted(rule.path)}"
         if path_steps(rule.path) is None:
-            yield f"{name} is no path", "for example: invoice.items[0].price"
+            yield f"{name} is not a path", "for example: invoice.items[0].price"
         if rule.path in seen:
             yield f"{name} is there twice", None
         seen.add(rule.path)
@@ -79,18 +77,18 @@ def _formats(rule: FieldRule) -> str:
     return f"in one of the forms {', '.join(rule.formats)}"
 
 
-def fields_answer(value: Mapping[str, Any], document: Any) -> tuple[bool, str | None]:
+def fields_answer(value: JsonObject, document: object) -> tuple[bool, str | None]:
     """Whether the fields of a JSON value meet the check, and what is wrong with those that do not fit."""
-    rules = field_rules(value)
+    rules, least = built(_rules, value)
     wrong = {rule: why for rule in rules if (why := field_problem(rule, document)) is not None}
     score = 1 - sum((rule.weight for rule in wrong), Fraction(0)) / sum(rule.weight for rule in rules)
-    met = score >= exact(value.get("threshold", 1)) and not any(rule.required for rule in wrong)
+    met = score >= least and not any(rule.required for rule in wrong)
     if not wrong:
         return met, None
     return met, f"{len(rules) - len(wrong)} of {len(rules)} fields fit; {'; '.join(list(wrong.values())[:5])}"
 
 
-def field_problem(rule: FieldRule, document: Any) -> str | None:
+def field_problem(rule: FieldRule, document: object) -> str | None:
     """What is wrong with one field; None when it is as expected."""
     found, is_there = look_up(document, rule.path)
     name = visible(rule.path, 60)
@@ -101,7 +99,7 @@ def field_problem(rule: FieldRule, document: Any) -> str | None:
     return f"{name} is {_shown(found)}, not {_shown(rule.expected)}"
 
 
-def _fits(rule: FieldRule, found: Any) -> bool:
+def _fits(rule: FieldRule, found: object) -> bool:
     match rule.match:
         case "numeric_tolerance":
             number, wanted = number_of(found), number_of(rule.expected)
@@ -119,7 +117,7 @@ def field_criteria(check: Check) -> tuple[Criterion, ...]:
     """Each field as a yes/no criterion with its weight, for those who want to see and weigh them one by one."""
     seen: dict[str, int] = {}
     out = []
-    for written, rule in zip(check.value["fields"], field_rules(check.value), strict=True):
+    for written, rule in zip(check.value["fields"], built(_rules, check.value)[0], strict=True):
         id = slug(rule.path)
         seen[id] = seen.get(id, 0) + 1
         id = id if seen[id] == 1 else f"{id}-{seen[id]}"
@@ -137,7 +135,7 @@ _STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,9})\]")
 
 
 def path_steps(path: str) -> list[str] | None:
-    """`a.b[0].c` as its steps; None when it is no path."""
+    """`a.b[0].c` as its steps; None when it is not a path."""
     steps, at = [], 0
     while at < len(path):
         found = _STEP.match(path, at)
@@ -148,7 +146,7 @@ def path_steps(path: str) -> list[str] | None:
     return steps or None
 
 
-def look_up(document: Any, path: str) -> tuple[Any, bool]:
+def look_up(document: object, path: str) -> tuple[object, bool]:
     """The value at a path, and whether there is one."""
     value = document
     for step in path_steps(path) or ["\0"]:
@@ -166,8 +164,8 @@ def look_up(document: Any, path: str) -> tuple[Any, bool]:
 _NUMBER: Final = re.compile(r"\s*[-+]?(?:\d{1,60}(?:\.\d{0,60})?|\.\d{1,60})(?:[eE][-+]?\d{1,3})?\s*")
 
 
-def number_of(value: Any) -> Fraction | None:
-    """A JSON number, or a text that is a decimal one. An exponent of millions is no number that anybody means."""
+def number_of(value: object) -> Fraction | None:
+    """A JSON number, or a text that is a decimal one. An exponent of millions is not a number that anybody means."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str):
@@ -180,20 +178,7 @@ def number_of(value: Any) -> Fraction | None:
 
 # ------------------------------------------------------------------------------------------------------------- dates
 
-_MONTHS: Final = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
+_MONTHS: Final = "january february march april may june july august september october november december".split()
 _PARTS: Final = {
     "YYYY": r"(?P<year>\d{4})",
     "YY": r"(?P<short>\d{2})",
@@ -230,7 +215,7 @@ def date_pattern(written: str) -> re.Pattern[str] | None:
     return made if is_whole else None
 
 
-def _days(value: Any, formats: Sequence[str]) -> frozenset[Date]:
+def _days(value: object, formats: Sequence[str]) -> frozenset[Date]:
     """The days that a text can mean in the first form that fits it."""
     if not isinstance(value, str) or len(value) > 100:
         return frozenset()
@@ -243,33 +228,20 @@ def _days(value: Any, formats: Sequence[str]) -> frozenset[Date]:
     return frozenset()
 
 
-def _day(parts: Mapping[str, str | Any]) -> Date | None:
+def _day(parts: Mapping[str, str | None]) -> Date | None:
     year = int(parts.get("year") or 2000 + int(parts.get("short") or 0))
-    month = int(parts["month"]) if parts.get("month") else _month(parts.get("name") or "")
+    month = int(parts.get("month") or _month(parts.get("name") or ""))
     day = int(parts.get("day") or 0)
-    if month is None or not 1 <= month <= 12 or not 1 <= day <= _length(year, month):
-        return None
-    return year, month, day
+    return (year, month, day) if 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1] else None
 
 
-def _month(name: str) -> int | None:
-    return next(
-        (
-            number
-            for number, known in enumerate(_MONTHS, 1)
-            if name.lower() in (known, known[:3], "sept" if number == 9 else known)
-        ),
-        None,
-    )
+def _month(name: str) -> int:
+    """From 1; 0 for what does not name one."""
+    name = "sep" if name.lower() == "sept" else name.lower()
+    return next((number for number, known in enumerate(_MONTHS, 1) if name in (known, known[:3])), 0)
 
 
-def _length(year: int, month: int) -> int:
-    if month == 2:
-        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
-    return 30 if month in (4, 6, 9, 11) else 31
-
-
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, str):
         return quoted(value, 40)
     if isinstance(value, list | Mapping):

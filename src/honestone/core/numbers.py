@@ -15,7 +15,7 @@ ZERO, ONE = Fraction(0), Fraction(1)
 def exact(number: int | float | str | Fraction) -> Fraction:
     """The decimal that was written: `exact(0.1)` is 1/10, not the nearest binary float.
 
-    Raises ValueError for NaN, infinities, booleans and text that is no decimal number.
+    Raises ValueError for NaN, infinities, booleans and text that is not a decimal number.
     """
     if isinstance(number, Fraction):
         return number

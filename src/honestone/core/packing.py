@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from honestone.core.artifact import Entry, Version
 
@@ -54,7 +54,7 @@ def text_size(version: Version) -> int:
 
 
 def too_big(judge_budget: Budget, characters: int, versions: Sequence[Version]) -> str:
-    """Why a judge is not asked: the estimate, its limit, and the largest files. `what_to_do` belongs beside it."""
+    """Why a judge is not asked: the estimate, its limit, and the largest files. `what_to_do` belongs next to it."""
     return (
         f"too big for it: about {estimate_tokens(characters):,} tokens (an estimate: characters / "
         f"{CHARACTERS_PER_TOKEN}), its limit is {judge_budget.tokens:,}; largest: {_largest(versions)}"
@@ -131,7 +131,7 @@ class Packed:
         how = "their beginning" if self.strategy is Pack.HEAD else "their headings and definitions"
         return f"{len(self.parts) - len(cut)} of {len(self.parts)} files whole, {len(cut) - gone} by {how}, {gone} not at all"
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """For `--json`: sizes in characters, and every file that is not shown whole."""
         return {
             "strategy": str(self.strategy),

@@ -129,7 +129,7 @@ def choice_of(mark: Mark) -> Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoLooks:
-    """What one judge answered on one criterion in each order; None where there is no answer, with the reason.
+    """What one judge answered on one criterion in each order; None without an answer, with the reason.
 
     `is_penalty`: meeting the requirement better is worse.
     """
@@ -297,14 +297,14 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class PairAnswers:
     """Everything that was answered: each judge's ballots by order, and the ballots of the checks about A and B."""
 
     judges: Mapping[str, Mapping[Order, Ballot]] = field(default_factory=dict)
     checks: tuple[Ballot, Ballot] | None = None
 
 
-def compare(rubric: Rubric, answers: Answers, rule: Rule = Rule.MEAN) -> Comparison:
+def compare(rubric: Rubric, answers: PairAnswers, rule: Rule = Rule.MEAN) -> Comparison:
     """A pure function of the answers. Weights are the rubric's, local to siblings; a penalty weighs by its size."""
     lines: list[PairLine] = []
     low, high = _group(rubric.criteria, None, answers, rule, lines)
@@ -322,7 +322,7 @@ _UNKNOWN: Final[_Span] = (ZERO, ONE)
 
 
 def _group(
-    group: Sequence[Criterion], parent: str | None, answers: Answers, rule: Rule, lines: list[PairLine]
+    group: Sequence[Criterion], parent: str | None, answers: PairAnswers, rule: Rule, lines: list[PairLine]
 ) -> _Span:
     """Appends the lines of a group in reading order; returns its span."""
     parts: list[tuple[Fraction, _Span]] = []
@@ -338,7 +338,7 @@ def _group(
     return _mean(parts)
 
 
-def _leaf(criterion: Criterion, parent: str | None, answers: Answers, rule: Rule) -> PairLine:
+def _leaf(criterion: Criterion, parent: str | None, answers: PairAnswers, rule: Rule) -> PairLine:
     judged = judged_items(criterion)
     by_judge = {judge: two_looks(criterion, ballots) for judge, ballots in answers.judges.items() if judged}
     checks = tuple(_check_lines(criterion, answers.checks))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.rubric import Anchors, as_written
@@ -11,15 +10,15 @@ from honestone.core.rubric import Anchors, as_written
 SCHEMA = "honestone.judge-request/1"
 
 
-def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str, Any]:
+def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str, object]:
     """All that a judge is given, and nothing else. `problems` name the errors of its first reply, on a second look."""
     version = question.artifact.version
-    artifact: dict[str, Any] = {"path": question.artifact.path, "digest": version.digest}
+    artifact: dict[str, object] = {"path": question.artifact.path, "digest": version.digest}
     if version.is_folder:
         artifact["files"] = [{"path": path, "text": text} for path, text in version.texts.items()]
     else:
         artifact["text"] = version.text
-    request: dict[str, Any] = {
+    request: dict[str, object] = {
         "schema": SCHEMA,
         "artifact": artifact,
         "input": question.input,
@@ -34,17 +33,15 @@ def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str,
     return request
 
 
-def _criterion(criterion: AskedCriterion) -> dict[str, Any]:
-    out: dict[str, Any] = {"id": criterion.id, "requirement": criterion.requirement}
+def _criterion(criterion: AskedCriterion) -> dict[str, object]:
+    out: dict[str, object] = {"id": criterion.id, "requirement": criterion.requirement}
     items = []
     for item in criterion.items:
+        anchors = {} if item.anchors is None else {"anchors": _anchors(item.anchors)}
         if item.whole:
-            if item.anchors is not None:
-                out["anchors"] = _anchors(item.anchors)
-        elif item.anchors is not None:
-            items.append({"id": item.id, "requirement": item.requirement, "anchors": _anchors(item.anchors)})
+            out |= anchors
         else:
-            items.append({"id": item.id, "requirement": item.requirement})
+            items.append({"id": item.id, "requirement": item.requirement, **anchors})
     if items:
         out["items"] = items
     return out

@@ -65,7 +65,7 @@ class ItemLine:
 class Line:
     """One criterion's combined result; scores are 0-1.
 
-    `score` is None when a needed mark is missing; then it lies somewhere in `low`..`high`. `by_judge` holds judges
+    `score` is None when a needed mark is missing; then it is somewhere in `low`..`high`. `by_judge` holds judges
     whose answers to this criterion are complete. `voters` is the smallest number of judges on any item that judges
     were asked (None when code answers all). `may_leave`: nothing in it is marked yet, and all of it may be "n/a".
     """
@@ -335,7 +335,7 @@ def share(item: Item, answer: Answer) -> Fraction:
     if isinstance(answer, bool):
         return ONE if answer else ZERO
     if item.anchors is None or isinstance(answer, str):
-        raise ValueError(f"{answer!r} is no answer to `{item.id}`")
+        raise ValueError(f"{answer!r} is not an answer to `{item.id}`")
     return item.anchors.share(answer)
 
 
@@ -404,7 +404,7 @@ def _group_by_judge(own: list[Line], voters: list[str]) -> dict[str, Fraction]:
 
 
 def missing(card: Scorecard) -> list[Key]:
-    """Items that nobody answered."""
+    """Items without an answer."""
     return [
         (line.criterion.id, item.item.id)
         for line in card.lines

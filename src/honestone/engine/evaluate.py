@@ -22,7 +22,7 @@ from honestone.system.files import Loaded, load_artifact, load_file, printable
 
 
 @dataclass(slots=True, kw_only=True)
-class Judgement:
+class JudgedArtifact:
     """What was made of one artifact. `text` is what quotes are looked up in; `error` says why nothing was judged.
 
     `packed`: what a judge was shown (by its id) of a text that is too big for it.
@@ -76,7 +76,7 @@ class Evaluation:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
 
-    async def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[Judgement]:
+    async def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[JudgedArtifact]:
         """Judgements in the order of the paths, some at a time. Each is on record before it is handed on."""
         texts = TextEvaluator.of(self.evaluator.rubric, self.evaluator.checker) if self.target is None else None
         if texts is not None and not self.has_folders:
@@ -118,7 +118,7 @@ class Evaluation:
             messages = (Message("user", version.text if self.input is None else self.input),)
             made = await self.target.run(Task(messages=messages, version=version, case=name))
             if made.error is not None:
-                failed = Judgement(
+                failed = JudgedArtifact(
                     path=name,
                     digest=version.digest,
                     ballots=(),
@@ -133,7 +133,7 @@ class Evaluation:
         packed = self._packed(artifact, made)
         output = None if made is None else made.text
         judged.spend.target_calls += self.target is not None
-        judgement = Judgement(
+        judgement = JudgedArtifact(
             path=name,
             digest=version.digest,
             ballots=judged.ballots,
@@ -153,14 +153,14 @@ class Evaluation:
         question = self.evaluator.question(artifact, input=self.input, reference=self.reference, output=output)
         return shown_in_part(packing, question)
 
-    def _judge_texts(self, texts: TextEvaluator, paths: Sequence[Path]) -> Iterator[Judgement]:
+    def _judge_texts(self, texts: TextEvaluator, paths: Sequence[Path]) -> Iterator[JudgedArtifact]:
         loaded = ((printable(path), load_file(self.base / path, max_bytes=self.max_bytes)) for path in paths)
         done = 0
         for chunk in texts.judge_all(loaded, self.store, self.contract, fresh=self.fresh):
             self.store.append(self.run, checked_event(chunk))
             self.observer.progress(done, len(paths), "checking")
             for judged in chunk:
-                yield Judgement(
+                yield JudgedArtifact(
                     path=judged.path, digest=judged.version.digest, ballots=(judged.ballot,), spend=_NOTHING
                 )
             done += len(chunk)
@@ -178,7 +178,7 @@ def packing_notes(packed: Mapping[str, JsonObject]) -> list[str]:
 
 _NOTHING = Spend()
 
-_Found: TypeAlias = tuple[Judgement, Mapping[str, bytes]]
+_Found: TypeAlias = tuple[JudgedArtifact, Mapping[str, bytes]]
 """A judgement, and the content it speaks of, to be kept with it."""
 
 _TOGETHER, _MOMENT = 64, 0.05

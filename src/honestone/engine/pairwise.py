@@ -11,9 +11,9 @@ from honestone.core.json_value import JsonObject
 from honestone.core.pairwise import (
     ORDERS,
     STEERED,
-    Answers,
     Comparison,
     Order,
+    PairAnswers,
     compare,
     in_which_order,
     pair_question,
@@ -54,7 +54,7 @@ async def judge_pair(
         looks[seat.id][order] = _in_our_words(consulted.ballot)
         spend.join(consulted.spend)
     return PairJudged(
-        comparison=compare(rubric, Answers(judges=looks, checks=checks), rule),
+        comparison=compare(rubric, PairAnswers(judges=looks, checks=checks), rule),
         ballots=tuple(_as_one(judge, ballots) for judge, ballots in looks.items()),
         spend=spend,
         packed={seat.id: shown for seat in seats if (shown := _packed(seat, rubric, a, b)) is not None},

@@ -107,7 +107,7 @@ def _score(criterion: CriterionDoc) -> dict[str, object]:
 
 
 def _assertion(criterion: CriterionDoc, item: ItemDoc) -> dict[str, object]:
-    """`passed` is null where there is no answer: that is neither."""
+    """`passed` is null without an answer: that is neither."""
     return {
         "text": item.requirement or item.id,
         "passed": None if item.is_unanswered else not item.is_problem,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.adapters.agent_clis import known_cli
-from honestone.adapters.agent_clis.base import Outcome, Setup, classify, wait_of
+from honestone.adapters.agent_clis.base import CliOutcome, Setup, classify, wait_of
 from honestone.adapters.agent_clis.codex import is_strict, toml
 from honestone.adapters.agent_clis.driver import failure, one_line
 from honestone.adapters.agent_clis.gemini import keep_at_signs
@@ -22,7 +22,7 @@ from .fakes import SAYS, claude_says, codex_fails, codex_says, gemini_fails, gem
 NAMES = ("codex", "claude", "gemini")
 
 
-def read(name: str, stdout: str | bytes = "", stderr: str = "", exit: int = 0, **setup: Any) -> Outcome:
+def read(name: str, stdout: str | bytes = "", stderr: str = "", exit: int = 0, **setup: Any) -> CliOutcome:
     data = stdout.encode() if isinstance(stdout, str) else stdout
     ended = Ended(exit=exit, stdout=data, stderr=stderr.encode(), timed_out=False, truncated=False, duration=1.0)
     return known_cli(name).read(ended, Setup(label=name, program=name, **setup))
@@ -429,10 +429,10 @@ def test_failures_name_the_variable_and_the_next_step(monkeypatch: pytest.Monkey
     cli = known_cli("claude")
     by_key = Setup(label="c", program="c", key_names=("MY_KEY",), model="m9")
     by_login = Setup(label="c", program="c", auth="login")
-    refused = Outcome(kind="refused", status=401, said="no")
+    refused = CliOutcome(kind="refused", status=401, said="no")
     assert "MY_KEY" in failure(cli, by_key, refused).reason and not failure(cli, by_key, refused).retryable
     assert cli.sign_in in failure(cli, by_login, refused).reason
-    unknown = failure(cli, by_key, Outcome(kind="no such model", status=404))
+    unknown = failure(cli, by_key, CliOutcome(kind="no such model", status=404))
     assert "`m9`" in unknown.reason and not unknown.retryable
 
 
@@ -454,7 +454,7 @@ def test_failures_name_the_variable_and_the_next_step(monkeypatch: pytest.Monkey
 )
 def test_what_may_be_tried_again(kind: Any, again: bool) -> None:
     """Only what may pass by itself within a run is worth another call."""
-    failed = failure(known_cli("codex"), Setup(label="c", program="c"), Outcome(kind=kind))
+    failed = failure(known_cli("codex"), Setup(label="c", program="c"), CliOutcome(kind=kind))
     assert failed.retryable is again and not failed.missing and failed.reason
 
 

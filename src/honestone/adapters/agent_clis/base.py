@@ -69,7 +69,7 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class CliFolders:
     """The private folder of one call: a home that was never used, an empty working folder, a place for temporary files."""
 
     root: Path
@@ -107,7 +107,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CliOutcome:
     """What a call came to. `text` is the final message (of `answer`, `cut`), `said` what it gave as the reason."""
 
     kind: Kind
@@ -144,24 +144,24 @@ class AgentCli(ABC):
         """Whether this person is logged in, from their own files. Starts nothing, asks no server."""
 
     @abstractmethod
-    def judge(self, setup: Setup, room: Room, prompt: Prompt, key: str) -> Command: ...
+    def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command: ...
 
     @abstractmethod
-    def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command: ...
+    def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command: ...
 
     @abstractmethod
-    def read(self, ended: Ended, setup: Setup) -> Outcome:
+    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         """From the output. The exit code proves nothing: several of them exit 0 having done nothing."""
 
     @abstractmethod
-    def shelf(self, room: Room, folder: Path) -> Path:
+    def shelf(self, room: CliFolders, folder: Path) -> Path:
         """Where it looks for skills: in the private home; where that is not known, in the folder it works in."""
 
     @abstractmethod
-    def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
+    def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
         """A task of a case, done in `folder` with its tools, and with the skills on its shelf."""
 
-    def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
+    def read_agent(self, ended: Ended, setup: Setup) -> CliOutcome:
         """As `read`, with the trace of what it did where that is known."""
         return self.read(ended, setup)
 
@@ -237,9 +237,11 @@ def classify(said: str, status: int | None = None) -> tuple[Kind, int | None]:
     return (wording if wording in ("refused", "no such model", "not signed in") else "rejected"), status
 
 
-def failed(said: str, status: int | None = None, *, otherwise: Kind = "crashed", usage: Usage | None = None) -> Outcome:
+def failed(
+    said: str, status: int | None = None, *, otherwise: Kind = "crashed", usage: Usage | None = None
+) -> CliOutcome:
     kind, status = classify(said, status)
-    return Outcome(
+    return CliOutcome(
         kind=otherwise if kind == "crashed" else kind,
         said=said,
         status=status,
@@ -270,7 +272,7 @@ def folder_of(place: Path) -> Path:
     return place if place.is_dir() else place.parent
 
 
-def answered(text: str, outcome: Outcome) -> Outcome:
+def answered(text: str, outcome: CliOutcome) -> CliOutcome:
     """A complete reply: an answer when there is anything in it."""
     return replace(outcome, kind="answer" if text.strip() else "empty", text=text)
 

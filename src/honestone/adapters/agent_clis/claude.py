@@ -19,9 +19,9 @@ from typing import Any, Final
 from honestone.adapters.agent_clis.base import (
     DEFAULT_SYSTEM,
     AgentCli,
+    CliFolders,
+    CliOutcome,
     Command,
-    Outcome,
-    Room,
     Setup,
     answered,
     failed,
@@ -82,21 +82,21 @@ class Claude(AgentCli):
         state = home if os.environ.get("CLAUDE_CONFIG_DIR", "").strip() else home.parent
         return sys.platform == "darwin" and bool(read_own(state / ".claude.json").get("oauthAccount"))
 
-    def judge(self, setup: Setup, room: Room, prompt: Prompt, key: str) -> Command:
+    def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
         instructions = room.put("system.md", prompt.system or DEFAULT_SYSTEM)
         argv = _start(setup, "--bare" if setup.auth == "key" else "--safe-mode")
         argv += ["--tools", "", "--max-turns", "1", "--system-prompt-file", str(instructions)]
         return _command(setup, room, argv, prompt.text, room.work, key)
 
-    def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
+    def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
         argv = _start(setup, "--safe-mode")
         argv += ["--tools", _TOOLS, "--permission-mode", "acceptEdits", "--max-turns", str(WORKER_TURNS)]
         return _command(setup, room, argv, brief, folder_of(place), key)
 
-    def shelf(self, room: Room, folder: Path) -> Path:
+    def shelf(self, room: CliFolders, folder: Path) -> Path:
         return room.home / ".claude" / "skills"
 
-    def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
+    def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
         """Settings of the folder it works in are not loaded: they may hold commands that it would run by itself."""
         argv = [setup.program, "-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config"]
         argv += ["--setting-sources", "user", "--no-session-persistence"]
@@ -114,7 +114,7 @@ class Claude(AgentCli):
         env = {name: value for name, value in command.env.items() if name != attachments}
         return replace(command, env={**env, **_OWN_SKILLS})
 
-    def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
+    def read_agent(self, ended: Ended, setup: Setup) -> CliOutcome:
         events = list(json_lines(ended.stdout))
         result = next((event for event in reversed(events) if event.get("type") == "result"), None)
         if result is None:
@@ -122,14 +122,14 @@ class Claude(AgentCli):
         outcome = self.read(replace(ended, stdout=json.dumps(result).encode()), setup)
         return replace(outcome, trace=_trace(events, result, outcome.usage))
 
-    def read(self, ended: Ended, setup: Setup) -> Outcome:
+    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         result = first_object(ended.stdout)
         if result is None or result.get("type") != "result":
             return failed(last_said(ended), otherwise="bad answer")
         usage = _usage(result, setup)
         denials = tuple(map(_denial, tables(result.get("permission_denials"))))
         models = [name for name in table(result.get("modelUsage")) if isinstance(name, str)]
-        outcome = Outcome(kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None)
+        outcome = CliOutcome(kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None)
         said, subtype = string(result.get("result")), string(result.get("subtype"))
         # `subtype` is "success" on a 401 as well, and `result` then holds the error's words: never an answer.
         if result.get("is_error") is not False or subtype != "success":
@@ -153,7 +153,7 @@ def _start(setup: Setup, mode: str) -> list[str]:
     return [*argv, "--model", setup.model] if setup.model else argv
 
 
-def _command(setup: Setup, room: Room, argv: list[str], stdin: str, cwd: Path, key: str) -> Command:
+def _command(setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str) -> Command:
     env = dict(_QUIET)
     if setup.base_url:
         env["ANTHROPIC_BASE_URL"] = setup.base_url.rstrip("/")
@@ -165,7 +165,7 @@ def _command(setup: Setup, room: Room, argv: list[str], stdin: str, cwd: Path, k
     return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env, pass_names=passed)
 
 
-def _in_our_home(command: Command, room: Room) -> Command:
+def _in_our_home(command: Command, room: CliFolders) -> Command:
     """A login used from a home of ours, for in the person's own are their skills and instructions too."""
     env = {name: value for name, value in command.env.items() if name != "HOME"}
     env["CLAUDE_CONFIG_DIR"] = str(room.home / ".claude")

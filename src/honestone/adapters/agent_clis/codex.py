@@ -16,9 +16,9 @@ from typing import Any, Final
 from honestone.adapters.agent_clis.base import (
     DEFAULT_SYSTEM,
     AgentCli,
+    CliFolders,
+    CliOutcome,
     Command,
-    Outcome,
-    Room,
     Setup,
     answered,
     failed,
@@ -66,7 +66,7 @@ class Codex(AgentCli):
         auth = read_own(home / "auth.json")
         return bool(auth.get("tokens") or auth.get("OPENAI_API_KEY")) or _keeps_login_in_keyring(home)
 
-    def judge(self, setup: Setup, room: Room, prompt: Prompt, key: str) -> Command:
+    def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
         instructions = room.put("system.md", prompt.system or DEFAULT_SYSTEM)
         settings = {
             "include_environment_context": False,
@@ -79,13 +79,13 @@ class Codex(AgentCli):
             argv += ["--output-schema", str(room.put("schema.json", json.dumps(prompt.schema)))]
         return self._command(setup, room, argv, prompt.text, room.work, key)
 
-    def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
+    def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
         return self._edits(setup, room, brief, folder_of(place), key)
 
-    def shelf(self, room: Room, folder: Path) -> Path:
+    def shelf(self, room: CliFolders, folder: Path) -> Path:
         return room.home / ".codex" / "skills"
 
-    def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
+    def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
         command = self._edits(setup, room, task, folder, key, skills=True)
         if command.env["CODEX_HOME"] != str(room.home / ".codex"):
             raise CallFailed(
@@ -94,7 +94,9 @@ class Codex(AgentCli):
             )
         return command
 
-    def _edits(self, setup: Setup, room: Room, brief: str, folder: Path, key: str, *, skills: bool = False) -> Command:
+    def _edits(
+        self, setup: Setup, room: CliFolders, brief: str, folder: Path, key: str, *, skills: bool = False
+    ) -> Command:
         settings: dict[str, Any] = {
             "approval_policy": "never",
             # Without these two, /tmp and TMPDIR can be written as well.
@@ -122,7 +124,7 @@ class Codex(AgentCli):
         ]
         return self._command(setup, room, argv, brief, folder, key)
 
-    def _command(self, setup: Setup, room: Room, argv: list[str], stdin: str, cwd: Path, key: str) -> Command:
+    def _command(self, setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str) -> Command:
         """`-` reads the prompt from stdin; nothing of it is ever on the command line."""
         env = {"CODEX_HOME": str(room.home / ".codex")}
         links: dict[Path, Path] = {}
@@ -154,7 +156,7 @@ class Codex(AgentCli):
         passed = ("DBUS_SESSION_BUS_ADDRESS",) if setup.auth == "login" else ()
         return Command(argv=(*argv, "-"), cwd=cwd, stdin=stdin, env=env, links=links, pass_names=passed)
 
-    def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
+    def read_agent(self, ended: Ended, setup: Setup) -> CliOutcome:
         outcome = self.read(ended, setup)
         items = [
             table(event.get("item")) for event in json_lines(ended.stdout) if event.get("type") == "item.completed"
@@ -164,7 +166,7 @@ class Codex(AgentCli):
         trace = Trace(tool_calls=calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
         return replace(outcome, trace=trace)
 
-    def read(self, ended: Ended, setup: Setup) -> Outcome:
+    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         text, is_complete, usage, trouble, saw_events = "", False, Usage(), "", False
         denials: list[str] = []
         for event in json_lines(ended.stdout):
@@ -179,7 +181,7 @@ class Codex(AgentCli):
             elif kind in ("turn.failed", "error"):
                 is_complete = False
                 trouble = string(table(event.get("error")).get("message")) or string(event.get("message")) or trouble
-        outcome = Outcome(kind="answer", usage=usage, denials=tuple(denials))
+        outcome = CliOutcome(kind="answer", usage=usage, denials=tuple(denials))
         if is_complete:
             return answered(text, outcome)
         if trouble:
@@ -187,11 +189,11 @@ class Codex(AgentCli):
             # What came before a length stop is half a reply, marked as such; before any other failure it is nothing.
             return replace(result, text=text if result.kind == "cut" else "", denials=tuple(denials))
         if saw_events:
-            return Outcome(kind="broken", said="no closing event", denials=tuple(denials))
+            return CliOutcome(kind="broken", said="no closing event", denials=tuple(denials))
         return failed(last_said(ended), otherwise="bad answer")
 
 
-def _failure(trouble: str, usage: Usage) -> Outcome:
+def _failure(trouble: str, usage: Usage) -> CliOutcome:
     """A request that is rejected comes back as the service's own JSON, without its number."""
     body = first_object(trouble.encode())
     if body is None:

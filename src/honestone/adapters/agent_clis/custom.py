@@ -18,9 +18,9 @@ from pathlib import Path
 
 from honestone.adapters.agent_clis.base import (
     AgentCli,
+    CliFolders,
+    CliOutcome,
     Command,
-    Outcome,
-    Room,
     Setup,
     answered,
     failed,
@@ -54,11 +54,11 @@ class Custom(AgentCli):
     def has_login(self) -> bool:
         return False
 
-    def judge(self, setup: Setup, room: Room, prompt: Prompt, key: str) -> Command:
+    def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
         text = f"{prompt.system.rstrip()}\n\n{prompt.text}" if prompt.system else prompt.text
         return self._command(setup, text, room.work, room.work, key)
 
-    def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
+    def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
         return self._command(setup, brief, folder_of(place), place, key)
 
     def _command(self, setup: Setup, stdin: str, cwd: Path, place: Path, key: str) -> Command:
@@ -73,23 +73,23 @@ class Custom(AgentCli):
             env["HOME"] = str(Path.home())
         return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env)
 
-    def shelf(self, room: Room, folder: Path) -> Path:
+    def shelf(self, room: CliFolders, folder: Path) -> Path:
         return folder / ".agents" / "skills"
 
-    def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
+    def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
         return self._command(setup, task, folder, folder, key)
 
-    def read(self, ended: Ended, setup: Setup) -> Outcome:
+    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         if ended.exit != 0:
             said = last_line(ended.stderr) or last_line(ended.stdout)
             return failed(f"exit code {ended.exit}" + (f": {said}" if said else ""))
         if self._form == "text":
-            return answered(text_of(ended.stdout), Outcome(kind="answer"))
+            return answered(text_of(ended.stdout), CliOutcome(kind="answer"))
         found = [text for text in (at(value, self._path) for value in self._values(ended.stdout)) if text is not None]
         if not found:
             said = last_line(ended.stdout) or last_line(ended.stderr) or "it printed nothing"
-            return Outcome(kind="bad answer", said=f"nothing at `{'.'.join(self._path)}` of its output: {said}")
-        return answered(found[-1], Outcome(kind="answer"))
+            return CliOutcome(kind="bad answer", said=f"nothing at `{'.'.join(self._path)}` of its output: {said}")
+        return answered(found[-1], CliOutcome(kind="answer"))
 
     def _values(self, stdout: bytes) -> list[object]:
         if self._form == "jsonl":

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.agent_clis.base import AgentCli, Command, Kind, Outcome, Room, Setup
+from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Kind, Setup
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed
 from honestone.system import process
@@ -34,8 +34,8 @@ _PROXIES: Final = [
 _CERTIFICATES: Final = ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "CODEX_CA_CERTIFICATE")
 _MOST_WORDS: Final = 300
 
-Build = Callable[[Room, str], Command]
-Read = Callable[[process.Ended, Setup], Outcome]
+Build = Callable[[CliFolders, str], Command]
+Read = Callable[[process.Ended, Setup], CliOutcome]
 
 
 # --------------------------------------------------------------------------------------------------- before the call
@@ -87,7 +87,7 @@ def require_sendable(cli: AgentCli, text: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- the call
 
 
-async def carry_out(cli: AgentCli, setup: Setup, build: Build, read: Read | None = None) -> Outcome:
+async def carry_out(cli: AgentCli, setup: Setup, build: Build, read: Read | None = None) -> CliOutcome:
     """Run one call and read it, by `cli.read` without `read`. Raises CallFailed when it cannot be started; whatever else
     happens is an outcome."""
     require_login(cli, setup)
@@ -112,15 +112,15 @@ async def carry_out(cli: AgentCli, setup: Setup, build: Build, read: Read | None
         return _without_key(_outcome(read or cli.read, setup, ended, command), key)
 
 
-def _outcome(read: Read, setup: Setup, ended: process.Ended, command: Command) -> Outcome:
+def _outcome(read: Read, setup: Setup, ended: process.Ended, command: Command) -> CliOutcome:
     if ended.timed_out:
-        return Outcome(kind="timeout", said=f"it had not ended after {setup.timeout:g} s")
+        return CliOutcome(kind="timeout", said=f"it had not ended after {setup.timeout:g} s")
     if ended.truncated:
-        return Outcome(kind="crashed", said=f"it printed more than {OUTPUT_LIMIT // 1_000_000} MB")
+        return CliOutcome(kind="crashed", said=f"it printed more than {OUTPUT_LIMIT // 1_000_000} MB")
     return replace(read(ended, setup), notes={**command.notes, "exit": ended.exit})
 
 
-def environment(setup: Setup, room: Room, command: Command) -> dict[str, str]:
+def environment(setup: Setup, room: CliFolders, command: Command) -> dict[str, str]:
     """Built from nothing but a few harmless names. Proxies are not used for a server on this machine."""
     is_here = re.match(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)", setup.base_url or "") is not None
     own = {
@@ -144,10 +144,10 @@ def environment(setup: Setup, room: Room, command: Command) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def private_room() -> Iterator[Room]:
+def private_room() -> Iterator[CliFolders]:
     """A new folder that only this person can read; gone afterwards, with all that was written into it."""
     root = make_private("honestone-call-")
-    room = Room(root=root)
+    room = CliFolders(root=root)
     try:
         for folder in (room.home, room.work, room.tmp):
             folder.mkdir()
@@ -180,7 +180,7 @@ def give_back(command: Command) -> None:
                 write_atomically(own, link.read_bytes())
 
 
-def _without_key(outcome: Outcome, key: str) -> Outcome:
+def _without_key(outcome: CliOutcome, key: str) -> CliOutcome:
     if not key:
         return outcome
 
@@ -199,7 +199,7 @@ def _without_key(outcome: Outcome, key: str) -> Outcome:
 # --------------------------------------------------------------------------------------------------------- afterwards
 
 
-def failure(cli: AgentCli, setup: Setup, outcome: Outcome) -> CallFailed:
+def failure(cli: AgentCli, setup: Setup, outcome: CliOutcome) -> CallFailed:
     """What went wrong and what to do about it."""
     said = one_line(outcome.said)
     where = setup.base_url or "its service"

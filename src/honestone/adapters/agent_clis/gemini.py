@@ -17,9 +17,9 @@ from typing import Any, Final
 from honestone.adapters.agent_clis.base import (
     DEFAULT_SYSTEM,
     AgentCli,
+    CliFolders,
+    CliOutcome,
     Command,
-    Outcome,
-    Room,
     Setup,
     answered,
     failed,
@@ -60,7 +60,7 @@ class Gemini(AgentCli):
         login = read_own(own_home("GEMINI_CLI_HOME", "") / ".gemini" / "oauth_creds.json")
         return bool(login.get("refresh_token") or login.get("access_token"))
 
-    def judge(self, setup: Setup, room: Room, prompt: Prompt, key: str) -> Command:
+    def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
         rules = room.put("no-tools.toml", _DENY_ALL)
         instructions = room.put("system.md", prompt.system or DEFAULT_SYSTEM)
         argv = [*_start(setup), "--approval-mode", "default", "--admin-policy", str(rules)]
@@ -68,7 +68,7 @@ class Gemini(AgentCli):
         settings = {"model": {"maxSessionTurns": 1, "disableLoopDetection": True}}
         return _command(setup, room, argv, prompt.text, key, settings, {"GEMINI_SYSTEM_MD": str(instructions)})
 
-    def worker(self, setup: Setup, room: Room, brief: str, place: Path, key: str) -> Command:
+    def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
         folder = folder_of(place)
         argv = [*_start(setup), "--approval-mode", "auto_edit", "--include-directories", str(folder)]
         settings = {"model": {"maxSessionTurns": WORKER_TURNS}, "tools": {"core": _TOOLS}}
@@ -76,10 +76,10 @@ class Gemini(AgentCli):
         brief = f"Work in the folder {folder}; relative paths start there.\n\n{brief}"
         return _command(setup, room, argv, brief, key, settings, {})
 
-    def shelf(self, room: Room, folder: Path) -> Path:
+    def shelf(self, room: CliFolders, folder: Path) -> Path:
         return room.home / ".gemini" / "skills"
 
-    def agent(self, setup: Setup, room: Room, task: str, folder: Path, key: str) -> Command:
+    def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
         argv = [*_start(setup, "stream-json"), "--approval-mode", "auto_edit"]
         shelf = self.shelf(room, folder)
         for place in (folder, *([shelf] if shelf.is_dir() else [])):
@@ -92,7 +92,7 @@ class Gemini(AgentCli):
         task = f"Work in the folder {folder}; relative paths start there.\n\n{task}"
         return _command(setup, room, argv, task, key, settings, {})
 
-    def read_agent(self, ended: Ended, setup: Setup) -> Outcome:
+    def read_agent(self, ended: Ended, setup: Setup) -> CliOutcome:
         events = list(json_lines(ended.stdout))
         whole = _as_one_object(events, ended)
         if whole is None:
@@ -100,7 +100,7 @@ class Gemini(AgentCli):
         outcome = self.read(replace(ended, stdout=json.dumps(whole).encode()), setup)
         return replace(outcome, trace=_trace(events, outcome.usage))
 
-    def read(self, ended: Ended, setup: Setup) -> Outcome:
+    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         result = first_object(ended.stdout)
         if result is None or not ("response" in result or "error" in result):
             result = _error_on(ended.stderr)
@@ -109,7 +109,7 @@ class Gemini(AgentCli):
         stats = table(result.get("stats"))
         models = {name: table(value) for name, value in table(stats.get("models")).items()}
         usage = _usage([table(model.get("tokens")) for model in models.values()])
-        outcome = Outcome(
+        outcome = CliOutcome(
             kind="answer",
             usage=usage,
             denials=_denials(table(stats.get("tools")), text_of(ended.stderr)),
@@ -134,7 +134,13 @@ def _start(setup: Setup, form: str = "json") -> list[str]:
 
 
 def _command(
-    setup: Setup, room: Room, argv: list[str], prompt: str, key: str, settings: dict[str, Any], more: Mapping[str, str]
+    setup: Setup,
+    room: CliFolders,
+    argv: list[str],
+    prompt: str,
+    key: str,
+    settings: dict[str, Any],
+    more: Mapping[str, str],
 ) -> Command:
     own = own_home("GEMINI_CLI_HOME", "") / ".gemini"
     # Trusted, it takes the GEMINI.md of every folder that it is let into for instructions; no setting switches that off.
@@ -292,7 +298,7 @@ def _trace(events: Sequence[Mapping[str, Any]], usage: Usage) -> Trace:
     )
 
 
-def _failure(error: Mapping[str, Any], ended: Ended) -> Outcome:
+def _failure(error: Mapping[str, Any], ended: Ended) -> CliOutcome:
     code = count(error.get("code"))
     said = string(error.get("message"))
     inner = table(table(first_object(said.encode())).get("error"))
@@ -300,16 +306,16 @@ def _failure(error: Mapping[str, Any], ended: Ended) -> Outcome:
     if status is None and "ModelNotFoundError" in text_of(ended.stderr):
         status = 404
     if code == 41:
-        return Outcome(kind="not signed in", said=said)
+        return CliOutcome(kind="not signed in", said=said)
     if code == 53 or "max session turns" in said.casefold():
-        return Outcome(kind="turn limit", said=said)
+        return CliOutcome(kind="turn limit", said=said)
     if error.get("type") == "INVALID_STREAM" and "empty" in said.casefold():
-        return Outcome(kind="empty", said=said)
+        return CliOutcome(kind="empty", said=said)
     reason = string(inner.get("message")) or said or string(error.get("type"))
     if error.get("type") == "INVALID_STREAM":
-        return Outcome(kind="broken", said=reason)
+        return CliOutcome(kind="broken", said=reason)
     if code == 52:
-        return Outcome(kind="wrong setting", said=reason)
+        return CliOutcome(kind="wrong setting", said=reason)
     return failed(reason, status if status is not None else _STATUS_OF_EXIT.get(ended.exit or 0))
 
 

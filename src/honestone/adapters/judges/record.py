@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from honestone.core.artifact import digest_of
 from honestone.core.ballot import Question, Reading
@@ -97,7 +97,7 @@ def _rows(text: str, path: Path) -> list[tuple[str, str]]:
     return rows
 
 
-def _is_tree(row: Any) -> bool:
+def _is_tree(row: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(row, dict) and "criteria" not in row and isinstance(row.get("sub_tasks"), list)
 
 

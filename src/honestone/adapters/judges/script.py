@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from honestone.core.ballot import Mark, Question, Reading
 from honestone.core.reading.answers import read_program
@@ -25,10 +26,10 @@ class ScriptJudge(NothingToClose):
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         request = judge_request(question, problems)
-        # The same bytes cost no second call, wherever they lie and however their path was written.
-        nameless = {**request, "artifact": {**request["artifact"], "path": ""}}
-        if request["workspace"]:
-            nameless["workspace"] = {**request["workspace"], "path": None}
+        # The same bytes cost no second call, wherever they are and however their path was written.
+        artifact, workspace = replace(question.artifact, path=""), question.workspace
+        workspace = {**workspace, "path": None} if workspace else workspace
+        nameless = judge_request(replace(question, artifact=artifact, workspace=workspace), problems)
         return Request(body=json.dumps(request, ensure_ascii=False), keyed=json.dumps(nameless, ensure_ascii=False))
 
     async def ask(self, request: Request, question: Question) -> Reply:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from honestone.adapters.models.options import Options, merged
-from honestone.adapters.models.transport import Endpoint, Refused, hold, host_of, let_go
+from honestone.adapters.models.transport import Endpoint, HttpRefused, hold, host_of, let_go
 from honestone.core.errors import SettingsError
 from honestone.ports import CallFailed, Completion, Prompt, Usage
 
@@ -68,7 +68,7 @@ class ApiModel(ABC):
         body = merged(self.body(prompt, use), self.options.extra)
         try:
             value = await hold(self).post(self.endpoint, self.path(), body, model=self.model)
-        except Refused as refusal:
+        except HttpRefused as refusal:
             feature = next((f for f, named in _NAMED_BY.items() if f in use and named.search(refusal.words)), None)
             if feature is None:
                 raise

@@ -92,7 +92,7 @@ class Answer:
     body: bytes
 
 
-class Refused(CallFailed):
+class HttpRefused(CallFailed):
     """The server understood the call and would not do it as asked (400, 422). `words` is its own reason."""
 
     def __init__(self, reason: str, words: str) -> None:
@@ -124,7 +124,7 @@ class Transport:
         self.holders: WeakSet[object] = WeakSet()
 
     async def post(self, endpoint: Endpoint, path: str, payload: Mapping[str, Any], *, model: str) -> dict[str, Any]:
-        """The JSON object that the server answered with. Raises CallFailed; Refused for a 400 or 422."""
+        """The JSON object that the server answered with. Raises CallFailed; HttpRefused for a 400 or 422."""
         variable, key = endpoint.key.read()
         headers = {"Content-Type": "application/json", **endpoint.headers, **_key_header(endpoint.auth, key)}
         async with self._turn(endpoint):
@@ -291,7 +291,7 @@ def failure_of(answer: Answer, endpoint: Endpoint, *, model: str, variable: str,
     if status == 413:
         return CallFailed(f"the prompt is too large for {where} ({status}): {words}")
     if status in (400, 422):
-        return Refused(f"{where} refused the request ({status}): {words}", f"{said.param} {words}")
+        return HttpRefused(f"{where} refused the request ({status}): {words}", f"{said.param} {words}")
     if status in _RETRYABLE_BELOW_500 or (status >= 500 and status not in _HOPELESS_ABOVE_500):
         kind = "asks to slow down" if status == 429 else "is in trouble" if status >= 500 else "gave up"
         wait = retry_after(answer.headers, time.time())

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Unpack
 
-from honestone.adapters.agent_clis.base import AgentCli, Command, Outcome, Room, Setup
+from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
 from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, read_key, require_login, require_sendable
 from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
 from honestone.adapters.targets.model import with_artifact
@@ -69,10 +69,10 @@ class AgentCliTarget(CliAdapter):
             return Output(text="", error=failed.reason, duration_ms=_since(started))
         return _output(self.cli, setup, outcome, task, _since(started))
 
-    async def _carried_out(self, task: Task, setup: Setup, text: str) -> Outcome:
+    async def _carried_out(self, task: Task, setup: Setup, text: str) -> CliOutcome:
         with ExitStack() as shelves:
 
-            def build(room: Room, key: str) -> Command:
+            def build(room: CliFolders, key: str) -> Command:
                 folder = task.folder or _made(room.root / "task")
                 skill = shelves.enter_context(installed(task.skill, self.cli.shelf(room, folder)))
                 command = self.cli.agent(setup, room, text, folder, key)
@@ -98,7 +98,7 @@ def _since(started: float) -> int:
     return int((time.monotonic() - started) * 1000)
 
 
-def _output(cli: AgentCli, setup: Setup, outcome: Outcome, task: Task, took: int) -> Output:
+def _output(cli: AgentCli, setup: Setup, outcome: CliOutcome, task: Task, took: int) -> Output:
     trace = _with_skill(cli, outcome.trace, task)
     if outcome.kind == "timeout":
         return Output(text="", error=f"no output within {setup.timeout:g} s", duration_ms=took, trace=trace)

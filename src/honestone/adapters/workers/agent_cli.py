@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Final, Unpack
 
-from honestone.adapters.agent_clis.base import AgentCli, Outcome, Setup
+from honestone.adapters.agent_clis.base import AgentCli, CliOutcome, Setup
 from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, read_key, require_login, require_sendable
 from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
 from honestone.core.errors import SettingsError
@@ -57,7 +57,7 @@ def plainly(brief: str) -> str:
     return brief if brief.lstrip("\ufeff \t\r\n")[:1].isalnum() else _PLAIN_START + brief
 
 
-def work_done(cli: AgentCli, setup: Setup, outcome: Outcome, *, is_changed: bool) -> WorkDone:
+def work_done(cli: AgentCli, setup: Setup, outcome: CliOutcome, *, is_changed: bool) -> WorkDone:
     """A refused edit matters when nothing else came of it: one that found another way is judged by its bytes."""
     code = outcome.notes.get("exit")
     code = code if isinstance(code, int) else None

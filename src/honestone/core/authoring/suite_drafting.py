@@ -7,10 +7,11 @@ linter of suites has to find nothing in what is drafted. It is a draft: prompts 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeVar
 
 from honestone.core.authoring.suite_lint import FEWEST, MOST, is_common, lint_suite
 from honestone.core.errors import UsageError
@@ -19,6 +20,9 @@ from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, slug
 from honestone.core.skill.skill_file import sections
 from honestone.core.skill.structure import front_values
 from honestone.core.suite.case import Case, Message, Suite
+from honestone.core.tables import table_text
+
+T = TypeVar("T")
 
 PASS_THRESHOLD: Final = Fraction(7, 10)
 TIMEOUT: Final = 120.0
@@ -125,9 +129,8 @@ class SkillText:
         return tuple(dict.fromkeys([*phrases, *(_as_need(use) for use in self.uses), *_asked_for(self.description)]))
 
 
-_ASKS: Final = re.compile(
-    r"(?i)\b(?:when(?:ever)?|if)\s+(?:(?:the\s+|a\s+)?users?\s+)?(?:asks?|asked|asking|wants?|needs?|requests?)\s+(?:you\s+)?(?:(?:for|to|about)\s+)?([^.\"“;。]{8,300})"
-)
+_TABLES: Final = tomllib.loads(table_text("authoring/drafting"))["tasks"]
+_ASKS: Final = re.compile(_TABLES["asks"])
 
 
 def _asked_for(description: str) -> list[str]:
@@ -140,23 +143,9 @@ def _asked_for(description: str) -> list[str]:
     ]
 
 
-_TITLES: Final = (
-    (
-        "not_uses",
-        r"when\s+not\s+to\s+use|not\s+(?:for|to\s+use)|out\s+of\s+scope|non-?goals?|不(?:使用|适用)|何时不|사용하지|쓰지",
-    ),
-    ("bad", r"anti-?(?:patterns?|examples?)|bad\s+examples?|common\s+mistakes|反模式|反例|错误示例|안티"),
-    ("uses", r"when\s+to\s+use|use\s+cases?|triggers?|何时使用|使用场景|适用|언제|사용\s*시기"),
-    ("examples", r"examples?|示例|例子|예시|예제"),
-    ("outputs", r"outputs?(?:\s+\w+)?|deliverables?|输出|产出|交付|출력|결과물"),
-    ("steps", r"(?:work)?flow|process|steps|instructions|procedure|how\s+it\s+works|execution|流程|步骤|절차|단계"),
-    (
-        "rules",
-        r"(?:\w+\s+)?(?:rules?|constraints?|guidelines?|requirements?|principles?|musts?)|important(?:\s+notes?)?|规则|约束|原则|要求|注意|규칙|원칙|주의",
-    ),
-)
-
-_KINDS: Final = tuple((kind, re.compile(rf"(?i)(?:^|\b|\W)(?:{words})(?:\b|\W|$)")) for kind, words in _TITLES)
+_KINDS: Final = [
+    (kind, re.compile(rf"(?i)(?:^|\b|\W)(?:{words})(?:\b|\W|$)")) for kind, words in _TABLES["titles"].items()
+]
 _BULLET: Final = re.compile(r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(.+(?:\n[ \t]{2,}(?![-*+]|\d{1,3}[.)]).+)*)", re.M)
 _TABLE_ROW: Final = re.compile(r"^[ \t]*\|(.+)\|[ \t]*$", re.M)
 _TAGS: Final = ("anti-example", "bad-example", "example")
@@ -165,7 +154,7 @@ _TAGS: Final = ("anti-example", "bad-example", "example")
 def read_skill(name: str, text: str) -> SkillText:
     """The parts of a SKILL.md, by the titles of its sections and its <example> blocks. Works on the first million letters."""
     text = text[:1_000_000]
-    parts: dict[str, list[str]] = {kind: [] for kind, _ in _TITLES}
+    parts: dict[str, list[str]] = {kind: [] for kind, _ in _KINDS}
     tables: list[Exchange] = []
     prose: list[Exchange] = []
     for kind, body in _kinds_of_sections(text):
@@ -286,15 +275,11 @@ def _bare(text: str) -> str:
 
 # ------------------------------------------------------------------------------------------------ telling words
 
-_NEGATIVE: Final = re.compile(
-    r"(?i)\b(?:never|do\s+not|don['’]t|must\s+not|should\s+not|avoid)\b|禁止|不要|不得|避免|切勿|不能|하지\s*마|금지|피하"
-)
-_WEAK: Final = re.compile(r"(?i)\b(?:no|not|nor|without|cannot|isn['’]t|only\s+if)\b|不|非|아니|없")
+_NEGATIVE: Final = re.compile(_TABLES["negative"])
+_WEAK: Final = re.compile(_TABLES["weak"])
 """May turn a rule round without saying what must not be there."""
-_MIXED: Final = re.compile(r"(?i)\binstead\s+of\b|\brather\s+than\b|\bunless\b|\bexcept\b|而不是|除非|대신")
-_BINDING: Final = re.compile(
-    r"(?i)\b(?:must|always|never|do\s+not|don['’]t|only|every|exactly)\b|必须|总是|禁止|不要|반드시|항상"
-)
+_MIXED: Final = re.compile(_TABLES["mixed"])
+_BINDING: Final = re.compile(_TABLES["binding"])
 
 
 def _is_binding(step: str) -> bool:
@@ -340,9 +325,7 @@ def _phrase(text: str) -> tuple[str, ...]:
 
 # ------------------------------------------------------------------------------------------------ tasks for code
 
-_TOPIC: Final = re.compile(
-    r"(?i)^\W{0,3}(?:(?:when|whenever|if|for|on|about|in\s+case\s+of|当|如果|对于)\s*)(.{2,80}?)(?:\s*[:：]\s*|,\s+|，|\s*(?:→|=>|->)\s*)(.{2,400})$"
-)
+_TOPIC: Final = re.compile(_TABLES["topic"])
 _NAMED: Final = re.compile(
     r"^\W{0,3}\*\*(.{2,60}?)[:：]?\*\*\s*[:：—–-]?\s*(.{2,400})$|^(.{2,60}?)\s*(?:→|=>|->)\s*(.{2,400})$"
 )
@@ -460,32 +443,8 @@ def _by_judges(read: SkillText) -> Iterator[TaskDraft]:
             f"rule {_bare(rule)}", _need(_first_sentence(read)), f"The skill's rule: {rule}", rubric=_scale(rule)
         )
     what = _need(_first_sentence(read))
-    for name, more in zip(_WAYS, _ways_in(what), strict=True):
+    for name, more in zip(_TABLES["ways"]["names"], _in_script(what, _TABLES["ways"]), strict=True):
         yield _task(name, f"{what} {more}".strip(), "What the skill's description promises", rubric=_scale(good))
-
-
-_WAYS: Final = ("asked plainly", "too little said", "in a hurry", "step by step", "doubtful")
-
-
-def _ways_in(text: str) -> tuple[str, ...]:
-    """Five ways to ask for the same, in the script of the request."""
-    if re.search("[가-힣]", text):
-        return (
-            "",
-            "아직 정해진 것은 없습니다.",
-            "가능한 한 짧게 해주세요.",
-            "단계별로 보여주세요.",
-            "무엇이 잘못될 수 있는지도 알려주세요.",
-        )
-    if re.search("[一-鿿]", text):
-        return ("", "细节我还没有想好。", "越短越好。", "请写出每一步。", "也请说明哪里可能出错。")
-    return (
-        "",
-        "I have not decided on any details yet.",
-        "Keep it as short as it can be.",
-        "Show me each step that you take.",
-        "Tell me what could go wrong with it, and what you would check.",
-    )
 
 
 def _first_sentence(read: SkillText) -> str:
@@ -566,23 +525,23 @@ def _as_need(use: str) -> str:
 
 def _need(what: str) -> str:
     """A request, in the script that it is written in. What is a sentence already stays one."""
-    if re.search(r"[.!?。！？]$", what):
-        return what
-    if re.search("[가-힣]", what):
-        return f"이것을 도와주세요: {what}"
-    if re.search("[ぁ-んァ-ヶ]", what):
-        return f"これを手伝ってください: {what}"
-    if re.search("[一-鿿]", what):
-        return f"请帮我处理：{what}"
-    return f"Please help me with this: {what}."
+    return what if re.search(r"[.!?。！？]$", what) else _in_script(what, _TABLES["need"]).format(what)
 
 
 def _ask_about(topic: str) -> str:
-    if re.search("[가-힣]", topic):
-        return f"{topic}: 어떻게 해야 하나요?"
-    if re.search("[一-鿿]", topic):
-        return f"{topic}：应该怎么做？"
+    asked: str = _in_script(topic, _TABLES["ask"]).format(topic)
+    if asked != topic:
+        return asked
     return f"What should I know about {topic}?" if len(topic.split()) <= 3 else f"This is the case: {topic}. What now?"
+
+
+_SCRIPTS: Final = {"korean": "[가-힣]", "japanese": "[ぁ-んァ-ヶ]", "chinese": "[一-鿿]"}
+
+
+def _in_script(text: str, choices: Mapping[str, T]) -> T:
+    """What is there for the script of a text, else the English."""
+    found = (choices[name] for name, signs in _SCRIPTS.items() if name in choices and re.search(signs, text))
+    return next(found, choices["english"])
 
 
 # ------------------------------------------------------------------------------------------------ choosing

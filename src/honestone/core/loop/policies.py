@@ -26,7 +26,7 @@ class SteeredByScore:
 
     def propose(self, state: LoopState) -> Propose:
         line = choose_focus(state.card(state.current), state.rejections, state.workable)
-        assert line is not None, "`settle` ends the loop when there is no focus"
+        assert line is not None, "`settle` ends the loop when nothing can be improved"
         count = state.candidates
         return Propose(focus=(line.criterion.id,), base=state.current, candidates=count, ranked=count > 1)
 

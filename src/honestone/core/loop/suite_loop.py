@@ -123,7 +123,7 @@ def ballot_of(split: str, results: Sequence[TaskResult]) -> Ballot:
 
 
 class TaskScorer(Scorer):
-    """Adds up pass rates. Tasks are run, not voted on: there is no lonely voter, and no judge has a score of its own."""
+    """Adds up pass rates. Tasks are run, not voted on: a lonely voter does not exist, and no judge has a score of its own."""
 
     def __init__(self, rubric: Rubric) -> None:
         super().__init__(rubric)

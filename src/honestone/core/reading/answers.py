@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final, cast
 
-from honestone.core.ballot import AskedCriterion, Mark, Question, Reading, answer_problem
+from honestone.core.ballot import Answer, AskedCriterion, Mark, Question, Reading, answer_problem
 from honestone.core.numbers import exact
 from honestone.core.rubric import Item, Key, as_written
 
@@ -25,7 +25,7 @@ class Twice:
 
 
 class NotFinite:
-    """Stands for NaN and the infinities, which are no JSON."""
+    """Stands for NaN and the infinities, which JSON does not have."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -37,11 +37,11 @@ class NotFinite:
 _TWICE: Final = Twice()
 
 
-def load_strict(text: str) -> Any:
+def load_strict(text: str) -> object:
     """JSON in which a key given twice has the value `Twice` and NaN is `NotFinite`. Raises ValueError."""
 
-    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        out: dict[str, Any] = {}
+    def pairs(found: list[tuple[str, object]]) -> dict[str, object]:
+        out: dict[str, object] = {}
         for key, value in found:
             out[key] = _TWICE if key in out else value
         return out
@@ -57,19 +57,19 @@ def read_program(text: str, question: Question) -> Reading:
     try:
         plain = load_strict(text)
     except ValueError as error:
-        what = "it printed nothing" if not text.strip() else f"what it printed is no JSON object: {error}"
+        what = "it printed nothing" if not text.strip() else f"what it printed is not a JSON object: {error}"
         return _nothing(question, what)
     if not isinstance(plain, dict):
-        return _nothing(question, "what it printed is JSON, but no object")
+        return _nothing(question, "what it printed is JSON, but not an object")
     return read_answers(plain, question)
 
 
-def read_answers(plain: Mapping[str, Any], question: Question) -> Reading:
+def read_answers(plain: Mapping[str, object], question: Question) -> Reading:
     criteria = plain.get("criteria")
     if isinstance(criteria, dict):
         return _read_criteria(criteria, question)
     if "criteria" in plain:
-        return _nothing(question, "`criteria` is no object")
+        return _nothing(question, "`criteria` is not an object")
     if len(question.criteria) == 1 and ("score" in plain or "assertions" in plain):
         return _read_single(plain, question.criteria[0])
     return _nothing(question, "it has no `criteria`")
@@ -79,7 +79,7 @@ def _nothing(question: Question, why: str) -> Reading:
     return Reading(marks={}, errors={key: why for key, _ in question.items()}, problems=(why,))
 
 
-def _read_criteria(criteria: Mapping[str, Any], question: Question) -> Reading:
+def _read_criteria(criteria: Mapping[str, object], question: Question) -> Reading:
     marks: dict[Key, Mark] = {}
     errors: dict[Key, str] = {}
     problems: list[str] = []
@@ -93,11 +93,11 @@ def _read_criteria(criteria: Mapping[str, Any], question: Question) -> Reading:
             else:
                 errors[key] = f"{where}: {mark}"
     known = {criterion.id for criterion in question.criteria}
-    problems += [f"`{name}` is no criterion of this rubric" for name in criteria if name not in known]
+    problems += [f"`{name}` is not a criterion of this rubric" for name in criteria if name not in known]
     return Reading(marks=marks, errors=errors, problems=tuple(problems))
 
 
-def _pair(criterion: AskedCriterion, given: Any, problems: list[str]) -> Iterator[tuple[Item, Any, str]]:
+def _pair(criterion: AskedCriterion, given: object, problems: list[str]) -> Iterator[tuple[Item, object, str]]:
     """Each item of a criterion with what was answered to it (None: nothing) and a name for messages."""
     entry = given if isinstance(given, dict) else {}
     listed = entry.get("items")
@@ -112,7 +112,7 @@ def _pair(criterion: AskedCriterion, given: Any, problems: list[str]) -> Iterato
     problems += [f"`{criterion.id}` has no item `{name}`" for name in answers if name not in known]
 
 
-def _mark(item: Item, given: Any) -> Mark | str:
+def _mark(item: Item, given: object) -> Mark | str:
     """One answer as a mark, or why it is none."""
     if given is None:
         return "no answer"
@@ -134,27 +134,27 @@ def _mark(item: Item, given: Any) -> Mark | str:
     if answer is None:
         return "no answer (null)"
     if isinstance(answer, Twice | NotFinite):
-        return f"{answer!r} is no answer"
+        return f"{answer!r} is not an answer"
     problem = answer_problem(item, answer)
-    return problem or Mark(answer, _texts(entry.get("evidence")), _text(entry.get("suggestion")))
+    return problem or Mark(cast(Answer, answer), _texts(entry.get("evidence")), _text(entry.get("suggestion")))
 
 
-def _zero_or_one(score: Any) -> bool | None:
+def _zero_or_one(score: object) -> bool | None:
     if isinstance(score, bool) or not isinstance(score, int | float) or score not in (0, 1):
         return None
     return bool(score)
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _texts(value: object) -> tuple[str, ...]:
     found = value if isinstance(value, list) else [value]
     return tuple(text for text in found if isinstance(text, str) and text.strip())
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _read_single(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading:
+def _read_single(plain: Mapping[str, object], criterion: AskedCriterion) -> Reading:
     """The reply of AgentV's code graders: a score from 0 to 1, or one assertion per item."""
     assertions = plain.get("assertions")
     if len(criterion.items) == 1 and criterion.items[0].whole:
@@ -162,7 +162,7 @@ def _read_single(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading
     if not isinstance(assertions, list):
         why = "a score for the whole criterion does not say which items are met; answer each item"
         return Reading(marks={}, errors={(criterion.id, item.id): why for item in criterion.items}, problems=(why,))
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     problems: list[str] = []
     for entry in assertions:
         text = entry.get("text") if isinstance(entry, dict) else None
@@ -177,9 +177,9 @@ def _read_single(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading
     return Reading(marks=inner.marks, errors=inner.errors, problems=(*problems, *inner.problems))
 
 
-def _read_one(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading:
+def _read_one(plain: Mapping[str, object], criterion: AskedCriterion) -> Reading:
     item = criterion.items[0]
-    answer: dict[str, Any] = {"score": plain.get("score")}
+    answer: dict[str, object] = {"score": plain.get("score")}
     if item.anchors is not None:
         share = _share(plain.get("score"))
         if share is None:
@@ -200,7 +200,7 @@ def _read_one(plain: Mapping[str, Any], criterion: AskedCriterion) -> Reading:
     return Reading(marks={key: mark}) if isinstance(mark, Mark) else Reading(marks={}, errors={key: mark})
 
 
-def _share(score: Any) -> Fraction | None:
+def _share(score: object) -> Fraction | None:
     """A number from 0 to 1, exactly; None for anything else, text that looks like a number too."""
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
         return None

@@ -1,4 +1,4 @@
-"""Evidence: whether the words that a judge quotes stand in the text, and where."""
+"""Evidence: whether the words that a judge quotes are in the text, and where."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Final, Literal
 
 MIN_LETTERS: Final = 3
-"""Fewer letters or digits than this stand in almost any text, so they prove nothing."""
+"""Fewer letters or digits than this are in almost any text, so they prove nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a quote stands: `text[start:end]`. A quote with left-out words spans from its first part to its last."""
+    """Where a quote is: `text[start:end]`. A quote with left-out words spans from its first part to its last."""
 
     start: int
     end: int
@@ -22,7 +22,7 @@ class Found:
 
 
 def is_quote(quote: str) -> bool:
-    """Whether there is anything to look up. An empty or tiny quote is no evidence, and not a false one either."""
+    """Whether there is anything to look up. An empty or tiny quote is neither evidence nor false evidence."""
     letters = 0
     for character in quote:
         letters += character.isalnum()
@@ -32,7 +32,7 @@ def is_quote(quote: str) -> bool:
 
 
 def find_quote(quote: str, text: str) -> Found | None:
-    """Where the quote stands in the text, or None. Exact first; then white space, typographic signs and quotation
+    """Where the quote is in the text, or None. Exact first; then white space, typographic signs and quotation
     marks around it do not count; then words left out at an ellipsis; letter case counts until nothing else helps."""
     if not is_quote(quote):
         return None
@@ -67,7 +67,7 @@ class _Plain:
     at_text: list[int]
 
     def offset(self, position: int) -> int:
-        """Where a character of `words` stands in the text; the space between two words ends the first."""
+        """Where a character of `words` is in the text; the space between two words ends the first."""
         word = bisect_right(self.at_plain, position) - 1
         return self.at_text[word] + position - self.at_plain[word]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from honestone.core.reading.free_text import as_yes_no, prepared
 from honestone.core.reading.json_text import (
@@ -33,7 +33,7 @@ class ChecklistReading:
 
 
 def read_checklist(text: str, items: Sequence[str]) -> ChecklistReading:
-    """A reply that is cut off yields no checklist: nobody knows what it would have said next."""
+    """A reply that is cut off yields no checklist: what it would have said next is not known."""
     body, dropped = prepared(text)
     if not body.strip():
         return ChecklistReading(None, ("the reply is empty",), dropped)
@@ -70,7 +70,7 @@ class _Tally:
 
 
 class _Names:
-    """Finds the item that a name means. Two items that differ only in signs are told apart by their exact words."""
+    """Finds the item that a name means. Two items that differ only in signs differ by their exact words."""
 
     def __init__(self, items: Sequence[str]) -> None:
         self.items = tuple(items)
@@ -128,7 +128,7 @@ _NAME_KEYS: Final = ("item", "requirement", "question", "criterion", "text", "na
 _ANSWER_KEYS: Final = ("answer", "met", "verdict", "passed", "pass", "checked", "result", "satisfied", "value")
 
 
-def _row_name(row: Mapping[str, Any]) -> str | None:
+def _row_name(row: Mapping[str, object]) -> str | None:
     return next((str(row[key]) for key in _NAME_KEYS if isinstance(row.get(key), str | int)), None)
 
 

@@ -2,15 +2,15 @@
 
 Only explicit statements count: a labelled or bracketed verdict, a sentence that says it, a JSON object with a verdict
 key. What the judge quotes, attributes to somebody else, denies or supposes is not its verdict. Two statements of equal
-standing that differ are ambiguous. There is no default: without a verdict the answer is None, and `problems` say why.
+rank that differ are ambiguous. Without a verdict the answer is None: nothing is assumed, and `problems` say why.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 from honestone.core.reading.json_text import (
     Scan,
@@ -24,7 +24,6 @@ from honestone.core.reading.json_text import (
 )
 
 FreeAnswer: TypeAlias = bool | int | float | str | None
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +36,17 @@ class FreeReading:
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim(Generic[T]):
+class _Claim:
     """One statement of a verdict. A higher rank is more final; `problem` explains a value that cannot be used."""
 
-    value: T | None
+    value: FreeAnswer
     rank: int
     problem: str | None = None
 
 
 FINAL, STATED, IMPLIED = 3, 2, 1
 
-_Understand: TypeAlias = Callable[[object], _Claim[T] | None]
+_Understand: TypeAlias = Callable[[object], _Claim | None]
 
 
 # -------------------------------------------------------------------------------------------------------- the three
@@ -56,7 +55,7 @@ _Understand: TypeAlias = Callable[[object], _Claim[T] | None]
 def read_score(text: str, lo: float, hi: float) -> FreeReading:
     """A number from `lo` to `hi`. A number off the scale is reported, not cut to fit."""
 
-    def understand(value: object) -> _Claim[int | float] | None:
+    def understand(value: object) -> _Claim | None:
         return _score_claim(value, lo, hi, STATED)
 
     return _read(text, _SCORE_KEYS, understand, lambda plain: _spoken_scores(plain, lo, hi), (lo, hi))
@@ -94,7 +93,7 @@ _NO: Final = frozenset(["no", "n", "false", "fail", "failed", "fails", "unmet", 
 
 def prepared(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without thinking and odd white space, and what was dropped."""
-    # Some servers swallow the opening tag: what stands before a lonely closing one is thinking as well.
+    # Some servers swallow the opening tag: what is before a lonely closing one is thinking as well.
     text = text.replace("\ufeff", "").replace("\xa0", " ").replace("\r\n", "\n")
     body, thought = without_thinking(text)
     lonely = _LONELY_CLOSING.search(body)
@@ -109,8 +108,8 @@ _LONELY_CLOSING = re.compile(r"^[ \t]*</think(?:ing)?>[ \t]*$", re.IGNORECASE | 
 def _read(
     text: str,
     keys: frozenset[str],
-    understand: _Understand[Any],
-    spoken: Callable[[str], Iterable[_Claim[Any]]],
+    understand: _Understand,
+    spoken: Callable[[str], Iterable[_Claim]],
     scale: tuple[float, float] | None = None,
 ) -> FreeReading:
     body, repairs = prepared(text)
@@ -118,7 +117,7 @@ def _read(
         return FreeReading(None, ("the reply is empty",), repairs)
     scan = objects_in(body)
     written, more = _written_claims(body, scan, keys, understand, scale)
-    # What is said beside an object counts too: it may take the object's verdict back.
+    # What is said next to an object counts too: it may take the object's verdict back.
     said = list(spoken(outside(body, scan)))
     if written:
         said = [claim for claim in said if claim.rank >= STATED]
@@ -128,7 +127,7 @@ def _read(
     return FreeReading(answer, (problem,) if problem else (), (*repairs, *(more if answer is not None else ())))
 
 
-def _decide(claims: list[_Claim[Any]]) -> tuple[Any, str | None]:
+def _decide(claims: list[_Claim]) -> tuple[FreeAnswer, str | None]:
     """The highest rank decides, if all of it agrees."""
     if not claims:
         return None, None
@@ -158,10 +157,10 @@ def _why_nothing(scan: Scan, placeholders: bool) -> str:
 
 
 def _written_claims(
-    body: str, scan: Scan, keys: frozenset[str], understand: _Understand[Any], scale: tuple[float, float] | None
-) -> tuple[list[_Claim[Any]], tuple[str, ...]]:
+    body: str, scan: Scan, keys: frozenset[str], understand: _Understand, scale: tuple[float, float] | None
+) -> tuple[list[_Claim], tuple[str, ...]]:
     """What the objects of a reply state. The one introduced as final outranks drafts and quotations."""
-    claims: list[_Claim[Any]] = []
+    claims: list[_Claim] = []
     repairs: list[str] = []
     before = 0
     for found in scan.found:
@@ -192,7 +191,7 @@ def _names_verdict(text: str, keys: frozenset[str]) -> bool:
     return any(_key(match[1]) in keys for match in _NAMED.finditer(text))
 
 
-def _values(value: dict[str, Any], keys: frozenset[str], depth: int = 2) -> list[object]:
+def _values(value: Mapping[str, object], keys: frozenset[str], depth: int = 2) -> list[object]:
     """The values under verdict keys: of the object itself, else of the objects in it."""
     own: list[object] = []
     for key, given in value.items():
@@ -328,14 +327,14 @@ _OWN_WORDS: Final = frozenset(
 )
 
 
-def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim[int | float] | None:
+def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim | None:
     """A JSON value, or the words of a number. None for a placeholder like "[1-10]"."""
     if isinstance(value, str):
         match = _WRITTEN_SCORE.fullmatch(value)
         if match is None:
             shown = clean_text(value.strip())[:40]
             return (
-                _Claim(None, rank, f"{shown!r} is no score")
+                _Claim(None, rank, f"{shown!r} is not a score")
                 if re.search(r"\w", value) and not _is_form(value)
                 else None
             )
@@ -357,7 +356,7 @@ def _is_form(value: str) -> bool:
     )
 
 
-def _number_claim(number: str, out_of: str | None, lo: float, hi: float, rank: int) -> _Claim[int | float]:
+def _number_claim(number: str, out_of: str | None, lo: float, hi: float, rank: int) -> _Claim:
     value = _number(number)
     if out_of is not None and (100 if out_of == "%" else _number(out_of)) != hi:
         written = f"{number}%" if out_of == "%" else f"{number}/{out_of}"
@@ -365,7 +364,7 @@ def _number_claim(number: str, out_of: str | None, lo: float, hi: float, rank: i
     return _on_scale(value, lo, hi, rank)
 
 
-def _on_scale(value: int | float, lo: float, hi: float, rank: int) -> _Claim[int | float]:
+def _on_scale(value: int | float, lo: float, hi: float, rank: int) -> _Claim:
     if not lo <= value <= hi:
         return _Claim(None, rank, f"{value} is not on the scale {lo:g}-{hi:g}")
     return _Claim(value, rank)
@@ -376,7 +375,7 @@ def _number(written: str) -> int | float:
     return float(written) if "." in written else int(written)
 
 
-def _spoken_scores(text: str, lo: float, hi: float) -> Iterator[_Claim[int | float]]:
+def _spoken_scores(text: str, lo: float, hi: float) -> Iterator[_Claim]:
     plain = _plain_words(text)
     whole = _WRITTEN_SCORE.fullmatch(plain.strip(" \t\n.[]()"))
     if whole:
@@ -389,7 +388,7 @@ def _spoken_scores(text: str, lo: float, hi: float) -> Iterator[_Claim[int | flo
         if _is_own(_sentence_before(plain, match.start())):
             yield _number_claim(match[2], match[3] or match[4], lo, hi, _label_rank(match[1]))
     for match in _statements(_FRACTION, plain):
-        # 3/10 of the links is no score: a fraction counts where a verdict stands, and only on the scale asked for.
+        # 3/10 of the links is not a score: a fraction counts where a verdict stands, and only on the scale asked for.
         if _number(match[2]) == hi and _stands_as_verdict(plain, match):
             yield _number_claim(match[1], match[2], lo, hi, IMPLIED)
     for match in _statements(_GIVEN_NUMBER, plain):
@@ -423,9 +422,7 @@ def _stands_as_verdict(text: str, match: re.Match[str]) -> bool:
     return bool(alone or ends_sentence or _GIVES.search(before))
 
 
-def _cut_score(
-    scan: Scan, keys: frozenset[str], understand: _Understand[Any], scale: tuple[float, float]
-) -> list[_Claim[Any]]:
+def _cut_score(scan: Scan, keys: frozenset[str], understand: _Understand, scale: tuple[float, float]) -> list[_Claim]:
     """The score of an object that does not end, when the score itself surely does."""
     assert scan.unfinished is not None
     given = [value for key, value in scan.unfinished.members if _key(key) in keys]
@@ -456,7 +453,7 @@ _YES_NO_FIRST = re.compile(r"\W*(yes|no|true|false|pass|fail|passed|failed)(?=\s
 _YES_NO_LAST = re.compile(r"(?:\b(?:so|therefore|thus|hence)\b[\s,:]*|^\W*)" + _WORD + r"\W*$", re.IGNORECASE)
 
 
-def _yes_no_claim(value: object) -> _Claim[bool] | None:
+def _yes_no_claim(value: object) -> _Claim | None:
     answer = as_yes_no(value)
     if answer is not None:
         return _Claim(answer, STATED)
@@ -473,7 +470,7 @@ def _named(value: object) -> str:
     return repr(value) if isinstance(value, bool | Unusable) else "of another kind"
 
 
-def _spoken_yes_no(text: str) -> Iterator[_Claim[bool]]:
+def _spoken_yes_no(text: str) -> Iterator[_Claim]:
     plain = _plain_words(text)
     for match in _statements(_YES_NO_BRACKETED, plain):
         if _is_own(_sentence_before(plain, match.start())):
@@ -564,7 +561,7 @@ _OR_AFTER = re.compile(r"[ \t]*(?:or|/)[ \t]*«")
 _OR_BEFORE = re.compile(r"(?:\bor|/)[ \t]*$")
 
 
-def _pair_claim(value: object) -> _Claim[str] | None:
+def _pair_claim(value: object) -> _Claim | None:
     if isinstance(value, str):
         words = value.strip(" \t\n.!*`\"'[]")
         if words.casefold() in {"tie", "draw", "equal", "both", "c", "a=b"}:
@@ -580,7 +577,7 @@ def _side(written: str) -> str:
     return "a" if written.casefold() in {"a", "1", "first"} else "b"
 
 
-def _spoken_preferences(text: str) -> Iterator[_Claim[str]]:
+def _spoken_preferences(text: str) -> Iterator[_Claim]:
     plain = _plain_words(text)
     yield from _bracketed_preferences(plain)
     named = _MENTION.sub(_mention, plain)
@@ -592,8 +589,8 @@ def _spoken_preferences(text: str) -> Iterator[_Claim[str]]:
     for match in _statements(_PAIR_LABELLED, named):
         if _is_own(_sentence_before(named, match.start())):
             yield _Claim(_side(match[2]) if match[2] else "tie", FINAL if match[1] else STATED)
-    sides: list[_Claim[str]] = []
-    others: list[_Claim[str]] = []
+    sides: list[_Claim] = []
+    others: list[_Claim] = []
     for sentence in _sentences(named):
         found = list(_preferred_in(sentence))
         if found:
@@ -616,7 +613,7 @@ def _mention(match: re.Match[str]) -> str:
     return f"«{_side(written).upper()}»"
 
 
-def _bracketed_preferences(plain: str) -> Iterator[_Claim[str]]:
+def _bracketed_preferences(plain: str) -> Iterator[_Claim]:
     for match in _statements(_PAIR_BRACKETED, plain):
         if not _is_own(_sentence_before(plain, match.start())):
             continue
@@ -628,7 +625,7 @@ def _bracketed_preferences(plain: str) -> Iterator[_Claim[str]]:
             yield _Claim((match[2] if ">" in match[3] else match[4]).lower(), FINAL)
 
 
-def _preferred_in(sentence: str) -> Iterator[_Claim[str]]:
+def _preferred_in(sentence: str) -> Iterator[_Claim]:
     if sentence.endswith("?"):
         return
     for pattern in (_IS_BETTER, _BETTER_IS, _CHOOSES):

@@ -1,4 +1,4 @@
-"""JSON objects in what a model wrote: whole ones as they stand, damaged ones only where no value has to be guessed.
+"""JSON objects in what a model wrote: whole ones as they are, damaged ones only where no value has to be guessed.
 
 An object counts only where it is at the top of the text. What is inside a comment, a quotation, or braces that cannot be
 read as an object is skipped with all objects in it: it may be a draft that the model took back. Where the end of a skipped
@@ -16,10 +16,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
-from typing import Any, Final
+from typing import Final
 
 MAX_DEPTH: Final = 60
-"""Deeper nesting is no reply to anything that we ask."""
+"""Deeper nesting is not a reply to anything that we ask."""
 
 MAX_STRICT_FAILURES: Final = 200
 """Python counts lines for every JSON error, so each failure costs up to the length of the text."""
@@ -27,7 +27,7 @@ MAX_STRICT_FAILURES: Final = 200
 MAX_FAILURES: Final = 20_000
 
 
-class Doubled(dict[str, Any]):
+class Doubled(dict[str, object]):
     """An object that names a key twice. The last value is kept as a placeholder; no reader may use it."""
 
     doubled: frozenset[str] = frozenset()
@@ -35,7 +35,7 @@ class Doubled(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """What stands where a number should: NaN, an infinity, or more digits than any scale has."""
+    """What is written where a number should be: NaN, an infinity, or more digits than any scale has."""
 
     written: str
 
@@ -45,9 +45,9 @@ class Unusable:
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """One whole top-level object, where it stands, and what had to be overlooked to read it."""
+    """One whole top-level object, where it is, and what had to be overlooked to read it."""
 
-    value: dict[str, Any]
+    value: dict[str, object]
     start: int
     end: int
     repairs: tuple[str, ...] = ()
@@ -61,8 +61,8 @@ class UnfinishedObject:
     """
 
     start: int
-    members: tuple[tuple[str, Any], ...]
-    last: tuple[str, Any] | None = None
+    members: tuple[tuple[str, object], ...]
+    last: tuple[str, object] | None = None
 
 
 class Skip(StrEnum):
@@ -378,7 +378,7 @@ def _is_member(text: str, since: int, found: FoundObject) -> bool:
 _OPENING = re.compile(r"""\{(?=\s*+(["'“”„}\w/#<]))""")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) == len(pairs):
         return value
@@ -400,7 +400,7 @@ def _int(written: str) -> int | Unusable:
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=Unusable, parse_float=_float, parse_int=_int)
 
 
-def _decode(text: str, start: int) -> tuple[dict[str, Any], int]:
+def _decode(text: str, start: int) -> tuple[dict[str, object], int]:
     value, end = _DECODER.raw_decode(text, start)
     return value, end
 
@@ -426,7 +426,7 @@ _BARE_KEY = re.compile(r"[A-Za-z_]\w*+")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?+([eE][+-]?\d++)?+(?![\w.])")
 _WORD = re.compile(r"-?[A-Za-z]++(?!\w)")
 _CUT_SCALAR = re.compile(r"[-+.\w]*+\Z")
-_WORDS: Final[dict[str, Any]] = {
+_WORDS: Final[dict[str, object]] = {
     "true": True,
     "false": False,
     "null": None,
@@ -449,12 +449,12 @@ class _Tolerant:
     def __init__(self, text: str) -> None:
         self.text = text
         self.repairs: dict[str, None] = {}
-        self.members: list[tuple[str, Any]] = []
-        self.last: tuple[str, Any] | None = None
+        self.members: list[tuple[str, object]] = []
+        self.last: tuple[str, object] | None = None
         self.has_begun = False
         self.open_at: int | None = None  # where a string or comment begins that does not end
 
-    def read(self, start: int) -> tuple[dict[str, Any], int]:
+    def read(self, start: int) -> tuple[dict[str, object], int]:
         return self._object(start, 1)
 
     def unfinished(self, start: int) -> UnfinishedObject:
@@ -487,10 +487,10 @@ class _Tolerant:
                 raise _Open
         return end
 
-    def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+    def _object(self, at: int, depth: int) -> tuple[dict[str, object], int]:
         if depth > MAX_DEPTH:
             raise _Broken(at)
-        pairs: list[tuple[str, Any]] = []
+        pairs: list[tuple[str, object]] = []
         at = self._space(at + 1)
         while self.text[at] != "}":
             key, at = self._key(at)
@@ -505,17 +505,17 @@ class _Tolerant:
             at = self._next(end, "}")
         return _object(pairs), at + 1
 
-    def _member(self, key: str, value: Any, end: int) -> None:
+    def _member(self, key: str, value: object, end: int) -> None:
         """A value of the outermost object, in case the text ends before the object does."""
         if end == len(self.text):
             self.last = (key, value)
         elif self.text[end].isspace() or self.text[end] in ",}":
             self.members.append((key, value))
 
-    def _list(self, at: int, depth: int) -> tuple[list[Any], int]:
+    def _list(self, at: int, depth: int) -> tuple[list[object], int]:
         if depth > MAX_DEPTH:
             raise _Broken(at)
-        values: list[Any] = []
+        values: list[object] = []
         at = self._space(at + 1)
         while self.text[at] != "]":
             value, at = self._value(at, depth)
@@ -544,7 +544,7 @@ class _Tolerant:
         self._repair("unquoted keys")
         return match[0], match.end()
 
-    def _value(self, at: int, depth: int) -> tuple[Any, int]:
+    def _value(self, at: int, depth: int) -> tuple[object, int]:
         first = self.text[at]
         if first in "\"'“”„":
             return self._string(at)
@@ -619,7 +619,7 @@ _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 
 
 def around_repairs(text: str, found: FoundObject) -> Iterable[str]:
-    """What stands around the chosen object and was overlooked."""
+    """What is around the chosen object and was overlooked."""
     before, after = text[: found.start], text[found.end :]
     if before.isspace():
         before = ""

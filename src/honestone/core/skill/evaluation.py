@@ -3,7 +3,7 @@
     pass      the candidate's rate is at least the baseline's
     fail      it is below
     error     the suite is broken (a baseline that hardly passes anything shows nothing), or runs failed that could tip it
-    skipped   there was no reason to run it
+    skipped   nothing called for a run
 
 A task whose agent or judge could not run is None, on neither side of the scales; the verdict is given when every way
 such tasks could have ended gives the same one.
@@ -60,7 +60,7 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillResult:
-    """Rates, delta and interval are 0-1; None when a task is open. `reason` says why it is no plain pass."""
+    """Rates, delta and interval are 0-1; None when a task is open. `reason` says why it is not a plain pass."""
 
     verdict: SkillVerdict
     execution_pass_rate: float | None = None

@@ -276,7 +276,7 @@ def _reasons_for_a_person(evidence: Evidence) -> Iterator[str]:
 
 
 def gate_risk(evidence: Evidence) -> Risk:
-    """The worse of what the ranking says and what the bytes show. A word that is no risk counts as medium."""
+    """The worse of what the ranking says and what the bytes show. Any other word counts as medium."""
     said = evidence.ranked.get("risk_level")
     stated = Risk(said) if said in [str(one) for one in Risk] else Risk.MEDIUM
     return worst((stated, risk_of(evidence.before, evidence.after)))

@@ -37,7 +37,7 @@ class StagedFile:
 
 
 def _no_scorer() -> Scorer:
-    """The gate decides: there is no scorecard."""
+    """The gate decides without a scorecard."""
     kept = Item(id="kept", requirement="The gate keeps it")
     return Scorer(Rubric(criteria=(Criterion(id="gate", requirement="The gate keeps it", items=(kept,)),)))
 

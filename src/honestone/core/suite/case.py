@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
+from functools import partial
+from typing import Literal, TypeAlias
 
 from honestone.core.errors import UsageError
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json, JsonObject, built
 from honestone.core.rubric import Rubric, to_plain
 
 SUITE_VERSION = 1
@@ -201,69 +202,47 @@ def case_to_plain(case: Case) -> dict[str, Json]:
     return plain
 
 
-class _PlainWorkspace(TypedDict):
-    copy: str | None
-    files: Mapping[str, str]
-    git: str | None
-    ref: str | None
-
-
-class _PlainExpect(TypedDict):
-    verdict: ExpectedVerdict | None
-    score: Sequence[str] | None
-    criteria: Mapping[str, Sequence[str]]
-
-
-class _PlainCase(TypedDict):
-    id: str
-    input: Sequence[tuple[str, str]]
-    attempts: int
-    attempt_rule: str
-    split: str
-    stops_at_pass: NotRequired[bool]
-    reference: NotRequired[str]
-    timeout: NotRequired[float]
-    skip: NotRequired[str]
-    description: NotRequired[str]
-    tags: NotRequired[Sequence[str]]
-    setup: NotRequired[Sequence[str]]
-    teardown: NotRequired[Sequence[str]]
-    workspace: NotRequired[_PlainWorkspace]
-    expect: NotRequired[_PlainExpect]
-
-
 def case_from_plain(recorded: JsonObject, rubric: Rubric) -> Case:
-    plain = cast(_PlainCase, recorded)
-    workspace = plain.get("workspace")
-    return Case(
-        id=plain["id"],
-        rubric=rubric,
-        messages=tuple(Message(*message) for message in plain["input"]),
-        attempts=plain["attempts"],
-        stops_at_pass=plain.get("stops_at_pass", False),
-        attempt_rule=AttemptRule(plain["attempt_rule"]),
-        split=Split(plain["split"]),
-        reference=plain.get("reference"),
-        timeout=plain.get("timeout"),
-        skip=plain.get("skip"),
-        description=plain.get("description"),
-        tags=tuple(plain.get("tags", ())),
-        setup=tuple(plain.get("setup", ())),
-        teardown=tuple(plain.get("teardown", ())),
-        workspace=None if workspace is None else CaseWorkspace(**workspace),
-        expect=_expect_from_plain(plain.get("expect")),
+    return built(
+        partial(_case, rubric), {key: one for key, one in recorded.items() if key not in ("rubric", "contract")}
     )
 
 
-def _expect_from_plain(plain: _PlainExpect | None) -> Expect | None:
-    if plain is None:
-        return None
-    score = plain["score"]
-    return Expect(
-        verdict=plain["verdict"],
-        score=None if score is None else _span(score),
-        criteria={name: _span(span) for name, span in plain["criteria"].items()},
+def _case(
+    rubric: Rubric,
+    *,
+    input: Sequence[tuple[str, str]],
+    attempt_rule: str,
+    split: str,
+    tags: Sequence[str] = (),
+    setup: Sequence[str] = (),
+    teardown: Sequence[str] = (),
+    workspace: JsonObject | None = None,
+    expect: JsonObject | None = None,
+    **same: str | float | bool,
+) -> Case:
+    return built(
+        partial(
+            Case,
+            rubric=rubric,
+            messages=tuple(Message(*message) for message in input),
+            attempt_rule=AttemptRule(attempt_rule),
+            split=Split(split),
+            tags=tuple(tags),
+            setup=tuple(setup),
+            teardown=tuple(teardown),
+            workspace=None if workspace is None else built(CaseWorkspace, workspace),
+            expect=None if expect is None else built(_expect, expect),
+        ),
+        same,
     )
+
+
+def _expect(
+    verdict: ExpectedVerdict | None, score: Sequence[str] | None, criteria: Mapping[str, Sequence[str]]
+) -> Expect:
+    ranges = {name: _span(span) for name, span in criteria.items()}
+    return Expect(verdict=verdict, score=None if score is None else _span(score), criteria=ranges)
 
 
 def _span(ends: Sequence[str]) -> tuple[Fraction, Fraction]:

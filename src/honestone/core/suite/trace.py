@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TypedDict, cast
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
 
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json, JsonObject, built
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,45 +31,18 @@ class Trace:
     extra: JsonObject = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, Json]:
-        calls = self.tool_calls
-        return {
-            "tool_calls": None
-            if calls is None
-            else [{"name": call.name, "arguments": dict(call.arguments), "result": call.result} for call in calls],
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "usd": self.usd,
-            "duration_ms": self.duration_ms,
-            "skill_loaded": self.skill_loaded,
-            "extra": dict(self.extra),
-        }
+        plain: dict[str, Json] = {name: getattr(self, name) for name in self.__slots__}
+        if self.tool_calls is not None:
+            plain["tool_calls"] = [asdict(call) for call in self.tool_calls]
+        return {**plain, "extra": dict(self.extra)}
 
     @classmethod
     def from_plain(cls, plain: JsonObject) -> Trace:
-        known = cast(_PlainTrace, {"tool_calls": None, "extra": None, **plain})
-        calls = known["tool_calls"]
-        return cls(
-            tool_calls=None if calls is None else tuple(ToolCall(**call) for call in calls),
-            input_tokens=known.get("input_tokens"),
-            output_tokens=known.get("output_tokens"),
-            usd=known.get("usd"),
-            duration_ms=known.get("duration_ms"),
-            skill_loaded=known.get("skill_loaded"),
-            extra=known["extra"] or {},
-        )
+        return built(_trace, plain)
 
 
-class _PlainCall(TypedDict):
-    name: str
-    arguments: JsonObject
-    result: Json
-
-
-class _PlainTrace(TypedDict):
-    tool_calls: list[_PlainCall] | None
-    extra: JsonObject | None
-    input_tokens: int | None
-    output_tokens: int | None
-    usd: float | None
-    duration_ms: int | None
-    skill_loaded: bool | None
+def _trace(
+    tool_calls: Sequence[JsonObject] | None = None, extra: JsonObject | None = None, **same: float | bool | None
+) -> Trace:
+    calls = None if tool_calls is None else tuple(built(ToolCall, call) for call in tool_calls)
+    return built(partial(Trace, tool_calls=calls, extra=extra or {}), same)
