@@ -28,7 +28,7 @@ from honestone.adapters.people.form import (
     press,
     restore,
     shown_text,
-    typed_line,
+    typed_row,
 )
 from honestone.adapters.people.keys import KeyReader, Press
 from honestone.adapters.people.terminal import without_frames
@@ -254,7 +254,7 @@ def test_a_page_fits_the_terminal(keys: list[str], columns: int, rows: int) -> N
     lines = fitted(page, rows, sheet.scroll)
     assert len(lines) <= rows and lines[-1] == page.foot[-1]
     assert max(width(re.sub(r"\x1b\[[\d;]*m", "", row)) for row in lines) <= columns
-    assert width(typed_line(sheet, columns) or "") <= columns
+    assert width(typed_row(sheet.text, columns)) <= columns
 
 
 def test_a_page_shows_position_criterion_item_and_scale() -> None:
@@ -704,4 +704,4 @@ def test_no_terminal_for_the_worker_is_a_failed_round_not_a_change(unfinished: D
         prefix=["setsid"],
     )
     assert found.code == 1 and found.json["result"] == "WORKER_FAILED"
-    assert "there is no terminal" in found.json["rounds"][0]["reason"]
+    assert "no terminal to edit at" in found.json["rounds"][0]["reason"]

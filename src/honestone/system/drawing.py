@@ -218,8 +218,8 @@ def cut_middle(text: str, columns: int, more: str = "…") -> str:
     room = columns - width(more)
     if width(text) <= columns or room < 4:
         return cut(text, columns, more)
-    tail = _tail(text, room * 2 // 3)
-    return _head(text, room - width(tail)) + more + tail
+    ending = tail(text, room * 2 // 3)
+    return _head(text, room - width(ending)) + more + ending
 
 
 def _head(text: str, columns: int) -> str:
@@ -232,7 +232,7 @@ def _head(text: str, columns: int) -> str:
     return out
 
 
-def _tail(text: str, columns: int) -> str:
+def tail(text: str, columns: int) -> str:
     kept: list[str] = []
     taken = 0
     for one in reversed(list(clusters(text))):

@@ -151,7 +151,10 @@ class AgentCli(ABC):
 
     @abstractmethod
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
-        """From the output. The exit code proves nothing: several of them exit 0 having done nothing."""
+        """From the output, with the trace of what it did where that is known.
+
+        The exit code proves nothing: several of them exit 0 having done nothing.
+        """
 
     @abstractmethod
     def shelf(self, room: CliFolders, folder: Path) -> Path:
@@ -160,10 +163,6 @@ class AgentCli(ABC):
     @abstractmethod
     def agent(self, setup: Setup, room: CliFolders, task: str, folder: Path, key: str) -> Command:
         """A task of a case, done in `folder` with its tools, and with the skills on its shelf."""
-
-    def read_agent(self, ended: Ended, setup: Setup) -> CliOutcome:
-        """As `read`, with the trace of what it did where that is known."""
-        return self.read(ended, setup)
 
 
 # ------------------------------------------------------------------------------------------------- reading JSON output

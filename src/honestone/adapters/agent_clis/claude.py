@@ -7,7 +7,6 @@ then it has no tools but Read and Edit.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -114,37 +113,37 @@ class Claude(AgentCli):
         env = {name: value for name, value in command.env.items() if name != attachments}
         return replace(command, env={**env, **_OWN_SKILLS})
 
-    def read_agent(self, ended: Ended, setup: Setup) -> CliOutcome:
+    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
+        """The same whether it printed its events or the last of them only."""
         events = list(json_lines(ended.stdout))
         result = next((event for event in reversed(events) if event.get("type") == "result"), None)
-        if result is None:
-            return self.read(replace(ended, stdout=b""), setup)
-        outcome = self.read(replace(ended, stdout=json.dumps(result).encode()), setup)
-        return replace(outcome, trace=_trace(events, result, outcome.usage))
-
-    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
-        result = first_object(ended.stdout)
+        result = result or first_object(ended.stdout)
         if result is None or result.get("type") != "result":
             return failed(last_said(ended), otherwise="bad answer")
-        usage = _usage(result, setup)
-        denials = tuple(map(_denial, tables(result.get("permission_denials"))))
-        models = [name for name in table(result.get("modelUsage")) if isinstance(name, str)]
-        outcome = CliOutcome(kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None)
-        said, subtype = string(result.get("result")), string(result.get("subtype"))
-        # `subtype` is "success" on a 401 as well, and `result` then holds the error's words: never an answer.
-        if result.get("is_error") is not False or subtype != "success":
-            if subtype == "error_max_turns":
-                return replace(outcome, kind="turn limit", said="it used all its turns")
-            other = failed(said or subtype, count(result.get("api_error_status")), usage=usage)
-            return replace(other, denials=denials, model=outcome.model)
-        if result.get("stop_reason") == "max_tokens":
-            return replace(outcome, kind="cut", text=said)
-        if result.get("stop_reason") not in ("end_turn", "tool_use", "stop_sequence"):
-            return replace(outcome, kind="broken", said="the stream ended before the reply did")
-        if not usage.output_tokens:
-            said = "it asked no model; the prompt was taken for a command"
-            return replace(outcome, kind="bad answer", said=said, usage=Usage())
-        return answered(said, outcome)
+        outcome = _read_result(result, setup)
+        return replace(outcome, trace=_trace(events, result, outcome.usage))
+
+
+def _read_result(result: Mapping[str, Any], setup: Setup) -> CliOutcome:
+    usage = _usage(result, setup)
+    denials = tuple(map(_denial, tables(result.get("permission_denials"))))
+    models = [name for name in table(result.get("modelUsage")) if isinstance(name, str)]
+    outcome = CliOutcome(kind="answer", usage=usage, denials=denials, model=models[0] if len(models) == 1 else None)
+    said, subtype = string(result.get("result")), string(result.get("subtype"))
+    # `subtype` is "success" on a 401 as well, and `result` then holds the error's words: never an answer.
+    if result.get("is_error") is not False or subtype != "success":
+        if subtype == "error_max_turns":
+            return replace(outcome, kind="turn limit", said="it used all its turns")
+        other = failed(said or subtype, count(result.get("api_error_status")), usage=usage)
+        return replace(other, denials=denials, model=outcome.model)
+    if result.get("stop_reason") == "max_tokens":
+        return replace(outcome, kind="cut", text=said)
+    if result.get("stop_reason") not in ("end_turn", "tool_use", "stop_sequence"):
+        return replace(outcome, kind="broken", said="the stream ended before the reply did")
+    if not usage.output_tokens:
+        said = "it asked no model; the prompt was taken for a command"
+        return replace(outcome, kind="bad answer", said=said, usage=Usage())
+    return answered(said, outcome)
 
 
 def _start(setup: Setup, mode: str) -> list[str]:

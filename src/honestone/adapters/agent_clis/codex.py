@@ -156,41 +156,37 @@ class Codex(AgentCli):
         passed = ("DBUS_SESSION_BUS_ADDRESS",) if setup.auth == "login" else ()
         return Command(argv=(*argv, "-"), cwd=cwd, stdin=stdin, env=env, links=links, pass_names=passed)
 
-    def read_agent(self, ended: Ended, setup: Setup) -> CliOutcome:
-        outcome = self.read(ended, setup)
-        items = [
-            table(event.get("item")) for event in json_lines(ended.stdout) if event.get("type") == "item.completed"
-        ]
+    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
+        events = list(json_lines(ended.stdout))
+        items = [table(event.get("item")) for event in events if event.get("type") == "item.completed"]
         calls = tuple(call for call in map(_tool_call, items) if call is not None)
+        outcome = _read_events(events, ended)
         usage = outcome.usage
         trace = Trace(tool_calls=calls, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
-        return replace(outcome, trace=trace)
+        return replace(outcome, trace=trace, denials=tuple(denial for item in items for denial in _denied(item)))
 
-    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
-        text, is_complete, usage, trouble, saw_events = "", False, Usage(), "", False
-        denials: list[str] = []
-        for event in json_lines(ended.stdout):
-            kind, item = event.get("type"), table(event.get("item"))
-            saw_events = saw_events or isinstance(kind, str)
-            if kind == "item.completed" and item.get("type") == "agent_message":
-                text, is_complete = string(item.get("text")), False
-            elif kind == "item.completed":
-                denials += _denied(item)
-            elif kind == "turn.completed":
-                is_complete, usage = True, _usage(table(event.get("usage")))
-            elif kind in ("turn.failed", "error"):
-                is_complete = False
-                trouble = string(table(event.get("error")).get("message")) or string(event.get("message")) or trouble
-        outcome = CliOutcome(kind="answer", usage=usage, denials=tuple(denials))
-        if is_complete:
-            return answered(text, outcome)
-        if trouble:
-            result = _failure(trouble, usage)
-            # What came before a length stop is half a reply, marked as such; before any other failure it is nothing.
-            return replace(result, text=text if result.kind == "cut" else "", denials=tuple(denials))
-        if saw_events:
-            return CliOutcome(kind="broken", said="no closing event", denials=tuple(denials))
-        return failed(last_said(ended), otherwise="bad answer")
+
+def _read_events(events: Sequence[Mapping[str, Any]], ended: Ended) -> CliOutcome:
+    text, is_complete, usage, trouble, saw_events = "", False, Usage(), "", False
+    for event in events:
+        kind, item = event.get("type"), table(event.get("item"))
+        saw_events = saw_events or isinstance(kind, str)
+        if kind == "item.completed" and item.get("type") == "agent_message":
+            text, is_complete = string(item.get("text")), False
+        elif kind == "turn.completed":
+            is_complete, usage = True, _usage(table(event.get("usage")))
+        elif kind in ("turn.failed", "error"):
+            is_complete = False
+            trouble = string(table(event.get("error")).get("message")) or string(event.get("message")) or trouble
+    if is_complete:
+        return answered(text, CliOutcome(kind="answer", usage=usage))
+    if trouble:
+        result = _failure(trouble, usage)
+        # What came before a length stop is half a reply, marked as such; before any other failure it is nothing.
+        return replace(result, text=text if result.kind == "cut" else "")
+    if saw_events:
+        return CliOutcome(kind="broken", said="no closing event")
+    return failed(last_said(ended), otherwise="bad answer")
 
 
 def _failure(trouble: str, usage: Usage) -> CliOutcome:

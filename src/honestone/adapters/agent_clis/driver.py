@@ -35,7 +35,6 @@ _CERTIFICATES: Final = ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", 
 _MOST_WORDS: Final = 300
 
 Build = Callable[[CliFolders, str], Command]
-Read = Callable[[process.Ended, Setup], CliOutcome]
 
 
 # --------------------------------------------------------------------------------------------------- before the call
@@ -87,9 +86,8 @@ def require_sendable(cli: AgentCli, text: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- the call
 
 
-async def carry_out(cli: AgentCli, setup: Setup, build: Build, read: Read | None = None) -> CliOutcome:
-    """Run one call and read it, by `cli.read` without `read`. Raises CallFailed when it cannot be started; whatever else
-    happens is an outcome."""
+async def carry_out(cli: AgentCli, setup: Setup, build: Build) -> CliOutcome:
+    """Run one call and read it. Raises CallFailed when it cannot be started; whatever else happens is an outcome."""
     require_login(cli, setup)
     key = read_key(cli, setup)
     with private_room() as room:
@@ -109,15 +107,15 @@ async def carry_out(cli: AgentCli, setup: Setup, build: Build, read: Read | None
         finally:
             end_inhabitants(room.root)
             give_back(command)
-        return _without_key(_outcome(read or cli.read, setup, ended, command), key)
+        return _without_key(_outcome(cli, setup, ended, command), key)
 
 
-def _outcome(read: Read, setup: Setup, ended: process.Ended, command: Command) -> CliOutcome:
+def _outcome(cli: AgentCli, setup: Setup, ended: process.Ended, command: Command) -> CliOutcome:
     if ended.timed_out:
         return CliOutcome(kind="timeout", said=f"it had not ended after {setup.timeout:g} s")
     if ended.truncated:
         return CliOutcome(kind="crashed", said=f"it printed more than {OUTPUT_LIMIT // 1_000_000} MB")
-    return replace(read(ended, setup), notes={**command.notes, "exit": ended.exit})
+    return replace(cli.read(ended, setup), notes={**command.notes, "exit": ended.exit})
 
 
 def environment(setup: Setup, room: CliFolders, command: Command) -> dict[str, str]:

@@ -92,40 +92,41 @@ class Gemini(AgentCli):
         task = f"Work in the folder {folder}; relative paths start there.\n\n{task}"
         return _command(setup, room, argv, task, key, settings, {})
 
-    def read_agent(self, ended: Ended, setup: Setup) -> CliOutcome:
+    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
+        """The same whether it printed its events or one object."""
         events = list(json_lines(ended.stdout))
         whole = _as_one_object(events, ended)
         if whole is None:
-            return self.read(ended, setup)
-        outcome = self.read(replace(ended, stdout=json.dumps(whole).encode()), setup)
+            return _read_object(first_object(ended.stdout), ended)
+        outcome = _read_object(whole, ended)
         return replace(outcome, trace=_trace(events, outcome.usage))
 
-    def read(self, ended: Ended, setup: Setup) -> CliOutcome:
-        result = first_object(ended.stdout)
-        if result is None or not ("response" in result or "error" in result):
-            result = _error_on(ended.stderr)
-        if result is None:
-            return failed(last_said(ended), _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer")
-        stats = table(result.get("stats"))
-        models = {name: table(value) for name, value in table(stats.get("models")).items()}
-        usage = _usage([table(model.get("tokens")) for model in models.values()])
-        outcome = CliOutcome(
-            kind="answer",
-            usage=usage,
-            denials=_denials(table(stats.get("tools")), text_of(ended.stderr)),
-            model=next(iter(models)) if len(models) == 1 else None,
-        )
-        text, error = string(result.get("response")), result.get("error")
-        stopped = next((w for w in map(string, _list(result.get("warnings"))) if _STOPPED.search(w)), None)
-        if error:
-            return replace(_failure(table(error), ended), usage=usage, denials=outcome.denials)
-        if stopped:  # exit 0, half a text, and no error
-            return replace(outcome, kind="turn limit", said=stopped)
-        if text.strip() and not usage.output_tokens:
-            return replace(outcome, kind="bad answer", said="it asked no model")
-        if not text.strip() and not models:
-            return replace(outcome, kind="bad answer", said="it asked no model; the prompt may be too large for it")
-        return answered(text, outcome)
+
+def _read_object(result: Mapping[str, Any] | None, ended: Ended) -> CliOutcome:
+    if result is None or not ("response" in result or "error" in result):
+        result = _error_on(ended.stderr)
+    if result is None:
+        return failed(last_said(ended), _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer")
+    stats = table(result.get("stats"))
+    models = {name: table(value) for name, value in table(stats.get("models")).items()}
+    usage = _usage([table(model.get("tokens")) for model in models.values()])
+    outcome = CliOutcome(
+        kind="answer",
+        usage=usage,
+        denials=_denials(table(stats.get("tools")), text_of(ended.stderr)),
+        model=next(iter(models)) if len(models) == 1 else None,
+    )
+    text, error = string(result.get("response")), result.get("error")
+    stopped = next((w for w in map(string, _list(result.get("warnings"))) if _STOPPED.search(w)), None)
+    if error:
+        return replace(_failure(table(error), ended), usage=usage, denials=outcome.denials)
+    if stopped:  # exit 0, half a text, and no error
+        return replace(outcome, kind="turn limit", said=stopped)
+    if text.strip() and not usage.output_tokens:
+        return replace(outcome, kind="bad answer", said="it asked no model")
+    if not text.strip() and not models:
+        return replace(outcome, kind="bad answer", said="it asked no model; the prompt may be too large for it")
+    return answered(text, outcome)
 
 
 def _start(setup: Setup, form: str = "json") -> list[str]:

@@ -16,7 +16,7 @@ import signal
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
@@ -27,11 +27,12 @@ from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held
 from honestone.core.ballot import NOT_APPLICABLE, Answer, Mark, Question, answer_problem
 from honestone.core.rubric import Item, Key, as_written
 from honestone.ports import CallFailed
-from honestone.system.drawing import Style, clean, clusters, count, cut_middle, line, width, wrap
+from honestone.system.drawing import Style, clean, clusters, count, cut_middle, line, tail, width, wrap
+from honestone.system.files import write_atomically
 
 DRAFT: Final = "honestone.draft/1"
 _WIDEST: Final = 84  # columns: longer lines are hard to read
-_LONGEST_TEXT: Final = 4000
+LONGEST_TEXT: Final = 4000
 _INPUT_LINES: Final = 3
 
 
@@ -174,10 +175,10 @@ def _enter(sheet: Sheet) -> Wish | None:
     if not sheet.is_at_end:
         _forward(sheet)
         return None
-    if sheet.open_places:
-        _go(sheet, sheet.open_places[0])
-        return None
-    return Wish.HAND_IN
+    if not sheet.open_places:
+        return Wish.HAND_IN
+    _go(sheet, sheet.open_places[0])
+    return None
 
 
 def _answer(sheet: Sheet, key: str) -> None:
@@ -217,46 +218,43 @@ def _set(sheet: Sheet, answer: Answer) -> None:
 
 
 def _type(sheet: Sheet, key: Press) -> None:
+    if key.name == "enter":
+        _finish_typing(sheet)
+    elif key.name in ("esc", "end"):
+        sheet.typing, sheet.text = None, ""
+    else:
+        sheet.text = typed_with(sheet.text, key)
+
+
+def typed_with(text: str, key: Press) -> str:
+    """A line that is being typed, after one more key. A paste may hold line breaks; here it becomes one line."""
     match key.name:
         case "char" | "paste":
-            # A paste may hold line breaks: evidence and suggestions are one line.
-            text = key.text if key.name == "char" else line(key.text)
-            sheet.text = (sheet.text + text)[:_LONGEST_TEXT]
+            return (text + (key.text if key.name == "char" else line(key.text)))[:LONGEST_TEXT]
         case "backspace":
-            sheet.text = "".join(list(clusters(sheet.text))[:-1])
+            return "".join(list(clusters(text))[:-1])
         case "kill":
-            sheet.text = ""
-        case "esc" | "end":
-            sheet.typing, sheet.text = None, ""
-        case "enter":
-            _finish_typing(sheet)
+            return ""
+        case _:
+            return text
 
 
 def _finish_typing(sheet: Sheet) -> None:
     what, text = sheet.typing, sheet.text.strip()
     said = sheet.said[sheet.at]
     if what == "score":
-        number = _number(text)
-        problem = f"{text!r} is not a number" if number is None else answer_problem(sheet.item, number)
-        if problem or number is None:
-            sheet.note = problem or ""
+        match = _NUMBER.fullmatch(text)
+        number = None if match is None else float(text) if match[1] else int(text)
+        sheet.note = f"{text!r} is not a number" if number is None else answer_problem(sheet.item, number) or ""
+        if number is None or sheet.note:
             sheet.text = ""
             return
-        sheet.typing, sheet.text = None, ""
         _set(sheet, number)
-        return
-    if what == "evidence":
+    elif what == "evidence":
         said.evidence = text
     else:
         said.suggestion = text
     sheet.typing, sheet.text = None, ""
-
-
-def _number(text: str) -> int | float | None:
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        return None
-    return float(text) if match[1] else int(text)
 
 
 # ------------------------------------------------------------------------------------------------------------ drafts
@@ -270,14 +268,7 @@ def draft_of(sheet: Sheet) -> dict[str, Any]:
         "typing": sheet.typing,
         "text": sheet.text,
         "said": [
-            {
-                "item": list(asked.key),
-                "answer": said.answer,
-                "skipped": said.skipped,
-                "evidence": said.evidence,
-                "suggestion": said.suggestion,
-            }
-            for asked, said in zip(sheet.items, sheet.said, strict=True)
+            {"item": list(asked.key), **asdict(said)} for asked, said in zip(sheet.items, sheet.said, strict=True)
         ],
     }
 
@@ -293,13 +284,10 @@ def restore(sheet: Sheet, plain: object) -> None:
     if isinstance(at, int) and 0 <= at <= len(sheet.items):
         sheet.at = at
     typing, text = plain.get("typing"), plain.get("text")
-    kinds = (
-        ("score", "evidence", "suggestion")
-        if not sheet.is_at_end and sheet.item.anchors
-        else ("evidence", "suggestion")
-    )
-    if not sheet.is_at_end and typing in kinds and isinstance(text, str):
-        sheet.typing, sheet.text = str(typing), text[:_LONGEST_TEXT]
+    if sheet.is_at_end or not isinstance(text, str):
+        return
+    if typing in ("evidence", "suggestion") or (typing == "score" and sheet.item.anchors):
+        sheet.typing, sheet.text = str(typing), text[:LONGEST_TEXT]
 
 
 def _restore_one(said: ItemAnswer, item: Item, kept: Mapping[str, Any]) -> None:
@@ -311,7 +299,7 @@ def _restore_one(said: ItemAnswer, item: Item, kept: Mapping[str, Any]) -> None:
     for name in ("evidence", "suggestion"):
         text = kept.get(name)
         if isinstance(text, str):
-            setattr(said, name, text[:_LONGEST_TEXT])
+            setattr(said, name, text[:LONGEST_TEXT])
 
 
 def _is_key(value: object) -> bool:
@@ -428,24 +416,20 @@ def _foot(sheet: Sheet, style: Style, columns: int) -> list[str]:
     if sheet.note:
         out += [style.paint(row, "yellow") for row in wrap(clean(sheet.note), columns)]
     if sheet.typing is not None:
-        words = {
-            "score": "the score",
-            "evidence": "the words that decide it, copied from the text",
-            "suggestion": "what to change",
-        }
-        return [*out, *wrap(f"{words[sheet.typing]}; Enter keeps it, Esc leaves it", columns)]
+        return [*out, *wrap(f"{_TYPED[sheet.typing]}; Enter keeps it, Esc leaves it", columns)]
     keys = ["b back", "o open it", "q later", "? help"]
     if not sheet.is_at_end:
         answers = ["a number"] if sheet.item.anchors is not None else ["y yes", "n no"]
-        keys = [
-            *answers,
-            *(["x does not apply"] if sheet.item.may_not_apply else []),
-            "s skip",
-            "e evidence",
-            "w what to change",
-            *keys,
-        ]
+        answers += ["x does not apply"] if sheet.item.may_not_apply else []
+        keys = [*answers, "s skip", "e evidence", "w what to change", *keys]
     return [*out, *(style.paint(row, "dim") for row in _row_of(keys, style.glyph("between"), columns))]
+
+
+_TYPED: Final = {
+    "score": "the score",
+    "evidence": "the words that decide it, copied from the text",
+    "suggestion": "what to change",
+}
 
 
 def _row_of(words: Sequence[str], between: str, columns: int) -> list[str]:
@@ -482,14 +466,9 @@ def fitted(page: FormPage, rows: int, scroll: int) -> list[str]:
     return [*page.head, *page.body[start : start + room], *page.foot][-rows:]
 
 
-def typed_line(sheet: Sheet, columns: int) -> str | None:
+def typed_row(text: str, columns: int) -> str:
     """What is being typed; of a text that is too long, its end."""
-    if sheet.typing is None:
-        return None
-    text, room = clean(sheet.text), max(min(columns - 1, _WIDEST) - 4, 8)
-    while width(text) > room:
-        text = text[1:]
-    return f"> {text}"
+    return f"> {tail(clean(text), max(columns - 4, 8))}"
 
 
 # ------------------------------------------------------------------------------------------------------- the person
@@ -520,7 +499,11 @@ class TerminalPerson:
                 with others_held_back(), Terminal() as terminal:
                     is_done = await _fill_in(sheet, view, question, draft, terminal)
             except NoTerminal as error:
-                raise CallFailed(_no_terminal(error), missing=True) from None
+                raise CallFailed(
+                    f"no terminal to ask at ({error}): run it in one, or answer with `honestone judge prompt` and "
+                    "`honestone judge submit`, and name the judge agent:NAME",
+                    missing=True,
+                ) from None
             if not is_done:
                 await _put_off(f"{name}: {progress_words(sheet)}, kept for later")
             tell(f"{name}: {progress_words(sheet)}")
@@ -539,28 +522,21 @@ class TerminalPerson:
                     return await _edit(brief, place, brief_file, terminal)
             except NoTerminal as error:
                 raise CallFailed(
-                    f"there is no terminal to edit at ({error}): name another --worker, or go step by step with `honestone step next`"
+                    f"no terminal to edit at ({error}): name another --worker, or go step by step with `honestone step next`"
                 ) from None
-
-
-def _no_terminal(error: NoTerminal) -> str:
-    return (
-        f"there is no terminal to ask at ({error}): run it in one, or answer with `honestone judge prompt` and "
-        "`honestone judge submit`, and name the judge agent:NAME"
-    )
 
 
 async def _fill_in(sheet: Sheet, view: View, question: Question, draft: Path, terminal: Terminal) -> bool:
     """Whether it was handed in; else it was put off. After every key the draft is on disk."""
     while True:
         columns, rows = terminal.size
-        typed = typed_line(sheet, columns)
+        typed = None if sheet.typing is None else typed_row(sheet.text, min(columns - 1, _WIDEST))
         page = page_of(sheet, view, terminal.style, columns)
         below = 0 if typed is None else 2
         lines = [*page.head, *page.body, *page.foot] if terminal.is_dumb else fitted(page, rows - below, sheet.scroll)
         terminal.show(lines, typed)
         wish = press(sheet, await terminal.press())
-        _write_json(draft, draft_of(sheet))
+        write_atomically(draft, json.dumps(draft_of(sheet)).encode())
         if wish is Wish.HAND_IN:
             return True
         if wish is Wish.LATER:
@@ -570,7 +546,7 @@ async def _fill_in(sheet: Sheet, view: View, question: Question, draft: Path, te
 
 
 async def _put_off(words: str) -> None:
-    """End the command as Ctrl-C does, so that it says how to go on."""
+    """End the command as Ctrl-C does, so that it says how to continue."""
     tell(words)
     signal.raise_signal(signal.SIGINT)
     await asyncio.sleep(1)
@@ -582,12 +558,6 @@ def _read_json(path: Path) -> object:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
-
-
-def _write_json(path: Path, plain: Mapping[str, Any]) -> None:
-    from honestone.system.files import write_atomically
-
-    write_atomically(path, json.dumps(plain).encode())
 
 
 # ------------------------------------------------------------------------------------------------ pager and editor
@@ -658,17 +628,8 @@ async def _edit(brief: str, place: Path, brief_file: Path, terminal: Terminal) -
     columns = max(min(terminal.size[0] - 1, _WIDEST), 12)
     brief_rows = [row for text in clean(brief).splitlines() for row in wrap(text, columns, rest="  ")]
     ways = f"Enter opens it with {line(command, 60)}" if command else "Edit it, then press Enter here"
-    terminal.show(
-        [
-            "",
-            *brief_rows,
-            "",
-            f"This brief: {brief_file}",
-            f"The copy to edit: {place}",
-            "",
-            f"{ways}; q gives this round up",
-        ]
-    )
+    places = [f"This brief: {brief_file}", f"The copy to edit: {place}"]
+    terminal.show(["", *brief_rows, "", *places, "", f"{ways}; q gives this round up"])
     is_wanted = await _choice(terminal, {"enter": True}) is True
     if not command or not is_wanted:
         return is_wanted
@@ -677,13 +638,8 @@ async def _edit(brief: str, place: Path, brief_file: Path, terminal: Terminal) -
         trouble = await run_lent(command, place, place if place.is_dir() else place.parent, terminal)
         if trouble is None and state_of(place) != before:
             return True
-        terminal.show(
-            [
-                "",
-                clean(trouble or "nothing has changed yet"),
-                "e edits again; Enter hands it in as it is; q gives this round up",
-            ]
-        )
+        choices = "e edits again; Enter hands it in as it is; q gives this round up"
+        terminal.show(["", clean(trouble or "nothing has changed yet"), choices])
         again = await _choice(terminal, {"enter": True, "e": None})
         if again is not None:
             return again

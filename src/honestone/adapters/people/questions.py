@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.adapters.people.form import HANGUL_KEYS, FormPage, fitted
+from honestone.adapters.people.form import HANGUL_KEYS, LONGEST_TEXT, FormPage, fitted, typed_row, typed_with
 from honestone.adapters.people.terminal import Terminal
-from honestone.system.drawing import Style, clean, clusters, line, width, wrap
+from honestone.system.drawing import Style, clean, line, width, wrap
 
 _WIDEST: Final = 100
-_LONGEST_TEXT: Final = 4000
 _HANGUL: Final = {**HANGUL_KEYS, "ㅁ": "a"}
 
 
@@ -55,22 +54,17 @@ class QuestionPages:
         paste is an answer of its own, else they become one. Raises LeftForLater."""
         scroll = 0
         while True:
-            self.show(body, typed=_typed(text, self.columns), scroll=scroll)
+            self.show(body, typed=typed_row(text, self.columns), scroll=scroll)
             key = await self.terminal.press()
             if key.name not in ("resize", "up", "down"):
                 self.note = ""
             match key.name:
-                case "char":
-                    text = (text + key.text)[:_LONGEST_TEXT]
-                case "paste":
-                    lines = key.text.replace("\r", "\n").split("\n") if by_line else [key.text]
-                    first, *more = map(line, lines)
-                    text = (text + first)[:_LONGEST_TEXT]
+                case "paste" if by_line:
+                    first, *more = map(line, key.text.replace("\r", "\n").split("\n"))
+                    text = (text + first)[:LONGEST_TEXT]
                     if more:
                         return [text, *(part for part in more if part)]
-                case "backspace":
-                    text = "".join(list(clusters(text))[:-1])
-                case "kill" | "esc":
+                case "esc":
                     text = ""
                 case "up" | "down":
                     scroll = max(scroll + (1 if key.name == "down" else -1), 0)
@@ -78,6 +72,8 @@ class QuestionPages:
                     raise LeftForLater
                 case "enter":
                     return [text]
+                case _:
+                    text = typed_with(text, key)
             keep(text)
 
     async def choose(
@@ -108,13 +104,3 @@ def _fit(text: str, columns: int) -> list[str]:
     indent = re.match(r"\s*(?:\d+[.]?\s+|- )?", text)
     first = indent[0] if indent else ""
     return wrap(text[len(first) :], columns, first=first)
-
-
-def _typed(text: str, columns: int) -> str:
-    """What is being typed; of a text that is too long, its end."""
-    shown, room = clean(text), max(columns - 4, 8)
-    parts = list(clusters(shown))
-    taken = sum(map(width, parts))
-    while taken > room and parts:
-        taken -= width(parts.pop(0))
-    return f"> {''.join(parts)}"

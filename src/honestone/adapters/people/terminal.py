@@ -28,7 +28,7 @@ _LONE_ESCAPE, _LOST_PASTE = 3, 50  # polls without a byte until what is held bac
 
 
 class NoTerminal(Exception):
-    """There is no terminal to ask at, or it was closed."""
+    """The terminal to ask at is missing, or it was closed."""
 
 
 # --------------------------------------------------------------------------------------------------------- terminal
@@ -160,16 +160,8 @@ class Terminal:
     def show(self, lines: Sequence[str], typed: str | None = None) -> None:
         """A page; `typed` is the line that is being typed, below it."""
         if self._paged:
-            self._draw(
-                [
-                    *lines,
-                    *(
-                        ["", typed + self.style.paint("▏" if self.style.unicode else "_", "bold")]
-                        if typed is not None
-                        else []
-                    ),
-                ]
-            )
+            cursor = self.style.paint("▏" if self.style.unicode else "_", "bold")
+            self._draw(lines if typed is None else [*lines, "", typed + cursor])
             return
         if list(lines) != self._shown:
             self._write(
@@ -196,7 +188,7 @@ class Terminal:
 
 
 def tell(text: str) -> None:
-    """One line on the terminal, below whatever was there. Does nothing where there is no terminal."""
+    """One line on the terminal, below whatever was there. Does nothing without a terminal."""
     with suppress(NoTerminal), Terminal(paged=False) as terminal:
         terminal.show([cut(text, max(terminal.size[0] - 1, 8))])
 

@@ -80,7 +80,7 @@ class AgentCliTarget(CliAdapter):
                     command if skill is None else replace(command, env={**command.env, "HONESTONE_SKILL": str(skill)})
                 )
 
-            return await carry_out(self.cli, setup, build, self.cli.read_agent)
+            return await carry_out(self.cli, setup, build)
 
 
 def _made(folder: Path) -> Path:
