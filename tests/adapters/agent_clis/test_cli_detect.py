@@ -40,8 +40,11 @@ def test_the_version_is_read_without_starting_it(name: str, tmp_path: Path, monk
     ("printed", "version"),
     [("codex-cli 0.169.0\n", "0.169.0"), ("2.1.197 (Claude Code)", "2.1.197"), ("no idea", None)],
 )
-def test_otherwise_it_is_asked_for_its_version(printed: str, version: str | None, tmp_path: Path) -> None:
-    """A program that is no npm package prints its version."""
+def test_otherwise_it_is_asked_for_its_version(
+    printed: str, version: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that comes from no npm package prints its version. The fake is a Python program, slow on a busy machine."""
+    monkeypatch.setattr("honestone.adapters.agent_clis.detect.SECONDS", 30.0)
     fake = make_fake(tmp_path / "bin", "codex", stdout=printed)
     assert detect("codex", command=str(fake.path)).version == version
 
