@@ -145,7 +145,7 @@ class Judge(Protocol):
     """Answers a rubric about an output, in three steps so that what was paid for is kept before it is used.
 
     `render` and `read` are pure: the same question gives the same request, the same reply the same reading.
-    `ask` sends a request; it raises CallFailed when there is no reply.
+    `ask` sends a request; it raises CallFailed without a reply.
     """
 
     @property

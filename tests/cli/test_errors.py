@@ -57,7 +57,7 @@ def test_a_missing_file_is_named_with_its_near_match(ready: Desk) -> None:
 
 def test_a_missing_file_without_a_near_match_still_has_a_hint(ready: Desk) -> None:
     """A path that resembles nothing is refused with something to do."""
-    refuses(ready, "qqqqqqq/zzz", "there is no file or folder 'qqqqqqq/zzz'")
+    refuses(ready, "qqqqqqq/zzz", "no file or folder is at 'qqqqqqq/zzz'")
 
 
 @pytest.mark.parametrize("content", [b"", b" \n\t\n"])
@@ -399,7 +399,7 @@ def test_reading_needs_no_lock(ready: Desk) -> None:
 def test_there_is_nothing_to_show_before_the_first_run(ready: Desk) -> None:
     """Readers never make a store; they say that there is none."""
     for call in (("show",), ("runs",), ("rescore",)):
-        refused(ready.run(*call), "there is no store")
+        refused(ready.run(*call), "no store has been made")
     assert not ready.store.exists()
 
 

@@ -231,7 +231,7 @@ _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 def _invented_word(seed: bytes, text: str) -> str:
-    """A word of nine letters that stands nowhere in the text, always the same for one seed and text."""
+    """A word of nine letters that the text does not hold, always the same for one seed and text."""
     lowered = text.lower()
     while True:
         letters = [(_VOWELS if i % 2 else _CONSONANTS) for i in range(9)]
@@ -294,7 +294,7 @@ def _artifact(version: Version, packed: Packed | None, images: Sequence[Image]) 
 
 
 def shown_in_part(packed: Packed | None) -> str:
-    """What a judge is told of a text that is too big to be shown whole."""
+    """What a judge reads about a text that is too big to be shown whole."""
     if packed is None:
         return ""
     return f"\nOnly a part is shown, because the whole is too big: {packed.sentence}. What is left out does exist."

@@ -52,14 +52,14 @@ class Loaded:
 
 
 def load_artifact(path: Path, *, exclude: Collection[Path] = (), max_bytes: int = MAX_BYTES) -> Loaded:
-    """The file or folder at `path`. `exclude` are resolved paths (rubric, suite) that are no part of it.
+    """The file or folder at `path`. `exclude` are resolved paths (rubric, suite) that do not belong to it.
 
     Raises FileError for what is missing, empty, too large, binary or not UTF-8, naming it.
     """
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise FileError(f"there is no file or folder {str(path)!r}", hint=_near(path)) from None
+        raise FileError(f"no file or folder is at {str(path)!r}", hint=_near(path)) from None
     except (OSError, ValueError) as error:
         raise FileError(f"cannot read {str(path)!r}: {_why(error)}") from None
     if stat.S_ISDIR(mode):
@@ -100,7 +100,7 @@ _CHUNK = 1 << 20
 
 
 def printable(path: Path | str) -> str:
-    """A path as text that any file or terminal can hold: bytes that are no UTF-8 are written as escapes."""
+    """A path as text that any file or terminal can hold: bytes that are not UTF-8 are written as escapes."""
     name = str(path)
     return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
@@ -275,7 +275,7 @@ def _drop_empty_folders(root: Path, folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PrivateCopy:
-    """A worker's copy of an artifact in a folder of its own. `beside` are files that lie in it but are no part of it."""
+    """A worker's copy of an artifact in a folder of its own. `beside` are files that are in it but do not belong to it."""
 
     root: Path
     place: Path
@@ -309,7 +309,7 @@ class ReadBack:
 
 
 def read_back(copy: PrivateCopy, *, max_bytes: int = MAX_BYTES) -> ReadBack:
-    """Look at a private copy after the worker. Links are strays; so are edits of files that are no part of the artifact."""
+    """Look at a private copy after the worker. Links are strays; so are edits of files that do not belong to the artifact."""
     strays = _strays(copy)
     if copy.place.is_symlink() or not copy.place.exists():
         return ReadBack(None, strays)

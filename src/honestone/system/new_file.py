@@ -1,4 +1,4 @@
-"""Writing a file that a command makes: never over one that is there, unless told."""
+"""Writing a file that a command makes: never over one that is there, unless asked to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Private folders that outlive nobody: each holds a lock of its maker, and a later run sweeps those whose maker is gone.
+"""Private folders that do not outlive their maker: each holds a lock of its maker, and a later run sweeps those whose maker is gone.
 
 A process that is killed with SIGKILL tidies nothing. The lock is the kernel's and ends with its holder, also across
 containers that share a folder for temporary files.
@@ -91,7 +91,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _is_left(place: Path) -> bool:
-    """Ours, and nobody holds it. A folder without a lock is left alone: it may be just being made."""
+    """Ours, and not held. A folder without a lock is left alone: it may be just being made."""
     try:
         if place.is_symlink() or os.lstat(place).st_uid != os.getuid():
             return False

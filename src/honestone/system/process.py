@@ -46,7 +46,7 @@ _SECRET: Final = re.compile(r"key|token|secret|passw|passphrase|credential|auth|
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a program and each of its children may use. None is no limit beyond the ones it inherits.
+    """What a program and each of its children may use. None sets no limit beyond the ones it inherits.
 
     `processes` counts all processes of the user, as the system does, and does not hold for root.
     """
@@ -222,34 +222,35 @@ def _tell(loop: asyncio.AbstractEventLoop, done: asyncio.Future[Ended], outcome:
         loop.call_soon_threadsafe(settle)
 
 
+@dataclass
 class _Watched:
     """One program, from start to end, seen from the thread that watches it."""
 
-    def __init__(
-        self,
-        argv: Sequence[str],
-        cwd: Path,
-        env: Mapping[str, str],
-        stdin: bytes,
-        timeout: float | None,
-        output_limit: int,
-        limits: Limits | None,
-        merge_stderr: bool,
-        stop: int,
-    ) -> None:
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    stdin: bytes
+    timeout: float | None
+    output_limit: int
+    limits: Limits | None
+    merge_stderr: bool
+    stop: int
+    """A file descriptor: written to, it ends the program."""
+
+    def __post_init__(self) -> None:
         self._started = time.monotonic()
-        self._deadline = None if timeout is None else self._started + timeout
-        self._room = output_limit
-        self._unfed = memoryview(stdin)
+        self._deadline = None if self.timeout is None else self._started + self.timeout
+        self._room = self.output_limit
+        self._unfed = memoryview(self.stdin)
         self._exited = self._stopped = self._timed_out = self._truncated = False
         self._refused = b""
         self._stdout, self._stderr = bytearray(), bytearray()
         self._readers: dict[IO[bytes], bytearray] = {}
         self._pidfd: int | None = None
         self._report: int | None = None
-        self._process = self._start(argv, cwd, env, limits, merge_stderr, feed=bool(stdin))
+        self._process = self._start()
         self._selector = selectors.DefaultSelector()
-        self._register(stop)
+        self._register()
 
     def watch(self) -> Ended:
         try:
@@ -270,38 +271,29 @@ class _Watched:
             duration=time.monotonic() - self._started,
         )
 
-    def _start(
-        self,
-        argv: Sequence[str],
-        cwd: Path,
-        env: Mapping[str, str],
-        limits: Limits | None,
-        merge_stderr: bool,
-        *,
-        feed: bool,
-    ) -> subprocess.Popen[bytes]:
-        if not cwd.is_dir():
-            raise NotStarted(f"no such folder: {cwd}")
-        if not argv:
+    def _start(self) -> subprocess.Popen[bytes]:
+        if not self.cwd.is_dir():
+            raise NotStarted(f"no such folder: {self.cwd}")
+        if not self.argv:
             raise NotStarted("the command is empty")
-        words, program = list(argv), find_program(argv[0], cwd=cwd, env=env)
+        words, program = list(self.argv), find_program(self.argv[0], cwd=self.cwd, env=self.env)
         pass_fds: tuple[int, ...] = ()
         report_write = None
-        if limits is not None:
+        if self.limits is not None:
             # Limits are set by a small program that then becomes the real one: `preexec_fn` is unsafe with threads.
             self._report, report_write = os.pipe()
             pass_fds = (report_write,)
-            words = _launcher(limits, report_write, program, words)
+            words = _launcher(self.limits, report_write, program, words)
             program = sys.executable
         try:
             process = subprocess.Popen(
                 words,
                 executable=program,
-                cwd=cwd,
-                env=dict(env),
-                stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
+                cwd=self.cwd,
+                env=dict(self.env),
+                stdin=subprocess.PIPE if self.stdin else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
+                stderr=subprocess.STDOUT if self.merge_stderr else subprocess.PIPE,
                 bufsize=0,
                 start_new_session=True,
                 pass_fds=pass_fds,
@@ -309,14 +301,14 @@ class _Watched:
         except (OSError, ValueError) as error:
             if self._report is not None:
                 os.close(self._report)
-            raise NotStarted(_why_not(argv[0], error)) from None
+            raise NotStarted(_why_not(self.argv[0], error)) from None
         finally:
             if report_write is not None:
                 os.close(report_write)
         _LIVE.add(process.pid)
         return process
 
-    def _register(self, stop: int) -> None:
+    def _register(self) -> None:
         process, selector = self._process, self._selector
         for pipe, buffer in ((process.stdout, self._stdout), (process.stderr, self._stderr)):
             if pipe is not None:
@@ -326,7 +318,7 @@ class _Watched:
         if process.stdin is not None:
             os.set_blocking(process.stdin.fileno(), False)
             selector.register(process.stdin, selectors.EVENT_WRITE, self._feed)
-        selector.register(stop, selectors.EVENT_READ, self._stop)
+        selector.register(self.stop, selectors.EVENT_READ, self._stop)
         if self._report is not None:
             os.set_blocking(self._report, False)
             selector.register(self._report, selectors.EVENT_READ, self._hear)
@@ -423,7 +415,7 @@ class _Watched:
             pause = min(pause * 2, 0.02)
 
     def _signal(self, number: int) -> bool:
-        """False when nobody is left in the group."""
+        """False when the group is empty."""
         try:
             os.killpg(self._process.pid, number)
         except (ProcessLookupError, PermissionError):  # macOS: only zombies are left
@@ -458,7 +450,7 @@ def _has_living_member(group: int) -> bool:
 
 def _why_not(name: str, error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return f"{name} is no program that this system can run (does a script lack its first line, #!/bin/sh?)"
+        return f"{name} is not a program that this system can run (does a script lack its first line, #!/bin/sh?)"
     if isinstance(error, OSError):
         return f"{name}: {error.strerror or error}"
     return f"{name}: {error}"
@@ -583,7 +575,7 @@ def require_program(argv: Sequence[str], cwd: Path, *, what: str) -> None:
         raise UsageError(f"{what}: {error.reason}", hint="check the spelling, or give the full path") from None
     script = _script_of(argv)
     if script == 1 and not (cwd / argv[1]).exists():
-        raise UsageError(f"{what}: there is no file {argv[1]!r}", hint="check the spelling, or give the full path")
+        raise UsageError(f"{what}: no file is called {argv[1]!r}", hint="check the spelling, or give the full path")
 
 
 _INTERPRETERS = re.compile(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")
@@ -606,7 +598,7 @@ _TAKES_CODE = ("-c", "-m", "-e", "-")
 
 def anchor_program(argv: Sequence[str], base: Path, *, artifact: Path) -> list[str]:
     """A command whose program is named relative to `base`, made to work in any folder: its program, and the script
-    that an interpreter runs, become absolute paths. The artifact and what lies in it stay as they are: there the
+    that an interpreter runs, become absolute paths. The artifact and what is in it stay as they are: there the
     command is meant to find the private copy."""
     words = list(argv)
     script = _script_of(words)

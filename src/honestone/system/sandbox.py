@@ -27,14 +27,14 @@ CHOICES: Final = ("auto", "bwrap", "none")
 _HOLDS_MORE_THAN_PROGRAMS: Final = frozenset(
     {".local", ".cargo", ".docker", ".config", ".kube", ".aws", ".azure", ".gnupg", ".ssh", ".cache"}
 )
-"""Of these only `bin` is shown: beside it lie keys, mail, browsers' data."""
+"""Of these only `bin` is shown: next to it are keys, mail, browsers' data."""
 
 _EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/dev/shm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
-    """The sandbox in use. `program` is the path of bubblewrap, None when there is no sandbox."""
+    """The sandbox in use. `program` is the path of bubblewrap, None without a sandbox."""
 
     program: str | None = None
 
@@ -126,7 +126,7 @@ def _reveals_a_hidden_place(path: Path) -> bool:
 
 
 def _asked_for(visible: Sequence[Path]) -> Iterator[Path]:
-    """What the caller wants seen. Of a folder that is itself an emptied place (a project that is the home), what lies
+    """What the caller wants seen. Of a folder that is itself an emptied place (a project that is the home), what is
     in it but the hidden files, where keys are."""
     for path in visible:
         place = path.resolve()
@@ -176,9 +176,9 @@ def _home_of_program(program: Path) -> Iterator[Path]:
 
 
 def _shown(needed: Iterable[Path], asked: Iterable[Path]) -> Iterator[str]:
-    """Read-only views of what lies in an emptied place, each once. Never of a whole home.
+    """Read-only views of what is in an emptied place, each once. Never of a whole home.
 
-    What lies in a folder that is shown already is there with it; showing it again would have to write into that view.
+    What is in a folder that is shown already is there with it; showing it again would have to write into that view.
     """
     wanted = {place for path in asked for place in (Path(os.path.abspath(path)), path.resolve())}
     places = wanted | {place for path in needed for place in (Path(os.path.abspath(path)), path.resolve())}

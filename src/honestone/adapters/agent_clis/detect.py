@@ -63,7 +63,7 @@ def _is_set(names: Sequence[str]) -> bool:
 
 
 def version_of(path: str, package: str) -> str | None:
-    """From the package file beside the program: starting one of them can take five seconds. Else from `--version`."""
+    """From the package file next to the program: starting one of them can take five seconds. Else from `--version`."""
     real = Path(os.path.realpath(path))
     for folder in list(real.parents)[:4]:
         try:

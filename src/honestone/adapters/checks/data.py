@@ -37,7 +37,7 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
 
 
 def _schema_can_be_found(check: Check, setting: Setting, version: Version | None) -> bool:
-    """A schema that is no file here may stand in a version that is not known yet."""
+    """A schema that is not a file here may be in a version that is not known yet."""
     return (
         version is not None
         or not isinstance(check.value, str)
@@ -75,7 +75,7 @@ def _fields(check: Check, text: str) -> Told:
 
 
 def _validator(check: Check, setting: Setting, version: Version | None) -> Callable[[str], tuple[str | None, bool]]:
-    """(what is wrong with a text or None, whether that can be told). Raises UsageError for what cannot be a schema."""
+    """(what is wrong with a text or None, whether that can be known). Raises UsageError for what cannot be a schema."""
     try:
         jsonschema, known = import_module("jsonschema"), import_module("jsonschema_specifications")
         unresolvable = import_module("referencing.exceptions").Unresolvable
@@ -89,7 +89,7 @@ def _validator(check: Check, setting: Setting, version: Version | None) -> Calla
         validators.check_schema(schema)
     except jsonschema.SchemaError as error:
         where = error.json_path
-        raise UsageError(f"`json-schema` is no valid JSON Schema: {visible(f'{where}: {error.message}')}") from None
+        raise UsageError(f"`json-schema` is not a valid JSON Schema: {visible(f'{where}: {error.message}')}") from None
     # A registry of its own: without one, the library would look up unknown references on the network.
     validator = validators(schema, registry=known.REGISTRY)
 

@@ -25,7 +25,7 @@ _LARGEST_PAGE_BESIDE: Final = 5_000_000
 
 
 def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
-    """What stands beside a single file changes what its links resolve to."""
+    """The neighbours of a single file change what its links resolve to."""
     folder = _beside(check, setting)
     if folder is None:
         return {}
@@ -83,7 +83,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 class _Site(Protocol):
-    """Where relative links lead: the folder artifact, or what stands beside a file."""
+    """Where relative links lead: the folder artifact, or the neighbours of a file."""
 
     def holds(self, path: str) -> bool: ...
 

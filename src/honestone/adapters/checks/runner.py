@@ -41,7 +41,7 @@ class CheckRunner:
     """Implements ports.Checker. `base` is the rubric's folder, where programs, tests, schemas and modules are looked up.
 
     `artifacts` are the paths on disk of what is judged: a program among their files is never taken from disk, but from
-    the version, and is no part of a check's identity. `pass_env` names variables that code may see besides the harmless ones.
+    the version, and does not count for a check's identity. `pass_env` names variables that code may see besides the harmless ones.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class CheckRunner:
     def preflight(self, checks: Iterable[Check], version: Version | None = None) -> None:
         """Raises UsageError for a check that cannot run here: no such program, tests, module, library or sandbox.
 
-        With `version`, a relative path has to be beside the rubric or in it; without, it may still be in one.
+        With `version`, a relative path has to be next to the rubric or in it; without, it may still be in one.
         """
         for check in checks:
             if needs := _needs(check):
@@ -74,7 +74,7 @@ class CheckRunner:
         return written if needs is None else written | dict(needs.identity(check, self._setting))
 
     def judging_files(self, checks: Iterable[Check]) -> list[Path]:
-        """The tests, modules and schemas on disk that judge. Should they lie in the artifact, they are no part of it."""
+        """The tests, modules and schemas on disk that judge. Should they be in the artifact, they do not count as its files."""
         return [path for check in checks if (f := _needs(check)) for path in f.judging_files(check, self._setting)]
 
     def compile(self, check: Check) -> TextCheck | None:

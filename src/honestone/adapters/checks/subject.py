@@ -22,7 +22,7 @@ from honestone.system.private import forget, make_private
 from honestone.system.sandbox import Sandbox
 
 Told: TypeAlias = tuple[bool | None, str | None]
-"""Whether it is met (None: cannot be told), and a note."""
+"""Whether it is met (None: unknown), and a note."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class Setting:
         return None
 
     def beside(self, name: str, *, even_judged: bool = False) -> Path | None:
-        """What stands beside the rubric under this name; a part of what is judged only if asked for."""
+        """What is next to the rubric under this name; a part of what is judged only if asked for."""
         with contextlib.suppress(OSError, ValueError):
             path = self.base / name
             if path.exists() and (even_judged or self.name_in_artifact(path) is None):
@@ -73,7 +73,7 @@ class Setting:
         return None
 
     def prefers_version(self, name: str, version: Version) -> bool:
-        """Without knowing the artifact's path, a name that stands in the version means the version's file."""
+        """Without knowing the artifact's path, a name that is in the version means the version's file."""
         return not self.artifacts and self.in_version(name, version) is not None
 
 
@@ -113,7 +113,7 @@ class Subject:
         return None if self.output is None else self.output.diff
 
     def said(self, copy: CheckWorkspace) -> Path:
-        """Where in a copy the file lies that is judged: the output, else the artifact."""
+        """Where in a copy the file is that is judged: the output, else the artifact."""
         return copy.artifact if self.output is None else copy.work / OUTPUT_NAME
 
     def texts(self, check: Check) -> dict[str, str]:
@@ -209,7 +209,7 @@ def _remove(place: Path) -> None:
 
 
 NO_SUCH_FILE: Final = "no text file matches {}"
-NO_DIFF: Final = "there is no diff: the target did not work in a workspace"
+NO_DIFF: Final = "a diff is missing: the target did not work in a workspace"
 
 
 def over_texts(check: Check, subject: Subject, evaluate: Callable[[str], Told]) -> Told:
@@ -247,7 +247,7 @@ def _globs(check: Check) -> str:
 
 
 def finding(check: Check, told: Told, *, sandbox: str | None = None, final: bool = False) -> Finding:
-    """What was told, turned round for `not-`. `final`: holds as it is, negated or not. None stays None."""
+    """What was found, turned round for `not-`. `final`: holds as it is, negated or not. None stays None."""
     met, note = told
     if met is not None and check.negated and not final:
         met = not met

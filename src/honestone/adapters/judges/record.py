@@ -104,7 +104,7 @@ def _is_tree(row: object) -> TypeGuard[Mapping[str, Any]]:
 def _as_answers(tree: Mapping[str, Any], path: Path) -> str:
     """The leaves of a graded tree in the shape that script judges print.
 
-    `score` answers a yes/no question too, when it is 0 or 1. A leaf without a valid score has no answer, which is no 0.
+    `score` answers a yes/no question too, when it is 0 or 1. A leaf without a valid score has no answer, which is not a 0.
     Inner nodes' scores are not read: the rubric adds up.
     """
     answers: dict[str, Any] = {}

@@ -59,7 +59,7 @@ def find_provider(name: str) -> Provider:
         return known
     near = get_close_matches(name.lower(), [*PROVIDERS, *ALIASES], n=1)
     raise SettingsError(
-        f"there is no provider {name!r}",
+        f"no provider is called {name!r}",
         hint=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PROVIDERS)}",
     )
 
@@ -130,7 +130,7 @@ def make_endpoint(
 def key_variable(known: Provider, base_url: str | None, api_key_env: str | None) -> KeyVariable:
     """Which variable holds the key. A foreign server named in a settings file never gets the provider's own key unasked.
 
-    A base URL that the person put into the environment is trusted like the key beside it.
+    A base URL that the person put into the environment is trusted like the key next to it.
     """
     if api_key_env is not None:
         if api_key_env and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", api_key_env):

@@ -11,7 +11,7 @@ from honestone.ports import Completion, Model, Prompt
 
 
 class PricedModel:
-    """`prices` is the settings' table; a price does not change what a model says, so it is no part of the identity."""
+    """`prices` is the settings' table; a price does not change what a model says, so the identity leaves it out."""
 
     def __init__(self, model: Model, provider: str, name: str, prices: Mapping[str, Any]) -> None:
         self.model = model

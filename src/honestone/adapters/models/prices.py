@@ -1,4 +1,4 @@
-"""What calls cost. A price that nobody told is None, and so is every sum that would need it: unknown is never 0."""
+"""What calls cost. An unknown price is None, and so is every sum that would need it: unknown is never 0."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from honestone.adapters.loose_json import string, table, tables
 _TRUE = frozenset({"true", "yes"})
 _FALSE = frozenset({"false", "no"})
 _AROUND = ' \t\r\n:,"[]{}.'
-"""What a token may hold beside its word."""
+"""What a token may hold around its word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Token:
 def answers(tokens: Sequence[Token]) -> list[dict[str, Any]]:
     """For each answer in order: where its word begins in the reply, P(true) and P(false). The rest of 1 was neither.
 
-    Only a bare word where JSON has a value counts, or the reply's first word; a true inside a quote is no answer.
+    Only a bare word where JSON has a value counts, or the reply's first word; a true inside a quote does not count.
     """
     found: list[dict[str, Any]] = []
     place = _Place()

@@ -1,4 +1,4 @@
-"""The one way to a model API: JSON out, JSON in, and every way that can fail told apart.
+"""The one way to a model API: JSON out, JSON in, and every way that can fail kept apart.
 
 One connection pool serves all models of a process (one per event loop). Nothing is retried here and nothing is
 followed: a redirect, a page of HTML or half a reply is a failure with a reason, never something to read a verdict from.
@@ -139,7 +139,7 @@ class Transport:
         return read
 
     async def get(self, endpoint: Endpoint, path: str) -> Answer | None:
-        """A look without a key and without cost; None when nobody answers in time."""
+        """A look without a key and without cost; None when no answer comes in time."""
         got = await self._exchange("GET", endpoint, path, {}, None)
         return None if isinstance(got, CallFailed) else got
 
@@ -228,7 +228,7 @@ def hold(holder: object) -> Transport:
 
 
 async def let_go(holder: object) -> None:
-    """Closes the running loop's transport when nobody else holds it."""
+    """Closes the running loop's transport when it was the last holder."""
     transport = _transports.get(asyncio.get_running_loop())
     if transport is None:
         return
@@ -376,7 +376,7 @@ def is_html(answer: Answer) -> bool:
 
 
 def decode(body: bytes) -> Any:
-    """The JSON value of a body; None when it is not JSON (a bare null is no answer either)."""
+    """The JSON value of a body; None when it is not JSON (a bare null does not count either)."""
     import msgspec
 
     try:

@@ -86,7 +86,7 @@ class SqliteStore:
         path = self.root / FILE
         if not path.exists():
             raise StoreError(
-                f"there is no store in {str(self.root)!r} yet", hint="`honestone eval` makes one on its first run"
+                f"no store has been made in {str(self.root)!r} yet", hint="`honestone eval` makes one on its first run"
             )
         # A reader of a store that is in use needs its shared-memory file; on read-only media there is no writer.
         mode = "mode=ro" if os.access(self.root, os.W_OK) else "immutable=1"
@@ -194,7 +194,7 @@ class SqliteStore:
         if len(rows) == 1:
             return _info(rows[0])
         if not rows:
-            raise StoreError(f"there is no run {name!r}", hint="`honestone runs` lists them")
+            raise StoreError(f"no run is called {name!r}", hint="`honestone runs` lists them")
         raise StoreError(
             f"several runs begin with {name!r}: {', '.join(row[0] for row in rows)}", hint="give more of the id"
         )
@@ -326,7 +326,7 @@ def _from_base32(text: str) -> int:
 
 
 def _encode(value: Any) -> bytes:
-    """As JSON. A reply may hold half a surrogate pair, which is no UTF-8; it is kept all the same, escaped."""
+    """As JSON. A reply may hold half a surrogate pair, which is not UTF-8; it is kept all the same, escaped."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:

@@ -35,11 +35,11 @@ class HttpTarget(NothingToClose):
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise SettingsError(
-                f"the target `{visible(url, 80)}` is no address", hint="for example http://127.0.0.1:8080/answer"
+                f"the target `{visible(url, 80)}` is not an address", hint="for example http://127.0.0.1:8080/answer"
             )
         if parts.username is not None or parts.password is not None:
             raise SettingsError(
-                "the target's address holds a login, which would stand in logs and reports",
+                "the target's address holds a login, which would appear in logs and reports",
                 hint="name the variable that holds the key: api_key_env of a [targets.NAME] table",
             )
         self._url = url

@@ -1,4 +1,4 @@
-"""`mock`: answers every case with the words that its checks look for. It asks nobody, and its identity says so."""
+"""`mock`: answers every case with the words that its checks look for. It asks no model, and its identity says so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOKS_FOR: Final = ("contains", "contains-all", "contains-any", "icontains", "i
 
 
 class MockTarget(NothingToClose):
-    """Stands in for an agent where only the way through is tried, never what an agent can do."""
+    """Replaces an agent where only the way through is tried, never what an agent can do."""
 
     def __init__(self, cases: Sequence[Case] = ()) -> None:
         self._answers: dict[str, str] = {}
@@ -23,7 +23,7 @@ class MockTarget(NothingToClose):
     identity: Final = {"kind": "mock", "mock": True}
 
     def refuse(self, cases: Sequence[Case]) -> None:
-        """Nothing stands in its way; it learns the cases that it was not made with."""
+        """It runs on every suite; it learns the cases that it was not made with."""
         self._answers |= {case.id: "\n".join(_words(case)) for case in cases}
 
     async def run(self, task: Task) -> Output:

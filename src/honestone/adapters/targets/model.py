@@ -1,6 +1,6 @@
 """`PROVIDER:MODEL` and settings names: a target that is a model API, asked with the case's input as its prompt.
 
-A skill stands before the task, between fences that its text cannot close. Another artifact is the prompt itself: the input
+A skill comes before the task, between fences that its text cannot close. Another artifact is the prompt itself: the input
 takes the place of `{{input}}` in it, else it follows.
 """
 
@@ -36,7 +36,7 @@ class ModelTarget:
         return {**self._model.identity, "layout": 1}
 
     def refuse(self, cases: Sequence[Case]) -> None:
-        """A model that is not there is told when it is first asked."""
+        """A model that is not there says so when it is first asked."""
 
     async def run(self, task: Task) -> Output:
         timeout = task.timeout or self._timeout

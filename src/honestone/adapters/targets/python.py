@@ -1,6 +1,6 @@
 """`python:module:function`: a target that is a function, called in a child process.
 
-It is found in the working directory or beside the suite, called with the input (several messages: the list of
+It is found in the working directory or next to the suite, called with the input (several messages: the list of
 {role, content}), may be async, and returns a text or {"output": TEXT, ...}. What it prints is not output.
 """
 
@@ -72,7 +72,7 @@ class PythonTarget(NothingToClose):
             why = visible(answer.get("error", "importing it ended the program"), 200)
             raise UsageError(
                 f"the target `python:{self._module}:{self._function}` cannot be called: {why}",
-                hint="the module is looked up in the working directory and beside the suite",
+                hint="the module is looked up in the working directory and next to the suite",
             )
 
     async def run(self, task: Task) -> Output:

@@ -90,7 +90,7 @@ def _read(path: Path, name: str) -> bytes:
     except OSError as error:
         raise FileError(
             f"the record {name!r} cannot be read: {(error.strerror or str(error)).lower()}",
-            hint="record:FILE is a path from the working directory, or beside the suite",
+            hint="record:FILE is a path from the working directory, or next to the suite",
         ) from None
 
 

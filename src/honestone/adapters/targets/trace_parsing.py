@@ -1,4 +1,4 @@
-"""What a target told: an output as text or JSON, and what stands beside it as the trace of its run.
+"""What a target said: an output as text or JSON, and what comes with it as the trace of its run.
 
 Read strictly: a token count that is a text, or a tool call without a name, is an error and never a guess.
 """
@@ -46,7 +46,7 @@ def parsed(text: str) -> Any:
     """One JSON value. Raises Misread."""
 
     def refuse(constant: str) -> Any:
-        raise ValueError(f"{constant} is no JSON number")
+        raise ValueError(f"{constant} is not a JSON number")
 
     try:
         return json.loads(text, parse_constant=refuse)

@@ -83,9 +83,9 @@ def _environment(
 
 @contextlib.contextmanager
 def installed(skill: Skill | None, shelf: Path) -> Iterator[Path | None]:
-    """The skill's folder below `shelf`, and only for the time of the run: of a workspace it is no part.
+    """The skill's folder below `shelf`, and only for the time of the run: it does not count as a file of a workspace.
 
-    What lies there under its name already makes way and comes back.
+    What is there under its name already makes way and comes back.
     """
     if skill is None:
         yield None
