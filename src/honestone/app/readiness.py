@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
 from honestone.adapters.registry import CLIS, DEFAULT_MODELS, JUDGES, TARGETS, WORKERS, always_there
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 APIS: Final = ("openai", "anthropic", "google", "ollama")
 ALWAYS: Final = {"judges": always_there(JUDGES), "workers": always_there(WORKERS), "targets": always_there(TARGETS)}
 """What needs no program, key or login."""
+ADDED: Final = ("judges", "workers", "targets", "formats", "checks", "reports", "stores")
+"""The entry-point groups, each after `honestone.`."""
 FAMILIES: Final = {"codex": "openai", "claude": "anthropic", "gemini": "google"}
 
 
@@ -41,6 +44,8 @@ class ReadinessReport:
     judges: tuple[Readiness, ...]
     named_workers: tuple[Readiness, ...]
     sandbox: str
+    added: Mapping[str, Sequence[str]]
+    """What installed packages add, by kind of thing."""
 
     @property
     def workers(self) -> tuple[Readiness, ...]:
@@ -57,6 +62,7 @@ def look_around(workspace: Workspace) -> ReadinessReport:
         judges=tuple(survey(settings)),
         named_workers=tuple(_named(name, entry) for name, entry in settings.workers.items()),
         sandbox=Sandbox.choose("auto").name,
+        added={what: names for what in ADDED if (names := sorted(entry_points(group=f"honestone.{what}").names))},
     )
 
 

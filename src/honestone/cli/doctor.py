@@ -34,6 +34,7 @@ def doctor(as_json: bool) -> int:
             "judges": [asdict(row) for row in found.judges],
             "workers": [asdict(row) for row in found.workers],
             "always": ALWAYS,
+            "added": found.added,
             "sandbox": found.sandbox,
             "store": str(workspace.store),
             "settings": str(workspace.settings.folder) if workspace.settings.folder else None,
@@ -53,6 +54,10 @@ def _text(found: ReadinessReport, workspace: Workspace) -> Iterator[str]:
     yield "\nAlways here\n"
     for what, names in ALWAYS.items():
         yield f"  {what:<8} {', '.join(names)}\n"
+    if found.added:
+        yield "\nAdded by packages\n"
+    for what, added in found.added.items():
+        yield f"  {what:<8} {clean(', '.join(added))}\n"
     no_box = "none: checks that run code see this machine (apt-get install bubblewrap)"
     yield f"\nSandbox    {'bubblewrap' if found.sandbox == 'bwrap' else no_box}\n"
     yield f"Store      {clean(workspace.shown(workspace.store))}\n"

@@ -13,7 +13,7 @@ import re
 import shlex
 import tomllib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
@@ -50,7 +50,7 @@ def read_check(written: JsonObject) -> Check:
             f"a check has one kind, but this one has {listed(names)}", path=(names[1],), hint="make them two items"
         )
     if not names:
-        options = {option for kind in KINDS.values() for option in kind.options}
+        options = {option for kind in _OWN.values() for option in kind.options}
         unknown = [str(key) for key in written if key not in options]
         key = unknown[0] if unknown else None
         raise _no_kind(key)
@@ -270,7 +270,7 @@ _MET: Final[Answer] = (True, None)
 
 def compile_text_check(check: Check) -> TextCheck:
     """A check of the text family, or `is-json`, ready to be used on many texts. It has to be free of problems."""
-    miss, hit = _LOOKS[check.kind](check.value)
+    miss, hit = (_LOOKS.get(check.kind) or _added(check))(check.value)
     look = hit if check.negated else miss
 
     def evaluate(text: str) -> Answer:
@@ -283,7 +283,7 @@ def compile_text_check(check: Check) -> TextCheck:
 
 def is_text_check(check: Check) -> bool:
     """Whether `compile_text_check` can compile it."""
-    return check.kind in _LOOKS
+    return check.kind in _LOOKS or bool(KINDS[check.kind].package)
 
 
 def _listed_words(value: str | Sequence[str]) -> tuple[str, ...]:
@@ -582,6 +582,17 @@ class Kind:
     example: str
     family: Family = "text"
     options: Mapping[str, Option] = field(default_factory=dict)
+    package: str = ""
+    """Name and version of the package that adds it; ours have none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedCheck:
+    """A kind of check of another package. It is about a text: `look` makes of the argument, which fits `kind.schema`, what
+    says why a text does not meet it (None where it does)."""
+
+    kind: Kind
+    look: Callable[..., _Look]
 
 
 _WORD: Final[Schema] = {"type": "string", "minLength": 1}
@@ -607,7 +618,48 @@ def _read_kinds() -> dict[str, Kind]:
     }
 
 
-KINDS: Final[Mapping[str, Kind]] = _read_kinds()
+_OWN: Final = _read_kinds()
+
+
+class AllKinds(Mapping[str, Kind]):
+    """Ours, then those that other packages add, each loaded when it is looked up."""
+
+    def __init__(self) -> None:
+        self._added: Callable[[], Mapping[str, Callable[[], AddedCheck]]] = dict
+
+    def take_added(self, added: Callable[[], Mapping[str, Callable[[], AddedCheck]]]) -> None:
+        """`added` gives what loads each of them, by name. Core looks for no packages itself."""
+        self._added = added
+
+    def __getitem__(self, name: str) -> Kind:
+        return _OWN[name] if name in _OWN else self.added(name).kind
+
+    def added(self, name: str) -> AddedCheck:
+        """Raises KeyError for an unknown name, SettingsError where it cannot be loaded."""
+        return self._added()[name]()
+
+    def __contains__(self, name: object) -> bool:
+        return name in _OWN or name in self._added()
+
+    def __iter__(self) -> Iterator[str]:
+        yield from _OWN
+        yield from (name for name in self._added() if name not in _OWN)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _added(check: Check) -> Callable[..., tuple[_Look, _Look]]:
+    """What says of a text that another package's check is not met, and that it is."""
+
+    def looks(value: Json) -> tuple[_Look, _Look]:
+        look = KINDS.added(check.kind).look(value)
+        return look, lambda text: f"the text meets `{check.kind}`" if look(text) is None else None
+
+    return looks
+
+
+KINDS: Final = AllKinds()
 
 
 def check_schema() -> dict[str, list[object]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
-from honestone.core.errors import FileError, SettingsError, UsageError
+from honestone.core.errors import FileError, UsageError
+from honestone.formats.added_checks import load_entry
 from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.rubric_file import RubricSource, read_rubric
@@ -53,24 +54,11 @@ def _each() -> Iterator[Reader]:
 @cache
 def added_readers() -> tuple[Reader, ...]:
     """Those of other packages. Raises SettingsError for an entry point that gives none."""
-    return tuple(_loaded(point) for point in entry_points(group=GROUP))
+    return tuple(load_entry(point, Reader, "format") for point in entry_points(group=GROUP))
 
 
 def readers() -> tuple[Reader, ...]:
     return tuple(_each())
-
-
-def _loaded(point: EntryPoint) -> Reader:
-    try:
-        found = point.load()
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-    else:
-        if isinstance(found, Reader):
-            return found
-        reason = f"`{point.value}` is not a honestone.interop.reader.Reader"
-    message = f"the format `{point.name}` of an installed package cannot be loaded: {reason}"
-    raise SettingsError(message, hint="update or uninstall that package")
 
 
 def recognise(document: Document) -> Reader | str:

@@ -68,8 +68,11 @@ class CheckRunner:
                 needs.preflight(check, self._setting, version)
 
     def identity(self, check: Check) -> Mapping[str, Any]:
-        """The check, the digest of every file that it uses and that is not judged, and the sandbox if code runs."""
+        """The check, the package that adds its kind, the digest of every file that it uses and that is not judged, and the
+        sandbox if code runs."""
         written = {"check": check.name, "value": check.value, "options": dict(check.options)}
+        if package := KINDS[check.kind].package:
+            written["package"] = package
         needs = _needs(check)
         return written if needs is None else written | dict(needs.identity(check, self._setting))
 
