@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeGuard, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeAlias, TypeGuard, TypeVar, cast
 
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
-from honestone.core.numbers import ONE, exact
+from honestone.core.numbers import exact
 from honestone.core.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
@@ -92,6 +92,8 @@ class Refused(Exception):
 
 
 T = TypeVar("T")
+Got: TypeAlias = dict[str, Any]
+"""The values of a mapping that could be read, by key; what each is, its reader says."""
 
 
 class RubricReading(FileReading):
@@ -180,9 +182,9 @@ class RubricReading(FileReading):
 
     # ------------------------------------------------------------------------------------------ mappings and keys
 
-    def fields(self, shape: str, path: FilePath, owner: str) -> dict[str, Any]:
+    def fields(self, shape: str, path: FilePath, owner: str) -> Got:
         """The keys of a mapping (its shape by name) that could be read. `owner` names it in messages: " of criterion `tone`"."""
-        got: dict[str, Any] = {}
+        got: Got = {}
         for key, value in value_at(self.marked.value, path).items():
             here = (*path, key)
             field = SHAPES[shape].field(key)
@@ -301,17 +303,9 @@ class RubricReading(FileReading):
         got = self.fields("criterion", path, owner)
         self._fits_together(got, path, owner)
         requirement, id = self._naming(got, value, path, owner, self.ids)
-        return Criterion(
-            id=id,
-            requirement=requirement,
-            weight=got.get("weight", ONE),
-            floor=got.get("floor"),
-            required=got.get("required", False),
-            negate=got.get("negate", False),
-            items=() if "criteria" in value else _marked_by(got, id, requirement),
-            children=got.get("criteria", ()),
-            fix=got.get("fix"),
-        )
+        said = {key: got[key] for key in ("weight", "floor", "required", "negate", "fix") if key in got}
+        items = () if "criteria" in value else _marked_by(got, id, requirement)
+        return Criterion(id=id, requirement=requirement, items=items, children=got.get("criteria", ()), **said)
 
     def _odd_entry(self, kind: str, value: Any, path: FilePath, who: str) -> Criterion:
         self._not_an_entry(kind, value, path, who)
@@ -333,7 +327,7 @@ class RubricReading(FileReading):
         return slug(text) if text else None
 
     def _naming(
-        self, got: Mapping[str, Any], value: Mapping[MapKey, Any], path: FilePath, owner: str, ids: Mapping[str, str]
+        self, got: Got, value: Mapping[MapKey, Any], path: FilePath, owner: str, ids: Mapping[str, str]
     ) -> tuple[str, str]:
         """Requirement and id, each from the other or from the check where it is left out."""
         requirement = got.get("requirement")
@@ -353,7 +347,7 @@ class RubricReading(FileReading):
     def _excused(value: Mapping[MapKey, Any]) -> bool:
         return "criteria" in value and "id" in value
 
-    def _fits_together(self, got: Mapping[str, Any], path: FilePath, owner: str) -> None:
+    def _fits_together(self, got: Got, path: FilePath, owner: str) -> None:
         """A group is marked by its children and by nothing else."""
         if "criteria" not in got:
             return
@@ -378,14 +372,8 @@ class RubricReading(FileReading):
         mine = f" of item `{name}`" if name else f" of item number {number}{owner}"
         got = self.fields("item", path, mine)
         requirement, id = self._naming(got, value, path, mine, ids)
-        return Item(
-            id=id,
-            requirement=requirement,
-            anchors=got.get("anchors"),
-            check=got.get("check"),
-            fix=got.get("fix"),
-            may_not_apply=got.get("may_not_apply", _UNSAID),
-        )
+        said = {key: got[key] for key in ("anchors", "check", "fix") if key in got}
+        return Item(id=id, requirement=requirement, may_not_apply=got.get("may_not_apply", _UNSAID), **said)
 
     # ------------------------------------------------------------------------------------------ anchors and checks
 
@@ -544,7 +532,7 @@ def _number_in(text: str) -> Fraction | None:
 # ---------------------------------------------------------------------------------------------------- ids and items
 
 
-def _marked_by(got: Mapping[str, Any], id: str, requirement: str) -> tuple[Item, ...]:
+def _marked_by(got: Got, id: str, requirement: str) -> tuple[Item, ...]:
     """The items of a criterion, however it is marked; its own anchors or check come last, as one more item."""
     may_not_apply = got.get("may_not_apply", False)
     items = list(got.get("items", ()))

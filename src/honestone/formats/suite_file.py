@@ -31,7 +31,15 @@ from honestone.formats.marked import Marked, read_text
 from honestone.formats.nodes import MapKey
 from honestone.formats.reader import Steps as FilePath
 from honestone.formats.reader import value_at
-from honestone.formats.rubric_file import Refused, RubricReading, RubricSource, UncheckedRubric, is_number, shown_value
+from honestone.formats.rubric_file import (
+    Got,
+    Refused,
+    RubricReading,
+    RubricSource,
+    UncheckedRubric,
+    is_number,
+    shown_value,
+)
 from honestone.formats.source import Loss, SourceErrors, SuiteSource
 
 MAX_COUNT: Final = 10_000
@@ -107,19 +115,9 @@ class _Part:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Inherited:
-    """What the suite gives to each of its cases."""
-
-    part: _Part | None
-    threshold: Fraction | None
-    floor: Fraction | None
-    attempts: int
-    attempt_rule: AttemptRule
-    timeout: float | None
-    setup: tuple[str, ...]
-    teardown: tuple[str, ...]
-    workspace: CaseWorkspace | None
+_INHERITED: Final = ("timeout", "attempts", "attempt_rule", "workspace")
+"""Keys of a case that the suite may say for all of them."""
+_OWN: Final = ("reference", "split", "tags", "skip", "expect")
 
 
 class _SuiteReading(RubricReading):
@@ -151,32 +149,16 @@ class _SuiteReading(RubricReading):
         for key in ("threshold", "floor"):
             if not 0 <= got.get(key, 0) <= 1:
                 self.problem(f"`{key}` is {self.marked.raw((key,))}, but must be from 0 to 100", (key,))
-        inherited = _Inherited(
-            part=got.get("rubric"),
-            threshold=got.get("threshold"),
-            floor=got.get("floor"),
-            attempts=got.get("attempts", 1),
-            attempt_rule=got.get("attempt_rule", AttemptRule.MEAN),
-            timeout=got.get("timeout"),
-            setup=got.get("setup", ()),
-            teardown=got.get("teardown", ()),
-            workspace=got.get("workspace"),
-        )
         cases = [
             case
             for index in range(len(cases_value) if isinstance(cases_value, list) else 0)
-            if (case := self._case(("cases", index), inherited)) is not None
+            if (case := self._case(("cases", index), got)) is not None
         ]
         self._no_id_twice(cases_value)
         if self.problems:
             raise SourceErrors(self.in_order())
-        return Suite(
-            cases=tuple(cases),
-            title=got.get("title", ""),
-            artifact=got.get("artifact"),
-            target=got.get("target", TargetSpec()),
-            concurrency=got.get("concurrency"),
-        )
+        named = {key: got[key] for key in ("title", "artifact", "target", "concurrency") if key in got}
+        return Suite(cases=tuple(cases), **named)
 
     def _refuse_newer(self, value: Mapping[MapKey, Any]) -> None:
         """A newer format is refused at once: its keys would only look like mistakes."""
@@ -206,7 +188,7 @@ class _SuiteReading(RubricReading):
 
     # ------------------------------------------------------------------------------------------ a case
 
-    def _case(self, path: FilePath, suite: _Inherited) -> Case | None:
+    def _case(self, path: FilePath, suite: Got) -> Case | None:
         value = value_at(self.marked.value, path)
         if not isinstance(value, dict):
             shown = shown_value(value, self.marked.raw(path))
@@ -229,26 +211,17 @@ class _SuiteReading(RubricReading):
             id=got["id"],
             rubric=rubric,
             messages=got.get("input", ()),
-            reference=got.get("reference"),
-            split=got.get("split"),
-            tags=got.get("tags", ()),
-            timeout=got.get("timeout", suite.timeout),
-            attempts=got.get("attempts", suite.attempts),
-            attempt_rule=got.get("attempt_rule", suite.attempt_rule),
-            setup=(*suite.setup, *got.get("setup", ())),
-            teardown=(*got.get("teardown", ()), *suite.teardown),
-            workspace=got.get("workspace", suite.workspace),
-            skip=got.get("skip"),
-            expect=got.get("expect"),
+            setup=(*suite.get("setup", ()), *got.get("setup", ())),
+            teardown=(*got.get("teardown", ()), *suite.get("teardown", ())),
+            **{key: suite[key] for key in _INHERITED if key in suite and key not in got},
+            **{key: got[key] for key in (*_INHERITED, *_OWN) if key in got},
         )
 
-    def _whole_rubric(
-        self, path: FilePath, value: Mapping[MapKey, Any], got: Mapping[str, Any], suite: _Inherited
-    ) -> Rubric | None:
+    def _whole_rubric(self, path: FilePath, value: Mapping[MapKey, Any], got: Got, suite: Got) -> Rubric | None:
         """Shared rubric, own rubric and checks side by side. The gate is the own one's where it names it, else the shared
         one's, else the suite's, else the usual one."""
         own: _Part | None = got.get("rubric")
-        shared, checks = suite.part, got.get("checks", ())
+        shared, checks = suite.get("rubric"), got.get("checks", ())
         if ("rubric" in value and own is None) or ("checks" in value and not checks):
             return None  # it has been said what is wrong with it
         if own is None and shared is None and not checks:
@@ -267,9 +240,14 @@ class _SuiteReading(RubricReading):
         draft = UncheckedRubric(
             title=next((part.title for part in (own, shared) if part and part.title), ""),
             threshold=_first(
-                own.threshold if own else None, shared.threshold if shared else None, suite.threshold, DEFAULT_THRESHOLD
+                own.threshold if own else None,
+                shared.threshold if shared else None,
+                suite.get("threshold"),
+                DEFAULT_THRESHOLD,
             ),
-            floor=_first(own.floor if own else None, shared.floor if shared else None, suite.floor, DEFAULT_FLOOR),
+            floor=_first(
+                own.floor if own else None, shared.floor if shared else None, suite.get("floor"), DEFAULT_FLOOR
+            ),
             criteria=criteria,
         )
 
@@ -344,7 +322,7 @@ class _SuiteReading(RubricReading):
             raise self.must_be(
                 "rubric", value, path, owner, f"write {{file: {value.strip()}}}" if seems_a_path else hint
             )
-        got: dict[str, Any] = {}
+        got: Got = {}
         listed, entries = (path, value) if isinstance(value, list) else ((*path, "criteria"), value["criteria"])
         self.name_texts(entries)
         if entries is value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -25,8 +25,9 @@ from honestone.core.authoring.suite_drafting import (
 )
 from honestone.core.errors import FileError
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Anchors, Criterion, Item, Rubric, slug
+from honestone.core.rubric import Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite, split_of
+from honestone.interop.criteria import scaled
 
 MAX_BYTES: Final = 50_000_000
 MAX_FILES: Final = 5000
@@ -371,15 +372,7 @@ def _case(ask: Ask, prompt: str, id: str) -> Case:
         words = tuple(word for word in telling_words(reference) if word.casefold() not in prompt.casefold())
         task = TaskDraft(id=id, prompt=prompt, must=words)
         if words and not problems_of(task):
-            return Case(
-                id=id,
-                rubric=task.case().rubric,
-                messages=base.messages,
-                timeout=TIMEOUT,
-                split=base.split,
-                reference=base.reference,
-                description=base.description,
-            )
+            return replace(base, rubric=task.case().rubric)
     return base
 
 
@@ -400,10 +393,7 @@ def _rubric(ask: Ask) -> Rubric:
     for number, text in enumerate(questions, 1):
         id = free_id(f"asked-for-afterwards-{number}" if wanted else "as-the-reference", used)
         used.add(id)
-        item = Item(
-            id=id, requirement=text, anchors=Anchors(levels=((ZERO, "not at all"), (ONE, "in full"))), whole=True
-        )
-        criteria.append(Criterion(id=id, requirement=text, items=(item,)))
+        criteria.append(scaled(id, text, {ZERO: "not at all", ONE: "in full"}))
     return Rubric(criteria=tuple(criteria), threshold=PASS_THRESHOLD, floor=ZERO)
 
 

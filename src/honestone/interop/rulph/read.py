@@ -18,7 +18,7 @@ from honestone.formats.nodes import Node
 from honestone.formats.rubric_file import UncheckedRubric
 from honestone.formats.source import ForeignRubric, SourceErrors
 from honestone.formats.yaml_lines import decimal
-from honestone.interop.criteria import scaled, yes_no
+from honestone.interop.criteria import checklist, scaled, yes_no
 from honestone.interop.reader import Formats, Reader
 
 FORMATS: Final = Formats(__package__)
@@ -166,7 +166,8 @@ class _Contract:
         if len(boxed) == 1 and boxed[0] == requirement:
             return yes_no(id, requirement, weight=weight)
         if boxed:
-            return Criterion(id=id, requirement=requirement, weight=weight, items=tuple(_items(boxed)))
+            items = [Item(id=slug(text), requirement=text) for text in boxed]
+            return checklist(id, items, requirement, weight=weight)
         levels = _levels(marks)
         if marks and not levels:
             self._error(
@@ -254,14 +255,6 @@ def _levels(cell: str) -> dict[Fraction, str]:
             return {}
         found[exact(match[1])] = _text(match[2])
     return found if len(found) > 1 and all(found.values()) else {}
-
-
-def _items(texts: list[str]) -> Iterator[Item]:
-    seen: dict[str, int] = {}
-    for text in texts:
-        id = slug(text)
-        seen[id] = number = seen.get(id, 0) + 1
-        yield Item(id=id if number == 1 else f"{id}-{number}", requirement=text)
 
 
 def _lacks_contract(text: str, name: str) -> UsageError:
