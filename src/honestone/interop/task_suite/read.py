@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
@@ -84,11 +84,12 @@ def _note_extra(entry: FileEntry, keys: Keys, where: str) -> None:
 
 
 class _Tasks:
-    """The tasks of a suite, and the files that they name."""
+    """The tasks of a suite, and the files that they name. `quality` judges a task without a judge."""
 
-    def __init__(self, reading: FileReading, document: Document) -> None:
+    def __init__(self, reading: FileReading, document: Document, quality: Sequence[Criterion] = ()) -> None:
         self.reading = reading
         self.document = document
+        self.quality = tuple(quality)
         self.files: list[Path] = []
         self.cases = Cases("tasks")
 
@@ -134,6 +135,9 @@ class _Tasks:
     # ------------------------------------------------------------------------------------------ judges
 
     def _judge(self, task: FileEntry) -> Rubric | None:
+        if "judge" not in task and self.quality:
+            self.reading.note("tasks without a `judge` are judged by the specification's `quality_criteria`")
+            return Rubric(criteria=self.quality, floor=ZERO)
         if "judge" not in task:
             hint = "say how it is judged: {type: contains, expected: [word]}"
             task.problem("`judge` is missing", hint=hint)
@@ -297,24 +301,12 @@ def read_spec_with_tasks(document: Document) -> SuiteSource:
     reading.note(*FORMATS.defaults("task-suite"), *FORMATS.defaults("skill-spec"))
     top = reading.at()
     skill = _filled(top, "name", "name the skill")
-    tasks = _SpecTasks(reading, document, _quality(top))
+    tasks = _Tasks(reading, document, _quality(top))
     tasks.read(top)
     _note_extra(top, TABLES["spec"], "the specification")
     reading.finish()
     suite = Suite(cases=tasks.cases.all(), title=skill or "", skill_id=skill)
     return reading.suite_source(document, "skill-spec", suite, tasks.cases, tasks.files)
-
-
-class _SpecTasks(_Tasks):
-    def __init__(self, reading: FileReading, document: Document, quality: list[Criterion]) -> None:
-        super().__init__(reading, document)
-        self.quality = quality
-
-    def _judge(self, task: FileEntry) -> Rubric | None:
-        if "judge" in task or not self.quality:
-            return super()._judge(task)
-        self.reading.note("tasks without a `judge` are judged by the specification's `quality_criteria`")
-        return Rubric(criteria=tuple(self.quality), floor=ZERO)
 
 
 # ---------------------------------------------------------------------------------------------------- what they look like

@@ -75,22 +75,27 @@ def _item(
     return [] if check is None else [check_item(check)]
 
 
+def _listed(at: FileEntry, *rows: tuple[str, str, bool]) -> list[Item]:
+    """A check for each text of some lists: their key, the kind of check, and whether it is negated."""
+    return [
+        item
+        for key, kind, negated in rows
+        for number, text in enumerate(at.texts(key) or ())
+        for item in _item(at.reading, (*at.path, key, number), kind, text, negated=negated)
+    ]
+
+
 def _text(g: _Grader) -> Criterion | None:
-    kinds = (
-        ("contains", "icontains", False),
-        ("not_contains", "icontains", True),
-        ("contains_cs", "contains", False),
-        ("not_contains_cs", "contains", True),
-        ("regex_match", "regex", False),
-        ("regex_not_match", "regex", True),
-    )
     return g.criterion(
-        [
-            item
-            for key, kind, negated in kinds
-            for number, value in enumerate(g.texts(key))
-            for item in g.item((*g.path(key), number), kind, value, negated=negated)
-        ]
+        _listed(
+            g.config,
+            ("contains", "icontains", False),
+            ("not_contains", "icontains", True),
+            ("contains_cs", "contains", False),
+            ("not_contains_cs", "contains", True),
+            ("regex_match", "regex", False),
+            ("regex_not_match", "regex", True),
+        )
     )
 
 
@@ -381,18 +386,14 @@ def _expected(at: FileEntry) -> list[Criterion]:
     expected = at.mapping("expected", TABLES["expected"])
     if expected is None:
         return []
-    lists: dict[str, list[Item]] = {}
-    for key, kind, negated in (
-        ("output_contains", "icontains", False),
-        ("output_not_contains", "icontains", True),
-        ("output_contains_any", "icontains-any", False),
-    ):
-        words = expected.texts(key) or []
-        values: list[Any] = [words] if key.endswith("any") and words else list(words)
-        path = (*expected.path, key)
-        lists[key.replace("_", "-")] = [
-            item for value in values for item in _item(at.reading, path, kind, value, negated=negated)
-        ]
+    lists = {
+        "output-contains": _listed(expected, ("output_contains", "icontains", False)),
+        "output-not-contains": _listed(expected, ("output_not_contains", "icontains", True)),
+    }
+    words = expected.texts("output_contains_any")
+    if words:
+        path = (*expected.path, "output_contains_any")
+        lists["output-contains-any"] = _item(at.reading, path, "icontains-any", words)
     trigger = expected.flag("should_trigger")
     if trigger is not None:
         path = (*expected.path, "should_trigger")
