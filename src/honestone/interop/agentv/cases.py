@@ -66,6 +66,8 @@ class Shared:
     dialect: Dialect
     texts: Texts
     merges: bool
+    title: str = ""
+    concurrency: int | None = None
     running: Running = field(default_factory=Running)
     graders: tuple[FileEntry, ...] = ()
     prompts: FileEntry | None = None

@@ -4,19 +4,20 @@ ranges for graders' scores."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from honestone.core.errors import RubricError, UsageError
+from honestone.core.errors import UsageError
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
 from honestone.core.suite.case import Case, Expect, Suite, TargetSpec
 from honestone.formats.document import Document
-from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean, shown
-from honestone.formats.source import ForeignRubric, Loss, SuiteSource
+from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, did_you_mean, shown
+from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.agentv.cases import (
+    Place,
     Running,
     Shared,
     Targets,
@@ -42,29 +43,19 @@ from honestone.interop.agentv.keys import FORMATS, TABLES
 from honestone.interop.agentv.rubrics import read_criteria, read_criterion
 from honestone.interop.agentv.targets import is_targets_file, refuse_targets, use_of
 from honestone.interop.agentv.text import Texts
+from honestone.interop.criteria import sound_rubric
 from honestone.interop.reader import Reader
 
 
-@dataclass(kw_only=True)
 class _File:
     """One reading: the reading of the file itself, and those of the rows or files with its cases."""
 
-    document: Document
-    reading: FileReading
-    dialect: Dialect
-    texts: Texts
-    targets: Targets
-    others: list[FileReading]
-
-    def joined(self) -> FileReading:
-        for other in self.others:
-            self.reading.join(other)
-        self.reading.problems = list({(p.place, p.message): p for p in self.reading.problems}.values())
-        return self.reading
-
-    @property
-    def losses(self) -> tuple[Loss, ...]:
-        return tuple({(loss.place, loss.message): loss for loss in self.reading.losses}.values())
+    def __init__(self, document: Document, reading: FileReading, dialect: Dialect) -> None:
+        self.document, self.reading, self.dialect = document, reading, dialect
+        self.texts = Texts(document.path.parent)
+        self.targets = Targets()
+        self.others: list[FileReading] = []
+        self.shared = Shared(dialect=dialect, texts=self.texts, merges=dialect.merges)
 
 
 def read_suite_file(document: Document) -> SuiteSource:
@@ -82,22 +73,10 @@ def read_suite_file(document: Document) -> SuiteSource:
     if dialect is None:
         document.marked.at(())  # raises the reading error, when there is one
         raise UsageError("this is not an AgentV file", place=document.marked.at(()))
-    file = _start(document, FileReading(document.marked), dialect)
+    file = _File(document, FileReading(document.marked), dialect)
     top = file.reading.at()
-    shared, concurrency, title = _shared(file, top)
-    cases = list(_own_cases(file, top, shared))
-    return _finish(file, shared, cases, concurrency, title)
-
-
-def _start(document: Document, reading: FileReading, dialect: Dialect) -> _File:
-    return _File(
-        document=document,
-        reading=reading,
-        dialect=dialect,
-        texts=Texts(document.path.parent),
-        targets=Targets(),
-        others=[],
-    )
+    file.shared = _shared(file, top)
+    return _finish(file, list(_own_cases(file, top)))
 
 
 def _beside(path: Path, endings: tuple[str, ...]) -> Path | None:
@@ -111,32 +90,28 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
     above = marked.value if sidecar is not None and isinstance(marked.value, dict) else {}
     rows = document.rows
     dialect = dialect_of_row(rows[0].marked.value if isinstance(rows[0].marked.value, dict) else {}, above)
-    file = _start(document, FileReading(marked) if sidecar is not None else FileReading(rows[0].marked), dialect)
+    file = _File(document, FileReading(marked), dialect)
     merges = dialect.merges and not any(
         key in row.marked.value for row in rows for key in ("expected_outcome", "outcome")
     )
-    shared, concurrency, title = Shared(dialect=dialect, texts=file.texts, merges=merges), None, ""
     if sidecar is not None:
         top = file.reading.at()
         if top.is_mapping:
-            shared, concurrency, title = _shared(file, top)
-            shared = replace(shared, merges=merges)
+            file.shared = _shared(file, top)
         else:
             top.problem(f"the file next to JSON lines must be a mapping, not {shown(top.value)}")
         file.texts.files.append(sidecar)
-    cases: list[_Read] = []
-    for number, row in enumerate(rows, 1):
-        reading = FileReading(row.marked)
-        file.others.append(reading)
-        cases += _case(FileEntry(reading, ()), shared, number, file)
-    return _finish(file, shared, cases, concurrency, title)
+    file.shared = replace(file.shared, merges=merges)
+    file.others += [FileReading(row.marked) for row in rows]
+    cases = [read for number, reading in enumerate(file.others, 1) for read in _case(reading.at(), number, file)]
+    return _finish(file, cases)
 
 
 # ------------------------------------------------------------------------------------------------ what holds for all
 
 
-def _shared(file: _File, top: FileEntry) -> tuple[Shared, int | None, str]:
-    """What the file says for all cases, how many run at a time, and its title."""
+def _shared(file: _File, top: FileEntry) -> Shared:
+    """What the file says for all cases."""
     top.read(TABLES["file"])
     running = Running(threshold=top.number("threshold", low=0, high=1), timeout=_timeout(top))
     graders = [top]
@@ -159,45 +134,30 @@ def _shared(file: _File, top: FileEntry) -> tuple[Shared, int | None, str]:
     file.targets.take(top, "target", "providers")
     if isinstance(top.value.get("targets"), list):
         file.targets.take(top, "targets")
-    _defaults(file, top)
+    if isinstance(top.value.get("defaults"), dict):
+        defaults = top.below("defaults")
+        defaults.read(TABLES["defaults-of-file"])
+        file.targets.take(defaults, "provider", "target")
     values, more = _default_test(file, top)
-    graders += more
-    place = read_place(top)
-    messages = file.texts.messages(top, "input") if "input" in top else ()
-    files = tuple((top, name) for name in top.texts("input_files") or ())
-    title = top.text("name", "dataset") or ""
-    description = top.text("description")
-    shared = Shared(
-        dialect=file.dialect,
-        texts=file.texts,
+    title, description = top.text("name", "dataset") or "", top.text("description") or ""
+    return replace(
+        file.shared,
+        title=title or description.strip().split("\n")[0],
+        concurrency=None if concurrency is None else int(concurrency),
         merges=file.dialect.merges and "tests" in top,
         running=running,
-        graders=tuple(graders),
+        graders=(*graders, *more),
         prompts=top if "prompts" in top else None,
         values=values,
-        messages=messages,
-        input_files=files,
-        **({"place": place} if place is not None else {}),
-    )
-    return (
-        shared,
-        None if concurrency is None else int(concurrency),
-        title or (description or "").strip().split("\n")[0],
+        messages=file.texts.messages(top, "input") if "input" in top else (),
+        input_files=tuple((top, name) for name in top.texts("input_files") or ()),
+        place=read_place(top) or Place(),
     )
 
 
 def _timeout(top: FileEntry) -> float | None:
     seconds = top.number("timeout_seconds", low=0)
     return float(seconds) if seconds else None
-
-
-def _defaults(file: _File, top: FileEntry) -> None:
-    value = top.raw("defaults")
-    if not isinstance(value, dict):
-        return
-    here = top.below("defaults")
-    here.read(TABLES["defaults-of-file"])
-    file.targets.take(here, "provider", "target")
 
 
 def _default_test(file: _File, top: FileEntry) -> tuple[dict[str, object], list[FileEntry]]:
@@ -218,29 +178,25 @@ def _default_test(file: _File, top: FileEntry) -> tuple[dict[str, object], list[
 # ----------------------------------------------------------------------------------------------------------- cases
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    case: Case
-    take: FileEntry
+_Read: TypeAlias = tuple[Case, FileEntry]
 
 
-def _case(take: FileEntry, shared: Shared, number: int, file: _File) -> Iterator[_Read]:
-    case = read_case(take, shared, number, file.targets)
+def _case(take: FileEntry, number: int, file: _File) -> Iterator[_Read]:
+    case = read_case(take, file.shared, number, file.targets)
     if case is not None:
-        yield _Read(case, take)
+        yield case, take
 
 
-def _own_cases(file: _File, top: FileEntry, shared: Shared) -> Iterator[_Read]:
+def _own_cases(file: _File, top: FileEntry) -> Iterator[_Read]:
     key = next((key for key in CASE_LISTS if key in top), None)
     if key is None:
-        file.reading.problem(
-            "this file has no cases", top.path, "an AgentV file lists them under `tests` (earlier `evalcases`)"
-        )
+        hint = "an AgentV file lists them under `tests` (earlier `evalcases`)"
+        top.problem("this file has no cases", hint=hint)
         return
     value = top.value[key]
     path: Steps = (*top.path, key)
     if isinstance(value, str):
-        yield from _cases_elsewhere(file, shared, path, value, 1)
+        yield from _cases_elsewhere(file, path, value, 1)
         return
     if not isinstance(value, list) or not value:
         what = f"must be a list of cases, not {shown(value)}" if value else "holds no case"
@@ -250,39 +206,35 @@ def _own_cases(file: _File, top: FileEntry, shared: Shared) -> Iterator[_Read]:
     for index, entry in enumerate(value):
         here: Steps = (*path, index)
         if isinstance(entry, str):
-            read = list(_cases_elsewhere(file, shared, here, entry, number))
+            read = list(_cases_elsewhere(file, here, entry, number))
         elif isinstance(entry, dict) and "include" in entry:
             file.reading.loss("cases taken from another suite are not read", here, "run that file by itself")
             read = []
         else:
-            read = list(_case(FileEntry(file.reading, here), shared, number, file))
+            read = list(_case(FileEntry(file.reading, here), number, file))
         number += max(len(read), 1)
         yield from read
 
 
-def _cases_elsewhere(file: _File, shared: Shared, path: Steps, name: str, number: int) -> Iterator[_Read]:
+def _cases_elsewhere(file: _File, path: Steps, name: str, number: int) -> Iterator[_Read]:
     found, reading = cases_of_file(file.reading, path, name, file.texts)
     file.others += [reading] if reading is not None else [take.reading for take in found]
     for offset, take in enumerate(found):
-        yield from _case(take, shared, number + offset, file)
+        yield from _case(take, number + offset, file)
 
 
 # ---------------------------------------------------------------------------------------------------------- finish
 
 
-def _finish(file: _File, shared: Shared, cases: list[_Read], concurrency: int | None, title: str) -> SuiteSource:
-    seen: dict[str, FileEntry] = {}
-    for read in cases:
-        if read.case.id in seen:
-            steps: Steps = (*read.take.path, "id")
-            read.take.reading.problem(
-                f"two cases have the id `{read.case.id}`",
-                steps,
-                f"the first is at {seen[read.case.id].reading.marked.at(seen[read.case.id].path)}",
-            )
-        seen.setdefault(read.case.id, read.take)
+def _finish(file: _File, read: list[_Read]) -> SuiteSource:
+    cases, reading = Cases(), file.reading
+    for case, take in read:
+        if case.id in cases:
+            take.problem(f"two cases have the id `{case.id}`", "id", f"the first is at {cases.places[case.id]}")
+        cases.setdefault(case.id, case)
+        cases.places.setdefault(case.id, take.place)
     target, said = _target(file.targets.names)
-    reading = file.joined()
+    reading.join(*file.others)
     reading.finish()
     if not cases:
         raise UsageError(
@@ -290,17 +242,10 @@ def _finish(file: _File, shared: Shared, cases: list[_Read], concurrency: int | 
             place=reading.marked.at(()),
             hint=reading.losses[0].message if reading.losses else "a file needs one case at least",
         )
-    bar = shared.running.threshold
-    notes = [file.dialect.said, _pass_note(file.dialect, bar), *said, *reading.notes]
-    return SuiteSource(
-        suite=Suite(cases=tuple(read.case for read in cases), title=title, target=target, concurrency=concurrency),
-        dialect=file.dialect.name,
-        base=file.document.path.parent,
-        notes=tuple(notes),
-        losses=file.losses,
-        files=(file.document.path, *dict.fromkeys(file.texts.files)),
-        places={read.case.id: read.take.reading.marked.at(read.take.path) for read in cases},
-    )
+    shared = file.shared
+    reading.notes = [file.dialect.said, _pass_note(file.dialect, shared.running.threshold), *said, *reading.notes]
+    suite = Suite(cases=cases.all(), title=shared.title, target=target, concurrency=shared.concurrency)
+    return reading.suite_source(file.document, file.dialect.name, suite, cases, file.texts.files)
 
 
 def _pass_note(dialect: Dialect, bar: Any) -> str:
@@ -363,10 +308,8 @@ def _read_rubric(document: Document) -> ForeignRubric:
     rubric = _rubric(top, criteria, bar, title)
     reading.finish()
     assert rubric is not None
-    notes = (dialect.said, f"it passes at {float(bar * 100):g}, without a floor", *reading.notes)
-    return ForeignRubric(
-        rubric=rubric, dialect=dialect.name, marked=document.marked, notes=notes, losses=tuple(reading.losses)
-    )
+    reading.notes = [dialect.said, f"it passes at {float(bar * 100):g}, without a floor", *reading.notes]
+    return reading.rubric_source(rubric, dialect.name)
 
 
 def _dialect(value: Any) -> Dialect:
@@ -405,11 +348,7 @@ def _rubric(top: FileEntry, criteria: list[Criterion], bar: Any, title: str) -> 
         lost = top.reading.losses
         top.problem("there is nothing to judge by", hint=lost[0].message if lost else "name a criterion")
         return None
-    try:
-        return Rubric(criteria=as_top_level(criteria), threshold=bar, floor=ZERO, title=title)
-    except RubricError as error:
-        top.problem(error.message, hint=error.hint)
-        return None
+    return sound_rubric(top.reading, top.path, as_top_level(criteria), threshold=bar, floor=ZERO, title=title)
 
 
 # --------------------------------------------------------------------------------------- grader scores
