@@ -18,7 +18,7 @@ DOCUMENT = {"name": "Ada", "total": "12.50", "date": "2024-02-29", "items": [{"n
 
 def met(*fields: dict[str, Any], document: Any = None, **more: Any) -> bool:
     check = read_check({"field-accuracy": {"fields": list(fields), **more}})
-    return fields_answer(check.value, DOCUMENT if document is None else document)[0]
+    return fields_answer(check, DOCUMENT if document is None else document)[0]
 
 
 def field(path: str, expected: Any, **more: Any) -> dict[str, Any]:
@@ -69,17 +69,14 @@ def test_the_threshold_is_a_share_of_the_weight_and_required_is_above_it() -> No
 def test_what_is_wrong_is_named() -> None:
     """Missing and different fields, and how many fit."""
     check = read_check({"field-accuracy": {"fields": [field("name", "Bob"), field("gone", 1), field("none", None)]}})
-    assert fields_answer(check.value, DOCUMENT) == (
-        False,
-        '1 of 3 fields fit; name is "Ada", not "Bob"; gone is missing',
-    )
+    assert fields_answer(check, DOCUMENT) == (False, '1 of 3 fields fit; name is "Ada", not "Bob"; gone is missing')
 
 
 @pytest.mark.parametrize("document", [[], "text", 7, None, [[[]]]])
 def test_another_shape_is_a_missing_field(document: Any) -> None:
     """Never a crash."""
     check = read_check({"field-accuracy": {"fields": [field("a.b", 1)]}})
-    assert fields_answer(check.value, document)[0] is False
+    assert fields_answer(check, document)[0] is False
 
 
 @pytest.mark.parametrize(
@@ -112,7 +109,7 @@ def test_each_field_can_be_a_criterion() -> None:
     assert check is not None
     assert check.value == {"fields": [{"path": "a.b", "expected": 1}]}
     assert check.options == {"path": "out.json"}
-    assert fields_answer(check.value, {"a": {"b": 1}})[0] is True
+    assert fields_answer(check, {"a": {"b": 1}})[0] is True
 
 
 @given(st.lists(st.text(st.characters(blacklist_characters=".[]"), min_size=1), min_size=1))

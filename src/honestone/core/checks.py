@@ -15,7 +15,7 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isfinite
 from typing import Final, Literal, NoReturn, TypeAlias, TypedDict
 
@@ -29,7 +29,7 @@ from honestone.core.notes import listed
 from honestone.core.notes import quoted as quoted
 from honestone.core.notes import visible as visible
 from honestone.core.rubric import Check
-from honestone.core.suite.trace_checks import trace_problems
+from honestone.core.suite.trace_checks import count_problems
 from honestone.core.tables import table_text
 
 Answer: TypeAlias = tuple[bool, str | None]
@@ -52,8 +52,8 @@ def read_check(written: JsonObject) -> Check:
     if not names:
         options = {option for kind in _OWN.values() for option in kind.options}
         unknown = [str(key) for key in written if key not in options]
-        key = unknown[0] if unknown else None
-        raise _no_kind(key)
+        problem, advice = _unknown_kind(unknown[0] if unknown else None)
+        raise RubricError(problem, path=tuple(unknown[:1]), hint=advice)
     (name,) = names
     check = Check(
         kind=name.removeprefix("not-"),
@@ -64,11 +64,6 @@ def read_check(written: JsonObject) -> Check:
     for key, message, hint in _problems(check):
         raise RubricError(message, path=(key,), hint=hint)
     return check
-
-
-def _no_kind(key: str | None) -> RubricError:
-    message, hint = _unknown_kind(key)
-    return RubricError(message, path=() if key is None else (key,), hint=hint)
 
 
 def check_problem(check: Check) -> tuple[str, str | None] | None:
@@ -86,32 +81,18 @@ def _problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
         yield check.name, message, hint
         return
     if not fits(check.value, kind.schema):
-        yield (check.name, f"`{check.name}` takes {kind.takes}, not {_shown_value(check.value)}", _help(check, kind))
-    elif check.kind == "regex":
-        problem = _regex_problem(check.value, check.name)
-        if problem:
-            yield check.name, *problem
-    elif check.kind in ("command", "grader"):
-        yield from _command_problems(check)
-    elif check.kind == "field-accuracy":
-        yield from ((check.name, message, hint) for message, hint in field_problems(check.value))
-    elif kind.family == "trace":
-        yield from ((check.name, message, hint) for message, hint in trace_problems(check))
-    elif check.kind == "file-exists":
-        yield from _leading_out(check.name, check.value)
+        yield check.name, f"`{check.name}` takes {kind.takes}, not {_shown_value(check.value)}", _help(check, kind)
+    elif check.kind in _PROBLEMS:
+        yield from ((check.name, *problem) for problem in _PROBLEMS[check.kind](check.name, check.value))
     for key, value in check.options.items():
         option = kind.options.get(key)
         if option is None:
             yield key, f"`{check.name}` has no option `{key}`", _near(key, kind.options, "options")
         elif not fits(value, option.schema):
             yield key, f"`{key}` takes {option.takes}, not {_shown_value(value)}", None
-        elif key == "expect_stdout" and "regex" in value:
-            problem = _regex_problem(value["regex"], "expect_stdout: regex")
-            if problem:
-                yield key, *problem
-        elif key == "path":
-            yield from _leading_out(key, value)
-            if check.options.get("in") == "diff":
+        elif key in _OPTION_PROBLEMS:
+            yield from ((key, *problem) for problem in _OPTION_PROBLEMS[key](key, value))
+            if key == "path" and check.options.get("in") == "diff":
                 yield key, "`path` chooses files, but `in: diff` reads the diff", "leave one of them out"
 
 
@@ -138,40 +119,61 @@ def _help(check: Check, kind: Kind) -> str:
     return f"for example: {kind.example}"
 
 
-def _command_problems(check: Check) -> Iterable[tuple[str, str, str | None]]:
-    if not isinstance(check.value, str):
+Problems: TypeAlias = Iterable[tuple[str, str | None]]
+"""(message, hint) of what the schema of a value cannot say."""
+
+
+def _command_problems(name: str, value: str | Sequence[str]) -> Problems:
+    if not isinstance(value, str):
         return
     try:
-        words = shlex.split(check.value)
+        words = shlex.split(value)
     except ValueError as error:
-        message = f"`{check.name}` cannot be split into words: {str(error).lower()}"
-        yield check.name, message, "quote as in a shell, or write a list: [sh, -c, '...']"
+        message = f"`{name}` cannot be split into words: {str(error).lower()}"
+        yield message, "quote as in a shell, or write a list: [sh, -c, '...']"
         return
     if not words or not words[0]:
-        yield check.name, f"`{check.name}` is empty", "name a program: {command: python repro.py}"
+        yield f"`{name}` is empty", "name a program: {command: python repro.py}"
 
 
-def _leading_out(key: str, paths: str | Sequence[str]) -> Iterable[tuple[str, str, str | None]]:
+def _leading_out(key: str, paths: str | Sequence[str]) -> Problems:
     for path in _listed_words(paths):
         if path.startswith("/") or ".." in path.split("/"):
             hint = "paths are relative to the artifact: docs/guide.md, **/*.py"
-            yield key, f"`{key}` is {_shown_value(path)}, which leads out of the artifact", hint
+            yield f"`{key}` is {_shown_value(path)}, which leads out of the artifact", hint
 
 
-def _regex_problem(value: str | Mapping[str, str], name: str) -> tuple[str, str | None] | None:
-    written = value if isinstance(value, str) else value.get("flags", "") or ""
-    flags = "" if isinstance(value, str) else written
+def _stdout_problems(key: str, value: Mapping[str, str]) -> Problems:
+    return _regex_problems(f"{key}: regex", value["regex"]) if "regex" in value else ()
+
+
+def _regex_problems(name: str, value: str | Mapping[str, str]) -> Problems:
+    flags = "" if isinstance(value, str) else value.get("flags", "")
     wrong = sorted(set(flags) - set(_FLAGS))
     if wrong:
-        return f"`{name}` has the unknown flag `{visible(wrong[0])}`", f"flags: {', '.join(_FLAGS)}"
+        yield f"`{name}` has the unknown flag `{visible(wrong[0])}`", f"flags: {', '.join(_FLAGS)}"
+        return
     try:
         compile_regex(value)
     except re.error as error:
         at = f" at position {error.pos}" if error.pos is not None else ""
-        return f"`{name}` is not a valid pattern: {error.msg}{at}", _regex_hint(value, error)
+        yield f"`{name}` is not a valid pattern: {error.msg}{at}", _regex_hint(value, error)
     except (OverflowError, RecursionError, ValueError) as error:
-        return f"`{name}` is not a valid pattern: {error}", None
-    return None
+        yield f"`{name}` is not a valid pattern: {error}", None
+
+
+_PROBLEMS: Final[Mapping[str, Callable[..., Problems]]] = {
+    "regex": _regex_problems,
+    "command": _command_problems,
+    "grader": _command_problems,
+    "field-accuracy": lambda name, value: field_problems(value),
+    "tool-count": lambda name, value: count_problems(value),
+    "file-exists": _leading_out,
+}
+_OPTION_PROBLEMS: Final[Mapping[str, Callable[..., Problems]]] = {
+    "expect_stdout": _stdout_problems,
+    "path": _leading_out,
+}
 
 
 def _regex_hint(value: str | Mapping[str, str], error: re.error) -> str:
@@ -277,7 +279,7 @@ def compile_text_check(check: Check) -> TextCheck:
         problem = look(text)
         return _MET if problem is None else (False, problem)
 
-    guard = _guard_from(check.value) if check.kind == "regex" else None
+    guard = _GUARDS[check.kind](check.value) if check.kind in _GUARDS else None
     return TextCheck(check=check, evaluate=evaluate, guard_from=guard)
 
 
@@ -334,14 +336,10 @@ def _holds(words: tuple[str, ...], fold: Callable[[str], str], *, need: Literal[
     return miss, (has_any if need == "any" or len(words) == 1 else has_all)
 
 
-def _look_contains(fold: Callable[[str], str]) -> Callable[..., tuple[_Look, _Look]]:
+def _look_contains(value: str | Sequence[str], fold: Callable[[str], str]) -> tuple[_Look, _Look]:
     """All must be there; with `not-`, none may: what everybody means by `not-contains: [TODO, FIXME]`."""
-
-    def build(value: str | Sequence[str]) -> tuple[_Look, _Look]:
-        words = _listed_words(value)
-        return _holds(words, fold, need="all")[0], _holds(words, fold, need="any")[1]
-
-    return build
+    words = _listed_words(value)
+    return _holds(words, fold, need="all")[0], _holds(words, fold, need="any")[1]
 
 
 def _look_equals(value: str) -> tuple[_Look, _Look]:
@@ -444,10 +442,10 @@ def _look_json(value: object) -> tuple[_Look, _Look]:
 
 
 _LOOKS: Final[Mapping[str, Callable[..., tuple[_Look, _Look]]]] = {
-    "contains": _look_contains(_same),
+    "contains": partial(_look_contains, fold=_same),
     "contains-all": lambda value: _holds(_listed_words(value), _same, need="all"),
     "contains-any": lambda value: _holds(_listed_words(value), _same, need="any"),
-    "icontains": _look_contains(_fold),
+    "icontains": partial(_look_contains, fold=_fold),
     "icontains-all": lambda value: _holds(_listed_words(value), _fold, need="all"),
     "icontains-any": lambda value: _holds(_listed_words(value), _fold, need="any"),
     "equals": _look_equals,
@@ -471,9 +469,9 @@ _AFFORDABLE_STEPS: Final = 10_000_000
 """What a pattern may try unguarded: some tenths of a second."""
 
 
-def compile_regex(value: str | Mapping[str, str]) -> re.Pattern[str]:
+def compile_regex(value: object) -> re.Pattern[str]:
     """`regex`'s argument as a pattern. Raises re.error."""
-    pattern, letters = (value, "") if isinstance(value, str) else (value["pattern"], value.get("flags", ""))
+    pattern, letters = (value["pattern"], value.get("flags", "")) if isinstance(value, Mapping) else (str(value), "")
     flags = re.NOFLAG
     for letter in letters:
         flags |= _FLAGS[letter]
@@ -492,6 +490,9 @@ def _guard_from(value: str | Mapping[str, str]) -> int | None:
     if _REPEATED_GROUP.search(pattern):
         return 0
     return int(_AFFORDABLE_STEPS ** (1 / (repeats + 1)))
+
+
+_GUARDS: Final[Mapping[str, Callable[..., int | None]]] = {"regex": _guard_from}
 
 
 # ----------------------------------------------------------------------------------------------------------- paths

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Final
+from typing import Final, cast
 
 from honestone.core.json_value import JsonObject, built
 from honestone.core.notes import listed, quoted, visible
@@ -77,9 +77,14 @@ def _formats(rule: FieldRule) -> str:
     return f"in one of the forms {', '.join(rule.formats)}"
 
 
-def fields_answer(value: JsonObject, document: object) -> tuple[bool, str | None]:
+def _table(check: Check) -> JsonObject:
+    assert isinstance(check.value, Mapping)
+    return check.value
+
+
+def fields_answer(check: Check, document: object) -> tuple[bool, str | None]:
     """Whether the fields of a JSON value meet the check, and what is wrong with those that do not fit."""
-    rules, least = built(_rules, value)
+    rules, least = built(_rules, _table(check))
     wrong = {rule: why for rule in rules if (why := field_problem(rule, document)) is not None}
     score = 1 - sum((rule.weight for rule in wrong), Fraction(0)) / sum(rule.weight for rule in rules)
     met = score >= least and not any(rule.required for rule in wrong)
@@ -117,7 +122,8 @@ def field_criteria(check: Check) -> tuple[Criterion, ...]:
     """Each field as a yes/no criterion with its weight, for those who want to see and weigh them one by one."""
     seen: dict[str, int] = {}
     out = []
-    for written, rule in zip(check.value["fields"], built(_rules, check.value)[0], strict=True):
+    value = _table(check)
+    for written, rule in zip(cast(Sequence[JsonObject], value["fields"]), built(_rules, value)[0], strict=True):
         id = slug(rule.path)
         seen[id] = seen.get(id, 0) + 1
         id = id if seen[id] == 1 else f"{id}-{seen[id]}"

@@ -7,17 +7,18 @@ one yes/no question, a check), it is marked item by item; a criterion that is on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 from honestone.core.errors import RubricError
 from honestone.core.json_value import Json, JsonObject, built, without_empty
 from honestone.core.numbers import ONE, ZERO, exact
 
+T = TypeVar("T")
 Key: TypeAlias = tuple[str, str]
 """Names one item of a rubric: (criterion id, item id)."""
 
@@ -34,13 +35,27 @@ class Check:
     """
 
     kind: str
-    value: Any = None
+    value: Json = None
     negated: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return f"not-{self.kind}" if self.negated else self.kind
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The argument of a kind that takes a text or several."""
+        return (self.value,) if isinstance(self.value, str) else tuple(map(str, cast(Sequence[Json], self.value)))
+
+    @property
+    def text(self) -> str:
+        """The argument of a kind that takes one text."""
+        return self.words[0]
+
+    def option(self, key: str, default: T) -> T:
+        """An option as the schema of the kind has it."""
+        return cast(T, self.options.get(key, default))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

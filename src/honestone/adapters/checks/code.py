@@ -65,10 +65,10 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
 def judging_files(check: Check, setting: Setting) -> list[Path]:
     """The tests or the module of a check, with the modules beside a test. A command's program may be judged itself."""
     if check.kind == "pytest":
-        tests = setting.beside(_without_test_name(check.value), even_judged=True)
+        tests = setting.beside(_without_test_name(check.text), even_judged=True)
         return [] if tests is None else list(_tests_beside(tests))
     if check.kind == "python":
-        module = _module_file(check.value, setting)
+        module = _module_file(check.text, setting)
         if module is not None and module.name == "__init__.py":
             return list(_walk(module.parent))
         return [] if module is None else [module]
@@ -90,20 +90,20 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
                 raise _cannot_start(check, error.reason) from None
         case "pytest":
             _python_with_pytest()
-            name = _without_test_name(check.value)
+            name = _without_test_name(check.text)
             inside = version is None or setting.in_version(name, version) is not None
             if setting.beside(name, even_judged=True) is None and not inside:
                 hint = "the path of a test file or folder is relative to the rubric's folder"
                 raise UsageError(f"the tests {name!r} of the check `pytest` are not there", hint=hint)
         case "python":
-            if _module_file(check.value, setting) is None and not _may_hold_module(check.value, version):
-                module = check.value.partition(":")[0]
+            if _module_file(check.text, setting) is None and not _may_hold_module(check.text, version):
+                module = check.text.partition(":")[0]
                 hint = "it is looked up beside the rubric and in the working directory"
                 raise UsageError(f"the module {module!r} of the check `{check.name}` is not there", hint=hint)
 
 
 def _cannot_start(check: Check, reason: str) -> UsageError:
-    shown = check.value if isinstance(check.value, str) else " ".join(check.value)
+    shown = " ".join(check.words)
     return UsageError(
         f"the check `{check.name}: {visible(shown, 80)}` cannot start: {reason}",
         hint="install it or correct the rubric; a relative path is looked up beside the rubric, then in the artifact",
@@ -150,7 +150,7 @@ async def _run(
     visible: Sequence[Path] = (),
 ) -> Ended:
     setting = subject.setting
-    seconds = float(check.options.get("timeout", setting.timeout))
+    seconds = float(check.option("timeout", setting.timeout))
     env = _environment(setting, copy, subject, check)
     program = find_program(words[0], cwd=copy.work, env=env)
     # The name that the person wrote stays visible to the program as its own where nothing is wrapped around it.
@@ -183,7 +183,7 @@ def _require_sandboxed(ended: Ended) -> None:
 def _environment(setting: Setting, copy: CheckWorkspace, subject: Subject, check: Check) -> dict[str, str]:
     """Nothing but harmless variables; a home and a place for temporary files that are private and empty."""
     said = str(subject.said(copy))
-    named = {check.options["output_env"]: said} if "output_env" in check.options else {}
+    named = {check.option("output_env", ""): said} if "output_env" in check.options else {}
     env = base_environment(pass_names=setting.pass_env)
     # So that `python` is found where only honestone's own environment has one.
     path = os.pathsep.join([env["PATH"], os.path.dirname(sys.executable)])
@@ -215,7 +215,7 @@ def _shown_beside(setting: Setting) -> list[Path]:
 
 
 def _words(check: Check) -> list[str]:
-    return split_command(check.value) if isinstance(check.value, str) else list(check.value)
+    return split_command(check.text) if isinstance(check.value, str) else list(check.words)
 
 
 def _programs(words: Sequence[str]) -> list[int]:
@@ -289,7 +289,7 @@ async def _command(check: Check, subject: Subject) -> Told:
 
 def _as_printed(check: Check, ended: Ended) -> Told:
     stdout = ended.stdout.decode(errors="replace")
-    for kind, value in check.options.get("expect_stdout", {}).items():
+    for kind, value in check.option("expect_stdout", dict[str, str]()).items():
         printed = Check(kind=kind, value=value)
         met, note = text_checks.told(compile_text_check(printed), stdout)
         if not met:
@@ -316,7 +316,7 @@ def _last_words(ended: Ended) -> str:
 async def _pytest(check: Check, subject: Subject) -> Told:
     python = _python_with_pytest()
     copy = subject.fresh_copy()
-    tests = _copied_tests(check.value, subject, copy)
+    tests = _copied_tests(check.text, subject, copy)
     if tests is None:
         raise _Final(False, f"no such tests: {check.value}")
     asked = {"tests": tests, "root": str(copy.extra), "paths": [str(copy.work), str(copy.work / "src")]}
@@ -423,7 +423,7 @@ def _tests_beside(place: Path) -> Iterator[Path]:
 
 async def _python(check: Check, subject: Subject) -> Told:
     setting, copy = subject.setting, subject.fresh_copy()
-    module, _, function = check.value.partition(":")
+    module, _, function = check.text.partition(":")
     asked = {
         "module": module,
         "function": function,

@@ -69,7 +69,7 @@ def _fields(check: Check, text: str) -> Told:
     if problem is not None:
         return False, problem
     try:
-        return fields_answer(check.value, json.loads(text))
+        return fields_answer(check, json.loads(text))
     except (ValueError, RecursionError) as error:
         return None, f"its values cannot be compared: {visible(str(error), 100)}"
 

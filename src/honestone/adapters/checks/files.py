@@ -41,8 +41,8 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
 
 
 def preflight(check: Check, setting: Setting, version: Version | None) -> None:
-    folder = check.options.get("beside")
-    if folder is not None and not (setting.base / folder).is_dir():
+    folder = check.option("beside", "")
+    if folder and not (setting.base / folder).is_dir():
         raise UsageError(
             f"`beside` of `{check.name}` is {folder!r}, but there is no such folder",
             hint="its path is relative to the rubric's folder",
@@ -65,7 +65,7 @@ async def find(check: Check, subject: Subject) -> Finding:
 def _files_are_there(check: Check, version: Version) -> Told:
     """All of a list; with `not-`, none."""
     paths = sorted({place for path in version.files for place in (path, *_parents(path))})
-    for glob in [check.value] if isinstance(check.value, str) else check.value:
+    for glob in check.words:
         found = matching(paths, glob)
         if check.negated and found:
             return False, f"found {quoted(found[0])}"
@@ -241,8 +241,8 @@ def _is_markdown(path: str) -> bool:
 
 
 def _beside(check: Check, setting: Setting) -> Path | None:
-    folder = check.options.get("beside")
-    return None if folder is None else setting.base / folder
+    folder = check.option("beside", "")
+    return None if not folder else setting.base / folder
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

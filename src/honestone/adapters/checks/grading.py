@@ -61,7 +61,7 @@ def answer(check: Check, ended: Ended) -> Told:
         score = score_of(said)
     except (ValueError, RecursionError) as error:
         return None, visible(f"the grader's answer cannot be read: {error}")
-    least = exact(check.options.get("min_score", 1))
+    least = exact(check.option("min_score", 1.0))
     return score >= least, _note(said, score)
 
 

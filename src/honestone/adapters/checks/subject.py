@@ -119,7 +119,7 @@ class Subject:
     def texts(self, check: Check) -> dict[str, str]:
         """The text files that a check's `path` chooses."""
         texts = self.version.texts
-        return {path: texts[path] for path in matching(texts, check.options["path"])}
+        return {path: texts[path] for path in matching(texts, check.option("path", ""))}
 
     def fresh_copy(self) -> CheckWorkspace:
         """The private copy, made when first needed and as new each time."""
@@ -242,7 +242,7 @@ def _of_files(answers: list[tuple[str, bool | None, str | None]]) -> str:
 
 
 def _globs(check: Check) -> str:
-    paths = check.options["path"]
+    paths = check.option("path", "")
     return visible(", ".join([paths] if isinstance(paths, str) else paths), 100)
 
 

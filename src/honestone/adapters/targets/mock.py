@@ -39,7 +39,7 @@ def _words(case: Case) -> Iterator[str]:
 
 def _looked_for(check: Check) -> list[str]:
     if check.kind == "equals":
-        return [check.value]
+        return [check.text]
     if check.kind not in _LOOKS_FOR:
         return []
-    return [check.value] if isinstance(check.value, str) else list(check.value)
+    return list(check.words)

@@ -26,14 +26,12 @@ NO_CALLS: Final = "the target does not report its tool calls"
 
 def trace_answer(check: Check, trace: Trace) -> Answer:
     """What a run's trace says of a check, as it is written without `not-`."""
-    return _ANSWERS[check.kind](check, trace)
+    return _ANSWERS[check.kind](trace, check.value, **check.options)
 
 
-def trace_problems(check: Check) -> Iterator[tuple[str, str | None]]:
-    """(message, hint) of what its schema cannot say."""
-    if check.kind != "tool-count":
-        return
-    for name, bounds in check.value.items():
+def count_problems(value: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, str | None]]:
+    """(message, hint) of what the schema of `tool-count` cannot say."""
+    for name, bounds in value.items():
         if bounds.get("min", 0) > bounds.get("max", bounds.get("min", 0)):
             yield f"`min` of {quoted(name)} is {bounds['min']}, more than its `max`, {bounds['max']}", None
 
@@ -97,12 +95,12 @@ def within(wanted: object, found: object) -> bool:
     return same(wanted, found)
 
 
-def _tool_calls(check: Check, trace: Trace) -> Answer:
+def _tool_calls(
+    trace: Trace, value: Sequence[str | _PlainCall], args: str = "exact", mode: str = "any_order"
+) -> Answer:
     if trace.tool_calls is None:
         return None, NO_CALLS
-    args = check.options.get("args", "exact")
-    wanted = [_wanted(one, args) for one in check.value]
-    problem = _MODES[check.options.get("mode", "any_order")](wanted, trace.tool_calls)
+    problem = _MODES[mode]([_wanted(one, args) for one in value], trace.tool_calls)
     if problem is None:
         return True, None
     return False, f"{problem}; called: {_named(trace.tool_calls)}"
@@ -223,10 +221,10 @@ _MODES: Final[Mapping[str, Callable[[Sequence[WantedCall], Sequence[ToolCall]], 
 }
 
 
-def _tool_count(check: Check, trace: Trace) -> Answer:
+def _tool_count(trace: Trace, value: Mapping[str, Mapping[str, int]]) -> Answer:
     if trace.tool_calls is None:
         return None, NO_CALLS
-    for name, bounds in check.value.items():
+    for name, bounds in value.items():
         pattern = name_pattern(name)
         made = sum(1 for call in trace.tool_calls if pattern.fullmatch(call.name))
         if made < bounds.get("min", 0):
@@ -258,16 +256,16 @@ class _Amount:
         return (True, None) if self.is_whole else (None, f"the target does not report its {what}")
 
 
-def _latency(check: Check, trace: Trace) -> Answer:
-    return _Amount([trace.duration_ms], " ms").under(check.value, "duration")
+def _latency(trace: Trace, value: float) -> Answer:
+    return _Amount([trace.duration_ms], " ms").under(value, "duration")
 
 
-def _cost(check: Check, trace: Trace) -> Answer:
-    return _Amount([trace.usd], " USD").under(check.value, "cost")
+def _cost(trace: Trace, value: float) -> Answer:
+    return _Amount([trace.usd], " USD").under(value, "cost")
 
 
-def _tokens(check: Check, trace: Trace) -> Answer:
-    limits = check.value if isinstance(check.value, Mapping) else {"total": check.value}
+def _tokens(trace: Trace, value: int | Mapping[str, int]) -> Answer:
+    limits = value if isinstance(value, Mapping) else {"total": value}
     amounts = {
         "input": [trace.input_tokens],
         "output": [trace.output_tokens],
@@ -281,13 +279,13 @@ def _tokens(check: Check, trace: Trace) -> Answer:
     return True, None
 
 
-def _skill_loaded(check: Check, trace: Trace) -> Answer:
+def _skill_loaded(trace: Trace, value: object) -> Answer:
     if trace.skill_loaded is None:
         return None, "the target does not report whether the skill was read"
     return trace.skill_loaded, "the skill was " + ("read" if trace.skill_loaded else "not read")
 
 
-_ANSWERS: Final[Mapping[str, Callable[[Check, Trace], Answer]]] = {
+_ANSWERS: Final[Mapping[str, Callable[..., Answer]]] = {
     "tool-calls": _tool_calls,
     "tool-count": _tool_count,
     "latency": _latency,

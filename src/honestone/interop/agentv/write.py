@@ -488,7 +488,7 @@ class _Writer:
                 return {"type": kind, "value": value}
             case "contains-any" | "contains-all" | "icontains-any" | "icontains-all":
                 return {"type": kind, "value": value if isinstance(value, list) else [value]}
-            case "equals" | "starts-with" | "ends-with" if value == value.strip() and value:
+            case "equals" | "starts-with" | "ends-with" if isinstance(value, str) and value == value.strip() and value:
                 return {"type": kind, "value": value}
             case "regex":
                 return _regex(value)
