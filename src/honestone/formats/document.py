@@ -83,6 +83,11 @@ class Document:
             return None
 
     @property
+    def mapping(self) -> dict[Any, Any]:
+        """The top level of a file that is one mapping; empty for every other."""
+        return self.value if not self.is_lines and isinstance(self.value, dict) else {}
+
+    @property
     def first_row(self) -> Marked:
         """The first of the JSON lines alone: the reader reports a damaged line further down, and a large file is recognised
         at once."""

@@ -37,11 +37,7 @@ def read_lock(path: Path) -> Contract:
         )
     found = parse_marked(read_text(path), str(path)).value
     if not isinstance(found, dict) or found.get("schema") != SCHEMA or not isinstance(found.get("document"), dict):
-        raise FileError(
-            "this is not a lock that this version of honestone reads",
-            place=f"{path}:1:1",
-            hint="write it again: honestone rubric lock RUBRIC",
-        )
+        raise _no_lock(path)
     contract = Contract(document=_as_json(path, found["document"]))
     if contract.id != found.get("contract"):
         raise FileError(
@@ -57,12 +53,13 @@ def _as_json(path: Path, document: Any) -> dict[str, object]:
     try:
         plain: dict[str, object] = json.loads(path.read_text(encoding="utf-8-sig"))["document"]
     except (ValueError, RecursionError):
-        raise FileError(
-            "this is not a lock that this version of honestone reads",
-            place=f"{path}:1:1",
-            hint="write it again: honestone rubric lock RUBRIC",
-        ) from None
+        raise _no_lock(path) from None
     return plain
+
+
+def _no_lock(path: Path) -> FileError:
+    hint = "write it again: honestone rubric lock RUBRIC"
+    return FileError("this is not a lock that this version of honestone reads", place=f"{path}:1:1", hint=hint)
 
 
 def require_locked(locked: Contract, now: Contract, lock: Path) -> None:

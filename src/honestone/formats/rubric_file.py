@@ -126,7 +126,11 @@ class RubricReading(FileReading):
         if not isinstance(value, dict) or "criteria" not in value:
             raise _unrecognised(self.marked)
         self.name_texts(value["criteria"])
-        self._version(value)
+        try:
+            self.check_version("rubric", VERSION)
+        except UsageError as newer:
+            error = RubricError(newer.message, path=("rubric",), place=newer.place, hint=newer.hint)
+            raise RubricFileErrors((error,)) from None
         got = self.fields("rubric", (), "")
         draft = UncheckedRubric(
             title=got.get("title", ""),
@@ -143,22 +147,14 @@ class RubricReading(FileReading):
         """Settles the ids of the criteria of one rubric that have only a text. Comes before they are read."""
         self.ids = _auto_ids(_criterion_texts(criteria))
 
-    def _version(self, value: Mapping[MapKey, Any]) -> None:
+    def check_version(self, key: str, known: int) -> None:
         """A newer format is refused at once: its keys would only look like mistakes."""
-        version = value.get("rubric")
-        if is_number(version) and version > VERSION:
-            raise RubricFileErrors(
-                (
-                    RubricError(
-                        f"this rubric has format version {version}, but this program reads version {VERSION}",
-                        path=("rubric",),
-                        place=self.marked.at(("rubric",)),
-                        hint="a newer honestone reads it",
-                    ),
-                )
-            )
-        if "rubric" not in value:
-            self.notes.append(f"{self.marked.name}: no `rubric: {VERSION}` line; read as version {VERSION}")
+        version = self.marked.value.get(key)
+        if is_number(version) and version > known:
+            message = f"this {key} has format version {version}, but this program reads version {known}"
+            raise UsageError(message, place=self.marked.at((key,)), hint="a newer honestone reads it")
+        if key not in self.marked.value:
+            self.notes.append(f"{self.marked.name}: no `{key}: {known}` line; read as version {known}")
 
     def _rules(self, draft: UncheckedRubric) -> None:
         """The rules of core, where reading has not already complained about the same value or one around it."""

@@ -141,7 +141,7 @@ class _SuiteReading(RubricReading):
                 place=self.marked.at(),
                 hint="a suite has a list of `cases`; `honestone suite new` writes one",
             )
-        self._refuse_newer(value)
+        self.check_version("suite", SUITE_VERSION)
         cases_value = value.get("cases")
         got = self.fields("suite", (), "")
         if "cases" not in value:
@@ -159,18 +159,6 @@ class _SuiteReading(RubricReading):
             raise SourceErrors(self.in_order())
         named = {key: got[key] for key in ("title", "artifact", "target", "concurrency") if key in got}
         return Suite(cases=tuple(cases), **named)
-
-    def _refuse_newer(self, value: Mapping[MapKey, Any]) -> None:
-        """A newer format is refused at once: its keys would only look like mistakes."""
-        version = value.get("suite")
-        if is_number(version) and version > SUITE_VERSION:
-            raise UsageError(
-                f"this suite has format version {version}, but this program reads version {SUITE_VERSION}",
-                place=self.marked.at(("suite",)),
-                hint="a newer honestone reads it",
-            )
-        if "suite" not in value:
-            self.notes.append(f"{self.marked.name}: no `suite: {SUITE_VERSION}` line; read as version {SUITE_VERSION}")
 
     def _no_id_twice(self, cases: Any) -> None:
         first: dict[str, FilePath] = {}

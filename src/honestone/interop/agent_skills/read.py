@@ -170,9 +170,7 @@ def _refuse_grading(document: Document) -> SuiteSource | ForeignRubric:
 
 
 def _signs_of_evals(document: Document) -> int:
-    if document.is_lines or not isinstance(document.value, dict):
-        return 0
-    evals = document.value.get("evals")
+    evals = document.mapping.get("evals")
     if not isinstance(evals, list):
         return 0
     if "skill_name" in document.keys:
@@ -181,10 +179,8 @@ def _signs_of_evals(document: Document) -> int:
 
 
 def _signs_of_grading(document: Document) -> int:
-    if document.is_lines or not isinstance(document.value, dict):
-        return 0
     for key in RESULTS:
-        results = document.value.get(key)
+        results = document.mapping.get(key)
         if isinstance(results, list) and any(isinstance(entry, dict) and "passed" in entry for entry in results):
             return 90
     return 0

@@ -185,13 +185,12 @@ def _without_scaled_penalties(
 
 
 def signs_dataset(document: Document) -> int:
-    value = document.value
-    if document.is_lines or not isinstance(value, dict) or not isinstance(value.get("items"), list):
+    items = document.mapping.get("items")
+    if not isinstance(items, list):
         return 0
-    items = [item for item in value["items"] if isinstance(item, dict)]
-    if any("submission" in item for item in items):
+    if any("submission" in item for item in items if isinstance(item, dict)):
         return 85
-    return 60 if rough_entries(value) is not None else 0
+    return 60 if rough_entries(document.value) is not None else 0
 
 
 def read_dataset(document: Document) -> SuiteSource:

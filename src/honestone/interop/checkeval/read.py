@@ -19,10 +19,9 @@ TABLES: Final = FORMATS.tables
 
 
 def _signs(document: Document) -> int:
-    value = document.value
-    if document.is_lines or not isinstance(value, dict) or not isinstance(value.get("sub_aspect"), dict):
+    if not isinstance(document.mapping.get("sub_aspect"), dict):
         return 0
-    return 90 if "definition" in value else 70
+    return 90 if "definition" in document.mapping else 70
 
 
 def _read(document: Document) -> ForeignRubric:

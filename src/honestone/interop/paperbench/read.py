@@ -24,9 +24,7 @@ PARTIAL: Mapping[Fraction, str] = {ZERO: "not met", ONE: "met"}
 
 
 def signs(document: Document) -> int:
-    value = document.value
-    if document.is_lines or not isinstance(value, dict):
-        return 0
+    value = document.mapping
     if isinstance(value.get("sub_tasks"), list):
         return 95 if {"requirements", "weight", "id"} & set(value) else 50
     return 70 if {"requirements", "weight", "task_category"} <= set(value) else 0

@@ -295,12 +295,10 @@ def _read(document: Document) -> SuiteSource:
 
 def _signs(document: Document) -> int:
     """`cases` whose entries have `inputs` (ours have `input`)."""
-    value = document.value
-    if document.is_lines or not isinstance(value, dict) or not isinstance(value.get("cases"), list):
+    cases = document.mapping.get("cases")
+    if not isinstance(cases, list) or "suite" in document.mapping:
         return 0
-    if "suite" in value or not any(isinstance(case, dict) and "inputs" in case for case in value["cases"]):
-        return 0
-    return 80
+    return 80 if any(isinstance(case, dict) and "inputs" in case for case in cases) else 0
 
 
 READERS: tuple[Reader, ...] = (FORMATS.reader("pydantic-evals", _signs, _read),)

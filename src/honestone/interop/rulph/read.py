@@ -290,10 +290,7 @@ def _signs_of_contract(document: Document) -> int:
 
 
 def _signs_of_reply(document: Document) -> int:
-    value = document.value
-    if document.is_lines or not isinstance(value, dict):
-        return 0
-    return 85 if all(isinstance(value.get(key), dict) for key in ("scores", "checklist")) else 0
+    return 85 if all(isinstance(document.mapping.get(key), dict) for key in ("scores", "checklist")) else 0
 
 
 def _refuse_reply(document: Document) -> ForeignRubric:
@@ -305,8 +302,7 @@ def _refuse_reply(document: Document) -> ForeignRubric:
 
 
 def _signs_of_state(document: Document) -> int:
-    value = document.value
-    state = value.get("rulph") if isinstance(value, dict) and not document.is_lines else None
+    state = document.mapping.get("rulph")
     return 85 if isinstance(state, dict) and {"round", "threshold"} <= state.keys() else 0
 
 

@@ -322,11 +322,9 @@ def _signs_of_suite(document: Document) -> int:
         return 0
     if "skill_id" in document.keys and document.keys & {"tasks", "version"}:
         return 100
-    tasks = document.value.get("tasks") if isinstance(document.value, dict) else None
-    judged = isinstance(tasks, list) and any(
-        isinstance(task, dict) and isinstance(task.get("judge"), dict) for task in tasks
-    )
-    return 80 if judged else 0
+    tasks = document.mapping.get("tasks")
+    entries = [task for task in tasks if isinstance(task, dict)] if isinstance(tasks, list) else []
+    return 80 if any(isinstance(task.get("judge"), dict) for task in entries) else 0
 
 
 def _signs_of_spec(document: Document) -> int:

@@ -587,11 +587,10 @@ def _eval_signs(document: Document) -> int:
 
 
 def _task_signs(document: Document) -> int:
-    value = document.value
-    if document.is_lines or not isinstance(value, dict) or not isinstance(value.get("inputs"), dict):
+    inputs = document.mapping.get("inputs")
+    if not isinstance(inputs, dict) or not inputs.keys() & {"prompt", "prompt_file"}:
         return 0
-    prompted = value["inputs"].keys() & {"prompt", "prompt_file"}
-    return 80 if prompted and "id" in value and not value.keys() & {"cases", "tests", "tasks"} else 0
+    return 80 if "id" in document.keys and not document.keys & {"cases", "tests", "tasks"} else 0
 
 
 def _rubric_signs(document: Document) -> int:
