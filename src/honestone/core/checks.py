@@ -22,12 +22,11 @@ from typing import Final, Literal, NoReturn, TypeAlias, TypedDict
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import RubricError
 from honestone.core.field_accuracy import field_problems
-from honestone.core.json_value import Json, JsonObject
-from honestone.core.notes import NOTE_LIMIT as NOTE_LIMIT
-from honestone.core.notes import line_of as line_of
-from honestone.core.notes import listed
-from honestone.core.notes import quoted as quoted
-from honestone.core.notes import visible as visible
+from honestone.core.json_value import NOTE_LIMIT as NOTE_LIMIT
+from honestone.core.json_value import Json, JsonObject, listed
+from honestone.core.json_value import line_of as line_of
+from honestone.core.json_value import quoted as quoted
+from honestone.core.json_value import visible as visible
 from honestone.core.rubric import Check
 from honestone.core.suite.trace_checks import count_problems
 from honestone.core.tables import table_text

@@ -13,8 +13,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Final, cast
 
-from honestone.core.json_value import JsonObject, built
-from honestone.core.notes import listed, quoted, visible
+from honestone.core.json_value import JsonObject, built, listed, quoted, visible
 from honestone.core.numbers import ONE, exact
 from honestone.core.rubric import Check, Criterion, Item, slug
 from honestone.core.suite.trace_checks import same

@@ -1,9 +1,9 @@
-"""Plain JSON values: what is arbitrary in files and replies, and what is hashed."""
+"""Values from outside: plain JSON, which is arbitrary in files and replies and is hashed; texts, made safe to show in notes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -21,3 +21,27 @@ def built(make: Callable[..., T], plain: JsonObject) -> T:
 def without_empty(plain: JsonObject) -> dict[str, Json]:
     """Without what is None, False or empty, so that records stay small. Numbers stay."""
     return {key: value for key, value in plain.items() if value or (value == 0 and value is not False)}
+
+
+NOTE_LIMIT: Final = 300
+
+
+def line_of(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def visible(text: str, limit: int = NOTE_LIMIT) -> str:
+    """A text from outside, safe to show: what cannot be printed is escaped, and it is cut."""
+    cut = text[:limit]
+    if not cut.isprintable():
+        cut = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+    return cut if len(text) <= limit and len(cut) <= limit else cut[: limit - 3] + "..."
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    return f'"{visible(text, limit)}"'
+
+
+def listed(words: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return visible(", ".join(quoted(word, 40) for word in words[:most]) + more)

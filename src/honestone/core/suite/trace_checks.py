@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, TypeAlias, TypedDict
 
-from honestone.core.notes import listed, quoted
+from honestone.core.json_value import listed, quoted
 from honestone.core.numbers import exact
 from honestone.core.rubric import Check
 from honestone.core.suite.trace import ToolCall, Trace
