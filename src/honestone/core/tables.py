@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from dataclasses import dataclass
 from pkgutil import get_data
@@ -12,6 +14,16 @@ def table_text(name: str) -> str:
     data = get_data(__package__, f"{name}.toml")
     assert data is not None
     return data.decode()
+
+
+def table_json(name: str) -> str:
+    """A table as JSON text, its `parts` put in where `{NAME}` names one; parts may name others."""
+    rows = tomllib.loads(table_text(name))
+    parts = rows.pop("parts")
+    text, count = json.dumps(rows), 1
+    while count:
+        text, count = re.subn(r"\{([A-Z_]+)\}", lambda part: json.dumps(parts[part[1]])[1:-1], text)
+    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ rank that differ are ambiguous. Without a verdict the answer is None: nothing is
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from honestone.core.reading.json_text import (
     outside,
     without_thinking,
 )
+from honestone.core.tables import table_json
 
 FreeAnswer: TypeAlias = bool | int | float | str | None
 
@@ -45,6 +47,13 @@ class _Claim:
 
 
 FINAL, STATED, IMPLIED = 3, 2, 1
+
+_PATTERNS: Final = json.loads(table_json("reading/free_text"))
+
+
+def _pattern(name: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
+    return re.compile(_PATTERNS[name], flags)
+
 
 _Understand: TypeAlias = Callable[[object], _Claim | None]
 
@@ -204,9 +213,7 @@ def _values(value: Mapping[str, object], keys: frozenset[str], depth: int = 2) -
 
 
 # What a model calls the part of its reply that is not its answer.
-_TAKEN_BACK = re.compile(
-    r"\b(?:draft|initial|first|old|previous|tentative|discarded|abandoned|rejected|wrong|example|sample|scratch|thoughts?)\b"
-)
+_TAKEN_BACK = _pattern("taken_back", re.NOFLAG)
 _TWICE: Final = Unusable("stated twice in one object")
 
 
@@ -214,10 +221,7 @@ def _key(key: str) -> str:
     return re.sub(r"[\W_]+", " ", key).strip().casefold()
 
 
-_INTRODUCES = re.compile(
-    r"\b(?:final|my(?: own)? (?:verdict|score|rating|evaluation|assessment|judge?ment|answer|decision))\b",
-    re.IGNORECASE,
-)
+_INTRODUCES = _pattern("introduces")
 
 
 def _introduces_verdict(between: str) -> bool:
@@ -229,8 +233,8 @@ def _introduces_verdict(between: str) -> bool:
 # ------------------------------------------------------------------------------------------------------ plain words
 
 
-_QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»")
-_MARKUP = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)|^[ \t]*#+[ \t]*", re.MULTILINE)
+_QUOTED = _pattern("quoted", re.NOFLAG)
+_MARKUP = _pattern("markup", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
 
 
@@ -250,22 +254,12 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 # Verbs that give words to somebody. The bare form needs a speaker before it: "to tell a story" gives words to nobody.
-_ATTRIBUTION = re.compile(
-    r"\b(?:argues|argued|claims|claimed|says|said|states|stated|asserts|asserted|believes|believed|thinks|thought|suggests|"
-    r"suggested|contends|maintains|concludes|evaluates|mentions|insists|reads|demands|asks|tells|instructs|requests|writes|"
-    r"wrote|recommends|points out|pointed out|prefers|preferred by|votes|rates itself|gives itself"
-    r"|(?:they|people|critics|some|both|assistants|users|readers) (?:argue|claim|say|state|believe|think|suggest|prefer))\b",
-    re.IGNORECASE,
-)
-_TASK_SPEAKS = re.compile(
-    r"\b(?:instruction|question|task|prompt|rubric|criteri\w+|requirement)s?\W*(?:\w+\W+)?$", re.IGNORECASE
-)
-_OWN_VOICE = re.compile(r"\b(?:i|we|my|our|therefore|thus|hence|it is (?:clear|evident)|overall)\b", re.IGNORECASE)
-_CONCESSION = re.compile(r"^\W*(?:while|although|though|even though|whereas)\b", re.IGNORECASE)
-_SUPPOSED = re.compile(r"\b(?:if|unless|suppose|assuming|had)\b|\bwhether\s+(?:\w+\s+){0,3}$", re.IGNORECASE)
-_DENIED = re.compile(
-    r"(?:\b(?:not|never|neither|nor|cannot|instead of|rather than|hardly|no longer)\b|n['’]t\b)[^,;:]*$", re.IGNORECASE
-)
+_ATTRIBUTION = _pattern("attribution")
+_TASK_SPEAKS = _pattern("task_speaks")
+_OWN_VOICE = _pattern("own_voice")
+_CONCESSION = _pattern("concession")
+_SUPPOSED = _pattern("supposed")
+_DENIED = _pattern("denied")
 
 
 def _statements(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
@@ -299,28 +293,12 @@ _SCORE_KEYS: Final = frozenset(
     {"score", "rating", "grade", "mark"}
     | {f"{which} {what}" for which in ("final", "overall", "total") for what in ("score", "rating", "grade", "mark")}
 )
-_NUM = r"[-+−]?\d{1,12}(?:\.\d{1,12})?"
-_OUT_OF = rf"(?:\s*(?:/|out\s+of|of)\s*({_NUM})|\s*(%))?"
-_WRITTEN_SCORE = re.compile(rf"\s*({_NUM}){_OUT_OF}\s*(?:points?)?\s*", re.IGNORECASE)
-_AFTER = r"(?![\w/%]|[.,]\d|\s*(?:[-–—]|to\b|or\b)\s*\d)"
-_LABELLED = re.compile(
-    r"(?:\b([\w-]{1,30})[ \t]+)?\b(?:score|rating|grade|mark)\b(?:[ \t]*\([^)\n]{0,40}\))?"
-    r"(?:[ \t]*[:=][ \t]*|[ \t]+(?:is|of|was)[ \t]+(?:an?[ \t]+)?|[ \t]*[:=]?[ \t]*\n\s{0,20})"
-    rf"[\[(]{{0,3}}({_NUM}){_OUT_OF}{_AFTER}",
-    re.IGNORECASE,
-)
-_BRACKETED = re.compile(rf"\[\[\s*({_NUM}){_OUT_OF}\s*\]\](?!\s*if\b)", re.IGNORECASE)
-_FRACTION = re.compile(rf"(?<![\w./-])({_NUM})(?:\s*/\s*|\s+out\s+of\s+)({_NUM})(?![\w/]|\.\d)", re.IGNORECASE)
-_GIVES = re.compile(
-    r"\b(?:give|giving|rate|rating|score|scoring|grade|grading|award|assign|deserves?|earns?|gets?|receives?|merits?)\b"
-    r"[^.\n]{0,60}$",
-    re.IGNORECASE,
-)
-_GIVEN_NUMBER = re.compile(
-    r"\b(?:i|we)(?:['’]d| would| will|['’]ll)?[ \t]+(?:rate|score|grade|give)[ \t]+(?:it|this|that|the [\w ]{1,30}?)"
-    rf"[ \t]+(?:as[ \t]+|at[ \t]+)?(?:an?[ \t]+)?({_NUM})(?=[ \t]*(?:points?)?[ \t]*(?:[.!,;\n]|$))",
-    re.IGNORECASE,
-)
+_WRITTEN_SCORE = _pattern("written_score")
+_LABELLED = _pattern("labelled")
+_BRACKETED = _pattern("bracketed")
+_FRACTION = _pattern("fraction")
+_GIVES = _pattern("gives")
+_GIVEN_NUMBER = _pattern("given_number")
 _FINAL_WORDS: Final = frozenset({"final", "overall", "total"})
 _OWN_WORDS: Final = frozenset(
     ["my", "the", "a", "this", "its", "assigned", "your", "our", "and", "so", "therefore", "thus"]
@@ -442,15 +420,10 @@ _YES_NO_KEYS: Final = frozenset(
     {"answer", "verdict", "met", "pass", "passed", "result", "decision", "satisfied", "correct", "fulfilled"}
     | {"final answer", "final verdict", "final decision", "is met", "criteria met", "criterion met"}
 )
-_WORD = r"(yes|no|true|false|pass(?:ed)?|fail(?:ed)?|met|not met|unmet|correct|incorrect)"
-_YES_NO_LABELLED = re.compile(
-    r"\b(final[ \t]+)?(?:answer|verdict|decision|result|judge?ment|conclusion|assessment|met|passed)"
-    rf"(?:[ \t]*[:=][ \t]*\n?[ \t]*|[ \t]+is[ \t]*:?[ \t]+)[\[(\"]{{0,3}}{_WORD}\b(?!\s*(?:/|\||or\b))",
-    re.IGNORECASE,
-)
-_YES_NO_BRACKETED = re.compile(rf"\[\[\s*{_WORD}\s*\]\](?!\s*if\b)", re.IGNORECASE)
-_YES_NO_FIRST = re.compile(r"\W*(yes|no|true|false|pass|fail|passed|failed)(?=\s*(?:[.,!:;\n—–-]|$))", re.IGNORECASE)
-_YES_NO_LAST = re.compile(r"(?:\b(?:so|therefore|thus|hence)\b[\s,:]*|^\W*)" + _WORD + r"\W*$", re.IGNORECASE)
+_YES_NO_LABELLED = _pattern("yes_no_labelled")
+_YES_NO_BRACKETED = _pattern("yes_no_bracketed")
+_YES_NO_FIRST = _pattern("yes_no_first")
+_YES_NO_LAST = _pattern("yes_no_last")
 
 
 def _yes_no_claim(value: object) -> _Claim | None:
@@ -493,63 +466,18 @@ _PAIR_KEYS: Final = frozenset(
     {"winner", "better", "preferred", "preference", "choice", "verdict", "answer", "decision", "best", "result"}
     | {"final verdict", "final answer", "final decision", "better output", "better response"}
 )
-_THINGS = (
-    "outputs?|responses?|answers?|assistants?|options?|models?|candidates?|texts?|versions?|submissions?|solutions?|"
-    "summary|summaries|essays?|completions?|repl(?:y|ies)|systems?|choices?|articles?|stor(?:y|ies)|poems?"
-)
-_MENTION = re.compile(
-    rf"\b(?:{_THINGS})[ \t_-]*[(\[]?([abAB12])[)\]]?(?![\w'’])"
-    rf"|\bthe[ \t]+(first|second)[ \t]+(?:{_THINGS}|one)\b"
-    r"|(?<!\w)\(([abAB])\)(?!\w)"
-    r"|(?<![\w'’(\[])(B)(?![\w'’])"
-    r"|(?<![\w'’(\[])(A)(?=[ \t]*(?:(?:is|was|wins|won|has|over|and)\b|[<>=.,;:!)\n]|$))",
-    re.IGNORECASE | re.MULTILINE,
-)
-_BETTER = r"(?:better|best|superior|preferred|preferable|stronger|winner|favou?red)"
-_HEDGES = (
-    r"(?:(?:clearly|definitely|slightly|overall|indeed|the|a|an|far|much|considered|deemed|judged|therefore|still|thus|"
-    r"marginally|significantly|generally|ultimately|somewhat|simply|to be|by far|also|more)[ ,]+){0,5}"
-)
+_MENTION = _pattern("mention", re.IGNORECASE | re.MULTILINE)
 # "better documented", "better at detail", "better in terms of detail" praise one side of it.
-_PARTLY = (
-    r"(?![ \t]+(?:(?!indeed)\w{3,}ed|written|built|made|at|in terms|when|with respect|regarding|"
-    r"in[ \t]+(?!this|these|every|all|general|both|my|the (?:end|given))|job|understanding|explanation|sense)\b)"
-)
-_IS_BETTER = re.compile(
-    rf"«([AB])»[ ,]*(?:is|was|remains|comes out(?: as)?|stands out as|emerges as|would be)[ ,]+{_HEDGES}{_BETTER}\b{_PARTLY}"
-    r"|«([AB])»[ ,]+(?:clearly |definitely )?(?:wins|won)\b(?! (?:in|on))",
-    re.IGNORECASE,
-)
-_BETTER_IS = re.compile(
-    rf"\b(?:{_BETTER}|winning)(?:[ \t]+(?!than\b)\w+){{0,7}}?[ \t]*(?:\bis|\bwould be|:)[ \t]*(?:\w+[ \t]+){{0,2}}«([AB])»",
-    re.IGNORECASE,
-)
-_CHOOSES = re.compile(
-    r"\b(?:i|we)(?:['’](?:d|ll))?(?:[ \t]+(?:would|will|must|do|have to|strongly|therefore|ultimately|still|also))*[ \t]+"
-    r"(?:choose|chose|select|prefer|pick|favou?r|go with|vote for|recommend|find|consider)[ \t]+«([AB])»"
-    r"(?P<rest>[^.]{0,60})",
-    re.IGNORECASE,
-)
-_PAIR_LABELLED = re.compile(
-    r"\b(final[ \t]+)?(?:verdict|answer|decision|choice|winner|judge?ment|preference|conclusion)"
-    r"[ \t]*(?::|=|\bis\b:?)[ \t]*\n?[ \t]*(?:(?:that|is|the)[ \t]+){0,2}(?:«([AB])»|\b(tie|draw|both|equal)\b)"
-    r"(?!\s*(?:/|\||or\b|vs\b|and\b))",
-    re.IGNORECASE,
-)
-_PAIR_BRACKETED = re.compile(
-    r"\[\[\s*(?:([ABC])|([AB])\s*(>{1,3}|<{1,3}|={1,2})\s*([AB])|(tie))\s*\]\](?!\s*(?:if|for|when)\b)", re.IGNORECASE
-)
-_TIE = re.compile(
-    r"\b(?:it is|it['’]s|is|as|call it|declare)(?: an?)? (?:tie|draw)\b|\bends? in a (?:tie|draw)\b"
-    r"|\b(?:both|«[AB]» and «[AB]»)[^.]{0,80}\bequally (?:good|bad|strong|well|valid|matched|acceptable|effective)\b",
-    re.IGNORECASE,
-)
-_NEITHER = re.compile(rf"\bneither\b(?:[ \t]+(?:{_THINGS}|of them|one)\b|[ \t]+«[AB]»|[ \t]+is\b)", re.IGNORECASE)
-_ASPECT = re.compile(
-    r"\b(?:in terms of|when it comes to|as far as|with regard to|with respect to|regarding|in the area of|on the "
-    r"(?:aspect|dimension|criterion) of)\b",
-    re.IGNORECASE,
-)
+_IS_BETTER = _pattern("is_better")
+_BETTER_IS = _pattern("better_is")
+_CHOOSES = _pattern("chooses")
+_PAIR_LABELLED = _pattern("pair_labelled")
+_PAIR_BRACKETED = _pattern("pair_bracketed")
+_TIE = _pattern("tie")
+_NEITHER = _pattern("neither")
+_ASPECT = _pattern("aspect")
+_BETTER = _pattern("better")
+_SIDE = _pattern("side")
 
 
 # A first or last line that is nothing but a name is a verdict; with a colon it is a heading over something else.
@@ -566,7 +494,7 @@ def _pair_claim(value: object) -> _Claim | None:
         words = value.strip(" \t\n.!*`\"'[]")
         if words.casefold() in {"tie", "draw", "equal", "both", "c", "a=b"}:
             return _Claim("tie", STATED)
-        if match := re.fullmatch(rf"(?:(?:{_THINGS})[\s_-]*)?[(\[]?([ab12])[)\]]?", words, re.IGNORECASE):
+        if match := _SIDE.fullmatch(words):
             return _Claim(_side(match[1]), STATED)
         if _is_form(value):
             return None
@@ -598,7 +526,7 @@ def _spoken_preferences(text: str) -> Iterator[_Claim]:
             others.clear()
         elif _TIE.search(sentence) and not _ASPECT.search(sentence):
             others.append(_Claim("tie", STATED))
-        elif _NEITHER.search(sentence) and (not sides or re.search(rf"\b{_BETTER}\b", sentence)):
+        elif _NEITHER.search(sentence) and (not sides or re.search(_PATTERNS["better"], sentence)):
             others.append(_Claim(None, STATED, "the reply finds neither better"))
     # "Both are equally good, but (a) is better" ends with a side; a tie said last takes the side back.
     yield from sides
@@ -633,9 +561,7 @@ def _preferred_in(sentence: str) -> Iterator[_Claim]:
             before = sentence[: match.start()]
             if pattern is _CHOOSES:
                 before = re.sub(r"\b(?:but|so)\b.*$", "", before)
-                if re.search(r"\b(?:find|consider)\b", match[0], re.IGNORECASE) and not re.search(
-                    rf"\b{_BETTER}\b", match["rest"], re.IGNORECASE
-                ):
+                if re.search(r"\b(?:find|consider)\b", match[0], re.IGNORECASE) and not _BETTER.search(match["rest"]):
                     continue
             if not _is_own(before) or (_ASPECT.search(before) and "overall" not in before.casefold()):
                 continue

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from typing import Final
 
-from honestone.core.tables import table_text
+from honestone.core.tables import table_json
 
-_rows = tomllib.loads(table_text("authoring/lint/wording"))
-_parts = _rows.pop("parts")
-WORDING: Final = json.loads(re.sub(r"\{([A-Z_]+)\}", lambda name: json.dumps(_parts[name[1]])[1:-1], json.dumps(_rows)))
+WORDING: Final = json.loads(table_json("authoring/lint/wording"))
 """The tables of `wording.toml`, with its parts put into the patterns."""
 
 
