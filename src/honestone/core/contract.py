@@ -39,36 +39,20 @@ class Contract:
 
 
 def make_contract(
-    rubric: Rubric,
+    rubric: Rubric | None = None,
     *,
     judges: Sequence[JsonObject],
-    checks: Sequence[JsonObject],
+    checks: Sequence[JsonObject] = (),
     rule: str,
     options: Mapping[str, object],
 ) -> Contract:
-    """`judges` and `checks` are identities (with prompts and file digests); `options` whatever else changes a mark."""
-    return Contract(
-        document={
-            "scoring": SCORING_VERSION,
-            "rubric": to_plain(rubric),
-            "judges": [dict(judge) for judge in judges],
-            "checks": [dict(check) for check in checks],
-            "rule": rule,
-            "options": dict(options),
-        }
-    )
+    """`judges` and `checks` are identities (with prompts and file digests); `options` whatever else changes a mark.
 
-
-def suite_contract(*, judges: Sequence[JsonObject], rule: str, options: Mapping[str, object]) -> Contract:
-    """What the cases of a suite share. Each case has a contract of its own (`suite.case_document`)."""
-    return Contract(
-        document={
-            "scoring": SCORING_VERSION,
-            "judges": [dict(judge) for judge in judges],
-            "rule": rule,
-            "options": dict(options),
-        }
-    )
+    Without a rubric it is what the cases of a suite share; each has a contract of its own (`suite.case_document`).
+    """
+    shared = {"scoring": SCORING_VERSION, "judges": list(map(dict, judges)), "rule": rule, "options": dict(options)}
+    own = {} if rubric is None else {"rubric": to_plain(rubric), "checks": list(map(dict, checks))}
+    return Contract(document=shared | own)
 
 
 def differences(ours: Mapping[str, object], theirs: Mapping[str, object]) -> list[str]:

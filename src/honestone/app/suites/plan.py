@@ -16,7 +16,7 @@ from honestone.app.rubrics.lock import check_lock
 from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
 from honestone.app.workspace import Workspace
-from honestone.core.contract import Contract, digest_json, suite_contract
+from honestone.core.contract import Contract, digest_json, make_contract
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted
 from honestone.core.rubric import Rubric, to_plain
@@ -415,7 +415,7 @@ def _last_statuses(workspace: Workspace, path: Path) -> Mapping[str, str] | None
 
 
 def _shared_contract(judging: JudgingOptions, seats: Sequence[Seat]) -> Contract:
-    return suite_contract(
+    return make_contract(
         judges=[seat.identity for seat in seats],
         rule=str(judging.rule),
         options={
