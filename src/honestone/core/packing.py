@@ -6,12 +6,14 @@ A size in tokens is an estimate, characters / 4, and is called one. Lines are ke
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from honestone.core.artifact import Entry, Version
+from honestone.core.tables import table_text
 
 CHARACTERS_PER_TOKEN: Final = 4
 MAX_INPUT_TOKENS: Final = 150_000
@@ -198,18 +200,7 @@ def _head(lines: Sequence[str], characters: int) -> list[str]:
     return kept
 
 
-_HEADING: Final = re.compile(
-    r"""
-      \#{1,6}[ \t]+\S                                     # Markdown
-    | \[{1,2}[\w.\-" ]+\]{1,2}\s*$                        # a table of TOML or INI
-    | [A-Za-z_][\w.\-]*:(\s|$)                            # a key at the top of YAML
-    | \\(part|chapter|(sub)*section)\*?\{                 # LaTeX
-    | <h[1-6][\s>]                                        # HTML
-    | \s*((export|default|public|private|protected|internal|static|final|abstract|async|pub(\(\w+\))?|unsafe)\s+)*
-      (def|class|function|func|fn|interface|struct|enum|trait|impl|module|namespace|type|record|object|protocol)\s+[\w<(*]
-    """,
-    re.VERBOSE,
-)
+_HEADING: Final = re.compile(tomllib.loads(table_text("packing"))["heading"], re.VERBOSE)
 """A line that says what follows it, in the usual kinds of text and code."""
 
 

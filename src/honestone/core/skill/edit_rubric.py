@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
@@ -11,17 +12,11 @@ from honestone.core.loop.proposal import unified_diff
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.core.skill.risk import touched
 from honestone.core.skill.skill_file import SKILL_FILE
+from honestone.core.tables import table_text
 
 EDIT: Final = "edit"
 DIFF_FILE: Final = "proposed-edit.diff"
-_QUESTIONS: Final = {
-    "clarity": "What the edit adds can be followed by an agent without guessing what is meant",
-    "specificity": "The edit names the cases, terms or steps it is about, where a general phrase would not help",
-    "relevance": "The edit is about what this skill is for, and about the failures given as input, where there are any",
-    "generality": "The edit teaches something that holds beyond the examples given, and does not only store their answers",
-    "consistency": "Nothing in the edit contradicts what the rest of the skill says",
-    "safety": "The edit drops no rule that the skill needs, and asks an agent for nothing harmful",
-}
+_QUESTIONS: Final = tomllib.loads(table_text("skill/brief"))["edit"]
 
 EDIT_RUBRIC: Final = Rubric(
     title="A good edit of an agent skill",
@@ -49,6 +44,3 @@ def failures_in_words(tasks: Sequence[str], lessons: Sequence[str] = ()) -> str 
     """The input that goes with an edit: which tasks failed before it, and what was put back in earlier runs."""
     parts = (("Tasks that failed before the edit:", tasks), ("Tried before and put back:", lessons))
     return "\n".join("\n".join([title, *(f"- {one}" for one in found)]) for title, found in parts if found) or None
-
-
-__all__ = ["DIFF_FILE", "EDIT", "EDIT_RUBRIC", "failures_in_words", "shown_edit"]

@@ -34,16 +34,10 @@ _FAMILIES: Final = [
     _Family(_english(row["words"]) if "words" in row else _korean(row["korean"]), row["instead"], "weak" in row)
     for row in WORDING["vague"]
 ]
-_CONCRETE: Final = re.compile(
-    r"[0-9]|[\"“”`「『]|(?<!\w)'[^']+'|\be\.g\.|\bi\.e\.|\bsuch as\b|\bfor example\b|\bthat is,|\bmeaning\b|: \S|\(|예:|예를 들|즉 "
-)
+_CONCRETE: Final = re.compile(WORDING["signs"]["concrete"])
 """Signs that a wording says itself what it means: a number, a quote, an example, a list, a remark in brackets."""
 _CODE_NAME: Final = re.compile(r"\w[_./]\w|\b[a-z]+[A-Z]\w*")
-_SAYS_MORE: Final = re.compile(
-    r"\b(?:that|which|who|so that|when|where|whether|because|if|until|unless|without|than|between|by|about|from|against|"
-    r"one|two|three|each|every|all|no|only|none|never|how|what|why)\b",
-    re.IGNORECASE,
-)
+_SAYS_MORE: Final = re.compile(WORDING["signs"]["says_more"], re.IGNORECASE)
 
 
 def vague_wording(rubric: Rubric) -> Iterator[Remark]:
@@ -116,16 +110,7 @@ def double_negatives(rubric: Rubric) -> Iterator[Remark]:
 def _positive(found: str) -> str:
     """A hint at the positive form."""
     lower = found.casefold()
-    for sign, instead in (
-        ("lack", '"has ..."'),
-        ("miss", '"has ..."'),
-        ("omit", '"includes ..."'),
-        ("fail", "name what it does"),
-        ("without", '"every ... has ..."'),
-        ("exclude", '"includes ..."'),
-        ("leave", '"includes ..."'),
-        ("avoid", "name what it does"),
-    ):
+    for sign, instead in WORDING["positive"].items():
         if sign in lower:
-            return instead
+            return str(instead)
     return '"is clear" asks the same as "is not unclear"' if re.search(r"\bun", lower) else "one plain yes"
