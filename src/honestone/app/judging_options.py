@@ -37,7 +37,7 @@ _CHOICES: Final[dict[str, tuple[str | None, ...]]] = {
     "evidence": ("warn", "require", "off"),
     "ask": ("rubric", "criterion", "item"),
     "pack": ("none", "head", "outline"),
-    "sandbox": ("auto", "bwrap", "none"),
+    "sandbox": ("auto", "require", "bwrap", "landlock", "none"),
 }
 _LEAST: Final = {"repeat": 1, "max_age": 0, "judge_timeout": 0, "max_calls": 0, "max_usd": 0, "max_minutes": 0}
 

@@ -71,7 +71,7 @@ class RubricPlan:
         path = None if named is None else workspace.path(named)
         found = with_bars(rubric, threshold=options.threshold, floor=options.floor)
         place = path or workspace.folder / "rubric"  # of one without a file: only its folder counts
-        checker = make_checker(found, place, options, [workspace.path(artifact) for artifact in artifacts])
+        checker = make_checker(found, place, options, workspace, [workspace.path(artifact) for artifact in artifacts])
         return cls(
             workspace=workspace,
             options=options,
@@ -104,7 +104,9 @@ class RubricPlan:
         return contract_for(self.rubric, seats, self.checker, self.options)
 
 
-def make_checker(rubric: Rubric, rubric_path: Path, options: JudgingOptions, artifacts: Sequence[Path]) -> CheckRunner:
+def make_checker(
+    rubric: Rubric, rubric_path: Path, options: JudgingOptions, workspace: Workspace, artifacts: Sequence[Path]
+) -> CheckRunner:
     """`artifacts` are what is judged: a program among their files is taken from the version, never from disk."""
     from honestone.adapters.checks import CheckRunner
 
@@ -115,6 +117,8 @@ def make_checker(rubric: Rubric, rubric_path: Path, options: JudgingOptions, art
         sandbox=options.sandbox,
         pass_env=tuple(options.pass_env),
         artifacts=[path.resolve() for path in artifacts] if runs_code else (),
+        folder=workspace.folder,
+        closed=workspace.closed,
     )
 
 

@@ -60,6 +60,11 @@ class Workspace:
             return str(path)
 
     @property
+    def closed(self) -> tuple[Path, ...]:
+        """What the code of a check does not see: the project but for the rubric's folder, and the store."""
+        return (self.store, self.folder if self.settings.folder is None else self.settings.folder)
+
+    @property
     def ask_person(self) -> Callable[[], TerminalPerson] | None:
         """Makes the person at the terminal, where there is one."""
         make = self.person

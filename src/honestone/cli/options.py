@@ -119,10 +119,10 @@ judging_options = combined(
     click.option("--judge-timeout", type=Amount(min=0, min_open=True), default=None, metavar="SECONDS"),
     click.option(
         "--sandbox",
-        type=click.Choice(["auto", "bwrap", "none"]),
+        type=click.Choice(["auto", "require", "bwrap", "landlock", "none"]),
         default="auto",
         show_default=True,
-        help="Where checks run code.",
+        help="Where checks run code. `require` refuses to run it without a sandbox.",
     ),
     click.option("--pass-env", multiple=True, metavar="NAME", help="A variable that judges and workers may see."),
     limit_options,

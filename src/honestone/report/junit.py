@@ -63,7 +63,7 @@ class _Test:
 
 def scorecards_junit(docs: Sequence[ScorecardDoc]) -> str:
     """Scorecards as XML: `failure` for unmet, `error` for what could not be judged, `skipped` for not applicable."""
-    return _suites_xml([(doc.artifact.name, _scorecard_tests(doc)) for doc in docs])
+    return _suites_xml([(doc.artifact.name, _scorecard_tests(doc), doc.flags) for doc in docs])
 
 
 def improvement_junit(doc: ImprovementDoc) -> str:
@@ -76,12 +76,12 @@ def improvement_junit(doc: ImprovementDoc) -> str:
         outcome=_RESULT_OUTCOMES.get(doc.result, "failure"),
         message=doc.result_words + (f": {line(doc.reason)}" if doc.reason else ""),
     )
-    return _suites_xml([(path, [*tests, result])])
+    return _suites_xml([(path, [*tests, result], doc.last_flags)])
 
 
 def suite_junit(doc: SuiteReportDoc) -> str:
     """One run of a suite (`honestone.report/1`)."""
-    return _suites_xml([(doc.name, [_case_test(case, doc.name) for case in doc.cases])])
+    return _suites_xml([(doc.name, [_case_test(case, doc.name) for case in doc.cases], doc.shared_flags)])
 
 
 def _scorecard_tests(doc: ScorecardDoc) -> list[_Test]:
@@ -164,12 +164,15 @@ def _case_details(case: CaseDoc) -> Iterable[str]:
 # ---------------------------------------------------------------------------------------------------------------- XML
 
 
-def _suites_xml(suites: Sequence[tuple[str, Sequence[_Test]]]) -> str:
-    """The document, with counts that add up."""
-    every = [case for _, cases in suites for case in cases]
+def _suites_xml(suites: Sequence[tuple[str, Sequence[_Test], Sequence[str]]]) -> str:
+    """The document, with counts that add up. What is to be known of a suite's run are its properties."""
+    every = [case for _, cases, _ in suites for case in cases]
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {_counts('honestone', every)}>"]
-    for name, cases in suites:
+    for name, cases, flags in suites:
         lines.append(f"  <testsuite {_counts(name, cases)}>")
+        if flags:
+            properties = (f'      <property name="flag" value="{xml_text(line(flag))}"/>' for flag in flags)
+            lines += ["    <properties>", *properties, "    </properties>"]
         lines += [_case_xml(case) for case in cases]
         lines.append("  </testsuite>")
     return "\n".join([*lines, "</testsuites>"]) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -89,6 +89,8 @@ def scorecard_document(
     flags = [*scored.flags]
     if any(ballot.kind == "mock" for ballot in ballots):
         flags.append("mock run: no judge looked at this")
+    if runs_open(ballots):
+        flags.append(UNSANDBOXED)
     return ScorecardDoc(
         title=rubric.title,
         rubric=facts.rubric,
@@ -116,8 +118,16 @@ def scorecard_document(
     )
 
 
+UNSANDBOXED: Final = "checks ran code without a sandbox"
+
+
+def runs_open(ballots: Iterable[Ballot]) -> bool:
+    """Whether a check ran code with nothing around it."""
+    return any("none" in (ballot.sandbox or "").split(", ") for ballot in ballots)
+
+
 def _sandbox(ballots: Iterable[Ballot]) -> str | None:
-    """Where checks ran code: "bwrap", "none", or None when no check did."""
+    """Where checks ran code: "bwrap", "landlock", "none", or None when no check did."""
     return next((ballot.sandbox for ballot in ballots if ballot.sandbox), None)
 
 

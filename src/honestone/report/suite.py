@@ -32,7 +32,16 @@ from honestone.report.documents.suite import (
     TrendDoc,
     TrendRunDoc,
 )
-from honestone.report.scorecard import Facts, judge_states, points_of, scorecard_document, span_of, usage_document
+from honestone.report.scorecard import (
+    UNSANDBOXED,
+    Facts,
+    judge_states,
+    points_of,
+    runs_open,
+    scorecard_document,
+    span_of,
+    usage_document,
+)
 
 # ---------------------------------------------------------------------------------------------------------- the report
 
@@ -87,6 +96,8 @@ def suite_flags(record: SuiteRecord) -> list[str]:
     if record.started.mock:
         what = "no agent did this" if record.started.target == "mock" else "no judge looked at this"
         out.append(f"mock run: {what}")
+    if runs_open(record.ballots()):
+        out.append(UNSANDBOXED)
     for id, one in record.cases.items():
         if one.result.is_unstable:
             passed = sum(1 for attempt in one.attempts.values() if attempt.status is Status.PASSED)

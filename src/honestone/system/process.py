@@ -1,7 +1,7 @@
 """Programs: started in a group of their own, fed, watched by one thread each, and ended with all they started.
 
-A program's output is capped, its time is limited, and nothing that it leaves behind survives it. (A grandchild that
-opens a session of its own leaves the group; only a sandbox with its own process ids, `sandbox.py`, ends that one too.)
+A program's output is capped, its time is limited, and nothing that it leaves behind survives it. A grandchild that
+opens a session of its own leaves the group: of a program with limits, the launcher (`_child.py`) ends that one too.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import re
 import selectors
@@ -19,6 +20,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +35,10 @@ OUTPUT_LIMIT: Final = 4_000_000
 GRACE: Final = 0.5
 """Seconds between asking a group to end (SIGTERM) and ending it (SIGKILL)."""
 
+LAUNCHER_GRACE: Final = 10.0
+"""The launcher ends its program after a grace of its own, and then what the program left in other groups."""
+
+_LAUNCHER: Final = Path(__file__).with_name("_child.py")
 _CHUNK: Final = 65_536
 _LARGE_FILE: Final = 50_000_000
 
@@ -55,6 +61,16 @@ class Limits:
     cpu_seconds: int | None = None
     file_bytes: int | None = None
     processes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Landlock's: what the program can read and run, what it can also change, and of which folders it can read only
+    the names. Nothing else, and no TCP."""
+
+    readable: tuple[str, ...]
+    writable: tuple[str, ...]
+    listable: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +188,7 @@ async def run(
     timeout: float | None = None,
     output_limit: int = OUTPUT_LIMIT,
     limits: Limits | None = None,
+    rules: Rules | None = None,
     merge_stderr: bool = False,
 ) -> Ended:
     """Run a program to its end and end all it started. Raises NotStarted when it could not begin.
@@ -185,7 +202,7 @@ async def run(
 
     def work() -> None:
         try:
-            watched = _Watched(argv, cwd, env, stdin, timeout, output_limit, limits, merge_stderr, stop_read)
+            watched = _Watched(argv, cwd, env, stdin, timeout, output_limit, limits, rules, merge_stderr, stop_read)
             ended = watched.watch()
         except BaseException as error:
             _tell(loop, done, error)
@@ -233,6 +250,7 @@ class _Watched:
     timeout: float | None
     output_limit: int
     limits: Limits | None
+    rules: Rules | None
     merge_stderr: bool
     stop: int
     """A file descriptor: written to, it ends the program."""
@@ -248,6 +266,7 @@ class _Watched:
         self._readers: dict[IO[bytes], bytearray] = {}
         self._pidfd: int | None = None
         self._report: int | None = None
+        self._grace = GRACE
         self._process = self._start()
         self._selector = selectors.DefaultSelector()
         self._register()
@@ -278,13 +297,17 @@ class _Watched:
             raise NotStarted("the command is empty")
         words, program = list(self.argv), find_program(self.argv[0], cwd=self.cwd, env=self.env)
         pass_fds: tuple[int, ...] = ()
-        report_write = None
         if self.limits is not None:
-            # Limits are set by a small program that then becomes the real one: `preexec_fn` is unsafe with threads.
+            if any("\0" in word for word in words):
+                raise NotStarted(f"{self.argv[0]}: embedded null byte")
+            # Limits are set by a small program that then starts the real one: `preexec_fn` is unsafe with threads.
+            order = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed once the launcher has it
+            order.write(json.dumps(_order(self.limits, self.rules, program, words)).encode())
+            order.seek(0)
             self._report, report_write = os.pipe()
-            pass_fds = (report_write,)
-            words = _launcher(self.limits, report_write, program, words)
-            program = sys.executable
+            pass_fds = (order.fileno(), report_write)
+            words = [sys.executable, "-I", "-S", str(_LAUNCHER), *map(str, pass_fds)]
+            program, self._grace = sys.executable, LAUNCHER_GRACE
         try:
             process = subprocess.Popen(
                 words,
@@ -303,7 +326,8 @@ class _Watched:
                 os.close(self._report)
             raise NotStarted(_why_not(self.argv[0], error)) from None
         finally:
-            if report_write is not None:
+            if pass_fds:
+                order.close()
                 os.close(report_write)
         _LIVE.add(process.pid)
         return process
@@ -396,7 +420,7 @@ class _Watched:
 
     def _end_group(self) -> None:
         """End what is left of the group: ask, wait a little, then end it."""
-        if self._signal(signal.SIGTERM) and self._is_left_after(GRACE):
+        if self._signal(signal.SIGTERM) and self._is_left_after(self._grace):
             for _ in range(20):  # more than once: a group may fork faster than it is ended
                 if not self._signal(signal.SIGKILL) or not self._is_left_after(0.1):
                     break
@@ -469,44 +493,23 @@ def _end_all() -> None:
 
 # --------------------------------------------------------------------------------------------------------- limits
 
-# Python ignores SIGPIPE and SIGXFSZ, and what is ignored stays ignored in the program that takes its place.
-_LAUNCH: Final = """\
-import os, resource, signal, sys
-report, limits, program = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-os.set_inheritable(report, False)
-for word in limits.split():
-    name, soft, hard = word.split(":")
-    try:
-        which = getattr(resource, name)
-        top = resource.getrlimit(which)[1]
-        bound = [int(n) if top == resource.RLIM_INFINITY else min(int(n), top) for n in (soft, hard)]
-        resource.setrlimit(which, (bound[0], bound[1]))
-    except (AttributeError, ValueError, OSError):
-        pass
-for name in ("SIGPIPE", "SIGXFSZ"):
-    signal.signal(getattr(signal, name), signal.SIG_DFL)
-try:
-    os.execv(program, sys.argv[4:])
-except OSError as error:
-    os.write(report, str(error.errno).encode())
-    os._exit(127)
-"""
 
-
-def _launcher(limits: Limits, report: int, program: str, argv: Sequence[str]) -> list[str]:
-    words = ["RLIMIT_CORE:0:0"]
+def _order(limits: Limits, rules: Rules | None, program: str, argv: Sequence[str]) -> dict[str, object]:
+    """What the launcher is asked for: limits, rules, and the program that it starts."""
+    bounds = [("RLIMIT_CORE", 0, 0)]
     if limits.memory_bytes is not None:
         # On Linux RLIMIT_DATA counts memory that can be written. RLIMIT_AS also counts addresses that a runtime
         # merely reserves (Node: tens of gigabytes) and would stop programs that use little.
         name = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
-        words.append(f"{name}:{limits.memory_bytes}:{limits.memory_bytes}")
+        bounds.append((name, limits.memory_bytes, limits.memory_bytes))
     if limits.cpu_seconds is not None:
-        words.append(f"RLIMIT_CPU:{limits.cpu_seconds}:{limits.cpu_seconds + 1}")
+        bounds.append(("RLIMIT_CPU", limits.cpu_seconds, limits.cpu_seconds + 1))
     if limits.file_bytes is not None:
-        words.append(f"RLIMIT_FSIZE:{limits.file_bytes}:{limits.file_bytes}")
+        bounds.append(("RLIMIT_FSIZE", limits.file_bytes, limits.file_bytes))
     if limits.processes is not None:
-        words.append(f"RLIMIT_NPROC:{limits.processes}:{limits.processes}")
-    return [sys.executable, "-I", "-S", "-c", _LAUNCH, str(report), " ".join(words), program, *argv]
+        bounds.append(("RLIMIT_NPROC", limits.processes, limits.processes))
+    ruled = None if rules is None else [rules.readable, rules.writable, rules.listable]
+    return {"limits": bounds, "rules": ruled, "program": program, "argv": list(argv)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,16 @@
-"""The sandbox: bubblewrap around a program, so that it can read little, write one folder and reach no network.
+"""The sandbox: what a program inside can read, write and reach.
 
-Inside: the file system read-only; /tmp, /run, /var/tmp and the home of the user empty; no network, no other process in
-sight; only the private copy can be written. What is needed to run stays visible in the home: Python and its packages,
-the folders of PATH, files that the command names, and what the caller lists.
+With bubblewrap: the file system read-only; /tmp, /run, /var/tmp, the home of the user and the project empty; no network,
+no other process in sight, no capability; only the private copy can be written. With Landlock, where the kernel has it
+and bubblewrap does not work: the same places cannot be read, nothing else can be written, there is no TCP, and no other
+process can be looked at or signalled. What is needed to run stays visible: Python and its packages, the folders of
+PATH, files that the command names, and what the caller lists.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import pwd
 import shutil
@@ -20,9 +23,10 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from honestone.core.errors import UsageError
+from honestone.system.process import Rules
 
-Name: TypeAlias = Literal["bwrap", "none"]
-CHOICES: Final = ("auto", "bwrap", "none")
+Name: TypeAlias = Literal["bwrap", "landlock", "none"]
+CHOICES: Final = ("auto", "require", "bwrap", "landlock", "none")
 
 _HOLDS_MORE_THAN_PROGRAMS: Final = frozenset(
     {".local", ".cargo", ".docker", ".config", ".kube", ".aws", ".azure", ".gnupg", ".ssh", ".cache"}
@@ -30,73 +34,139 @@ _HOLDS_MORE_THAN_PROGRAMS: Final = frozenset(
 """Of these only `bin` is shown: next to it are keys, mail, browsers' data."""
 
 _EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/dev/shm")
+_DEVICES: Final = tuple(
+    Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
+)
+_PROC: Final = tuple(
+    Path("/proc", name) for name in ("self", "cpuinfo", "meminfo", "stat", "filesystems", "sys", "uptime")
+)
+"""Of Landlock's /proc: the program's own entry and what belongs to no process."""
+
+_ALONE: Final = (
+    *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev"),
+    # Root's user id may write there without any capability.
+    *(
+        "--proc",
+        "/proc",
+        "--ro-bind",
+        "/proc/sys",
+        "/proc/sys",
+        "--ro-bind-try",
+        "/proc/sysrq-trigger",
+        "/proc/sysrq-trigger",
+    ),
+    *(word for name in ("bus", "fs", "irq") for word in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")),
+)
+_NO_USER_NAMESPACES: Final = ("--unshare-user", "--disable-userns")
+_NO_NEW_ONE: Final = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000) == 0)"
+"""Ends well where no user namespace can be made."""
+
+_EMPTY_FILE: Final = Path(__file__).parent.with_name("py.typed")
+_INSTALL: Final = "install bubblewrap (apt-get install bubblewrap, or dnf install bubblewrap), or use --sandbox auto"
+_LANDLOCK_CREATE_RULESET: Final = 444
+_PR_SET_DUMPABLE: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
-    """The sandbox in use. `program` is the path of bubblewrap, None without a sandbox."""
+    """The sandbox in use. `program` is bubblewrap with its first options."""
 
-    program: str | None = None
-
-    @property
-    def name(self) -> Name:
-        return "none" if self.program is None else "bwrap"
+    name: Name = "none"
+    program: tuple[str, ...] = ()
 
     @classmethod
     def choose(cls, choice: str) -> Sandbox:
-        """`auto` takes bubblewrap where it works. Raises UsageError for `bwrap` where it does not, and other words."""
+        """`auto` takes the first that works here; `require` refuses to run without one.
+
+        Raises UsageError for one that does not work here, and for other words.
+        """
         if choice not in CHOICES:
             raise UsageError(f"unknown sandbox `{choice}`", hint=f"choose one of: {', '.join(CHOICES)}")
-        if choice == "none":
+        program, problem = ((), "") if choice in ("none", "landlock") else _bubblewrap()
+        if program:
+            return cls(name="bwrap", program=program)
+        if choice not in ("none", "bwrap") and _has_landlock():
+            return cls(name="landlock")
+        if choice in ("auto", "none"):
             return cls()
-        program, problem = _bubblewrap()
-        if choice == "bwrap" and program is None:
-            raise UsageError(
-                f"the sandbox `bwrap` was asked for, but {problem}",
-                hint="install it (apt-get install bubblewrap, or dnf install bubblewrap), or use --sandbox auto",
-            )
-        return cls(program=program)
+        if choice == "landlock":
+            raise UsageError("the sandbox `landlock` was asked for, but this kernel does not have it", hint=_INSTALL)
+        raise UsageError(f"a sandbox was asked for (--sandbox {choice}), but {problem}", hint=_INSTALL)
 
-    def wrap(self, argv: Sequence[str], cwd: Path, writable: Path, visible: Sequence[Path] = ()) -> list[str]:
-        """The command that runs `argv` in the sandbox: `writable` and what is below is all that it can change.
+    def confine(
+        self, argv: Sequence[str], cwd: Path, writable: Path, visible: Sequence[Path] = (), closed: Sequence[Path] = ()
+    ) -> tuple[list[str], Rules | None]:
+        """The command that runs `argv` inside, and the rules that its launcher sets.
 
-        `visible` are files and folders that stay readable wherever they are.
+        `writable` and what is below is all that it can change. `visible` are files and folders that stay readable
+        wherever they are; `closed` are not readable, unless they are below `visible` or needed to run.
         """
-        if self.program is None:
-            return list(argv)
-        return [
-            self.program,
-            *("--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-            *_emptied(),
-            *_shown(_needed(argv), _asked_for(visible)),
-            *_emptied_again(visible),
+        match self.name:
+            case "none":
+                _hide_our_environment()
+                return list(argv), None
+            case "landlock":
+                return list(argv), _rules(argv, writable, tuple(visible), tuple(closed))
+        roots = [path for path in (place.resolve() for place in closed) if not _below_any(path, visible)]
+        hidden = {*_hidden(), *(path for path in roots if path.is_dir())}
+        words = [
+            *self.program,
+            *(word for place in sorted(hidden) if place != Path("/dev/shm") for word in ("--tmpfs", str(place))),
+            *_views(_asked_for(visible), hidden, asked=True),
+            *(word for path in closed if _below_any(path.resolve(), visible) for word in _masked(path)),
+            *(word for path in _hidden_below(visible) for word in ("--tmpfs", str(path))),
+            *_views(_needed(argv), hidden),
             *("--bind", str(writable), str(writable)),
             *("--chdir", str(cwd), "--"),
             *argv,
         ]
+        return words, None
 
 
 @cache
-def _bubblewrap() -> tuple[str | None, str]:
-    """The path of a bubblewrap that works here, or None and why not. Tried once."""
+def _bubblewrap() -> tuple[tuple[str, ...], str]:
+    """A bubblewrap that works here with its first options, or nothing and why not. Tried once.
+
+    User namespaces are closed inside: by its own option, or because the system lets nobody make one.
+    """
     program = shutil.which("bwrap")
     if program is None:
-        return None, "`bwrap` is not installed"
-    trial = [program, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    try:
-        done = subprocess.run(
-            [*trial, "--tmpfs", "/tmp", "--", "/bin/sh", "-c", "exit 0"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=20,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return None, f"`bwrap` does not work here: {error}"
-    if done.returncode != 0:
-        why = done.stderr.decode(errors="replace").strip()[:200] or f"exit {done.returncode}"
-        return None, f"`bwrap` does not work here: {why}"
-    return program, ""
+        return (), "`bwrap` is not installed"
+    problem = ""
+    for options, trial in (
+        ((*_NO_USER_NAMESPACES, *_ALONE), ("/bin/sh", "-c", "exit 0")),
+        (_ALONE, (sys.executable, "-I", "-S", "-c", _NO_NEW_ONE)),
+    ):
+        try:
+            done = subprocess.run(
+                [program, *options, "--", *trial],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=20,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return (), f"`bwrap` does not work here: {error}"
+        if done.returncode == 0:
+            return (program, *options), ""
+        problem = problem or done.stderr.decode(errors="replace").strip()[:200] or f"exit {done.returncode}"
+    return (), f"`bwrap` does not work here: {problem}"
+
+
+@cache
+def _has_landlock() -> bool:
+    """Whether this kernel has Landlock, and lets us use it."""
+    return sys.platform == "linux" and int(ctypes.CDLL(None).syscall(_LANDLOCK_CREATE_RULESET, None, 0, 1)) > 0
+
+
+@cache
+def _hide_our_environment() -> None:
+    """Where nothing else keeps a program from it: our own environment, with its keys, cannot be read through /proc.
+
+    Then no core of ours is written either. Root reads it by capabilities that the launcher takes away.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 @cache
@@ -111,23 +181,46 @@ def _hidden() -> tuple[Path, ...]:
     return tuple(sorted(place for place in found if place != Path("/")))
 
 
-def _emptied() -> Iterator[str]:
-    for place in _hidden():
-        if place != Path("/dev/shm"):  # bubblewrap's own /dev has a fresh one
-            yield from ("--tmpfs", str(place))
+def _rules(argv: Sequence[str], writable: Path, visible: tuple[Path, ...], closed: tuple[Path, ...]) -> Rules:
+    kept_out = frozenset({*_hidden(), *(path.resolve() for path in closed)})
+    roots = frozenset({place for place in kept_out if not _below_any(place, visible)})
+    seen = [
+        *_readable(Path("/"), roots | {Path("/dev"), Path("/proc")}),
+        *(place for path in _asked_for(visible) for place in _readable(path.resolve(), kept_out - {path.resolve()})),
+        *(place for place in _needed(argv) if not any(one.is_relative_to(place.resolve()) for one in kept_out)),
+        *_PROC,
+    ]
+    return Rules(
+        readable=tuple(dict.fromkeys(map(str, seen))),
+        writable=tuple(map(str, (writable, *_DEVICES))),
+        listable=("/proc", *(str(path) for path in visible if path.resolve() not in _hidden())),
+    )
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(path.is_relative_to(place) for place in _hidden())
+@cache
+def _readable(place: Path, closed: frozenset[Path]) -> tuple[Path, ...]:
+    """The place, or where something below it is closed, what is next to that. A link is judged by where it leads."""
+    if place in closed or place.is_symlink():
+        return ()
+    if not any(one.is_relative_to(place) for one in closed):
+        return (place,)
+    try:
+        return tuple(open_place for child in sorted(place.iterdir()) for open_place in _readable(child, closed))
+    except OSError:
+        return ()
 
 
-def _reveals_a_hidden_place(path: Path) -> bool:
-    return any(place.is_relative_to(path) for place in _hidden())
+def _below_any(path: Path, folders: Sequence[Path]) -> bool:
+    return any(path != folder.resolve() and path.is_relative_to(folder.resolve()) for folder in folders)
+
+
+def _masked(path: Path) -> tuple[str, ...]:
+    return ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", str(_EMPTY_FILE), str(path))
 
 
 def _asked_for(visible: Sequence[Path]) -> Iterator[Path]:
-    """What the caller wants seen. Of a folder that is itself an emptied place (a project that is the home), what is
-    in it but the hidden files, where keys are."""
+    """What the caller wants seen. Of a folder that is itself an emptied place (a project that is the home), what is in
+    it but the hidden files, where keys are."""
     for path in visible:
         place = path.resolve()
         if place not in _hidden():
@@ -136,12 +229,12 @@ def _asked_for(visible: Sequence[Path]) -> Iterator[Path]:
             yield from (child for child in sorted(place.iterdir()) if not child.name.startswith("."))
 
 
-def _emptied_again(visible: Sequence[Path]) -> Iterator[str]:
+def _hidden_below(visible: Sequence[Path]) -> Iterator[Path]:
     """Emptied places inside a folder that was asked for (a home below the project)."""
     for path in visible:
         for place in _hidden():
             if place != path.resolve() and place.is_relative_to(path.resolve()) and path.resolve() != Path("/"):
-                yield from ("--tmpfs", str(place))
+                yield place
 
 
 def _needed(argv: Sequence[str]) -> Iterator[Path]:
@@ -175,18 +268,17 @@ def _home_of_program(program: Path) -> Iterator[Path]:
         yield (real.parent / "python").resolve().parent.parent
 
 
-def _shown(needed: Iterable[Path], asked: Iterable[Path]) -> Iterator[str]:
-    """Read-only views of what is in an emptied place, each once. Never of a whole home.
+def _views(places: Iterable[Path], hidden: set[Path], *, asked: bool = False) -> Iterator[str]:
+    """Read-only views of what is in an emptied place, each once. Never of a whole home, unless it was asked for.
 
     What is in a folder that is shown already is there with it; showing it again would have to write into that view.
     """
-    wanted = {place for path in asked for place in (Path(os.path.abspath(path)), path.resolve())}
-    places = wanted | {place for path in needed for place in (Path(os.path.abspath(path)), path.resolve())}
+    wanted = {place for path in places for place in (Path(os.path.abspath(path)), path.resolve())}
     shown: list[Path] = []
-    for place in sorted(places, key=lambda place: len(place.parts)):
-        if not _is_hidden(place) or not place.exists():
+    for place in sorted(wanted, key=lambda place: len(place.parts)):
+        if not any(place.is_relative_to(one) for one in hidden) or not place.exists():
             continue
-        if _reveals_a_hidden_place(place) and (place not in wanted or place in _hidden()):
+        if any(one.is_relative_to(place) for one in hidden) and (not asked or place in _hidden()):
             continue
         if not any(place.is_relative_to(folder) for folder in shown):
             shown.append(place)

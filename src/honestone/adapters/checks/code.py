@@ -154,9 +154,10 @@ async def _run(
     env = _environment(setting, copy, subject, check)
     program = find_program(words[0], cwd=copy.work, env=env)
     # The name that the person wrote stays visible to the program as its own where nothing is wrapped around it.
-    argv = setting.sandbox.wrap([program, *words[1:]], copy.work, copy.root, visible)
+    argv, rules = setting.sandbox.confine([program, *words[1:]], copy.work, copy.root, visible, setting.hidden)
     ended = await run(
         argv,
+        rules=rules,
         cwd=copy.work,
         env=env,
         stdin=stdin,
@@ -175,7 +176,7 @@ async def _run(
 
 def _require_sandboxed(ended: Ended) -> None:
     """When the sandbox itself failed nothing was asked of the program: its exit code must not pass for an answer."""
-    if ended.exit not in (0, None) and ended.stderr.startswith(b"bwrap: "):
+    if ended.exit not in (0, None) and ended.stderr.startswith((b"bwrap: ", b"landlock: ")):
         why = visible(ended.stderr[:300].decode(errors="replace").strip(), 200)
         raise _Final(None, f"could not run: the sandbox failed ({why}); --sandbox none runs without it")
 
@@ -205,10 +206,7 @@ def _environment(setting: Setting, copy: CheckWorkspace, subject: Subject, check
 
 def _shown_beside(setting: Setting) -> list[Path]:
     """Tools and modules beside the rubric may need their neighbours, and Python the packages of the user."""
-    here = Path.cwd()
-    places = [setting.base, Path(site.getuserbase())]
-    # Of a home that is merely where the command was typed nothing is needed.
-    return places if here == Path.home() else [*places, here]
+    return [setting.base, Path(site.getuserbase())]
 
 
 # --------------------------------------------------------------------------------------------------------- command
@@ -428,7 +426,7 @@ async def _python(check: Check, subject: Subject) -> Told:
         "module": module,
         "function": function,
         "with": check.options.get("with", "text"),
-        "before": [str(setting.base.absolute()), os.getcwd()],
+        "before": [str(setting.base.absolute()), str(setting.folder.absolute())],
         "after": [str(copy.work)],
     }
     ended = await _run(
@@ -437,7 +435,7 @@ async def _python(check: Check, subject: Subject) -> Told:
         subject,
         copy,
         stdin=subject.text.encode("utf-8", "replace"),
-        visible=[*_shown_beside(setting), _CHILD],
+        visible=[*_shown_beside(setting), setting.folder, _CHILD],
     )
     answer = _answer(ended)
     if answer is None:
@@ -458,7 +456,7 @@ def _answer(ended: Ended) -> dict[str, Any] | None:
 
 def _module_file(value: str, setting: Setting) -> Path | None:
     parts = value.partition(":")[0].split(".")
-    for root in (setting.base, Path.cwd()):
+    for root in (setting.base, setting.folder):
         stem = root.joinpath(*parts)
         for place in (stem.with_name(stem.name + ".py"), stem / "__init__.py"):
             if place.is_file():

@@ -39,6 +39,7 @@ _MET: Final = Finding(met=True)
 
 class CheckRunner:
     """Implements ports.Checker. `base` is the rubric's folder, where programs, tests, schemas and modules are looked up.
+    `folder` is where the command works; what is in `closed` (the project, the store) no program sees.
 
     `artifacts` are the paths on disk of what is judged: a program among their files is never taken from disk, but from
     the version, and does not count for a check's identity. `pass_env` names variables that code may see besides the harmless ones.
@@ -52,9 +53,17 @@ class CheckRunner:
         pass_env: Iterable[str] = (),
         *,
         artifacts: Iterable[Path] = (),
+        folder: Path = Path(),
+        closed: Iterable[Path] = (),
     ) -> None:
         self._setting = Setting(
-            base=base, sandbox_choice=sandbox, timeout=timeout, pass_env=tuple(pass_env), artifacts=tuple(artifacts)
+            base=base,
+            folder=folder,
+            closed=tuple(closed),
+            sandbox_choice=sandbox,
+            timeout=timeout,
+            pass_env=tuple(pass_env),
+            artifacts=tuple(artifacts),
         )
         self._compiled: dict[int, tuple[Check, TextCheck]] = {}
 

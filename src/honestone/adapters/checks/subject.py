@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Final, TypeAlias
@@ -21,15 +22,22 @@ from honestone.system.files import materialise
 from honestone.system.private import forget, make_private
 from honestone.system.sandbox import Sandbox
 
+_LOOKED_THROUGH: Final = 5000
+
 Told: TypeAlias = tuple[bool | None, str | None]
 """Whether it is met (None: unknown), and a note."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Where a rubric's checks are made. `artifacts` are the paths on disk of what is judged, as far as known."""
+    """Where a rubric's checks are made. `artifacts` are the paths on disk of what is judged, as far as known.
+
+    `folder` is where the command works, `closed` what else a program does not see (the project, the store).
+    """
 
     base: Path
+    folder: Path = Path()
+    closed: tuple[Path, ...] = ()
     sandbox_choice: str = "auto"
     timeout: float = 60
     pass_env: tuple[str, ...] = ()
@@ -38,6 +46,13 @@ class Setting:
     @cached_property
     def sandbox(self) -> Sandbox:
         return Sandbox.choose(self.sandbox_choice)
+
+    @cached_property
+    def hidden(self) -> tuple[Path, ...]:
+        """What a program does not see: the project around the rubric's folder, the store, and names for us alone."""
+        around = [path.resolve() for path in (self.folder, *self.closed)]
+        outside = [path for path in around if not path.is_relative_to(self.base.resolve()) or path in self.closed]
+        return (*outside, *_private_names(self.base), *_private_names(self.folder))
 
     @cached_property
     def _real_artifacts(self) -> frozenset[Path]:
@@ -75,6 +90,14 @@ class Setting:
     def prefers_version(self, name: str, version: Version) -> bool:
         """Without knowing the artifact's path, a name that is in the version means the version's file."""
         return not self.artifacts and self.in_version(name, version) is not None
+
+
+def _private_names(folder: Path) -> Iterator[Path]:
+    """Names that begin with a dot, and settings: of the first folders, since a home can be the rubric's folder."""
+    for place, folders, files in islice(os.walk(folder.resolve()), _LOOKED_THROUGH):
+        private = [name for name in (*folders, *files) if name.startswith(".") or name == "honestone.toml"]
+        folders[:] = sorted(set(folders) - set(private))
+        yield from (Path(place, name) for name in private)
 
 
 class Subject:

@@ -264,7 +264,7 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
     cases = _with_options(source, request)
     size = max_bytes(request.judging, workspace.settings)
     subject = request.subject or _load_subject(workspace, request, source, size)
-    checker = _make_checker(request, source, cases)
+    checker = _make_checker(workspace, request, source, cases)
     name = _name_target(request, source, subject)
     chosen = choose_cases(cases, request.choice, lambda: _last_statuses(workspace, path))
     context = make_context(
@@ -359,13 +359,21 @@ def _name_target(request: SuiteRequest, source: SuiteSource, subject: SuiteSubje
     return "identity"
 
 
-def _make_checker(request: SuiteRequest, source: SuiteSource, cases: Sequence[Case]) -> CheckRunner:
+def _make_checker(
+    workspace: Workspace, request: SuiteRequest, source: SuiteSource, cases: Sequence[Case]
+) -> CheckRunner:
     from honestone.adapters.checks import CheckRunner
     from honestone.adapters.checks.mock import MockChecks
 
     judging = request.judging
     make = MockChecks if request.mock else CheckRunner
-    checker = make(source.base.resolve(), sandbox=judging.sandbox, pass_env=judging.pass_env)
+    checker = make(
+        source.base.resolve(),
+        sandbox=judging.sandbox,
+        pass_env=judging.pass_env,
+        folder=workspace.folder,
+        closed=workspace.closed,
+    )
     for rubric in {id(case.rubric): case.rubric for case in cases}.values():
         checker.preflight(checks_of(rubric))
     return checker
