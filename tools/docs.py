@@ -348,11 +348,20 @@ A check answers an item by code: it costs nothing, gives the same answer every t
 CHECKS_CLOSING = """
 ## Where code runs
 
-`command`, `pytest` and `python` run code. They get a private copy of the version that is judged, made once per version,
-never your own path; a time limit, after which the whole process group is ended; limits on memory, CPU and output; and an
-environment without keys (`--pass-env NAME` lets one variable through). Where bubblewrap works they also get no network,
-a read-only file system and an empty home. `--sandbox bwrap` insists on that, `--sandbox none` goes without, and the
-run's record holds which was used.
+`command`, `grader`, `pytest` and `python` run code. They get a private copy of the version that is judged, made once per
+version, never your own path; a time limit, after which everything that they started is ended, also what has a session of
+its own; limits on memory, CPU and output; and an environment without keys (`--pass-env NAME` lets one variable through).
+Around that comes a sandbox, the first of these that works here:
+
+| `sandbox` in the record | is | inside |
+|---|---|---|
+| `bwrap` | [bubblewrap](https://github.com/containers/bubblewrap) | no network, no other process, no capability, no user namespace; the file system read-only; the home, `/tmp` and the project empty |
+| `landlock` | Landlock, in Linux from 5.13 | the same places cannot be read, nothing but the private copy can be written (`/dev/shm` aside); no TCP (from 6.7), no look at other processes, no capability; UDP and names of files are not closed |
+| `none` | | the code can see and do what you can, but not read honestone's own keys through `/proc`; every report says so |
+
+Inside, code sees the version judged and the rubric's folder, without names that begin with a dot, `honestone.toml` and the
+store. `--sandbox require` refuses to run where `auto` would come to `none`; `bwrap` and `landlock` insist on one;
+`none` goes without. Tests that talk to a server of their own need bubblewrap, which has a loopback inside.
 
 A check that cannot run at all (its program is missing inside the copy, its schema is broken) is not a no. It abstains
 with the reason, and the score becomes a range.
