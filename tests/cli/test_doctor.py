@@ -18,7 +18,7 @@ def test_doctor_lists_what_is_always_here_and_what_is_missing(desk: Desk) -> Non
         assert rows[name]["hint"]
     assert "script:COMMAND" in report["always"]["judges"]
     assert "fix" in report["always"]["workers"]
-    assert report["sandbox"] in ("bwrap", "none")
+    assert report["sandbox"] in ("bwrap", "landlock", "none")
     assert report["settings"] is None
     text = desk.run("doctor", env={"PATH": "/nonexistent"})
     assert text.code == 0

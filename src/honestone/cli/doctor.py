@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
 
 SCHEMA = "honestone.doctor/1"
+
+_SANDBOXES: Final = {
+    "bwrap": "bubblewrap",
+    "landlock": "Landlock (bubblewrap also closes UDP and gives tests a loopback: apt-get install bubblewrap)",
+    "none": "none: checks that run code see this machine (apt-get install bubblewrap)",
+}
 
 
 @click.command("doctor", short_help="Which judges, workers and targets can run here.")
@@ -58,8 +64,7 @@ def _text(found: ReadinessReport, workspace: Workspace) -> Iterator[str]:
         yield "\nAdded by packages\n"
     for what, added in found.added.items():
         yield f"  {what:<8} {clean(', '.join(added))}\n"
-    no_box = "none: checks that run code see this machine (apt-get install bubblewrap)"
-    yield f"\nSandbox    {'bubblewrap' if found.sandbox == 'bwrap' else no_box}\n"
+    yield f"\nSandbox    {_SANDBOXES[found.sandbox]}\n"
     yield f"Store      {clean(workspace.shown(workspace.store))}\n"
     folder = workspace.settings.folder
     where = "none (honestone init writes one)" if folder is None else clean(workspace.shown(folder / "honestone.toml"))
