@@ -46,7 +46,7 @@ class KnownKey:
 class Keys:
     """The keys of one mapping of a format: they drive the reading, and the reference page shows them.
 
-    `what` names the mapping in messages (`a case`), `at` stands in front of its keys on the page (`tests[].`).
+    `what` names the mapping in messages (`a case`), `at` is put in front of its keys on the page (`tests[].`).
     """
 
     what: str
@@ -392,7 +392,7 @@ class FileEntry:
         return [v if isinstance(v, str) else str(self.reading.marked.raw((*path, i))) for i, v in enumerate(value)]
 
     def data(self, key: str) -> dict[str, object]:
-        """A mapping that is kept as it stands (metadata, variables); empty without one."""
+        """A mapping that is kept as written (metadata, variables); empty without one."""
         value = self.raw(key)
         if value is not None and not isinstance(value, dict):
             self.problem(f"`{key}` must be a mapping, not {shown(value)}", key)

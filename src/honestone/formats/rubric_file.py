@@ -204,7 +204,7 @@ class RubricReading(FileReading):
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Notes why a value inside was refused, and goes on without it."""
+        """Notes why a value inside was refused, and leaves it out."""
         try:
             yield
         except Refused as why:

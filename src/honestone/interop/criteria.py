@@ -138,7 +138,7 @@ def implied_floor(criteria: Sequence[Criterion]) -> Fraction:
 
 
 def undecided() -> Rubric:
-    """Stands in for the rubric of a case that is skipped because nothing says what a good output is."""
+    """In place of the rubric of a case that is skipped because nothing says what a good output is."""
     return Rubric(criteria=(yes_no("undecided", "Nothing says what a good output is"),), floor=ZERO)
 
 

@@ -61,8 +61,8 @@ class _File:
 def read_suite_file(document: Document) -> SuiteSource:
     """An AgentV suite. Raises FileError, or SourceErrors with all that is wrong."""
     if document.is_lines:
-        return _read_lines(document, _beside(document.path, (".yaml", ".yml")))
-    rows = _beside(document.path, (".jsonl", ".ndjson"))
+        return _read_lines(document, _of_same_stem(document.path, (".yaml", ".yml")))
+    rows = _of_same_stem(document.path, (".jsonl", ".ndjson"))
     if rows is not None and not any(key in document.keys for key in CASE_LISTS):
         raise UsageError(
             "this file says what holds for all cases, but has none itself",
@@ -79,7 +79,7 @@ def read_suite_file(document: Document) -> SuiteSource:
     return _finish(file, list(_own_cases(file, top)))
 
 
-def _beside(path: Path, endings: tuple[str, ...]) -> Path | None:
+def _of_same_stem(path: Path, endings: tuple[str, ...]) -> Path | None:
     """The file of the same stem with one of these endings."""
     return next((there for ending in endings if (there := path.with_suffix(ending)) != path and there.is_file()), None)
 

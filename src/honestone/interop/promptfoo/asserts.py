@@ -45,7 +45,7 @@ _OTHER_MODEL = "asks a model of another kind (embeddings, a classifier, a servic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assertion:
-    """One assertion being read. `gates`: it must pass by itself, as there is no threshold over it."""
+    """One assertion being read. `gates`: it must pass by itself, without a threshold over it."""
 
     at: FileEntry
     type: str
