@@ -232,7 +232,7 @@ def _remove(place: Path) -> None:
 
 
 NO_SUCH_FILE: Final = "no text file matches {}"
-NO_DIFF: Final = "a diff is missing: the target did not work in a workspace"
+NO_DIFF: Final = "no diff to look at: the target did not work in a workspace"
 
 
 def over_texts(check: Check, subject: Subject, evaluate: Callable[[str], Told]) -> Told:

@@ -59,7 +59,7 @@ def find_provider(name: str) -> Provider:
         return known
     near = get_close_matches(name.lower(), [*PROVIDERS, *ALIASES], n=1)
     raise SettingsError(
-        f"no provider is called {name!r}",
+        f"no provider {name!r} is known",
         hint=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PROVIDERS)}",
     )
 

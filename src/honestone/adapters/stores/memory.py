@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import tempfile
-import weakref
+from functools import cached_property
 from pathlib import Path
 
 from honestone.adapters.stores.sqlite import SqliteStore
 
 
 class MemoryStore(SqliteStore):
-    """A `ports.Store` that is gone with its process: its folder, too, is a temporary one."""
+    """A `ports.Store` that is gone with its process. Its folder is a temporary one, made when it is first asked for."""
 
     def __init__(self) -> None:
-        folder = tempfile.mkdtemp(prefix="honestone-store-")
-        self._remove_folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        super().__init__(Path(folder))
+        super().__init__(Path())
+
+    @cached_property
+    def _folder(self) -> tempfile.TemporaryDirectory[str]:
+        return tempfile.TemporaryDirectory(prefix="honestone-memory-")
+
+    @property
+    def root(self) -> Path:
+        return Path(self._folder.name)
 
     def _open(self) -> sqlite3.Connection:
         db = sqlite3.connect(":memory:", isolation_level=None)
@@ -26,4 +31,6 @@ class MemoryStore(SqliteStore):
 
     def close(self) -> None:
         super().close()
-        self._remove_folder()
+        if "_folder" in self.__dict__:
+            self._folder.cleanup()
+            del self._folder

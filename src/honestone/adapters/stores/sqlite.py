@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -45,7 +45,7 @@ class SqliteStore:
     """A store in `folder` (made when absent unless `readonly`). Implements `ports.Store`."""
 
     def __init__(self, folder: Path, *, readonly: bool = False) -> None:
-        self.root: Final = folder
+        self._root = folder
         self._claims: dict[str, int] = {}
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._last_id = ""
@@ -58,6 +58,10 @@ class SqliteStore:
                 f"cannot open the store {str(folder)!r}: {error.strerror or error}",
                 hint="make the folder writable, or set HONESTONE_HOME to another one",
             ) from None
+
+    @property
+    def root(self) -> Path:
+        return self._root
 
     # -- opening
 
@@ -194,7 +198,7 @@ class SqliteStore:
         if len(rows) == 1:
             return _info(rows[0])
         if not rows:
-            raise StoreError(f"no run is called {name!r}", hint="`honestone runs` lists them")
+            raise StoreError(f"no run {name!r} in this store", hint="`honestone runs` lists them")
         raise StoreError(
             f"several runs begin with {name!r}: {', '.join(row[0] for row in rows)}", hint="give more of the id"
         )

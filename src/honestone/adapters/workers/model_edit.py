@@ -209,7 +209,7 @@ def read_edits(text: str, *, cut: bool = False) -> list[Edit]:
         raise Unfit("the reply is far too long")
     found = _objects_with_edits(re.sub(r"^\s*<think(ing)?>.*?</think(ing)?>", "", text, flags=re.S))
     if not found:
-        raise Unfit('a valid JSON object is missing, one with "edits" in the reply')
+        raise Unfit('no valid JSON object with "edits" was found in the reply')
     if any(other != found[0] for other in found):
         raise Unfit('there are several different JSON objects with "edits" in the reply')
     edits, problems = [], []
