@@ -12,18 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Unpack
 
-from honestone.app.compare import CompareRequest, compare_runs
 from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate_one, require_pass
 from honestone.app.improve import ImprovementResult
 from honestone.app.improve import improve as improve_artifact
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
-from honestone.app.loop import outside_a_loop
-from honestone.app.loop_setup import ImprovementRequest
+from honestone.app.loop import ImprovementRequest, outside_a_loop
 from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.step import StepResult, Submission, resume_steps, start_steps
-from honestone.app.suites.compare import require_gates
+from honestone.app.suites.compare import CompareRequest, compare_runs, require_gates
 from honestone.app.suites.plan import CaseChoice, SuiteRequest
 from honestone.app.suites.run import evaluate_suite
 from honestone.app.workspace import Workspace

@@ -11,14 +11,15 @@ from honestone.adapters.registry import AdapterContext, make_self_judge
 from honestone.app.history import improvement_report
 from honestone.app.improve_suite import prepare_suite
 from honestone.app.judging_options import make_panel, make_seats, refuse_too_big
-from honestone.app.loop import LoopPlan, run_loop
-from honestone.app.loop_setup import (
+from honestone.app.loop import (
     ImprovementRequest,
+    LoopPlan,
     delivery,
     find_place,
     find_worker,
     limits_in_words,
     loop_limits,
+    run_loop,
     started_artifact,
     worker_context,
 )

@@ -8,10 +8,11 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from honestone.app.judging_options import make_context, make_seats
-from honestone.app.loop import LoopPlan
-from honestone.app.loop_setup import (
+from honestone.adapters.checks import CheckRunner
+from honestone.app.judging_options import JudgingOptions, make_context, make_panel, make_seats
+from honestone.app.loop import (
     ImprovementRequest,
+    LoopPlan,
     delivery,
     find_place,
     find_worker,
@@ -21,11 +22,13 @@ from honestone.app.loop_setup import (
     started_artifact,
     worker_context,
 )
-from honestone.app.split_runs import PanelOfEdits, SplitRuns
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
-from honestone.app.suites.subject import skill_folder
+from honestone.app.suites.side import SideRun
+from honestone.app.suites.skills import not_loaded, results_of
+from honestone.app.suites.subject import SuiteSubject, skill_folder, skill_of
 from honestone.app.workspace import Workspace
-from honestone.core.artifact import Version
+from honestone.core.artifact import Artifact, Version
+from honestone.core.ballot import CHECK
 from honestone.core.contract import Contract
 from honestone.core.errors import UsageError
 from honestone.core.events import StartedSuite, SuiteImprovementStarted
@@ -43,13 +46,19 @@ from honestone.core.loop.suite_loop import (
     steering_rubric,
 )
 from honestone.core.numbers import ONE, exact
+from honestone.core.scorecard import Scorer
+from honestone.core.skill.edit_rubric import EDIT_RUBRIC, failures_in_words, shown_edit
 from honestone.core.skill.skill_file import SKILL_FILE
-from honestone.core.spend import Meter
+from honestone.core.spend import Meter, Spend
+from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
-from honestone.engine.panel import Seat
+from honestone.core.suite.record import SuiteRecord, read_record
+from honestone.engine.panel import Evaluator, Seat
 from honestone.engine.place import Place
-from honestone.engine.task_judgement import TaskJudgement
+from honestone.engine.task_judgement import SplitRun, TaskJudgement
 from honestone.ports import Observer, Store, Worker
+from honestone.report.documents import plain
+from honestone.report.suite import panel_states, suite_flags
 from honestone.system.files import load_artifact, printable
 
 _RULE = "over a suite a change is kept when val did not fall, and train or val rose"
@@ -232,3 +241,104 @@ class _Tasks:
             kind="an agent skill (instructions that an agent is given)" if is_skill else "a prompt",
             edits=edits if self.edit_seats else None,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitRuns:
+    """Runs of splits as runs of the suite in the store. Each belongs to one run of the loop, so that none is borrowed.
+
+    `folder` is the name under which a skill is installed, `leave_out` what of it never is.
+    """
+
+    plan: SuitePlan
+    store: Store
+    observer: Observer
+    splits: Splits
+    loop: str
+    folder: str
+    leave_out: Sequence[str]
+
+    async def run(self, version: Version, split: str, meter: Meter) -> SplitRun:
+        cases, subject = self.splits.of(split), self._subject(version)
+        record, left = self._finished(subject, cases), _left_of(meter)
+        is_new = record is None
+        if record is None:
+            side = SideRun.open(self.plan, self.store, self.observer, subject, cases, left)
+            await side.work()
+            record = side.finish()
+        spend = record.spend
+        return SplitRun(
+            run=record.run or "",
+            results=results_of(cases, record),
+            spend=spend,
+            earlier=left.before if is_new else spend,
+            judges=[plain(one) for one in panel_states(record.ballots())],
+            flags=[*suite_flags(record), *(not_loaded(record) if self.plan.subject.is_isolated else [])],
+            cut_short=_cut_short(record, left, meter),
+        )
+
+    async def close(self) -> None:
+        await self.plan.close()
+
+    def _subject(self, version: Version) -> SuiteSubject:
+        note, path = f"improve {self.loop}", self.plan.subject.path
+        if self.plan.subject.skill is None:
+            return SuiteSubject(path=path, version=version, note=note)
+        return SuiteSubject.of_skill(path, skill_of(version, self.folder, leave_out=self.leave_out), note)
+
+    def _finished(self, subject: SuiteSubject, cases: Sequence[Case]) -> SuiteRecord | None:
+        """What an earlier process finished and could not report any more."""
+        identity = self.plan.identity(subject, cases)
+        for info in self.store.runs():
+            if info.id < self.loop:
+                return None
+            if info.identity == identity and info.finished is not None:
+                return read_record(self.store.events(info.id), run=info.id)
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelOfEdits:
+    """The panel of `stage rank`: yes/no questions about an edit, and its score the share of yes."""
+
+    seats: tuple[Seat, ...]
+    store: Store
+    judging: JudgingOptions
+    named: str
+
+    async def score(
+        self, before: Version, after: Version, failed: Sequence[str], meter: Meter
+    ) -> tuple[Fraction | None, Spend]:
+        panel = make_panel(self.seats, self.store, _left_of(meter), self.judging)
+        evaluator = Evaluator(EDIT_RUBRIC, CheckRunner(Path()), panel)  # the rubric has no check
+        shown = Artifact(self.named, shown_edit(before, after))
+        judged = await evaluator.judge(shown, input=failures_in_words(list(failed)))
+        return Scorer(EDIT_RUBRIC, self.judging.rule).card(judged.ballots).score, judged.spend
+
+    async def close(self) -> None:
+        for seat in self.seats:
+            await seat.judge.close()
+
+
+def _left_of(meter: Meter) -> Meter:
+    """A meter for one side that grants what the loop's has left."""
+    used = meter.before.judge_calls + meter.spent.judge_calls
+    known = (meter.before.usd or 0.0) + (meter.spent.usd or 0.0)
+    return Meter(
+        calls=max(0, meter.calls - used),
+        minutes=max(0.0, meter.minutes - meter.seconds / 60),
+        usd=None if meter.usd is None else max(0.0, meter.usd - known),
+        clock=meter.clock,
+    )
+
+
+def _cut_short(record: SuiteRecord, left: Meter, whole: Meter) -> str | None:
+    """The limit that came before every task had its result, in the words of the loop's own limits."""
+    statuses = {result.status for result in record.results.values()}
+    if not statuses & {Status.SKIPPED, Status.INCONCLUSIVE}:
+        return None
+    if left.exhausted() is not None:
+        is_money = left.usd is not None and (left.before.usd or 0.0) + (left.spent.usd or 0.0) >= left.usd
+        return f"--max-usd {whole.usd:g} is used up" if is_money else f"--max-minutes {whole.minutes:g} are used up"
+    asks = Status.SKIPPED in statuses or any(ballot.judge != CHECK for ballot in record.ballots())
+    return f"--max-calls {whole.calls} are used up" if asks and left.no_call_left() else None

@@ -19,7 +19,7 @@ from honestone.app.history import improvement_report, state_of
 from honestone.app.host_judge import still_asked, take_reply
 from honestone.app.improve import prepare, run
 from honestone.app.judging_options import JudgingOptions
-from honestone.app.loop_setup import ImprovementRequest
+from honestone.app.loop import ImprovementRequest
 from honestone.app.quiet import Quiet
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import Question

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from honestone.app import compare as use_case
+from honestone.app.suites import compare as use_case
 from honestone.cli import options as shared
-from honestone.cli.suites.printing import COMPARISON_FORMATS
+from honestone.cli.suites.options import COMPARISON_FORMATS
 from honestone.cli.terminal import exit_code_of, here, render, write
 
 _FORMAT = click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)

@@ -11,8 +11,7 @@ import click
 from honestone.app.evaluate import EvaluateRequest, evaluate
 from honestone.cli import options as shared
 from honestone.cli.runs import refuse_other_formats
-from honestone.cli.suites.options import take_suite_request
-from honestone.cli.suites.printing import SUITE_FORMATS
+from honestone.cli.suites.options import SUITE_FORMATS, take_suite_request
 from honestone.cli.terminal import MANY, Printer, Progress, exit_code_of, here
 from honestone.core.errors import UsageError
 

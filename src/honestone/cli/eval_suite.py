@@ -6,7 +6,7 @@ from pathlib import Path
 
 from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.run import evaluate_suite
-from honestone.cli.suites.printing import print_suite
+from honestone.cli.suites.options import print_suite
 from honestone.cli.terminal import Progress, dump, exit_code_of, here
 from honestone.core.errors import UsageError
 from honestone.report.documents.suite import SuiteReportDoc

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from honestone.app.improve import improve as improve_artifact
-from honestone.app.loop_setup import ImprovementRequest
+from honestone.app.loop import ImprovementRequest
 from honestone.cli import options as shared
-from honestone.cli.loop_options import loop_options
+from honestone.cli.options import loop_options
 from honestone.cli.terminal import FORMATS, Progress, here, render_improvement, write
 from honestone.core.errors import Interrupted
 from honestone.core.loop.actions import Result

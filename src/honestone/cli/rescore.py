@@ -40,7 +40,7 @@ def rescore(
     print(f"  contract then  {found.info.contract}\n  contract now   {found.contract}", file=sys.stderr)
     form = "json" if as_json else form
     if found.report is not None:
-        from honestone.cli.suites.printing import print_suite
+        from honestone.cli.suites.options import print_suite
 
         print_suite(found.report, form)
     else:

@@ -9,7 +9,7 @@ import click
 
 from honestone.app.records import RunRecord, list_runs, open_run
 from honestone.cli import options as shared
-from honestone.cli.suites.printing import SUITE_FORMATS, print_suite
+from honestone.cli.suites.options import SUITE_FORMATS, print_suite
 from honestone.cli.terminal import FORMATS, Printer, dump, here, render_improvement, write
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import click
 
-from honestone.app.loop_setup import ImprovementRequest
+from honestone.app.loop import ImprovementRequest
 from honestone.app.step import StepResult, Submission, resume_steps, start_steps, steps_status
 from honestone.cli import options as shared
 from honestone.cli.judge_prompt import read_reply_file
-from honestone.cli.loop_options import loop_options
 from honestone.cli.main import LazyGroup
+from honestone.cli.options import loop_options
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.core.errors import Interrupted, UsageError
 

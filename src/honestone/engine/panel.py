@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
-from typing import Literal
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
@@ -32,7 +34,6 @@ from honestone.core.reading.reply import complaints
 from honestone.core.rubric import Check, Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend
-from honestone.engine.retrying import next_wait
 from honestone.ports import CallFailed, Checker, Finding, HasCapacity, Judge, Output, Reply, Request, Store
 
 TAMPERED = (
@@ -466,3 +467,63 @@ def check_ballot(checks: Sequence[tuple[Key, Check]], findings: Sequence[Finding
             marks[key] = Mark(finding.met, (finding.note,) if finding.note else ())
     boxes = sorted({finding.sandbox for finding in findings if finding.sandbox})
     return Ballot(judge=CHECK, marks=marks, abstained=abstained, sandbox=", ".join(boxes) or None)
+
+
+T = TypeVar("T")
+
+FIRST_WAIT: Final = 0.5
+LONGEST_WAIT: Final = 30.0
+SPREAD: Final = 0.1
+"""A wait that the server asked for is lengthened by up to this share (a second at most), so that calls that were
+turned away together do not come back together."""
+
+
+def next_wait(
+    failure: CallFailed,
+    attempt: int,
+    spent: float,
+    *,
+    attempts: int = 5,
+    total_seconds: float = 120.0,
+    jitter: Callable[[], float] = random.random,
+) -> float | None:
+    """Seconds to wait before the next attempt; None to give up. `attempt` counts from 1, `spent` is seconds so far.
+
+    What the server asks for is obeyed; when that does not fit into the total, coming sooner does not help.
+    `jitter` gives numbers from 0 to 1.
+    """
+    if not failure.retryable or attempt >= attempts:
+        return None
+    if failure.retry_after is not None:
+        wait = failure.retry_after + jitter() * min(failure.retry_after * SPREAD, 1.0)
+    else:
+        # The exponent is cut before it can overflow.
+        full = min(FIRST_WAIT * 2.0 ** min(attempt - 1, 16), LONGEST_WAIT)
+        wait = full * (0.5 + 0.5 * jitter())
+    return wait if spent + wait <= total_seconds else None
+
+
+async def with_retries(
+    call: Callable[[], Awaitable[T]],
+    *,
+    attempts: int = 5,
+    total_seconds: float = 120.0,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    jitter: Callable[[], float] = random.random,
+    clock: Callable[[], float] = time.monotonic,
+) -> T:
+    """What `call` returns, tried again while that is worth it. Raises the last CallFailed."""
+    start = clock()
+    attempt = 1
+    while True:
+        try:
+            return await call()
+        except CallFailed as failure:
+            wait = next_wait(
+                failure, attempt, clock() - start, attempts=attempts, total_seconds=total_seconds, jitter=jitter
+            )
+            if wait is None:
+                raise
+        if wait > 0:
+            await sleep(wait)
+        attempt += 1

@@ -18,9 +18,8 @@ from typing import Final
 from honestone.adapters.people.form import editor, run_lent
 from honestone.adapters.people.questions import LeftForLater, QuestionPages
 from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held_back
-from honestone.app.drafting_model import find_model
+from honestone.app.drafting_model import criteria_by_model, find_model
 from honestone.app.rubrics.draft_file import KeptAnswers, RubricAnswers, draft_from, is_complete, with_bars
-from honestone.app.rubrics.model_draft import criteria_by_model
 from honestone.app.rubrics.new import NO_MODEL, NewRubricRequest, rubric_text, shipped_rubrics
 from honestone.app.workspace import Workspace
 from honestone.core.authoring.lint import lint

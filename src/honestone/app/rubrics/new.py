@@ -10,9 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from honestone.app.drafting_model import find_model
+from honestone.app.drafting_model import criteria_by_model, find_model
 from honestone.app.rubrics.draft_file import KeptAnswers, RubricAnswers, draft_from, is_complete, with_bars
-from honestone.app.rubrics.model_draft import criteria_by_model
 from honestone.app.workspace import Workspace
 from honestone.core.authoring.rubric_drafting import (
     FEWEST_CRITERIA,

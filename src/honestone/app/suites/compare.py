@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from honestone.app.suites.baseline import find_run_summary
+from honestone.app.suites.saved_report import read_report
+from honestone.app.workspace import Workspace
 from honestone.core.contract import differences
-from honestone.core.errors import ContractMismatch, UsageError
+from honestone.core.errors import ContractMismatch, StoreError, UsageError
+from honestone.core.events import Started
 from honestone.core.scorecard import Outcome, Verdict
-from honestone.core.suite.comparison import GATES, RunComparison, compare, judge_comparison
+from honestone.core.suite.comparison import COMPARE_GATES, GATES, RunComparison, compare, judge_comparison
 from honestone.core.suite.record import RunSummary
+from honestone.ports import Store
+from honestone.report.documents import JsonDocument
+from honestone.report.documents.suite import ComparisonDoc, TrendDoc
+from honestone.report.suite import comparison_document, trend_document
 
 
 def require_gates(gates: Sequence[str]) -> tuple[str, ...]:
@@ -62,3 +72,67 @@ def _contract_changes(
                 f"case `{id}` has another contract: its rubric, input, reference, workspace or attempts changed"
             )
     return changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRequest:
+    """Each side is a run, a saved report's file, or a report. `gates` as `--fail-on` takes them; empty for the usual."""
+
+    baseline: str | Path | JsonDocument
+    candidate: str | Path | JsonDocument
+    gates: tuple[str, ...] = ()
+    across_contracts: bool = False
+    require_improvement: bool = False
+
+
+def compare_runs(workspace: Workspace, request: CompareRequest) -> ComparisonDoc:
+    """`honestone.comparison/1`. Raises ContractMismatch when the two were judged differently, unless that is accepted."""
+    gates = require_gates(request.gates) or COMPARE_GATES
+    with workspace.open_store() as store:
+        before, after = (_summary(workspace, store, side) for side in (request.baseline, request.candidate))
+        contracts = _contracts(store, before, after)
+    comparison = compare_summaries(
+        before,
+        after,
+        gates=gates,
+        across=request.across_contracts,
+        require_improvement=request.require_improvement,
+        contracts=contracts,
+    )
+    return comparison_document(comparison)
+
+
+def trend(workspace: Workspace, runs: Sequence[str]) -> TrendDoc:
+    """`honestone.trend/1`: how the results changed over runs, in the order given."""
+    with workspace.open_store() as store:
+        found = [_summary(workspace, store, name) for name in runs]
+    notes = ["these runs were judged under different contracts; their figures do not mean the same"]
+    return trend_document(found, notes=notes if len({run.contract for run in found}) > 1 else [])
+
+
+def _summary(workspace: Workspace, store: Store, side: str | Path | JsonDocument) -> RunSummary:
+    if isinstance(side, Mapping):
+        return read_report(side, "the report")
+    name, path = str(side), workspace.path(side)
+    found = find_run_summary(workspace, store, name)
+    if found is not None:
+        return found
+    is_file = bool(name) and path.exists()
+    if name and not is_file:
+        store.find_run(name)  # raises the error that says whether there is none, or more than one
+    raise UsageError(
+        f"`{name}` is {'a file, but not a saved report' if is_file else 'neither a run nor a saved report'}",
+        hint="`honestone runs` lists runs; `honestone eval SUITE --json > report.json` saves one",
+    )
+
+
+def _contracts(
+    store: Store, before: RunSummary, after: RunSummary
+) -> tuple[Mapping[str, object], Mapping[str, object]] | None:
+    """Both contracts in full, where both runs are in this store."""
+    try:
+        first, second = (store.events(store.find_run(run.run or "").id)[0] for run in (before, after))
+    except (StoreError, IndexError):
+        return None
+    assert isinstance(first, Started) and isinstance(second, Started)
+    return first.contract, second.contract

@@ -1,16 +1,22 @@
-"""The options of `eval SUITE`, taken out of a command's keyword arguments and checked."""
+"""The options of `eval SUITE`, taken out of a command's keyword arguments and checked, and the formats of what it prints."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from honestone.app.suites.plan import CaseChoice, parse_shard
+from honestone.cli.terminal import render, write
 from honestone.core.numbers import exact
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
     from honestone.app.judging_options import JudgingOptions
     from honestone.app.suites.plan import SuiteRequest
+
 
 _AS_GIVEN = (
     "artifact",
@@ -57,3 +63,15 @@ def take_suite_request(
         locked=locked,
         **{name: options[name] for name in _AS_GIVEN},
     )
+
+
+SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
+COMPARISON_FORMATS = ("text", "markdown", "json")
+
+
+def print_suite(document: Mapping[str, object] | Struct, form: str) -> None:
+    if form == "html":  # It says that it is UTF-8, whatever the terminal is.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(render(document, form).encode("utf-8", "backslashreplace"))
+        return
+    write(render(document, form))
