@@ -92,22 +92,13 @@ class _GoldenReading(FileReading):
         name = self.marked.raw_key((key,)).rstrip("/")
         path = folder / name
         if not _is_inside(folder, name):
-            self.problem(
-                f"`{name}` leads out of `{folder}`",
-                (key,),
-                "examples belong in the folder of the file that names them",
-                at_key=True,
-            )
+            hint = "examples belong in the folder of the file that names them"
+            self.problem(f"`{name}` leads out of `{folder}`", (key,), hint, at_key=True)
             return None
         if not path.exists():
-            names = [entry.name for entry in _entries(folder)]
-            meant = near(name, names)
-            self.problem(
-                f"example `{path}` not found",
-                (key,),
-                f"did you mean `{meant}`?" if meant else "remove the line, or add the file",
-                at_key=True,
-            )
+            meant = near(name, [entry.name for entry in _entries(folder)])
+            hint = f"did you mean `{meant}`?" if meant else "remove the line, or add the file"
+            self.problem(f"example `{path}` not found", (key,), hint, at_key=True)
             return None
         expect = self.expect(self.marked.value[key], (key,))
         return None if expect is None else GoldenExample(name=name, path=path, expect=expect)
@@ -117,11 +108,8 @@ class _GoldenReading(FileReading):
             verdict = self.verdict(value, path)
             return None if verdict is None else Expect(verdict=cast(Any, verdict))
         if not isinstance(value, dict) or not value:
-            self.problem(
-                "what is expected must be a verdict or a mapping",
-                path,
-                "pass, fail, or {verdict: fail, score: [10, 30]}",
-            )
+            hint = "pass, fail, or {verdict: fail, score: [10, 30]}"
+            self.problem("what is expected must be a verdict or a mapping", path, hint)
             return None
         return self.ranges(value, path)
 
@@ -138,12 +126,8 @@ class _GoldenReading(FileReading):
                 score = self.range(wanted, here)
             elif name not in self.criteria:
                 meant = near(name, [*self.criteria, "verdict", "score"])
-                self.problem(
-                    f"the rubric has no criterion `{name}`",
-                    here,
-                    f"did you mean `{meant}`?" if meant else None,
-                    at_key=True,
-                )
+                hint = f"did you mean `{meant}`?" if meant else None
+                self.problem(f"the rubric has no criterion `{name}`", here, hint, at_key=True)
             elif (ends := self.range(wanted, here)) is not None:
                 criteria[name] = ends
         return Expect(verdict=cast(Any, verdict), score=score, criteria=criteria)
@@ -163,9 +147,8 @@ class _GoldenReading(FileReading):
             self.problem("a range must be two numbers", path, "for example [60, 80], in points of 100")
             return None
         if not 0 <= low <= high <= 1:
-            self.problem(
-                "a range goes from a lower number to a higher one, both from 0 to 100", path, "for example [60, 80]"
-            )
+            message = "a range goes from a lower number to a higher one, both from 0 to 100"
+            self.problem(message, path, "for example [60, 80]")
             return None
         return low, high
 

@@ -185,13 +185,9 @@ class RubricReading(FileReading):
             here = (*path, key)
             field = SHAPES[shape].field(key)
             if field is None:
-                where = owner.replace(" of ", " in ", 1)
-                self.problem(
-                    f"unknown key `{self.marked.raw_key(here)}`{where}",
-                    here,
-                    unknown_key_hint(self.marked.raw_key(here), SHAPES[shape]),
-                    at_key=True,
-                )
+                where, name = owner.replace(" of ", " in ", 1), self.marked.raw_key(here)
+                hint = unknown_key_hint(name, SHAPES[shape])
+                self.problem(f"unknown key `{name}`{where}", here, hint, at_key=True)
             elif value is None:
                 default = "" if field.default in ("none", "required") else f" (default: {field.default})"
                 self.problem(

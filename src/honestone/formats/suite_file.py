@@ -167,11 +167,8 @@ class _SuiteReading(RubricReading):
             id = (self.marked.raw(path) or "").strip() if isinstance(entry, dict) else ""
             if id and id in first:
                 line = self.marked.position(first[id])[0]
-                self.problem(
-                    f"two cases have this id, the first in line {line}",
-                    path,
-                    "an id names one case in results and choices",
-                )
+                hint = "an id names one case in results and choices"
+                self.problem(f"two cases have this id, the first in line {line}", path, hint)
             first.setdefault(id, path)
 
     # ------------------------------------------------------------------------------------------ a case
@@ -180,9 +177,8 @@ class _SuiteReading(RubricReading):
         value = value_at(self.marked.value, path)
         if not isinstance(value, dict):
             shown = shown_value(value, self.marked.raw(path))
-            self.problem(
-                f"this is {shown}, but a case must be a mapping", path, "write {id: ..., input: ..., rubric: [...]}"
-            )
+            hint = "write {id: ..., input: ..., rubric: [...]}"
+            self.problem(f"this is {shown}, but a case must be a mapping", path, hint)
             return None
         before = len(self.problems)
         got = self.fields("case", path, "")
@@ -192,9 +188,8 @@ class _SuiteReading(RubricReading):
         if rubric is None or len(self.problems) > before:
             return None
         if "input" not in got:
-            self.notes.append(
-                f"{self.marked.at(path)}: case `{got['id']}` has no input: the target is given an empty text"
-            )
+            said = f"case `{got['id']}` has no input: the target is given an empty text"
+            self.notes.append(f"{self.marked.at(path)}: {said}")
         return Case(
             id=got["id"],
             rubric=rubric,
@@ -214,9 +209,8 @@ class _SuiteReading(RubricReading):
             return None  # it has been said what is wrong with it
         if own is None and shared is None and not checks:
             if "rubric" not in self.marked.value:
-                self.problem(
-                    "there is nothing to judge it by", path, "give it a `rubric` or `checks`, or the suite a `rubric`"
-                )
+                hint = "give it a `rubric` or `checks`, or the suite a `rubric`"
+                self.problem("there is nothing to judge it by", path, hint)
             return None
         parts = [part for part in (shared, own) if part is not None]
         criteria = tuple(criterion for part in parts for criterion in part.criteria)
