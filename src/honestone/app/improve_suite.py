@@ -23,8 +23,7 @@ from honestone.app.loop import (
     worker_context,
 )
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
-from honestone.app.suites.side import SideRun
-from honestone.app.suites.skills import not_loaded, results_of
+from honestone.app.suites.side import SideRun, not_loaded, results_of
 from honestone.app.suites.subject import SuiteSubject, skill_folder, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version

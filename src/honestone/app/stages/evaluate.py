@@ -31,8 +31,7 @@ from honestone.app.stages.files import (
 )
 from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
-from honestone.app.suites.side import CutShort, SharedMeter
-from honestone.app.suites.skills import compare_skill
+from honestone.app.suites.side import CutShort, SharedMeter, compare_skill
 from honestone.app.suites.subject import WITHOUT, SuiteSubject, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version

@@ -9,8 +9,7 @@ from functools import cached_property
 from honestone.app.suites.baseline import Baseline, find_baseline
 from honestone.app.suites.compare import compare_summaries
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite_cost
-from honestone.app.suites.side import SideRun
-from honestone.app.suites.skills import run_skill
+from honestone.app.suites.side import SideRun, run_skill
 from honestone.app.suites.subject import SuiteSubject
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
