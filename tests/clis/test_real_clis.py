@@ -242,8 +242,8 @@ def test_a_worker_cannot_edit_outside(name: str, service: Any, play: ModuleType,
     url = service.play(f"{name}-out", *play.edit_play(str(outside), "TODO-beta", "beta", "All done!"))
     done = work(name, url, copy / "a.md")
     assert outside.read_text() == "TODO-beta\n"
-    # Of a command that its sandbox refuses at once codex reports nothing; the bytes tell.
-    assert done.ended == ("exited" if name == "codex" else "denied")
+    # A command that its sandbox refuses at once ends before codex listens, so it reports it now and then; the bytes tell.
+    assert done.ended == "denied" or (name == "codex" and done.ended == "exited")
 
 
 @pytest.mark.parametrize("name", NAMES)
