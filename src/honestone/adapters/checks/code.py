@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import hashlib
+import hmac
 import importlib.util
 import json
 import os
 import re
+import secrets
 import shutil
 import site
+import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +24,7 @@ from typing import Any, Final
 
 from honestone.adapters.checks import grading
 from honestone.adapters.checks import text as text_checks
-from honestone.adapters.checks.subject import CheckWorkspace, Setting, Subject, Told, finding
+from honestone.adapters.checks.subject import CheckWorkspace, Setting, Subject, Told, finding, state_of
 from honestone.core.artifact import Version
 from honestone.core.checks import compile_text_check, visible
 from honestone.core.errors import UsageError
@@ -44,7 +49,14 @@ FIXTURES: Final = "fixtures"
 """A folder of this name holds tests with all they need, data too."""
 
 _LARGEST_TESTS: Final = 50_000_000
+_LARGEST_ANSWER: Final = 100_000
 _CHILD: Final = Path(__file__).with_name("_child.py")
+_STARTUP: Final = Path(__file__).with_name("startup")
+"""Holds what every Python below a command reads first."""
+
+_UNCLEAR: Final = 97
+"""How such a Python ends when it cannot tell which of two modules is meant."""
+
 _INTERPRETER: Final = re.compile(r"(?:python|pypy|ruby|perl|node|deno|bun|lua|php)[\d.]*|(?:ba|da|z|k|fi)?sh|Rscript")
 
 
@@ -152,6 +164,8 @@ async def _run(
     setting = subject.setting
     seconds = float(check.option("timeout", setting.timeout))
     env = _environment(setting, copy, subject, check)
+    if check.kind in ("command", "grader"):
+        env["PYTHONPATH"] = os.pathsep.join([str(_STARTUP), *filter(None, [env.get("PYTHONPATH")])])
     program = find_program(words[0], cwd=copy.work, env=env)
     # The name that the person wrote stays visible to the program as its own where nothing is wrapped around it.
     argv, rules = setting.sandbox.confine([program, *words[1:]], copy.work, copy.root, visible, setting.hidden)
@@ -206,7 +220,7 @@ def _environment(setting: Setting, copy: CheckWorkspace, subject: Subject, check
 
 def _shown_beside(setting: Setting) -> list[Path]:
     """Tools and modules beside the rubric may need their neighbours, and Python the packages of the user."""
-    return [setting.base, Path(site.getuserbase())]
+    return [setting.base, Path(site.getuserbase()), _STARTUP]
 
 
 # --------------------------------------------------------------------------------------------------------- command
@@ -280,6 +294,8 @@ async def _command(check: Check, subject: Subject) -> Told:
     stdin = subject.text.encode("utf-8", "replace") if check.options.get("stdin") == "artifact" else b""
     ended = await _run(words, check, subject, copy, stdin=stdin, visible=_shown_beside(subject.setting))
     expected = check.options.get("expect_exit", 0)
+    if ended.exit == _UNCLEAR and ended.stderr.endswith(b"it is not clear which is meant\n"):
+        raise _Final(None, f"could not run{_last_words(ended)}")
     if ended.exit != expected:
         return False, f"{_exit(ended.exit)}, expected {expected}{_last_words(ended)}"
     return _as_printed(check, ended)
@@ -317,22 +333,44 @@ async def _pytest(check: Check, subject: Subject) -> Told:
     tests = _copied_tests(check.text, subject, copy)
     if tests is None:
         raise _Final(False, f"no such tests: {check.value}")
-    asked = {"tests": tests, "root": str(copy.extra), "paths": [str(copy.work), str(copy.work / "src")]}
-    ended = await _run(
-        [*_python_words(python), "pytest", json.dumps(asked)],
-        check,
-        subject,
-        copy,
-        visible=[*_shown_beside(subject.setting), _CHILD],
-    )
-    answer = _answer(ended)
+    before = state_of(copy.extra)
+    files = [path for path, (mode, *_) in before.items() if not stat.S_ISDIR(mode)]
+    asked = {"kind": "pytest", "tests": tests, "files": files, "paths": [str(copy.work), str(copy.work / "src")]}
+    ended, answer = await _ask_child(python, asked, check, subject, copy)
     if answer is None:
         return None, f"pytest ended without a report ({_exit(ended.exit)}){_last_words(ended)}"
-    code, summary = answer["exit"], _summary(ended.stderr.decode(errors="replace"))
-    if code in (0, 1):
-        return code == 0, summary
-    why = {5: "no tests were collected"}.get(code, f"pytest could not run the tests (exit {code})")
-    return None, f"{why}: {summary}" if summary else why
+    if answer["patched"] or _has_changed(before, state_of(copy.extra)):
+        return None, "the code under test changed pytest or the tests while they ran"
+    return _count(answer, _summary(ended.stderr.decode(errors="replace")))
+
+
+_UNMET: Final = ("failed", "skipped", "xfailed", "xpassed", "deselected")
+
+
+def _count(answer: Mapping[str, Any], summary: str) -> Told:
+    """Met is only what was collected, run and passed, all of it."""
+    code, collected = answer["exit"], answer["collected"]
+    if code not in (0, 1) or not collected + answer["deselected"]:
+        why = {5: "no tests were collected"}.get(code, f"pytest could not run the tests (exit {code})")
+        return None, f"{why}: {summary}" if summary else why
+    if code == 1 and answer["failed"]:
+        return False, summary
+    if any(answer[kind] for kind in _UNMET):
+        counts = ", ".join(f"{answer[kind]} {kind}" for kind in ("passed", *_UNMET) if answer[kind])
+        return False, f"not every test passed: {counts}"
+    if code != 0 or answer["passed"] != collected:
+        return None, f"the report does not fit: {collected} collected, {answer['passed']} passed, exit {code}"
+    return True, summary
+
+
+def _has_changed(before: Mapping[str, tuple[int, ...]], after: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether a file among the tests was touched, or one was added that Python or pytest reads."""
+    files = [path for path, (mode, *_) in before.items() if not stat.S_ISDIR(mode)]
+    new = [path for path in after.keys() - before.keys() if path.endswith(_READ_BY_PYTHON)]
+    return bool(new) or any(after.get(path) != before[path] for path in files)
+
+
+_READ_BY_PYTHON: Final = (".py", ".pyc", ".pth", ".so", ".ini", ".toml", ".cfg")
 
 
 def _summary(printed: str) -> str:
@@ -369,9 +407,30 @@ def _can_import_pytest(python: str) -> bool:
     return tried.returncode == 0
 
 
-def _python_words(python: str) -> list[str]:
-    """`-P` where it is known (3.11): nothing of the artifact may stand in for a module of the standard library."""
-    return [python, *(["-P"] if python == sys.executable else []), str(_CHILD)]
+async def _ask_child(
+    python: str,
+    asked: Mapping[str, object],
+    check: Check,
+    subject: Subject,
+    copy: CheckWorkspace,
+    *,
+    given: bytes = b"",
+    visible: Sequence[Path] = (),
+) -> tuple[Ended, Mapping[str, Any] | None]:
+    """Run our own child program; what it answered, None when the code that it ran ended it or sealed nothing."""
+    key, answer = secrets.token_hex(), copy.root / secrets.token_hex()
+    request = {**asked, "root": str(copy.extra), "file": answer.name, "key": key}
+    # `-P` where it is known (3.11): nothing of the artifact may replace a module of the standard library.
+    words = [python, *(["-P"] if python == sys.executable else []), str(_CHILD)]
+    stdin = json.dumps(request).encode() + b"\n" + given
+    ended = await _run(
+        words, check, subject, copy, stdin=stdin, visible=[*_shown_beside(subject.setting), *visible, _CHILD]
+    )
+    with contextlib.suppress(OSError, ValueError, SyntaxError):
+        seal, _, said = answer.read_bytes()[:_LARGEST_ANSWER].partition(b"\n")
+        if hmac.compare_digest(seal, hashlib.sha256(key.encode() + said + key.encode()).hexdigest().encode()):
+            return ended, dict(ast.literal_eval(said.decode()))
+    return ended, None
 
 
 def _without_test_name(path: str) -> str:
@@ -423,35 +482,18 @@ async def _python(check: Check, subject: Subject) -> Told:
     setting, copy = subject.setting, subject.fresh_copy()
     module, _, function = check.text.partition(":")
     asked = {
+        "kind": "python",
         "module": module,
         "function": function,
         "with": check.options.get("with", "text"),
         "before": [str(setting.base.absolute()), str(setting.folder.absolute())],
         "after": [str(copy.work)],
     }
-    ended = await _run(
-        [*_python_words(sys.executable), "python", json.dumps(asked)],
-        check,
-        subject,
-        copy,
-        stdin=subject.text.encode("utf-8", "replace"),
-        visible=[*_shown_beside(setting), setting.folder, _CHILD],
-    )
-    answer = _answer(ended)
+    given = subject.text.encode("utf-8", "replace")
+    ended, answer = await _ask_child(sys.executable, asked, check, subject, copy, given=given, visible=[setting.folder])
     if answer is None:
         return None, f"{check.value} ended without an answer ({_exit(ended.exit)}){_last_words(ended)}"
-    if answer["met"] is None:
-        return None, f"{check.value} {answer['note']}"
-    return answer["met"], answer["note"]
-
-
-def _answer(ended: Ended) -> dict[str, Any] | None:
-    """What our own child program wrote; nothing when the code that it ran ended it."""
-    try:
-        answer = json.loads(ended.stdout)
-    except ValueError:
-        return None
-    return answer if isinstance(answer, dict) else None
+    return answer["met"], f"{check.value} {answer['note']}" if answer["met"] is None else answer["note"]
 
 
 def _module_file(value: str, setting: Setting) -> Path | None:

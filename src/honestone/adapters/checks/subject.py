@@ -181,19 +181,19 @@ class CheckWorkspace:
             if not place.is_dir() or place.is_symlink() or any(place.iterdir()):
                 _remove(place)
                 place.mkdir()
-        if self._written is None or self._written != _state_of(self.work):
+        if self._written is None or self._written != state_of(self.work):
             _remove(self.work)
             self.work.mkdir()
             materialise(self._version, self.work)
-            self._written = _state_of(self.work)
+            self._written = state_of(self.work)
 
     def close(self) -> None:
         _remove(self.root)
         forget(self.root)
 
 
-def _state_of(root: Path) -> dict[str, tuple[int, ...]]:
-    """Every path with what changes when its bytes, mode or place do. A program cannot set the time of change (ctime)."""
+def state_of(root: Path) -> dict[str, tuple[int, ...]]:
+    """Below a folder, every path with what changes when its bytes, mode or place do. A program cannot set the time of change (ctime)."""
     state: dict[str, tuple[int, ...]] = {}
     for path in _everything_below(root):
         try:
