@@ -215,6 +215,10 @@ class Checker(Protocol):
         """The files that judge, such as tests and schemas: no part of an artifact they lie in."""
         ...
 
+    def would_judge(self, checks: Sequence[Check], before: Version, after: Version) -> list[str]:
+        """The names of files that differ between two versions and judge: a proposal may not touch them."""
+        ...
+
     def compile(self, check: Check) -> TextCheck | None:
         """A check of a text alone, ready for many texts; None when it needs files or runs code."""
         ...

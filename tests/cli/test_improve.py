@@ -562,17 +562,17 @@ def test_two_loops_at_once_on_one_file(ready: Desk) -> None:
     assert worker.calls == 2
 
 
-def test_a_worker_that_edits_the_rubric_where_it_lies_is_thrown_away(ready: Desk) -> None:
-    """Promise 5, outside the private copy too: the proposal is out-of-scope however good it is, and the person is told."""
+def test_a_worker_that_edits_the_rubric_where_it_lies_ends_the_loop(ready: Desk) -> None:
+    """Promise 5, outside the private copy too: however good the proposal is, nothing is delivered, and the file is named."""
     ready.file("note.md", NOTE)
     rubric = ready.folder / "rubric.yaml"
     text = rubric.read_text()
     worker = ready.worker("w.py", f"open({str(rubric)!r}, 'a').write('# easier\\n')\n" + ADD_PEAR)
-    result = improve(ready, worker, ready.judge(), rounds=1)
+    result = improve(ready, worker, ready.judge())
     (only,) = result.json["rounds"]
-    assert (only["outcome"], only["decision"]) == ("out-of-scope", "rejected")
-    assert "rubric.yaml (the original file)" in only["outcome_detail"]
-    assert result.code == 1 and note(ready) == NOTE and rubric.read_text() == text + "# easier\n"
+    assert (only["decision"], result.json["result"]) == ("rejected", "CONTRACT_CHANGED")
+    assert result.json["changed"] == ["rubric.yaml"] and "rubric.yaml" in result.json["reason"]
+    assert result.code == 3 and note(ready) == NOTE and rubric.read_text() == text + "# easier\n"
 
 
 def test_the_panel_judge_under_another_spelling_is_no_witness(ready: Desk) -> None:

@@ -613,6 +613,7 @@ def test_exit_codes() -> None:
         "ROUND_LIMIT": 1,
         "BUDGET": 1,
         "METRIC_DEAD": 1,
+        "CONTRACT_CHANGED": 3,
         "NO_CHANGE": 1,
         "WORKER_FAILED": 1,
         "COULD_NOT_JUDGE": 3,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from honestone.adapters.registry import make_target
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, refuse_too_big
 from honestone.app.loop import run_interruptibly
-from honestone.app.rubric_plan import RubricPlan
+from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.ballot import CHECK, Ballot
@@ -31,6 +31,7 @@ from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.scorecard import Facts, SharedParts, scorecard_document, usage_document
 from honestone.system.files import Loaded, printable
+from honestone.system.judging_files import JudgingFiles, files_named
 
 if TYPE_CHECKING:
     from honestone.core.contract import Contract
@@ -219,6 +220,7 @@ class _Work:
                 reference=request.reference,
             )
         self._contract: Contract = self._plan.contract(self._seats)
+        self._judging = JudgingFiles(self._files_that_judge, base=workspace.folder)
         if request.locked and self._plan.path is not None:
             from honestone.app.rubrics.lock import check_lock
 
@@ -227,6 +229,10 @@ class _Work:
         self._meter: Meter = judging.meter(workspace.settings, calls=4 * len(self._paths) * len(self._seats) + 10)
         if self._seats:
             observer.note(self._preflight())
+
+    def _files_that_judge(self) -> Iterator[Path]:
+        yield from self._plan.checker.judging_files(checks_of(self._plan.rubric))
+        yield from files_named([seat.identity for seat in self._seats], self._workspace.folder)
 
     def _named(self, artifact: Path | str) -> Path:
         if isinstance(artifact, Path):
@@ -322,6 +328,7 @@ class _Work:
             concurrency=int(str(concurrency)),
             fresh=self._plan.options.fresh,
             has_folders=self._has_folders,
+            changed=self._judging.changed,
         )
         recorded = run if self._request.keep else None
         writer = _Writer(plan=self._plan, contract=self._contract.id, run=recorded)

@@ -17,13 +17,14 @@ from honestone.app.loop import (
     delivery,
     find_place,
     find_worker,
+    guarded,
     limits_in_words,
     loop_limits,
     run_loop,
     started_artifact,
     worker_context,
 )
-from honestone.app.rubric_plan import RubricPlan
+from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
 from honestone.core.ballot import Question, asked_criteria
@@ -170,6 +171,7 @@ def prepare(
     hint = "--worker cmd:COMMAND, or give the rubric's items `fix:` commands and use --worker fix"
     worker = find_worker(request.worker or ("fix" if fixes else None), context, hint=hint)
     judges = _find_judges(request, rubric, context)
+    place = guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), judges.asked + judges.holdouts)
     size = [(request.artifact, loaded.version.size)]
     refuse_too_big(judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version)
     limits = loop_limits(request, workspace, judges.calls)

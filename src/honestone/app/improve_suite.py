@@ -16,12 +16,14 @@ from honestone.app.loop import (
     delivery,
     find_place,
     find_worker,
+    guarded,
     limits_in_words,
     loop_limits,
     paths_inside,
     started_artifact,
     worker_context,
 )
+from honestone.app.rubric_plan import checks_of
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
 from honestone.app.suites.side import SideRun, not_loaded, results_of
 from honestone.app.suites.subject import SuiteSubject, skill_folder, skill_of
@@ -95,6 +97,8 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
         least=ONE if bar is None else bar,
         edit_seats=make_seats(names, make_context(request.judging, workspace)),
     )
+    checks = [check for rubric in tasks.rubrics.values() for check in checks_of(rubric)]
+    place = guarded(place, workspace, tasks.checker, checks, (*tasks.seats, *plan.edit_seats))
     limits = loop_limits(request, workspace, plan.calls)
     loaded = load_artifact(place.path, exclude=place.exclude, max_bytes=place.max_bytes)
     most = plan.most(limits.rounds, lambda cases: sum(case.attempts for case in cases))

@@ -9,10 +9,11 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -26,13 +27,15 @@ from honestone.core.events import Event, LoopStarted, RunFinished, StartedArtifa
 from honestone.core.loop.actions import Result
 from honestone.core.loop.proposal import MAX_DIFF
 from honestone.core.loop.state import LoopLimits, Policy, S, fold
+from honestone.core.rubric import Check
 from honestone.core.spend import Meter, Spend
 from honestone.engine.loop_runner import Judgement, LoopRunner
-from honestone.engine.panel import with_retries
+from honestone.engine.panel import Seat, with_retries
 from honestone.engine.place import Place, require_resumable, version_blobs
-from honestone.ports import Completion, Judge, Model, Observer, Prompt, RunInfo, Store, Worker
+from honestone.ports import Checker, Completion, Judge, Model, Observer, Prompt, RunInfo, Store, Worker
 from honestone.system.drawing import count
 from honestone.system.files import printable
+from honestone.system.judging_files import JudgingFiles, files_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,6 +298,20 @@ def find_place(request: ImprovementRequest, workspace: Workspace, path: Path, ex
         max_bytes=max_bytes(request.judging, workspace.settings),
         max_diff=int(limit(request.max_diff, workspace.settings, "max_diff", MAX_DIFF)),
     )
+
+
+def guarded(
+    place: Place, workspace: Workspace, checker: Checker, checks: Sequence[Check], seats: Sequence[Seat]
+) -> Place:
+    """The place with a watch on all that judges: the checks' files, the judges' programs, what is left out of it."""
+
+    def listing() -> Iterator[Path]:
+        yield from place.exclude
+        yield from checker.judging_files(checks)
+        yield from files_named([seat.identity for seat in seats], workspace.folder)
+
+    watch = JudgingFiles(listing, base=workspace.folder, unfollowed=place.path)
+    return replace(place, judging=watch, would_judge=partial(checker.would_judge, checks))
 
 
 def delivery(request: ImprovementRequest) -> Mapping[str, str]:

@@ -422,12 +422,13 @@ class LimitReached(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished(Event):
-    """The last event. `result` is a verdict, or how a loop ended."""
+    """The last event. `result` is a verdict, or how a loop ended; `changed` are files that judge, where they changed."""
 
     type = "finished"
 
     result: str
     reason: str = ""
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -484,6 +485,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     ),
     "cases": _Form(lambda cases: [one.plain for one in cases], lambda rows: tuple(map(RecordedCase, rows))),
     "certifying": _RUBRIC,
+    "changed": _LIST,
     "flags": _LIST,
     "focus": _LIST,
     "holdouts": _LIST,

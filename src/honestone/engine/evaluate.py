@@ -54,7 +54,8 @@ class JudgedArtifact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
     """One `eval` run over artifacts, whose paths start at `base`. `exclude` are real paths (rubric, suite) that do not belong
-    to a folder; `looked_at` holds artifacts already read, dropped once they are judged."""
+    to a folder; `looked_at` holds artifacts already read, dropped once they are judged; `changed` names the files that judge
+    and are no longer what they were: nothing that was judged after that counts."""
 
     run: str
     evaluator: Evaluator
@@ -71,6 +72,7 @@ class Evaluation:
     fresh: bool = False
     has_folders: bool = True
     looked_at: dict[Path, Loaded] = field(default_factory=dict)
+    changed: Callable[[], Sequence[str]] = tuple
     _asks_judges: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -133,6 +135,7 @@ class Evaluation:
         packed = self._packed(artifact, made)
         output = None if made is None else made.text
         judged.spend.target_calls += self.target is not None
+        changed = self.changed()
         judgement = JudgedArtifact(
             path=name,
             digest=version.digest,
@@ -142,6 +145,7 @@ class Evaluation:
             text=output if output is not None else version.text,
             notes=(*loaded.notes, *packing_notes(packed)),
             packed=packed,
+            error=f"what judges changed while it was judged: {', '.join(changed[:5])}" if changed else None,
         )
         return judgement, blobs
 

@@ -108,6 +108,8 @@ class LoopRunner(Generic[S]):
         self._take_version_on_disk()
         await self._judgement.resume(self)
         while True:
+            if changed := self.place.judging.changed():
+                return self._end_with_another_contract(changed)
             # Here and nowhere else: a kill between accepting and delivering is repaired before anything else happens.
             self._deliver()
             action = decide(self.state, self._policy)
@@ -165,12 +167,24 @@ class LoopRunner(Generic[S]):
         self.observer.event(event)
 
     def _end(self, stop: Stop) -> None:
-        if stop.result is not Result.COULD_NOT_JUDGE:
+        if stop.result not in (Result.COULD_NOT_JUDGE, Result.CONTRACT_CHANGED):
             self._deliver_elsewhere()
         if self.state.finished is None and stop.is_final:
-            event = self._timed(RunFinished(result=str(stop.result), reason=stop.reason))
+            event = self._timed(RunFinished(result=str(stop.result), reason=stop.reason, changed=stop.changed))
             self.store.finish_run(self.run, str(stop.result), event)
             self._apply(event)
+
+    def _end_with_another_contract(self, changed: tuple[str, ...]) -> Stop:
+        """What was judged by files that are no longer those of the contract is not delivered, nor what was before."""
+        if self.state.rounds and self.state.rounds[-1].is_open:
+            self.record(VersionRejected(round=self.state.rounds[-1].number, reason="what judges changed"))
+        if self.state.delivered != self.state.original and not self.place.dry_run:
+            self._put(self.state.original)
+        named = ", ".join(changed[:5]) + (" and more" if len(changed) > 5 else "")
+        reason = f"what judges changed while the loop ran: {named}; nothing is delivered"
+        stop = Stop(result=Result.CONTRACT_CHANGED, reason=reason, changed=changed)
+        self._end(stop)
+        return stop
 
     def _require_output(self) -> None:
         output, is_folder = self.place.output, self.version(self.state.original).is_folder
@@ -255,20 +269,14 @@ class LoopRunner(Generic[S]):
             brief = replace(self._judgement.brief(self, action, copy.place, candidate), round=number)
             brief_file = root / "brief.md"
             brief_file.write_text(brief.text, encoding="utf-8")
-            judging = place.judging_bytes()
             done = await self._worker.propose(brief, copy.place, brief_file)
             after = read_back(copy, max_bytes=place.max_bytes)
             version = None if after.version is None else place.part(after.version)
-            touched = [path for path, data in place.judging_bytes().items() if data != judging.get(path)]
         outcome, detail = classify(
             before,
             version,
             ended=done.ended,
-            strays=(
-                *after.strays,
-                *(f"{path.name} (the original file)" for path in touched),
-                *place.forbidden(before, version),
-            ),
+            strays=(*after.strays, *place.forbidden(before, version)),
             trouble=after.trouble,
             max_diff=place.max_diff,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from honestone.core.loop.proposal import MAX_DIFF
 from honestone.core.loop.state import LoopState
 from honestone.ports import Store
 from honestone.system.files import MAX_BYTES, TEMPORARY, load_artifact
+from honestone.system.judging_files import JudgingFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +21,9 @@ class Place:
     """Where the artifact is. `siblings` are files in its folder that are not part of it, `exclude` their real paths.
 
     `output`: deliver there instead; `dry_run`: deliver nowhere. `off_limits` are paths in a folder, or folders there,
-    that a worker is not shown and may not make; files in `locked` judge, so it may not change them; without those in
-    `must_hold` the artifact is no longer what it was.
+    that a worker is not shown and may not make; files in `locked` judge, so it may not change them, nor what `would_judge`
+    finds between two versions; without those in `must_hold` the artifact is no longer what it was. `judging` are the
+    files that judge, wherever they are: when one changes the loop ends.
     """
 
     path: Path
@@ -35,6 +37,8 @@ class Place:
     off_limits: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()
     must_hold: tuple[str, ...] = ()
+    judging: JudgingFiles = field(default_factory=JudgingFiles)
+    would_judge: Callable[[Version, Version], list[str]] = lambda before, after: []
 
     @property
     def target(self) -> Path:
@@ -60,10 +64,6 @@ class Place:
         ours = {*before.files, *after.files}
         return Version({name: e for name, e in found.files.items() if name in ours}, is_folder=True)
 
-    def judging_bytes(self) -> dict[Path, bytes | None]:
-        """The rubric, and whatever else judges, as it is on disk: a proposal during which it changes is thrown away."""
-        return {path: path.read_bytes() if path.is_file() else None for path in sorted(self.exclude)}
-
     def forbidden(self, before: Version, after: Version | None) -> list[str]:
         """What a worker made where nothing of the artifact may be, or changed although it judges."""
         if after is None or not after.is_folder:
@@ -71,7 +71,9 @@ class Place:
         made = [
             name for name in after.files if any(name == off or name.startswith(f"{off}/") for off in self.off_limits)
         ]
-        changed = [name for name in self.locked if before.files.get(name) != after.files.get(name)]
+        judges = {*self.locked, *(name for name in before.files if self.path / name in self.judging)}
+        changed = [name for name in sorted(judges) if before.files.get(name) != after.files.get(name)]
+        changed += self.would_judge(before, after)
         return [*(f"{name} (not part of the artifact)" for name in made), *(f"{name} (it judges)" for name in changed)]
 
 

@@ -81,6 +81,7 @@ def improvement_document(
         artifact=ArtifactDoc(path=started.artifact.path, digest=state.best, original=state.original),
         result=str(stop.result if stop else Result.INTERRUPTED),
         reason=stop.reason if stop else "stopped before the end; the same command continues it",
+        changed=list(stop.changed) if stop else [],
         best_round=next((r.number for r in state.rounds if r.version == state.best and r.accepted), 0),
         threshold=as_written(state.rubric.threshold * 100),
         floor=as_written(state.rubric.floor * 100),

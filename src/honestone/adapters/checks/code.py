@@ -75,16 +75,17 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
 
 
 def judging_files(check: Check, setting: Setting) -> list[Path]:
-    """The tests or the module of a check, with the modules beside a test. A command's program may be judged itself."""
+    """The tests or the module of a check, with the modules beside a test; the program of a command, if it is not judged."""
     if check.kind == "pytest":
         tests = setting.beside(_without_test_name(check.text), even_judged=True)
         return [] if tests is None else list(_tests_beside(tests))
     if check.kind == "python":
-        module = _module_file(check.text, setting)
+        module = module_file(check.text, setting)
         if module is not None and module.name == "__init__.py":
             return list(_walk(module.parent))
         return [] if module is None else [module]
-    return []
+    words = _words(check)
+    return [path for at in _programs(words) if (path := setting.beside(words[at])) is not None and path.is_file()]
 
 
 def preflight(check: Check, setting: Setting, version: Version | None) -> None:
@@ -108,7 +109,7 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
                 hint = "the path of a test file or folder is relative to the rubric's folder"
                 raise UsageError(f"the tests {name!r} of the check `pytest` are not there", hint=hint)
         case "python":
-            if _module_file(check.text, setting) is None and not _may_hold_module(check.text, version):
+            if module_file(check.text, setting) is None and not _may_hold_module(check.text, version):
                 module = check.text.partition(":")[0]
                 hint = "it is looked up beside the rubric and in the working directory"
                 raise UsageError(f"the module {module!r} of the check `{check.name}` is not there", hint=hint)
@@ -496,7 +497,7 @@ async def _python(check: Check, subject: Subject) -> Told:
     return answer["met"], f"{check.value} {answer['note']}" if answer["met"] is None else answer["note"]
 
 
-def _module_file(value: str, setting: Setting) -> Path | None:
+def module_file(value: str, setting: Setting) -> Path | None:
     parts = value.partition(":")[0].split(".")
     for root in (setting.base, setting.folder):
         stem = root.joinpath(*parts)

@@ -89,6 +89,12 @@ class CheckRunner:
         """The tests, modules and schemas on disk that judge. Should they be in the artifact, they do not count as its files."""
         return [path for check in checks if (f := _needs(check)) for path in f.judging_files(check, self._setting)]
 
+    def would_judge(self, checks: Sequence[Check], before: Version, after: Version) -> list[str]:
+        """The names of files that differ between two versions and judge: a proposal may not touch them."""
+        from honestone.adapters.checks.judged_paths import would_judge
+
+        return would_judge(checks, self._setting, before, after)
+
     def compile(self, check: Check) -> TextCheck | None:
         """A check of the text alone, compiled once per check; None when it needs files, code, a diff or a trace."""
         known = self._compiled.get(id(check))

@@ -19,6 +19,7 @@ class Result(StrEnum):
     NO_CHANGE = "NO_CHANGE"
     WORKER_FAILED = "WORKER_FAILED"
     COULD_NOT_JUDGE = "COULD_NOT_JUDGE"
+    CONTRACT_CHANGED = "CONTRACT_CHANGED"
     INTERRUPTED = "INTERRUPTED"
 
 
@@ -26,6 +27,7 @@ EXIT_CODES: dict[Result, int] = {
     Result.PASSED: 0,
     Result.UNCONFIRMED: 3,
     Result.COULD_NOT_JUDGE: 3,
+    Result.CONTRACT_CHANGED: 3,
     Result.INTERRUPTED: 130,
 }
 """The rest are 1."""
@@ -71,11 +73,13 @@ class RollBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """`is_final` False: whoever started the loop closes its run, or leaves it open so that the same command resumes it."""
+    """`is_final` False: whoever started the loop closes its run, or leaves it open so that the same command resumes it.
+    `changed`: the files that judge and are no longer what they were."""
 
     result: Result
     reason: str
     is_final: bool = True
+    changed: tuple[str, ...] = ()
 
 
 Action: TypeAlias = Ask | Propose | Accept | RollBack | Stop

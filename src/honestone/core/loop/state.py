@@ -169,7 +169,9 @@ class LoopState:
             case LimitReached():
                 self.limit = event.reason
             case RunFinished():
-                self.finished = Stop(result=Result(event.result), reason=event.reason)
+                self.finished = Stop(result=Result(event.result), reason=event.reason, changed=event.changed)
+                if self.finished.result is Result.CONTRACT_CHANGED:
+                    self.best = self.original
 
     def _find_best(self) -> None:
         """Certified first, then passing, then the higher lower bound of the score; ties to the earlier version."""

@@ -172,8 +172,8 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     """One run of the loop.
 
     `schema`, `title`, `artifact`: the shape; the rubric's title; `path`, `digest` of the best version, `original`
-    `result`: `PASSED`, `UNCONFIRMED`, `PLATEAU`, `ROUND_LIMIT`, `BUDGET`, `METRIC_DEAD`, `NO_CHANGE`, `WORKER_FAILED`, `COULD_NOT_JUDGE` or `INTERRUPTED`
-    `reason`: why it ended so
+    `result`: `PASSED`, `UNCONFIRMED`, `PLATEAU`, `ROUND_LIMIT`, `BUDGET`, `METRIC_DEAD`, `NO_CHANGE`, `WORKER_FAILED`, `COULD_NOT_JUDGE`, `CONTRACT_CHANGED` or `INTERRUPTED`
+    `reason`, `changed`: why it ended so; the files that judge and changed while it ran
     `best_round`: the round whose version is the best; 0 is the baseline
     `threshold`, `floor`, `policy`, `worker`, `limits`: what the run was given
     `rounds`: what was tried, and what came of it
@@ -191,6 +191,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     artifact: ArtifactDoc = ArtifactDoc()
     result: str
     reason: str | None = None
+    changed: list[str] = []
     best_round: int = 0
     threshold: int | float = 0
     floor: int | float = 0
@@ -229,7 +230,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
         result = line(self.result)
         if result in BREAKERS:
             return f"CIRCUIT BREAKER ({BREAKERS[result]})"
-        return "COULD NOT BE JUDGED" if result == "COULD_NOT_JUDGE" else result
+        return {"COULD_NOT_JUDGE": "COULD NOT BE JUDGED", "CONTRACT_CHANGED": "CONTRACT CHANGED"}.get(result, result)
 
     @property
     def limit_words(self) -> str:

@@ -1,0 +1,93 @@
+"""The files that judge, as they are when a run begins, and which of them have changed since."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from honestone.system.files import printable
+
+
+class JudgingFiles:
+    """`listing` names the files, each time: one that is new or gone has changed too. A Python program brings the modules
+    beside it that it imports. `base` is what their names are relative to, `unfollowed` is a folder whose modules are judged themselves.
+    """
+
+    def __init__(
+        self, listing: Callable[[], Iterable[Path]] = tuple, *, base: Path = Path(), unfollowed: Path | None = None
+    ) -> None:
+        self._listing, self._base, self._unfollowed = listing, base, unfollowed
+        self._seen: dict[Path, tuple[tuple[int, ...], str, tuple[Path, ...]]] = {}
+        self._start = self._digests()
+
+    def __contains__(self, path: Path) -> bool:
+        return path in self._start
+
+    def changed(self) -> tuple[str, ...]:
+        """The names of files that are new, gone or different, in order."""
+        now, start = self._digests(), self._start
+        paths = {path for path in (*now, *start) if now.get(path) != start.get(path)}
+        return tuple(sorted(printable(os.path.relpath(path, self._base)) for path in paths))
+
+    def _digests(self) -> dict[Path, str]:
+        found: dict[Path, str] = {}
+        waiting = [Path(os.path.realpath(path)) for path in self._listing()]
+        while waiting:
+            path = waiting.pop()
+            if path not in found:
+                _, digest, modules = self._read(path)
+                found[path] = digest
+                waiting += modules
+        return {path: digest for path, digest in found.items() if digest}
+
+    def _read(self, path: Path) -> tuple[tuple[int, ...], str, tuple[Path, ...]]:
+        """When it was last seen so, its digest (empty where there is no such file) and the modules it imports."""
+        try:
+            at = os.stat(path)
+            stamp = (at.st_mtime_ns, at.st_ctime_ns, at.st_ino, at.st_size)
+            known = self._seen.get(path)
+            if known is None or known[0] != stamp:
+                data = path.read_bytes()
+                modules = tuple(_modules_beside(path, data)) if self._is_followed(path) else ()
+                known = self._seen[path] = (stamp, hashlib.sha256(data).hexdigest(), modules)
+            return known
+        except OSError:
+            return (), "", ()
+
+    def _is_followed(self, path: Path) -> bool:
+        return path.suffix == ".py" and not (self._unfollowed and path.is_relative_to(self._unfollowed))
+
+
+def _modules_beside(program: Path, data: bytes) -> Iterator[Path]:
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [".".join(filter(None, (node.module, alias.name))) for alias in node.names]
+        else:
+            continue
+        for name in names:
+            place = program.parent
+            for part in name.split("."):
+                place = place / part
+                yield from (path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file())
+
+
+def files_named(identity: object, base: Path) -> Iterator[Path]:
+    """The files that the commands in an identity name, as `describe_command` wrote them down."""
+    if isinstance(identity, Mapping):
+        files = identity.get("files")
+        if "command" in identity and isinstance(files, Mapping):
+            yield from (base / str(word) for word in files)
+        for value in identity.values():
+            yield from files_named(value, base)
+    elif isinstance(identity, list | tuple):
+        for value in identity:
+            yield from files_named(value, base)
