@@ -74,7 +74,17 @@ class Place:
         judges = {*self.locked, *(name for name in before.files if self.path / name in self.judging)}
         changed = [name for name in sorted(judges) if before.files.get(name) != after.files.get(name)]
         changed += self.would_judge(before, after)
-        return [*(f"{name} (not part of the artifact)" for name in made), *(f"{name} (it judges)" for name in changed)]
+        return [
+            *(f"{name} (not part of the artifact)" for name in made),
+            *(f"{name} (it judges)" for name in changed),
+            *(f"{name} (a link in the original)" for name in after.files if _passes_link(self.path, name)),
+        ]
+
+
+def _passes_link(root: Path, name: str) -> bool:
+    """Whether the original has a link there, or in place of a folder on the way there."""
+    path = root / name
+    return any(place.is_symlink() for place in (path, *path.parents) if place != root and place.is_relative_to(root))
 
 
 def is_mix(found: Version, before: Version, after: Version) -> bool:

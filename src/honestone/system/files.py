@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import secrets
 import shlex
 import shutil
 import stat
-import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -202,46 +204,93 @@ def write_atomically(path: Path, data: bytes, *, executable: bool | None = None)
     """Replace a file so that at every moment it holds either the old or the new bytes. A link is written through."""
     real = Path(os.path.realpath(path))
     real.parent.mkdir(parents=True, exist_ok=True)
+    with _folder_below(real.parent, ()) as folder:
+        _replace(folder, real.name, data, executable)
+
+
+def _replace(folder: int, name: str, data: bytes, executable: bool | None) -> None:
+    """Write a file in a folder that is open, whole or not at all."""
     try:
-        mode = stat.S_IMODE(real.stat().st_mode)
+        mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         mode = 0o644
     if executable is not None:
         mode = mode | 0o111 if executable else mode & ~0o111
-    handle, name = tempfile.mkstemp(dir=real.parent, prefix=TEMPORARY)
+    half = TEMPORARY + secrets.token_hex(8)
+    handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(name, mode)
-        os.replace(name, real)
+            os.fchmod(handle, mode)
+            os.fsync(handle)
+        os.replace(half, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        with suppress(OSError):
+            os.unlink(half, dir_fd=folder)
         raise
 
 
-def deliver(path: Path, before: Version, after: Version) -> None:
-    """Bring the artifact at `path` from one version to another; only what differs is touched.
+@contextmanager
+def _folder_below(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
+    """A handle of a folder below `root`, reached step by step: a link on the way is an error, wherever it leads."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(os.path.realpath(root), flags)
+    try:
+        for part in parts:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=handle)
+            above, handle = handle, os.open(part, flags, dir_fd=handle)
+            os.close(above)
+        yield handle
+    finally:
+        os.close(handle)
 
-    Raises FileError when the disk or the permissions do not allow it.
+
+def deliver(path: Path, before: Version, after: Version) -> None:
+    """Bring the artifact at `path` from one version to another; only what differs is touched, and no link is followed.
+
+    Raises FileError when the disk, a link or the permissions do not allow it.
     """
     try:
         if not after.is_folder:
             (entry,) = after.files.values()
             write_atomically(path, entry.data)
             return
+        path.mkdir(parents=True, exist_ok=True)
         for name, entry in after.files.items():
-            if before.files.get(name) != entry or not (path / name).exists():
-                write_atomically(_inside(path, name), entry.data, executable=entry.executable)
+            if before.files.get(name) != entry or not os.path.lexists(path / name):
+                _put_below(path, name, entry)
         for name in before.files.keys() - after.files.keys():
-            _inside(path, name).unlink(missing_ok=True)
-            _drop_empty_folders(path, (path / name).parent)
+            _remove_below(path, name)
     except OSError as error:
         raise FileError(
             f"cannot write {str(path)!r}: {_why(error)}",
             hint="the accepted version is in the store; make the place writable and run the same command again",
         ) from None
+
+
+def _put_below(root: Path, name: str, entry: Entry) -> None:
+    _inside(root, name)
+    *parts, last = Path(name).parts
+    with _folder_below(root, parts, make=True) as folder:
+        with suppress(FileNotFoundError):
+            if stat.S_ISLNK(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode):
+                raise OSError(errno.ELOOP, f"{name} is a link")
+        _replace(folder, last, entry.data, entry.executable)
+
+
+def _remove_below(root: Path, name: str) -> None:
+    """Remove a file, and the folders that are empty without it."""
+    _inside(root, name)
+    parts = Path(name).parts
+    with suppress(FileNotFoundError), _folder_below(root, parts[:-1]) as folder:
+        os.unlink(parts[-1], dir_fd=folder)
+    with suppress(OSError):
+        for depth in range(len(parts) - 1, 0, -1):
+            with _folder_below(root, parts[: depth - 1]) as folder:
+                os.rmdir(parts[depth - 1], dir_fd=folder)
 
 
 def materialise(version: Version, place: Path) -> None:
@@ -259,15 +308,6 @@ def _inside(root: Path, name: str) -> Path:
     if ".." in Path(name).parts or Path(name).is_absolute():
         raise FileError(f"{name!r} leads out of the artifact")
     return target
-
-
-def _drop_empty_folders(root: Path, folder: Path) -> None:
-    while folder != root and folder.is_relative_to(root):
-        try:
-            folder.rmdir()
-        except OSError:
-            return
-        folder = folder.parent
 
 
 # ---------------------------------------------------------------------------------------------------------- private copies
