@@ -227,8 +227,6 @@ class _Work:
             check_lock(self._plan.path, self._contract)
         # Each call may be repeated once; a run may need a few more.
         self._meter: Meter = judging.meter(workspace.settings, calls=4 * len(self._paths) * len(self._seats) + 10)
-        if self._seats:
-            observer.note(self._preflight())
 
     def _files_that_judge(self) -> Iterator[Path]:
         yield from self._plan.checker.judging_files(checks_of(self._plan.rubric))
@@ -276,6 +274,8 @@ class _Work:
     def run(self, show: Callable[[Evaluated], None]) -> EvaluationSummary:
         plan = self._plan
         with self._open_store() as store:
+            if self._seats:
+                self._observer.note(self._preflight())
             panel = make_panel(self._seats, store, self._meter, plan.options)
             gate_only = plan.scorer if self._request.gate_only else None
             evaluator = Evaluator(plan.rubric, plan.checker, panel, gate_only=gate_only)

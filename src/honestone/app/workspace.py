@@ -73,7 +73,10 @@ class Workspace:
     def open_store(self, *, readonly: bool = False) -> closing[Store]:
         """The store for the length of a use case. Raises StoreError when it cannot be opened."""
         from honestone.adapters.registry import open_store
+        from honestone.system.private import sweep
 
+        if not readonly:
+            sweep()
         return closing(open_store(self.store, readonly=readonly))
 
 

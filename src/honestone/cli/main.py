@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import click
@@ -40,6 +41,7 @@ Exit codes
   1    did not pass
   2    usage, file or setting is wrong; nothing was spent
   3    could not be judged
+  70   an error in honestone itself; one line says where the trace is
   130  interrupted; run the same command to resume"""
 
 
@@ -94,6 +96,7 @@ def cli() -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     """The entry point: every error that a person can make ends in a line, a hint and an exit code."""
+    _open_what_is_closed()
     code = _run(args)
     try:
         sys.stdout.flush()
@@ -126,6 +129,37 @@ def _run(args: Sequence[str] | None) -> int:
         return 2
     except OSError as error:
         return _report_outside(error)
+    except Exception as error:
+        return _report_crash(error)
+
+
+def _open_what_is_closed() -> None:
+    """Without stdin, stdout or stderr, their numbers would be those of the next files opened, and be written to."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
+def _report_crash(error: Exception) -> int:
+    """A bug of ours, or of something below us: 70, because 1 is a verdict. The trace is in a file."""
+    import tempfile
+    import traceback
+
+    from honestone.app.workspace import Workspace
+
+    said = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+    name, trace = "crash-", "".join(traceback.format_exception(error)).encode("utf-8", "replace")
+    try:
+        handle, path = tempfile.mkstemp(".txt", name, Workspace.at(Path()).store)
+    except (OSError, HonestoneError):
+        handle, path = tempfile.mkstemp(".txt", f"honestone-{name}")
+    with os.fdopen(handle, "wb") as file:
+        file.write(trace)
+    print(f"internal error: {said}; the trace is in {path}", file=sys.stderr)
+    return 70
 
 
 def _report_outside(error: OSError) -> int:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -33,6 +32,7 @@ from honestone.core.spend import Meter, Spend
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
 from honestone.system.files import deliver, make_copy, read_back
+from honestone.system.private import private_folder
 
 
 class Judgement(ABC, Generic[S]):
@@ -262,8 +262,7 @@ class LoopRunner(Generic[S]):
         """One call of the worker, in a private copy."""
         place, before, number = self.place, self.version(action.base), len(self.state.rounds) + 1
         self.say(f"round {number}: {self._worker.id} works on {', '.join(action.focus)}")
-        with tempfile.TemporaryDirectory(prefix="honestone-work-") as folder:
-            root = Path(folder).resolve()
+        with private_folder("work") as root:
             (root / "copy").mkdir()
             copy = make_copy(before, root / "copy", name=place.path.name or "artifact", beside=dict(place.siblings))
             brief = replace(self._judgement.brief(self, action, copy.place, candidate), round=number)

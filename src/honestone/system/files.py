@@ -203,9 +203,16 @@ def _why(error: Exception) -> str:
 def write_atomically(path: Path, data: bytes, *, executable: bool | None = None) -> None:
     """Replace a file so that at every moment it holds either the old or the new bytes. A link is written through."""
     real = Path(os.path.realpath(path))
-    real.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(real.parent)
     with _folder_below(real.parent, ()) as folder:
         _replace(folder, real.name, data, executable)
+
+
+def make_folder(place: Path) -> None:
+    """The folder with those above it. What is made in a folder that only this person can read is so too."""
+    if not place.is_dir():
+        make_folder(place.parent)
+        place.mkdir(mode=0o777 if place.parent.stat().st_mode & 0o077 else 0o700, exist_ok=True)
 
 
 def _replace(folder: int, name: str, data: bytes, executable: bool | None) -> None:
@@ -213,7 +220,7 @@ def _replace(folder: int, name: str, data: bytes, executable: bool | None) -> No
     try:
         mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
-        mode = 0o644
+        mode = 0o644 if os.fstat(folder).st_mode & 0o077 else 0o600
     if executable is not None:
         mode = mode | 0o111 if executable else mode & ~0o111
     half = TEMPORARY + secrets.token_hex(8)

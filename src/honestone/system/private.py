@@ -11,11 +11,13 @@ import fcntl
 import os
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-_KINDS: Final = ("honestone-case-", "honestone-target-", "honestone-check-", "honestone-call-")
+from honestone.system.files import remove
+
+_PREFIX: Final = "honestone-"
 _LOCK: Final = ".held"
 
 _held: dict[Path, int] = {}
@@ -32,6 +34,17 @@ def make_private(prefix: str) -> Path:
     except OSError:  # no locks here: it will not be swept, which is no reason not to work
         pass
     return place
+
+
+@contextlib.contextmanager
+def private_folder(kind: str) -> Iterator[Path]:
+    """A new folder of that kind for the length of a block; after a kill the next command removes it."""
+    place = make_private(f"{_PREFIX}{kind}-")
+    try:
+        yield place
+    finally:
+        remove(place)
+        forget(place)
 
 
 def forget(place: Path) -> None:
@@ -71,12 +84,12 @@ def _environment(pid: int) -> bytes:
         return b""
 
 
-def sweep(remove: Callable[[Path], None]) -> int:
+def sweep() -> int:
     """Remove what killed processes of this person left behind; how many folders that were."""
     removed = 0
     for name in _names(tempfile.gettempdir()):
         place = Path(tempfile.gettempdir(), name)
-        if name.startswith(_KINDS) and os.path.realpath(place) not in list(map(str, [*_held])) and _is_left(place):
+        if name.startswith(_PREFIX) and os.path.realpath(place) not in list(map(str, [*_held])) and _is_left(place):
             end_inhabitants(place)
             remove(place)
             removed += not place.exists()

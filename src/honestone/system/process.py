@@ -26,7 +26,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, ClassVar, Final
 
 from honestone.core.errors import UsageError
 from honestone.ports import CallFailed, WorkDone
@@ -330,6 +330,7 @@ class _Watched:
                 order.close()
                 os.close(report_write)
         _LIVE.add(process.pid)
+        _Guardian.tell("+", process.pid)
         return process
 
     def _register(self) -> None:
@@ -448,6 +449,7 @@ class _Watched:
 
     def _release(self) -> None:
         _LIVE.discard(self._process.pid)
+        _Guardian.tell("-", self._process.pid)
         self._selector.close()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
@@ -489,6 +491,37 @@ def _end_all() -> None:
     for pid in list(_LIVE):
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
+
+
+class _Guardian:
+    """A small shell that outlives us, whatever ends us, and then ends the groups that still run. It reads a pipe: what has
+    begun, what has ended, and from the pipe's end that we are gone. One for each process of ours."""
+
+    _started: ClassVar[dict[int, tuple[subprocess.Popen[bytes], int]]] = {}
+
+    @classmethod
+    def tell(cls, what: str, group: int) -> None:
+        with contextlib.suppress(OSError):
+            _, pipe = cls._started.get(os.getpid()) or cls._start()
+            os.write(pipe, f"{what} {group}\n".encode())
+
+    @classmethod
+    def _start(cls) -> tuple[subprocess.Popen[bytes], int]:
+        end, pipe = os.pipe()
+        quiet = subprocess.DEVNULL
+        shell = ["/bin/sh", "-c", _GUARD]
+        guard = subprocess.Popen(shell, stdin=end, stdout=quiet, stderr=quiet, start_new_session=True)
+        os.close(end)
+        return cls._started.setdefault(os.getpid(), (guard, pipe))
+
+
+_GUARD: Final = """\
+left=" "
+while read -r what group; do
+  if [ "$what" = + ]; then left="$left$group "; else left="${left%% $group *} ${left#* $group }"; fi
+done
+for group in $left; do kill -9 -"$group"; done
+"""
 
 
 # --------------------------------------------------------------------------------------------------------- limits

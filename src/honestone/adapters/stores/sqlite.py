@@ -11,7 +11,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,14 @@ import msgspec
 from honestone.core.errors import StoreError
 from honestone.core.events import Event, event_from_plain, event_to_plain
 from honestone.ports import Recordable, RunInfo
+from honestone.system.files import write_atomically
 
 FILE = "store.db"
+_NEW_FOLDER = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
+_DAMAGED = (
+    "the other runs and every reply that was paid for are kept: `honestone runs` lists them, and running a command again "
+    "costs only what is lost; or keep the folder and set HONESTONE_HOME to a new one"
+)
 _BUSY_SECONDS = 10.0
 
 _V1 = """
@@ -48,7 +54,6 @@ class SqliteStore:
         self._root = folder
         self._claims: dict[str, int] = {}
         self._copy: tempfile.TemporaryDirectory[str] | None = None
-        self._last_id = ""
         try:
             self._db = self._open_readonly() if readonly else self._open()
         except sqlite3.Error as error:
@@ -66,12 +71,12 @@ class SqliteStore:
     # -- opening
 
     def _open(self) -> sqlite3.Connection:
-        self.root.mkdir(parents=True, exist_ok=True)
+        self._make_private()
         ignore = self.root / ".gitignore"
         # Switching to WAL fails at once when another process is at it, whatever the busy timeout: so one at a time.
         with self._locked("open.lock"):
             if not ignore.exists():
-                ignore.write_text("*\n")
+                write_atomically(ignore, b"*\n")
             db = sqlite3.connect(self.root / FILE, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
                 version = self._version(db)
@@ -85,6 +90,15 @@ class SqliteStore:
                 db.close()
                 raise
         return db
+
+    def _make_private(self) -> None:
+        """The folder and the database are for this person alone: they hold prompts, texts and replies."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(PermissionError):  # somebody else's, who lets us write to it
+            if self.root.name == ".honestone":  # of an older version; another folder may hold more than ours
+                self.root.chmod(0o700)
+            os.close(os.open(self.root / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            (self.root / FILE).chmod(0o600)
 
     def _open_readonly(self) -> sqlite3.Connection:
         path = self.root / FILE
@@ -108,6 +122,9 @@ class SqliteStore:
 
     def _version(self, db: sqlite3.Connection) -> int:
         version = int(db.execute("pragma user_version").fetchone()[0])
+        if version < 0:
+            db.close()
+            raise StoreError(f"the store {str(self.root)!r} is damaged: its format is {version}", hint=_NEW_FOLDER)
         if version > len(MIGRATIONS):
             db.close()
             raise StoreError(
@@ -122,7 +139,7 @@ class SqliteStore:
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
-        handle = os.open(self.root / name, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(self.root / name, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -131,8 +148,8 @@ class SqliteStore:
 
     def lock(self, identity: str) -> bool:
         locks = self.root / "locks"
-        locks.mkdir(exist_ok=True)
-        handle = os.open(locks / identity.removeprefix("sha256:")[:32], os.O_RDWR | os.O_CREAT, 0o644)
+        locks.mkdir(mode=0o700, exist_ok=True)
+        handle = os.open(locks / identity.removeprefix("sha256:")[:32], os.O_RDWR | os.O_CREAT, 0o600)
         try:
             # Per handle, not per process: two stores in two threads keep each other out as two processes do.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -150,8 +167,8 @@ class SqliteStore:
     # -- runs and events
 
     def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable) -> str:
-        run = self._new_id()
         with self._transaction():
+            run = self._new_id()
             self._db.execute(
                 "insert into runs (id, kind, subject, identity, contract, started) values (?, ?, ?, ?, ?, ?)",
                 (run, kind, subject, identity, contract, _now()),
@@ -179,8 +196,13 @@ class SqliteStore:
 
     def iter_events(self, run: str) -> Iterator[Event]:
         with self._reading():
-            for (data,) in self._db.execute("select data from events where run = ? order by seq", (run,)):
-                yield event_from_plain(_decode(data))
+            for number, data in self._db.execute("select seq, data from events where run = ? order by seq", (run,)):
+                try:
+                    event = event_from_plain(_decode(data))
+                except Exception as error:  # whatever a damaged row does to the code that reads it
+                    what = f"event {number} of run {run} cannot be read ({type(error).__name__})"
+                    raise StoreError(f"the store {str(self.root)!r} is damaged: {what}", hint=_DAMAGED) from None
+                yield event
 
     def runs(self, *, limit: int | None = None) -> list[RunInfo]:
         with self._reading():
@@ -217,7 +239,11 @@ class SqliteStore:
             row = self._db.execute(
                 "select data from replies where key = ? and at >= ? order by id desc limit 1", (key, since or "")
             ).fetchone()
-        return _decode(row[0]) if row else None
+        try:
+            found = _decode(row[0]) if row else None
+        except ValueError:
+            return None
+        return found if isinstance(found, dict) else None
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
         with self._reading():  # One statement is a transaction of its own, and this one runs for every paid call.
@@ -301,17 +327,14 @@ class SqliteStore:
         elif "readonly" in text or "unable to open" in text:
             hint = "make the folder writable, or set HONESTONE_HOME to another one"
         else:
-            hint = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
+            hint = _NEW_FOLDER
         return StoreError(f"the store {str(self.root)!r}: {text}", hint=hint)
 
     def _new_id(self) -> str:
-        """A ULID: sorts by time, also within this process when the clock does not move."""
-        value = (time.time_ns() // 1_000_000 << 80) | secrets.randbits(80)
-        out = _base32(value)
-        if out <= self._last_id:
-            out = _base32(_from_base32(self._last_id) + 1)
-        self._last_id = out
-        return out
+        """A ULID: sorts by time, and after every other of this store, whatever the clock says."""
+        out = _base32((time.time_ns() // 1_000_000 << 80) | secrets.randbits(80))
+        last = self._db.execute("select coalesce(max(id), '') from runs").fetchone()[0]
+        return out if out > last else _base32(_from_base32(last) + 1)
 
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

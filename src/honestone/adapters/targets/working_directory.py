@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +92,7 @@ def installed(skill: Skill | None, shelf: Path) -> Iterator[Path | None]:
     made = [folder for folder in (shelf, *shelf.parents) if not folder.exists()]
     place = shelf / skill.name
     shelf.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix="honestone-aside-"))
+    aside = make_private("honestone-aside-")
     try:
         if os.path.lexists(place):
             shutil.move(place, aside / "was")
@@ -109,3 +108,4 @@ def installed(skill: Skill | None, shelf: Path) -> Iterator[Path | None]:
             for folder in made:
                 folder.rmdir()
         remove(aside)
+        forget(aside)

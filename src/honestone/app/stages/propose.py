@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -68,6 +67,7 @@ from honestone.formats.stage_files import (
 )
 from honestone.ports import Brief, Observer, Worker
 from honestone.system.files import make_copy, printable, read_back
+from honestone.system.private import private_folder
 
 SNIPPET = 400
 HOURS = 240
@@ -164,8 +164,7 @@ async def propose_one(
     """One call of the worker, in a private copy. `known` are digests that were proposed or decided before; a new
     candidate's is added. Raises UsageError where the skill itself was changed meanwhile."""
     before, number = skill.version, len(earlier) + 1
-    with tempfile.TemporaryDirectory(prefix="honestone-work-") as folder:
-        root = Path(folder).resolve()
+    with private_folder("work") as root:
         (root / "copy").mkdir()
         copy = make_copy(before, root / "copy", name=skill.root.name)
         text = write_skill_brief(

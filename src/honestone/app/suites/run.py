@@ -21,8 +21,6 @@ from honestone.ports import Observer, Store
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.suite import baseline_fields, suite_document
-from honestone.system.files import remove
-from honestone.system.private import sweep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +51,6 @@ def evaluate_suite(workspace: Workspace, request: SuiteRequest, observer: Observ
 
 def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
     """Raises UsageError for a baseline that cannot be, and while the same suite is being run; Interrupted."""
-    sweep(remove)
     with plan.workspace.open_store() as store:
         baseline = _baseline_of(plan, store)
         if baseline is not None and baseline.subject is not None:
