@@ -435,6 +435,10 @@ class Store(Protocol):
         """The newest recorded reply to this request, unless it is older than `since` (ISO time)."""
         ...
 
+    def answers(self, key: str) -> list[dict[str, Any]]:
+        """Every recorded reply to this request that can be read, oldest first."""
+        ...
+
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None: ...
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:

@@ -259,7 +259,7 @@ class _Judges:
     def judgement(
         self, rubric: RubricPlan, before_asking: BeforeAsking | None, run: str, store: Store, meter: Meter
     ) -> PanelJudgement:
-        panel = make_panel((*self.panel, *self.holdouts), store, meter, rubric.options, fallback=self.fallback)
+        panel = make_panel(self.panel, store, meter, rubric.options, fallback=self.fallback, holdouts=self.holdouts)
         return PanelJudgement(
             Evaluator(rubric.rubric, rubric.checker, panel),
             panel=self.panel,

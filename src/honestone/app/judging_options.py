@@ -225,7 +225,13 @@ def choose_judges(options: JudgingOptions, rubric: Rubric, workspace: Workspace)
 
 
 def make_panel(
-    seats: Sequence[Seat], store: Store, meter: Meter, options: JudgingOptions, *, fallback: Seat | None = None
+    seats: Sequence[Seat],
+    store: Store,
+    meter: Meter,
+    options: JudgingOptions,
+    *,
+    fallback: Seat | None = None,
+    holdouts: Sequence[Seat] = (),
 ) -> Panel:
     from datetime import UTC, datetime, timedelta
 
@@ -235,7 +241,8 @@ def make_panel(
     if options.max_age is not None:
         oldest = (datetime.now(UTC) - timedelta(days=options.max_age)).isoformat(timespec="milliseconds")
     return Panel(
-        seats=seats,
+        seats=(*seats, *holdouts),
+        first_counts=frozenset(seat.id for seat in holdouts),
         store=store,
         meter=meter,
         fresh=options.fresh,

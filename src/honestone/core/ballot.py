@@ -50,7 +50,7 @@ class Ballot:
     """One judge's answers about one version. `abstained` says why an item that was asked has no mark.
 
     `tampered`: the artifact steers this judge, so nothing it said counts. `sandbox`: where checks ran code, of the
-    ballot of code.
+    ballot of code. `earlier`: what it answered to the same question before, as far as that is on record, oldest first.
     """
 
     judge: str
@@ -63,6 +63,7 @@ class Ballot:
     kind: JudgeKind = "program"
     tampered: bool = False
     sandbox: str | None = None
+    earlier: tuple[Mapping[Key, Answer], ...] = ()
 
 
 Control: TypeAlias = Literal["answered", "missed", "yes"]
@@ -128,6 +129,7 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
         "problems": list(ballot.problems),
         "repairs": list(ballot.repairs),
         "tampered": ballot.tampered,
+        "earlier": [[[c, i, answer] for (c, i), answer in answers.items()] for answers in ballot.earlier],
     }
     facts = {"reason": ballot.reason, "kind": None if ballot.judge == CHECK else ballot.kind, "sandbox": ballot.sandbox}
     given = {name: value for name, value in facts.items() if value is not None}
@@ -145,6 +147,7 @@ def _ballot(
     abstained: Sequence[tuple[str, str, str]] = (),
     problems: Sequence[str] = (),
     repairs: Sequence[str] = (),
+    earlier: Sequence[Sequence[tuple[str, str, Answer]]] = (),
     **facts: bool | str,
 ) -> Ballot:
     return built(
@@ -158,6 +161,7 @@ def _ballot(
             abstained={(c, i): why for c, i, why in abstained},
             problems=tuple(problems),
             repairs=tuple(repairs),
+            earlier=tuple({(c, i): answer for c, i, answer in answers} for answers in earlier),
         ),
         _facts(judge, facts),
     )

@@ -121,7 +121,8 @@ class TextEvaluator:
             new: dict[str, msgspec.Raw] = {}
             for (path, version), key in zip(chunk, keys, strict=True):
                 kept = known.get(key)
-                if kept is None:
+                parts = None if kept is None else self._recorded(kept)
+                if kept is None or parts is None:
                     text = version.text
                     parts = [criterion.look(text) for criterion in self._criteria]
                     raw = msgspec.Raw(
@@ -130,12 +131,18 @@ class TextEvaluator:
                     new[key] = raw
                 else:
                     raw = msgspec.Raw(kept)
-                    rows = self._decode(kept)
-                    parts = [c.from_record(bytes(rows[c.keys[0][0]])) for c in self._criteria]
                 out.append(BulkJudged(path, version, _ballot(parts), raw))
             if new:
                 store.keep_replies(new, CHECK)
             yield out
+
+    def _recorded(self, kept: bytes) -> list[_Part] | None:
+        """What is on record; None where it cannot be read, and is found out again."""
+        try:
+            rows = self._decode(kept)
+            return [c.from_record(bytes(rows[c.keys[0][0]])) for c in self._criteria]
+        except (ValueError, KeyError, TypeError):
+            return None
 
 
 def _guarded(checker: Checker, compiled: TextCheck) -> Callable[[str], Answer | tuple[None, str | None]]:

@@ -7,7 +7,8 @@ import asyncio
 import hashlib
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
 from typing import Final, Literal, TypeVar
@@ -17,6 +18,7 @@ import msgspec
 from honestone.core.artifact import Artifact
 from honestone.core.ballot import (
     CHECK,
+    Answer,
     AskedCriterion,
     Ballot,
     JudgeKind,
@@ -76,7 +78,8 @@ class Panel:
     `fresh`: ask again although a reply is on record (each request once). `require_evidence`: a quote that is not
     found in the text makes the answer an abstention. `concurrency`: calls of one judge under way at once, where the
     judge does not say. `ask`: one call for the whole rubric, or one for each criterion or item. `fallback` is asked
-    only when no other judge answered anything. `oldest_reply` (ISO time): older ones on record do not count.
+    only when no other judge answered anything. `oldest_reply` (ISO time): older ones on record do not count. Of the
+    seats in `first_counts` the first answer on record to a question counts, also when `fresh`: they certify.
     """
 
     seats: Sequence[Seat]
@@ -88,6 +91,7 @@ class Panel:
     ask: Literal["rubric", "criterion", "item"] = "rubric"
     fallback: Seat | None = None
     oldest_reply: str | None = None
+    first_counts: frozenset[str] = frozenset()
     _asked: set[str] = field(default_factory=set)
     _waiting: dict[str, asyncio.Lock] = field(default_factory=dict)
     _gates: dict[str, asyncio.Semaphore] = field(default_factory=dict)
@@ -138,7 +142,17 @@ class Panel:
                 reading = _merge(first, second)
             except (CallFailed, NotGranted) as failed:
                 second_failed = f"asked once more: {failed}"
-        return Consulted(ballot=self._ballot(seat, question, reading, second_failed), spend=spend)
+        ballot = self._ballot(seat, question, reading, second_failed)
+        if self.fresh or spend.cached_calls:
+            ballot = replace(ballot, earlier=tuple(self._earlier(seat, request, question)))
+        return Consulted(ballot=ballot, spend=spend)
+
+    def _earlier(self, seat: Seat, request: Request, question: Question) -> Iterator[dict[Key, Answer]]:
+        """What this judge answered to the same question before, oldest first."""
+        for kept in self.store.answers(self._key(seat, request))[:-1] if seat.id not in self.first_counts else ():
+            with suppress(msgspec.ValidationError):
+                reading = seat.judge.read(question, request, msgspec.convert(kept, Reply))
+                yield {key: mark.answer for key, mark in reading.marks.items()}
 
     async def _look(self, seat: Seat, request: Request, question: Question, spend: Spend) -> Reading:
         reply = await self._reply(seat, request, question, spend)
@@ -169,12 +183,15 @@ class Panel:
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _paid_reply(self, key: str, seat: Seat, request: Request, question: Question, spend: Spend) -> Reply:
-        if not self.fresh or key in self._asked:
-            kept = self.store.reply(key, since=self.oldest_reply)
-            if kept is not None:
+        certifies = seat.id in self.first_counts
+        if not self.fresh or key in self._asked or certifies:
+            first = self.store.answers(key)[:1] if certifies else []
+            # One that cannot be read, of a damaged store, is asked for again.
+            with suppress(msgspec.ValidationError):
+                kept = msgspec.convert(first[0] if first else self.store.reply(key, since=self.oldest_reply), Reply)
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
-                return msgspec.convert(kept, Reply)
+                return kept
         gate = self._gate(seat)
         attempt, waited = 1, 0.0
         while True:
@@ -288,6 +305,10 @@ def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
             reason=failed.reason if failed else None,
             problems=tuple(dict.fromkeys(problem for ballot in ballots for problem in ballot.problems)),
             repairs=tuple(dict.fromkeys(repair for ballot in ballots for repair in ballot.repairs)),
+            earlier=tuple(
+                {key: answer for part in parts for key, answer in part.items()}
+                for parts in zip(*(ballot.earlier for ballot in ballots), strict=False)
+            ),
         ),
         spend=spend,
         refused=next((part.refused for part in parts if part.refused), None) if not marks else None,

@@ -19,6 +19,7 @@ from honestone.core.scorecard import ItemLine, Line, Outcome, Scorer, Verdict, j
 from honestone.core.spend import Spend
 from honestone.report.documents.scorecard import (
     ArtifactDoc,
+    AskedDoc,
     CriterionDoc,
     EvidenceShareDoc,
     ItemDoc,
@@ -91,6 +92,8 @@ def scorecard_document(
         flags.append("mock run: no judge looked at this")
     if runs_open(ballots):
         flags.append(UNSANDBOXED)
+    asked = _asked(scorer, ballots)
+    flags += [f"{one.words} ({judge})" for judge, one in asked.items()]
     return ScorecardDoc(
         title=rubric.title,
         rubric=facts.rubric,
@@ -105,7 +108,9 @@ def scorecard_document(
         low_confidence=scored.low_confidence,
         self_evaluated=any(ballot.kind == "self" and bool(ballot.marks) for ballot in ballots),
         criteria=_with_notes(criteria, ballots),
-        judges=judge_states(ballots),
+        judges=[replace(judge, asked=asked.get(judge.id, UNSET)) for judge in judge_states(ballots)]
+        if asked
+        else judge_states(ballots),
         flags=flags,
         sandbox=_sandbox(ballots),
         evidence_found=quotes.share,
@@ -124,6 +129,19 @@ UNSANDBOXED: Final = "checks ran code without a sandbox"
 def runs_open(ballots: Iterable[Ballot]) -> bool:
     """Whether a check ran code with nothing around it."""
     return any("none" in (ballot.sandbox or "").split(", ") for ballot in ballots)
+
+
+def _asked(scorer: Scorer, ballots: Sequence[Ballot]) -> dict[str, AskedDoc]:
+    """Of judges that were asked the same question before: the score that each answer of theirs comes to."""
+    found = {}
+    checks = [ballot for ballot in ballots if ballot.judge == CHECK]
+    for ballot in ballots:
+        if ballot.earlier:
+            marks = [{key: Mark(answer) for key, answer in answers.items()} for answers in ballot.earlier]
+            looks = [Ballot(judge=ballot.judge, kind=ballot.kind, marks=one) for one in (*marks, ballot.marks)]
+            scores = [points_of(scorer.card([look, *checks]).score) for look in looks]
+            found[ballot.judge] = AskedDoc(times=len(scores), scores=scores)
+    return found
 
 
 def _sandbox(ballots: Iterable[Ballot]) -> str | None:

@@ -239,11 +239,11 @@ class SqliteStore:
             row = self._db.execute(
                 "select data from replies where key = ? and at >= ? order by id desc limit 1", (key, since or "")
             ).fetchone()
-        try:
-            found = _decode(row[0]) if row else None
-        except ValueError:
-            return None
-        return found if isinstance(found, dict) else None
+        return next(_readable([row] if row else []), None)
+
+    def answers(self, key: str) -> list[dict[str, Any]]:
+        with self._reading():
+            return list(_readable(self._db.execute("select data from replies where key = ? order by id", (key,))))
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
         with self._reading():  # One statement is a transaction of its own, and this one runs for every paid call.
@@ -365,6 +365,14 @@ def _decode(data: bytes) -> Any:
         return msgspec.json.decode(data)
     except msgspec.DecodeError:
         return json.loads(data)
+
+
+def _readable(rows: Iterable[tuple[bytes]]) -> Iterator[dict[str, Any]]:
+    """The replies among them; what is damaged is left out, and asked for again."""
+    for (data,) in rows:
+        with suppress(ValueError):
+            if isinstance(found := _decode(data), dict):
+                yield found
 
 
 def _info(row: tuple[Any, ...]) -> RunInfo:

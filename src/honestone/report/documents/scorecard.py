@@ -188,10 +188,22 @@ class CriterionDoc(Struct, frozen=True, kw_only=True):
         return [*notes, f"judges {points(self.spread)} apart"] if spread and self.spread else notes
 
 
+class AskedDoc(Struct, frozen=True, kw_only=True):
+    """How often a judge was asked the same question, and each score, oldest first."""
+
+    times: int
+    scores: list[float | None]
+
+    @property
+    def words(self) -> str:
+        return f"asked {self.times} times: {' '.join('?' if one is None else f'{one:g}' for one in self.scores)}"
+
+
 class JudgeDoc(Struct, frozen=True, kw_only=True):
     """Who took part; checks are not a judge.
 
     `state`, `reason`: AVAILABLE, SKIPPED or DEGRADED, and why
+    `asked`: how often it was asked this question, where it was more than once
     `problems`, `repairs`: what was wrong in its replies, and what was repaired; absent where there is nothing
     """
 
@@ -200,6 +212,7 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     problems: list[str] | UnsetType = UNSET
     repairs: list[str] | UnsetType = UNSET
+    asked: AskedDoc | UnsetType = UNSET
 
     @property
     def is_absent(self) -> bool:
