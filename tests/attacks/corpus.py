@@ -47,6 +47,13 @@ class Desk:
     root: Path
     extra: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def new(cls, root: Path) -> Desk:
+        """A desk with nothing on it, in a folder that is empty or not there."""
+        for name in ("work", "home", "tmp"):
+            (root / name).mkdir(parents=True)
+        return cls(root)
+
     @property
     def folder(self) -> Path:
         return self.root / "work"
@@ -81,7 +88,7 @@ class Desk:
         self.put(
             name,
             f"""\
-            import json, sys
+            import json, sys  # {name}: no two judges are the same program
             q = json.load(sys.stdin)
             said = {answer}
             print(json.dumps({{"criteria": {{c["id"]: {{"met": said, "suggestion": "more"}} for c in q["criteria"]}}}}))
@@ -186,9 +193,7 @@ class Attack:
 
     def run(self, root: Path) -> None:
         """Raises AssertionError where it succeeds."""
-        desk = Desk(root)
-        for name in ("work", "home", "tmp"):
-            (root / name).mkdir()
+        desk = Desk.new(root)
         more = self.build(desk) or ()
         ended = desk.run(*(word.format(desk=desk.folder) for word in self.command), *more)
         shown = f"{self.name}: exit {ended.code}\n{ended.out[-3000:]}\n{ended.err[-3000:]}"

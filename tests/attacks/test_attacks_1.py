@@ -164,9 +164,7 @@ def test_another_conftest_is_another_contract(tmp_path: Path) -> None:
     """What judges is a part of the contract, by name and digest."""
     contracts = []
     for number, text in enumerate(("", "# of the team\n")):
-        desk = Desk(tmp_path / str(number))
-        for name in ("work", "home", "tmp"):
-            (desk.root / name).mkdir(parents=True)
+        desk = Desk.new(tmp_path / str(number))
         desk.put("art/app.py", "def add(a, b): return 3\n")
         desk.put("art/README.md", "x\n")
         desk.put("art/tests/test_app.py", OWN_TEST)
