@@ -133,7 +133,7 @@ class Desk:
         code = 99
         try:
             for number, path in enumerate((Path(os.devnull), out, err)):
-                os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
+                os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
             sys.stdin, sys.stdout, sys.stderr = (
                 os.fdopen(n, "rw"[n > 0], encoding="utf-8", closefd=False) for n in (0, 1, 2)
             )

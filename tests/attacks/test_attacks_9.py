@@ -79,7 +79,7 @@ ATTACKS = [
     asked("honest question answered from the record", (YES, NO), None, before="--json"),
     asked("fresh until yes", (NO, NO, NO, YES), [0, 0, 0, 100], "--fresh"),
     asked("fresh once", (NO, YES), [0, 100], "--fresh"),
-    asked("fresh, then from the record", (NO, NO, YES, YES), [0, 0, 0], exit=1),
+    asked("fresh, then from the record", (NO, NO, YES, YES), [0, 0, 100]),
     asked("fresh through the API of another threshold", (NO, YES), [0, 100], "--fresh", "--threshold", "50"),
     asked("fresh in Markdown first", (NO, NO, YES), [0, 0, 100], "--fresh"),
     asked("fresh with two criteria", (NO, YES), [0, 100], "--fresh", rubric=TWO),

@@ -128,7 +128,7 @@ def improvement_report(
 def write_report(path: Path, text: str) -> None:
     from honestone.system.files import write_atomically
 
-    write_atomically(path, text.encode("utf-8", "backslashreplace"))
+    write_atomically(path, text.encode("utf-8", "backslashreplace"), private=True)
 
 
 def round_diffs(store: Store, state: LoopState) -> list[tuple[int, str]]:

@@ -154,7 +154,7 @@ class _Session:
             "rubric": str(request.rubric),
             "options": {**options, "quiet": self.quiet},
         }
-        write_atomically(folder / _SESSION, json.dumps(plain).encode())
+        write_atomically(folder / _SESSION, json.dumps(plain).encode(), private=True)
 
     @classmethod
     def load(cls, folder: Path, workspace: Workspace) -> _Session:

@@ -200,27 +200,29 @@ def _why(error: Exception) -> str:
 # ---------------------------------------------------------------------------------------------------------- writing
 
 
-def write_atomically(path: Path, data: bytes, *, executable: bool | None = None) -> None:
-    """Replace a file so that at every moment it holds either the old or the new bytes. A link is written through."""
+def write_atomically(path: Path, data: bytes, *, executable: bool | None = None, private: bool = False) -> None:
+    """Replace a file so that at every moment it holds either the old or the new bytes. A link is written through.
+
+    What is `private` is for this person alone, with the folders that are made for it.
+    """
     real = Path(os.path.realpath(path))
-    make_folder(real.parent)
+    _make_folder(real.parent, 0o700 if private else 0o777)
     with _folder_below(real.parent, ()) as folder:
-        _replace(folder, real.name, data, executable)
+        _replace(folder, real.name, data, executable, new=0o600 if private else 0o644)
 
 
-def make_folder(place: Path) -> None:
-    """The folder with those above it. What is made in a folder that only this person can read is so too."""
+def _make_folder(place: Path, mode: int) -> None:
     if not place.is_dir():
-        make_folder(place.parent)
-        place.mkdir(mode=0o777 if place.parent.stat().st_mode & 0o077 else 0o700, exist_ok=True)
+        _make_folder(place.parent, mode)
+        place.mkdir(mode=mode, exist_ok=True)
 
 
-def _replace(folder: int, name: str, data: bytes, executable: bool | None) -> None:
+def _replace(folder: int, name: str, data: bytes, executable: bool | None, *, new: int = 0o644) -> None:
     """Write a file in a folder that is open, whole or not at all."""
     try:
         mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
-        mode = 0o644 if os.fstat(folder).st_mode & 0o077 else 0o600
+        mode = new
     if executable is not None:
         mode = mode | 0o111 if executable else mode & ~0o111
     half = TEMPORARY + secrets.token_hex(8)

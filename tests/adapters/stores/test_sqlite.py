@@ -302,7 +302,7 @@ def test_ids_are_ulids_that_sort_by_time_even_if_the_clock_does_not(
     now = 1_700_000_000_000_000_000
     times = iter([now, now, now, now - 10**12, now + 10**9])
     monkeypatch.setattr(sqlite.time, "time_ns", lambda: next(times))
-    ids = [store._new_id() for _ in range(5)]
+    ids = [start(store) for _ in range(5)]
     assert ids == sorted(set(ids)) and all(map(ULID.fullmatch, ids))
     store.close()
 

@@ -76,7 +76,7 @@ class SqliteStore:
         # Switching to WAL fails at once when another process is at it, whatever the busy timeout: so one at a time.
         with self._locked("open.lock"):
             if not ignore.exists():
-                write_atomically(ignore, b"*\n")
+                write_atomically(ignore, b"*\n", private=True)
             db = sqlite3.connect(self.root / FILE, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
                 version = self._version(db)

@@ -176,8 +176,7 @@ async def _asked_twice(
                 reply = (await model.complete(Prompt(text=prompt))).text
             except CallFailed as failed:
                 return best, (failed.reason,)
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(kept, reply.encode("utf-8", "replace"))
+            write_atomically(kept, reply.encode("utf-8", "replace"), private=True)
         found = [one.value for one in objects_in(kept.read_text("utf-8")).found if "tasks" in one.value]
         if not found:
             problems = ('it has no JSON object with "tasks"',)
