@@ -79,7 +79,7 @@ ARROWS = {
     "core": {"core"},
     "ports": {"core", "ports"},
     "system": {"core", "ports", "system"},
-    "prompts": {"core", "ports", "prompts"},
+    "prompts": {"core", "prompts"},
     "formats": {"core", "ports", "formats"},
     "interop": {"core", "ports", "formats", "interop"},
     "report": {"core", "system", "report"},

@@ -18,6 +18,7 @@ from honestone.core.checks import TextCheck
 from honestone.core.events import Event
 from honestone.core.images import Image as Image
 from honestone.core.packing import Budget
+from honestone.core.request import Request as Request
 from honestone.core.rubric import Check, Key
 from honestone.core.skill.skill_file import Skill
 from honestone.core.spend import Usage as Usage
@@ -111,22 +112,6 @@ class HasCapacity(Protocol):
 
 
 # ---------------------------------------------------------------------------------------------------------- judges
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What is sent to a judge: `body` is the prompt or the JSON, `token` what a prompted reply has to echo.
-
-    `keyed` is what the reply is recorded under where that is not the whole body.
-
-    `numbers` maps the item numbers of the prompt to keys; `canary` is the number of the item whose answer is no.
-    """
-
-    body: str
-    token: str | None = None
-    numbers: Mapping[int, Key] = field(default_factory=dict)
-    canary: int | None = None
-    keyed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,30 @@
-"""The JSON object that `script:` judges get on stdin (schema `honestone.judge-request/1`)."""
+"""What is sent to a judge, and the JSON object that `script:` judges get on stdin (`honestone.judge-request/1`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from honestone.core.ballot import AskedCriterion, Question
-from honestone.core.rubric import Anchors, as_written
+from honestone.core.rubric import Anchors, Key, as_written
 
 SCHEMA = "honestone.judge-request/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is sent to a judge: `body` is the prompt or the JSON, `token` what a prompted reply has to echo.
+
+    `keyed` is what the reply is recorded under where that is not the whole body.
+
+    `numbers` maps the item numbers of the prompt to keys; `canary` is the number of the item whose answer is no.
+    """
+
+    body: str
+    token: str | None = None
+    numbers: Mapping[int, Key] = field(default_factory=dict)
+    canary: int | None = None
+    keyed: str | None = None
 
 
 def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str, object]:

@@ -19,8 +19,8 @@ from honestone.core.artifact import Version, digest_of
 from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.images import Image, image_type
 from honestone.core.packing import Packed
+from honestone.core.request import Request
 from honestone.core.rubric import Anchors, Item, Key, as_written
-from honestone.ports import Request
 
 LAYOUT: Final = 1
 """Raise it when the code below changes what a judge sees; the template's own text is covered by its digest."""

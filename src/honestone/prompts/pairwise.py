@@ -9,7 +9,7 @@ from typing import Any, Final
 from honestone.core.artifact import Version
 from honestone.core.packing import Packed
 from honestone.core.pairwise import PairQuestion
-from honestone.ports import Request
+from honestone.core.request import Request
 from honestone.prompts.filling import (
     CANARY,
     _closed,
