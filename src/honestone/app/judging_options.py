@@ -12,7 +12,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import CHECK
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
-from honestone.core.rubric import Rubric
+from honestone.core.rubric import QUORUM_WORDS, Quorum, Rubric, is_quorum
 from honestone.core.scorecard import Rule
 from honestone.ports import Completion, Judge, Model, Prompt, SizedJudge, Store
 
@@ -47,6 +47,7 @@ class JudgingKeywords(TypedDict, total=False):
 
     threshold: float | None
     floor: float | None
+    quorum: Quorum | None
     combine: str | None
     effort: str
     repeat: int | None
@@ -68,6 +69,7 @@ class JudgingOptions:
     judges: tuple[str | Judge, ...] = ()
     threshold: float | None = None
     floor: float | None = None
+    quorum: Quorum | None = None
     combine: str | None = None
     effort: str = "standard"
     repeat: int | None = None
@@ -90,6 +92,8 @@ class JudgingOptions:
             if (found := getattr(self, name)) not in allowed:
                 known = ", ".join(str(one) for one in allowed if one is not None)
                 raise UsageError(f"`{name}` is {found!r}, but must be one of {known}")
+        if self.quorum is not None and not is_quorum(self.quorum):
+            raise UsageError(f"`quorum` is {self.quorum!r}, but must be {QUORUM_WORDS}")
         for name, least in _LEAST.items():
             number = getattr(self, name)
             if number is not None and not least <= number < float("inf"):
@@ -169,9 +173,10 @@ def make_seats(
     """Seats in the order given. A second equal judge is a second draw, with `#2` to its name; `taken` are names that
     have seats already. Raises UsageError for an object that is not a judge, SettingsError for an unknown name."""
     from honestone.adapters.registry import judge_kind, make_judge
-    from honestone.engine.panel import Seat
+    from honestone.engine.panel import Seat, essence
 
     seats: list[Seat] = []
+    known: list[tuple[object, str]] = []
     counts: dict[str, int] = {}
     for name in taken:
         counts[name] = counts.get(name, 0) + 1
@@ -186,7 +191,11 @@ def make_seats(
             )
         made = make_judge(judge, context, id=id) if isinstance(judge, str) else judge
         kind = judge_kind(judge, context) if isinstance(judge, str) else "program"
-        seats.append(Seat(id=id, judge=made, draw=draw, kind=kind))
+        same = essence(made.identity)
+        draw_of = next((first for other, first in known if other == same), None)
+        if draw_of is None:
+            known.append((same, id))
+        seats.append(Seat(id=id, judge=made, draw=draw, kind=kind, draw_of=draw_of))
     return tuple(seats)
 
 
@@ -222,6 +231,16 @@ def choose_judges(options: JudgingOptions, rubric: Rubric, workspace: Workspace)
             hint="name one with --judge (script:COMMAND, cmd:COMMAND, human, ...)",
         )
     return found
+
+
+def require_quorum(rubric: Rubric, seats: Sequence[Seat]) -> None:
+    """Raises UsageError for a quorum that this panel can never meet. Equal judges are one."""
+    size = len({seat.draw_of or seat.id for seat in seats})
+    if isinstance(rubric.quorum, int) and rubric.quorum > size and rubric.asks_judges:
+        raise UsageError(
+            f"the quorum is {rubric.quorum}, but the panel has {size} judge{'' if size == 1 else 's'}",
+            hint="--quorum takes a number up to the panel's size, or `all`",
+        )
 
 
 def make_panel(

@@ -9,7 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.judging_options import JudgingOptions, choose_judges, make_context, make_seats, max_bytes
+from honestone.app.judging_options import (
+    JudgingOptions,
+    choose_judges,
+    make_context,
+    make_seats,
+    max_bytes,
+    require_quorum,
+)
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.checks import KINDS
@@ -69,7 +76,7 @@ class RubricPlan:
     ) -> RubricPlan:
         """The same for a rubric that was read already, from the file `named`."""
         path = None if named is None else workspace.path(named)
-        found = with_bars(rubric, threshold=options.threshold, floor=options.floor)
+        found = with_bars(rubric, threshold=options.threshold, floor=options.floor, quorum=options.quorum)
         place = path or workspace.folder / "rubric"  # of one without a file: only its folder counts
         checker = make_checker(found, place, options, workspace, [workspace.path(artifact) for artifact in artifacts])
         return cls(
@@ -98,7 +105,9 @@ class RubricPlan:
     def seats(self) -> tuple[Seat, ...]:
         """The panel that these options ask for. Raises CouldNotJudge when a judge is needed and none is found."""
         judges = choose_judges(self.options, self.rubric, self.workspace)
-        return make_seats(judges, make_context(self.options, self.workspace), looks=self.options.looks)
+        seats = make_seats(judges, make_context(self.options, self.workspace), looks=self.options.looks)
+        require_quorum(self.rubric, seats)
+        return seats
 
     def contract(self, seats: Sequence[Seat]) -> Contract:
         return contract_for(self.rubric, seats, self.checker, self.options)

@@ -27,6 +27,13 @@ class Amount(click.FloatRange):
         return number
 
 
+class Quorum(click.ParamType[int | str]):
+    name = "quorum"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return int(value) if str(value).isdecimal() else value  # JudgingOptions refuses what is not a quorum
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
@@ -78,6 +85,13 @@ judging_options = combined(
     click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
     gate_options,
     combine_option,
+    click.option(
+        "--quorum",
+        type=Quorum(),
+        default=None,
+        metavar="N|all",
+        help="Judges that must answer, and suffice; `all` counts those not installed too. [the rubric's, else a missing vote leaves the gate open]",
+    ),
     click.option(
         "--effort",
         type=click.Choice(["quick", "standard", "thorough"]),

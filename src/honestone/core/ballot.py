@@ -51,6 +51,7 @@ class Ballot:
 
     `tampered`: the artifact steers this judge, so nothing it said counts. `sandbox`: where checks ran code, of the
     ballot of code. `earlier`: what it answered to the same question before, as far as that is on record, oldest first.
+    `draw_of`: the judge that this one equals, so that the two are one voter.
     """
 
     judge: str
@@ -64,6 +65,11 @@ class Ballot:
     tampered: bool = False
     sandbox: str | None = None
     earlier: tuple[Mapping[Key, Answer], ...] = ()
+    draw_of: str | None = None
+
+    @property
+    def voter(self) -> str:
+        return self.draw_of or self.judge
 
 
 Control: TypeAlias = Literal["answered", "missed", "yes"]
@@ -132,6 +138,7 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
         "earlier": [[[c, i, answer] for (c, i), answer in answers.items()] for answers in ballot.earlier],
     }
     facts = {"reason": ballot.reason, "kind": None if ballot.judge == CHECK else ballot.kind, "sandbox": ballot.sandbox}
+    facts |= {"draw_of": ballot.draw_of}
     given = {name: value for name, value in facts.items() if value is not None}
     return {"judge": ballot.judge, "state": str(ballot.state), "marks": marks, **without_empty(more), **given}
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Rubric, to_plain
 
-SCORING_VERSION = 1
+SCORING_VERSION = 2
 
 
 def canonical(value: object) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from honestone.core.ballot import Answer, Ballot, Mark, asked_criteria
+from honestone.core.ballot import Answer, Ballot, JudgeState, Mark, asked_criteria
 from honestone.core.rubric import Item, Rubric, as_written
 from honestone.core.scorecard import Outcome, Scorer, judge_gate
 
@@ -19,6 +19,9 @@ def settled(scorer: Scorer, ballots: Sequence[Ballot], remaining: Sequence[str])
     """The verdict that no answer of the remaining judges can change, or None while it is open."""
     rubric = scorer.rubric
     if any(item.may_not_apply for _, item in rubric.questions() if item.check is None):
+        return None
+    spared = [Ballot(judge=judge, marks={}, state=JudgeState.SKIPPED) for judge in remaining]
+    if rubric.quorum is not None and scorer.card([*ballots, *spared]).short:
         return None
     worst = [_answers(rubric, judge, best=False) for judge in remaining]
     if judge_gate(scorer.card([*ballots, *worst]), rubric).outcome is Outcome.PASS:

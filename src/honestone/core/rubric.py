@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import TypeAlias, TypeVar, cast
+from typing import Final, Literal, TypeAlias, TypeVar, cast
 
 from honestone.core.errors import RubricError
 from honestone.core.json_value import Json, JsonObject, built, without_empty
@@ -24,6 +24,8 @@ Key: TypeAlias = tuple[str, str]
 
 DEFAULT_THRESHOLD = Fraction(70, 100)
 DEFAULT_FLOOR = Fraction(60, 100)
+Quorum: TypeAlias = int | Literal["all"]
+QUORUM_WORDS: Final = "a whole number from 1, or `all`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +130,9 @@ class Criterion:
 class Rubric:
     """Criteria and the gate: `threshold` for the whole, `floor` for every top-level criterion (both 0-1; 0 is off).
 
+    `quorum`: how many judges must answer, and suffice; "all" counts those that are not installed too. None: the votes of
+    judges that failed stay open.
+
     Raises RubricError when it breaks a rule of the format.
     """
 
@@ -135,6 +140,7 @@ class Rubric:
     title: str = ""
     threshold: Fraction = DEFAULT_THRESHOLD
     floor: Fraction = DEFAULT_FLOOR
+    quorum: Quorum | None = None
 
     def __post_init__(self) -> None:
         for problem in problems(self):
@@ -171,6 +177,10 @@ class Rubric:
         return self.floor if parent is None and not criterion.is_penalty else ZERO
 
 
+def is_quorum(value: object) -> bool:
+    return value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1)
+
+
 def as_written(number: Fraction) -> int | float:
     """A fraction as the JSON number it came from."""
     return number.numerator if number.denominator == 1 else float(number)
@@ -196,6 +206,8 @@ def problems(rubric: Rubric) -> Iterator[RubricError]:
     for name, bar in (("threshold", rubric.threshold), ("floor", rubric.floor)):
         if not ZERO <= bar <= ONE:
             yield RubricError(f"`{name}` is {as_written(bar * 100)}, but must be from 0 to 100", path=(name,))
+    if rubric.quorum is not None and not is_quorum(rubric.quorum):
+        yield RubricError(f"`quorum` is {rubric.quorum!r}, but must be {QUORUM_WORDS}", path=("quorum",))
     seen: dict[str, tuple[str | int, ...]] = {}
     yield from _group_problems(rubric.criteria, ("criteria",), seen)
 
@@ -294,6 +306,7 @@ def to_plain(rubric: Rubric) -> dict[str, Json]:
         "title": rubric.title,
         "threshold": str(rubric.threshold),
         "floor": str(rubric.floor),
+        **({} if rubric.quorum is None else {"quorum": rubric.quorum}),
         "criteria": [_criterion_to_plain(c) for c in rubric.criteria],
     }
 
@@ -302,9 +315,11 @@ def from_plain(plain: JsonObject) -> Rubric:
     return built(_rubric, plain)
 
 
-def _rubric(title: str, threshold: str, floor: str, criteria: Sequence[JsonObject]) -> Rubric:
+def _rubric(
+    title: str, threshold: str, floor: str, criteria: Sequence[JsonObject], quorum: Quorum | None = None
+) -> Rubric:
     parts = tuple(built(_criterion, one) for one in criteria)
-    return Rubric(title=title, threshold=Fraction(threshold), floor=Fraction(floor), criteria=parts)
+    return Rubric(title=title, threshold=Fraction(threshold), floor=Fraction(floor), criteria=parts, quorum=quorum)
 
 
 def _criterion_to_plain(c: Criterion) -> dict[str, Json]:

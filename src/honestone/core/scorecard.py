@@ -2,7 +2,7 @@
 denominator: an item without a vote is an interval from 0 to 1, never a number.
 
 Formulas (DESIGN §5.1, §8; the weighted mean is AgentV's documented one):
-    item       the votes combined by the rule (mean, median, majority, min)
+    item       the votes combined by the rule (mean, median, majority, min); a vote that did not come is 0 to 1
     criterion  mean of the items that apply; 1 minus it when negated
     group      sum(w*s) / sum(positive w) over what applies, cut to 0..1
 """
@@ -10,13 +10,13 @@ Formulas (DESIGN §5.1, §8; the weighted mean is AgentV's documented one):
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from honestone.core.ballot import CHECK, Answer, Ballot, Mark
+from honestone.core.ballot import CHECK, Answer, Ballot, JudgeState, Mark
 from honestone.core.numbers import ONE, ZERO, show_bar, show_points
 from honestone.core.rubric import Criterion, Item, Key, Rubric
 
@@ -40,21 +40,16 @@ class ItemLine:
     """One item's votes together. `met` (0-1) is None without a vote, and where every vote says "n/a" (`applies` False).
 
     `unmet`: half or more say no (to a penalty or negated: yes); an anchored item is unmet below the rubric's threshold.
+    `low` and `high`: what it may be once every vote is in.
     """
 
     item: Item
     met: Fraction | None
+    low: Fraction
+    high: Fraction
     applies: bool
     unmet: bool | None
     votes: tuple[tuple[str, Mark], ...]
-
-    @property
-    def low(self) -> Fraction:
-        return ZERO if self.met is None else self.met
-
-    @property
-    def high(self) -> Fraction:
-        return ONE if self.met is None else self.met
 
     @property
     def may_leave(self) -> bool:
@@ -65,9 +60,10 @@ class ItemLine:
 class Line:
     """One criterion's combined result; scores are 0-1.
 
-    `score` is None when a needed mark is missing; then it is somewhere in `low`..`high`. `by_judge` holds judges
-    whose answers to this criterion are complete. `voters` is the smallest number of judges on any item that judges
-    were asked (None when code answers all). `may_leave`: nothing in it is marked yet, and all of it may be "n/a".
+    `score` is that of the judges who answered, None when an item has no answer; with the votes that did not come it is
+    somewhere in `low`..`high`. `by_judge` holds judges whose answers to this criterion are complete. `voters` is the
+    smallest number of judges, each counted once, on any item that judges were asked (None when code answers all).
+    `may_leave`: nothing in it is marked yet, and all of it may be "n/a".
     """
 
     criterion: Criterion
@@ -80,9 +76,12 @@ class Line:
     items: tuple[ItemLine, ...]
     voters: int | None
     may_leave: bool = False
+    answered: Fraction | None = None
 
     @property
     def score(self) -> Fraction | None:
+        if self.answered is not None:
+            return self.answered
         return self.low if self.applies and (self.low is self.high or self.low == self.high) else None
 
     @property
@@ -107,16 +106,24 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Scorecard:
-    """Every criterion's line, parents before children, and the whole. Scores are 0-1."""
+    """Every criterion's line, parents before children, and the whole. Scores are 0-1.
+
+    `open`: judges whose votes did not come and may still change the score. `short`: why the quorum is not met.
+    """
 
     lines: tuple[Line, ...]
     low: Fraction
     high: Fraction
     applies: bool
+    answered: Fraction | None = None
+    open: tuple[str, ...] = ()
+    short: str = ""
 
     @property
     def score(self) -> Fraction | None:
-        """None when any needed mark is missing, and when nothing in the rubric applies."""
+        """Of those who answered: None when an item has no answer, and when nothing in the rubric applies."""
+        if self.answered is not None:
+            return self.answered
         return self.low if self.applies and self.low == self.high else None
 
     @cached_property
@@ -151,6 +158,24 @@ class Scorecard:
         return tuple((line.low, line.high, line.applies) for line in self.lines)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Votes:
+    """The ballots to combine. `voters`: who each judge is. `away`: ballots that lack a vote. `quorum`: how many voters
+    on an item suffice, 0 where all must vote."""
+
+    ballots: Sequence[Ballot]
+    voters: Mapping[str, str]
+    away: Sequence[Ballot] = ()
+    quorum: int = 0
+
+    def open_on(self, key: Key, votes: tuple[tuple[str, Mark], ...]) -> int:
+        count = sum(key not in ballot.marks for ballot in self.away)
+        return 0 if count and 0 < self.quorum <= self.count(votes) else count
+
+    def count(self, votes: tuple[tuple[str, Mark], ...]) -> int:
+        return len({self.voters[judge] for judge, _ in votes})
+
+
 class Scorer:
     """A rubric and a combination rule, ready to combine ballots. `card` is a pure function of the ballots."""
 
@@ -166,6 +191,7 @@ class Scorer:
         self._numbers: dict[Fraction, Fraction] = {}
         # Thousands of marks on a scale hold few different numbers. Items are known by identity: the rubric holds them.
         self._shares: dict[tuple[int, type, Answer], Fraction] = {}
+        self._asked = frozenset(key for key, item in rubric.questions() if item.check is None)
         self._keys = {c.id: tuple((c.id, item.id) for item in c.items) for c, _ in rubric.walk()}
 
     def card(self, ballots: Sequence[Ballot]) -> Scorecard:
@@ -173,24 +199,59 @@ class Scorer:
         judges = [ballot.judge for ballot in ballots]
         if len(set(judges)) != len(judges):
             raise ValueError(f"two ballots of one judge: {judges}")
-        voters = [ballot.judge for ballot in ballots if ballot.judge != CHECK]
+        votes = _Votes(ballots=ballots, voters={b.judge: b.voter for b in ballots if b.judge != CHECK})
+        answered = self._card(votes)
+        quorum = self._quorum(ballots)
+        found = answered.voters
+        short = ""
+        if found is not None and found < quorum:
+            short = f"the quorum is not met: {found} of {quorum} judges answered"
+        away = self._away(ballots)
+        if not away:
+            return replace(answered, short=short) if short else answered
+        whole = self._card(replace(votes, away=away, quorum=quorum))
+        lines = zip(answered.lines, whole.lines, strict=True)
+        return replace(
+            whole,
+            lines=tuple(replace(line, items=known.items, answered=known.score) for known, line in lines),
+            answered=answered.score,
+            open=tuple(b.judge for b in away) if (whole.low, whole.high) != (answered.low, answered.high) else (),
+            short=short,
+        )
+
+    def alone(self, ballots: Sequence[Ballot]) -> Scorecard:
+        """The card of one judge (and of code) by itself: no quorum counts."""
+        card = self.card(ballots)
+        return replace(card, short="") if card.short else card
+
+    def _quorum(self, ballots: Sequence[Ballot]) -> int:
+        """How many judges must answer; 0 where the rubric does not say."""
+        if self.rubric.quorum != "all":
+            return self.rubric.quorum or 0
+        return len({b.voter for b in ballots if b.judge != CHECK and b.kind != "self"})
+
+    def _away(self, ballots: Sequence[Ballot]) -> list[Ballot]:
+        """Ballots of judges that were there and lack a vote. Where the worker's own model had to stand in, it decides."""
+        away = [
+            b
+            for b in ballots
+            if b.judge != CHECK and b.state is not JudgeState.SKIPPED and not self._asked <= b.marks.keys()
+        ]
+        return [] if away and any(b.kind == "self" and b.marks for b in ballots) else away
+
+    def _card(self, votes: _Votes) -> Scorecard:
         lines: list[Line] = []
-        low, high, applies, _ = self._group(self.rubric.criteria, None, ballots, voters, lines)
+        low, high, applies, _ = self._group(self.rubric.criteria, None, votes, lines)
         return Scorecard(lines=tuple(lines), low=low, high=high, applies=applies)
 
     def _group(
-        self,
-        group: tuple[Criterion, ...],
-        parent: str | None,
-        ballots: Sequence[Ballot],
-        voters: list[str],
-        lines: list[Line],
+        self, group: tuple[Criterion, ...], parent: str | None, votes: _Votes, lines: list[Line]
     ) -> tuple[Fraction, Fraction, bool, list[Line]]:
         """Appends the lines of a group in reading order; returns the group's low, high, applies and own lines."""
         own: list[Line] = []
         for criterion in group:
             place = len(lines)
-            line = self._known_leaf(criterion, ballots) or self._line(criterion, parent, ballots, voters, lines)
+            line = self._known_leaf(criterion, votes.ballots) or self._line(criterion, parent, votes, lines)
             lines.insert(place, line)
             own.append(line)
         low, high, applies = self._group_mean(own)
@@ -218,12 +279,11 @@ class Scorer:
             return self._numbers.setdefault(number, number)
         return self._numbers.get(number, number)
 
-    def _line(
-        self, criterion: Criterion, parent: str | None, ballots: Sequence[Ballot], voters: list[str], lines: list[Line]
-    ) -> Line:
+    def _line(self, criterion: Criterion, parent: str | None, votes: _Votes, lines: list[Line]) -> Line:
+        ballots, voters = votes.ballots, votes.voters
         if criterion.children:
             floor = self.rubric.floor_of(criterion, parent)
-            low, high, applies, own = self._group(criterion.children, criterion.id, ballots, voters, lines)
+            low, high, applies, own = self._group(criterion.children, criterion.id, votes, lines)
             counts = [line.voters for line in own if line.voters is not None]
             by_judge = _group_by_judge(own, voters)
             if criterion.negate:
@@ -242,7 +302,7 @@ class Scorer:
                 may_leave=applies and _may_leave(own),
             )
         floor = self.rubric.floor_of(criterion, parent)
-        items = tuple(self._item(criterion, item, ballots) for item in criterion.items)
+        items = tuple(self._item(criterion, item, votes) for item in criterion.items)
         low, high, applies = _item_means(items)
         if criterion.negate:
             low, high = ONE - high, ONE - low
@@ -256,7 +316,7 @@ class Scorer:
             applies=applies,
             items=items,
             by_judge=self._by_judge(criterion, items, voters) if asked and voters else {},
-            voters=min(len(line.votes) for line in asked) if asked else None,
+            voters=min(votes.count(line.votes) for line in asked) if asked else None,
             may_leave=applies and all(line.may_leave for line in items),
         )
         if len(ballots) == 1 and ballots[0].judge == CHECK and len(self._leaves) < _CACHE_LIMIT:
@@ -271,16 +331,18 @@ class Scorer:
     def _leaf_key(self, criterion: Criterion, ballot: Ballot) -> tuple[object, ...]:
         return criterion.id, *map(id, map(ballot.marks.get, self._keys[criterion.id]))
 
-    def _item(self, criterion: Criterion, item: Item, ballots: Sequence[Ballot]) -> ItemLine:
+    def _item(self, criterion: Criterion, item: Item, votes: _Votes) -> ItemLine:
         key = (criterion.id, item.id)
         by_code = item.check is not None  # Code and judges answer different items, also under a later rubric.
-        votes = ((b.judge, b.marks[key]) for b in ballots if key in b.marks and (b.judge == CHECK) == by_code)
-        return self._combine(criterion, item, tuple(votes))
+        cast = tuple(
+            [(b.judge, b.marks[key]) for b in votes.ballots if key in b.marks and (b.judge == CHECK) == by_code]
+        )
+        return self._combine(criterion, item, cast, votes.open_on(key, cast) if votes.away and not by_code else 0)
 
-    def _combine(self, criterion: Criterion, item: Item, votes: tuple[tuple[str, Mark], ...]) -> ItemLine:
+    def _combine(self, criterion: Criterion, item: Item, votes: tuple[tuple[str, Mark], ...], open: int) -> ItemLine:
         answers = [mark.answer for _, mark in votes]
         shares = [self._share(item, answer) for answer in answers if not is_na(answer)]
-        applies = bool(shares) or not answers
+        applies = bool(shares or open) or not answers
         met = self._met(criterion, item, shares) if shares else None
         if met is None:
             unmet = None
@@ -290,7 +352,11 @@ class Scorer:
             is_bad = criterion.is_penalty or criterion.negate
             no = sum(1 for s in shares if (s == ONE if is_bad else s == ZERO))
             unmet = 2 * no >= len(shares)
-        return ItemLine(item=item, met=met, applies=applies, unmet=unmet, votes=votes)
+        low, high = (ZERO, ONE) if met is None else (met, met)
+        if open and shares:
+            low = self._met(criterion, item, [*shares, *[ZERO] * open])
+            high = self._met(criterion, item, [*shares, *[ONE] * open])
+        return ItemLine(item=item, met=met, low=low, high=high, applies=applies, unmet=unmet, votes=votes)
 
     def _share(self, item: Item, answer: Answer) -> Fraction:
         if item.anchors is None:
@@ -308,7 +374,9 @@ class Scorer:
             return ONE - combine([ONE - s for s in shares], self.rule, yes_no=item.anchors is None)
         return combine(shares, self.rule, yes_no=item.anchors is None)
 
-    def _by_judge(self, criterion: Criterion, items: tuple[ItemLine, ...], voters: list[str]) -> dict[str, Fraction]:
+    def _by_judge(
+        self, criterion: Criterion, items: tuple[ItemLine, ...], voters: Iterable[str]
+    ) -> dict[str, Fraction]:
         found: dict[str, Fraction] = {}
         for judge in voters:
             shares: list[Fraction] = []
@@ -372,11 +440,8 @@ def _item_means(items: tuple[ItemLine, ...]) -> tuple[Fraction, Fraction, bool]:
     for line in items:
         if line.applies:
             count += 1
-            if line.met is None:
-                high += 1
-            elif line.met:
-                low += line.met
-                high += line.met
+            low += line.low
+            high += line.high
     return (low / count, high / count, True) if count else (ZERO, ONE, False)
 
 
@@ -385,7 +450,7 @@ def _may_leave(own: list[Line]) -> bool:
     return all(line.may_leave or not line.applies for line in own if line.criterion.weight > 0)
 
 
-def _group_by_judge(own: list[Line], voters: list[str]) -> dict[str, Fraction]:
+def _group_by_judge(own: list[Line], voters: Iterable[str]) -> dict[str, Fraction]:
     found: dict[str, Fraction] = {}
     for judge in voters:
         parts: list[tuple[Fraction, Fraction, Fraction]] = []
@@ -482,6 +547,8 @@ def overall(outcomes: Collection[Outcome]) -> Outcome:
 
 def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
     """Whether a scorecard passes its rubric's gate: threshold, floors and required criteria."""
+    if card.short:
+        return Verdict(Outcome.INCONCLUSIVE, (card.short,))
     bars = [(bar, bar.outcome) for bar in _bars(card, rubric)]
     missed = tuple(bar.missed for bar, outcome in bars if outcome is Outcome.FAIL)
     if missed:
@@ -493,6 +560,8 @@ def judge_gate(card: Scorecard, rubric: Rubric) -> Verdict:
         count = len(missing(card))
         # None is missing from the mean of attempts of which one has no card at all.
         why = (f"{count} item{'s have' if count != 1 else ' has'} no answer",) if count else ()
+        if card.open:
+            why = (*why, f"votes that did not come leave it open: {', '.join(card.open)} (see --quorum)")
         return Verdict(Outcome.INCONCLUSIVE, (*why, *still_open))
     return _PASS
 

@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
@@ -46,12 +46,14 @@ TAMPERED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """A judge's place on the panel. `draw` distinguishes equal judges: the second is a second look."""
+    """A judge's place on the panel. `draw` distinguishes judges of one name: the second is a second look. `draw_of`: the
+    seat whose judge this one equals, whatever it is called; the two are one voter."""
 
     id: str
     judge: Judge
     draw: int = 0
     kind: JudgeKind = "program"
+    draw_of: str | None = None
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -113,12 +115,13 @@ class Panel:
         """One seat's ballot, in as many calls as `ask` says."""
         if question.draw != seat.draw:
             question = replace(question, draw=seat.draw)
-        if self.ask == "rubric":
-            return await self._consult_part(seat, question)
-        parts = [replace(question, criteria=part) for part in split(question.criteria, self.ask)]
+        parts = split(question.criteria, self.ask)
         if len(parts) == 1:
-            return await self._consult_part(seat, parts[0])
-        return _joined(seat, await asyncio.gather(*(self._consult_part(seat, part) for part in parts)))
+            found = await self._consult_part(seat, question)
+        else:
+            asked = (self._consult_part(seat, replace(question, criteria=part)) for part in parts)
+            found = _joined(seat, await asyncio.gather(*asked))
+        return found if seat.draw_of is None else replace(found, ballot=replace(found.ballot, draw_of=seat.draw_of))
 
     async def _consult_part(self, seat: Seat, question: Question) -> Consulted:
         spend = Spend()
@@ -131,7 +134,7 @@ class Panel:
             state = JudgeState.SKIPPED if failed.missing else JudgeState.DEGRADED
             return Consulted(ballot=_no_ballot(seat, question, state, failed.reason), spend=spend)
         except NotGranted as refused:
-            ballot = _no_ballot(seat, question, JudgeState.SKIPPED, f"not asked: {refused}")
+            ballot = _no_ballot(seat, question, JudgeState.DEGRADED, f"not asked: {refused}")
             return Consulted(ballot=ballot, spend=spend, refused=str(refused))
         reading = first
         second_failed: str | None = None
@@ -269,6 +272,17 @@ class Panel:
     async def close(self) -> None:
         for seat in self.seats:
             await seat.judge.close()
+
+
+def essence(identity: object) -> object:
+    """A judge's identity with every word of a command that names a file replaced by what is in the file."""
+    if not isinstance(identity, Mapping):
+        return identity
+    files = identity.get("files", {})
+    if "command" in identity and isinstance(files, Mapping):
+        words = [files.get(word, word) for word in identity["command"]]
+        return {**{k: v for k, v in identity.items() if k != "files"}, "command": words}
+    return {key: essence(value) for key, value in identity.items()}
 
 
 def split(

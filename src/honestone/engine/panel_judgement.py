@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from honestone.core.artifact import Artifact
@@ -13,7 +13,7 @@ from honestone.core.loop.actions import Ask, Propose
 from honestone.core.loop.focus import fixes_for, unmet_keys, write_brief
 from honestone.core.loop.state import LoopState
 from honestone.engine.loop_runner import Judgement, LoopRunner
-from honestone.engine.panel import Consulted, Evaluator, Seat
+from honestone.engine.panel import Consulted, Evaluator, Seat, essence
 from honestone.ports import Brief
 
 
@@ -92,21 +92,10 @@ def _record(loop: LoopRunner[LoopState], version: str, role: Role, consulted: Co
 
 def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
     """A held-out judge must be one that the loop never listened to, whatever it is called. Raises UsageError."""
-    steering = [_essence(seat.judge.identity) for seat in panel]
+    steering = [essence(seat.judge.identity) for seat in panel]
     for seat in holdouts:
-        if _essence(seat.judge.identity) in steering:
+        if essence(seat.judge.identity) in steering:
             raise UsageError(
                 f"the held-out judge {seat.id!r} is one of the panel: it cannot both steer and certify",
                 hint="a witness is a judge that the loop never listened to: name another --holdout",
             )
-
-
-def _essence(identity: object) -> object:
-    """An identity with every word of a command that names a file replaced by what is in the file."""
-    if not isinstance(identity, Mapping):
-        return identity
-    files = identity.get("files", {})
-    if "command" in identity and isinstance(files, Mapping):
-        words = [files.get(word, word) for word in identity["command"]]
-        return {**{k: v for k, v in identity.items() if k != "files"}, "command": words}
-    return {key: _essence(value) for key, value in identity.items()}

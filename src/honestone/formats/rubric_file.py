@@ -24,8 +24,10 @@ from honestone.core.rubric import (
     Check,
     Criterion,
     Item,
+    Quorum,
     Rubric,
     as_written,
+    is_quorum,
     problems,
     slug,
 )
@@ -136,12 +138,19 @@ class RubricReading(FileReading):
             title=got.get("title", ""),
             threshold=got.get("threshold", DEFAULT_THRESHOLD),
             floor=got.get("floor", DEFAULT_FLOOR),
+            quorum=got.get("quorum"),
             criteria=got.get("criteria", ()),
         )
         self._rules(draft)
         if self.problems:
             raise RubricFileErrors(cast(tuple[RubricError, ...], tuple(self.in_order())))
-        return Rubric(criteria=draft.criteria, title=draft.title, threshold=draft.threshold, floor=draft.floor)
+        return Rubric(
+            criteria=draft.criteria,
+            title=draft.title,
+            threshold=draft.threshold,
+            floor=draft.floor,
+            quorum=draft.quorum,
+        )
 
     def name_texts(self, criteria: Any) -> None:
         """Settles the ids of the criteria of one rubric that have only a text. Comes before they are read."""
@@ -255,6 +264,12 @@ class RubricReading(FileReading):
 
     def points(self, value: Any, path: FilePath, owner: str) -> Fraction:
         return self._number("points", value, path, owner, "points are out of 100: write 70, not 0.7 or 70%") / 100
+
+    def quorum(self, value: Any, path: FilePath, owner: str) -> Quorum | None:
+        if is_quorum(value):
+            return cast(Quorum, value)
+        self.must_be("quorum", value, path, owner, "for example 2, or all")
+        return None
 
     def level(self, value: Any, path: FilePath, owner: str) -> Fraction:
         return self._number("level", value, path, owner, None)
@@ -458,6 +473,7 @@ class UncheckedRubric:
     title: str
     threshold: Fraction
     floor: Fraction
+    quorum: Quorum | None = None
     criteria: tuple[Criterion, ...]
 
 
@@ -468,6 +484,7 @@ RubricReading.readers = {
     "weight": RubricReading.weight,
     "points": RubricReading.points,
     "level": RubricReading.level,
+    "quorum": RubricReading.quorum,
     "flag": RubricReading.flag,
     "items": RubricReading.items,
     "criteria": RubricReading.criteria,

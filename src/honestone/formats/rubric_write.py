@@ -20,7 +20,8 @@ def dump_rubric(rubric: Rubric) -> str:
     lines = [f"rubric: {VERSION}"]
     if rubric.title:
         lines.append(f"title: {scalar(rubric.title)}")
-    lines += [f"threshold: {decimal(rubric.threshold * 100)}", f"floor: {decimal(rubric.floor * 100)}", "criteria:"]
+    lines += [f"threshold: {decimal(rubric.threshold * 100)}", f"floor: {decimal(rubric.floor * 100)}"]
+    lines += ["criteria:"] if rubric.quorum is None else [f"quorum: {rubric.quorum}", "criteria:"]
     for criterion in rubric.criteria:
         lines += indent(entry(list(criterion_lines(criterion))))
     return "\n".join(lines) + "\n"

@@ -172,7 +172,7 @@ def _witness(state: LoopState, judge: str) -> WitnessDoc:
     ballot = state.ballots.get((state.best, "holdout"), {}).get(judge)
     verdict = state.certifications(state.best).get(judge)
     checks = state.ballots.get((state.best, "panel"), {}).get(CHECK)
-    card = state.scorer.card([ballot, checks] if checks else [ballot]) if ballot else None
+    card = state.scorer.alone([ballot, checks] if checks else [ballot]) if ballot else None
     return WitnessDoc(
         id=judge,
         verdict=str(verdict.outcome) if verdict else None,

@@ -15,8 +15,10 @@ from msgspec.structs import replace
 
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.scorecard import (
+    LOW_CONFIDENCE,
     CriterionDoc,
     ItemDoc,
+    JudgeDoc,
     ScorecardDoc,
     items_of,
     span_words,
@@ -63,7 +65,9 @@ class _Test:
 
 def scorecards_junit(docs: Sequence[ScorecardDoc]) -> str:
     """Scorecards as XML: `failure` for unmet, `error` for what could not be judged, `skipped` for not applicable."""
-    return _suites_xml([(doc.artifact.name, _scorecard_tests(doc), doc.flags) for doc in docs])
+    return _suites_xml(
+        [(doc.artifact.name, _scorecard_tests(doc), _known(doc.flags, doc.judges, doc.low_confidence)) for doc in docs]
+    )
 
 
 def improvement_junit(doc: ImprovementDoc) -> str:
@@ -76,12 +80,25 @@ def improvement_junit(doc: ImprovementDoc) -> str:
         outcome=_RESULT_OUTCOMES.get(doc.result, "failure"),
         message=doc.result_words + (f": {line(doc.reason)}" if doc.reason else ""),
     )
-    return _suites_xml([(path, [*tests, result], doc.last_flags)])
+    card = doc.last_card
+    known = _known(doc.last_flags, card.judges, card.low_confidence) if card else _known(doc.last_flags)
+    return _suites_xml([(path, [*tests, result], known)])
 
 
 def suite_junit(doc: SuiteReportDoc) -> str:
     """One run of a suite (`honestone.report/1`)."""
-    return _suites_xml([(doc.name, [_case_test(case, doc.name) for case in doc.cases], doc.shared_flags)])
+    lonely = any(case.low_confidence for case in doc.cases if case.status != "skipped")
+    known = _known(doc.shared_flags, doc.judge_states, lonely)
+    return _suites_xml([(doc.name, [_case_test(case, doc.name) for case in doc.cases], known)])
+
+
+def _known(
+    flags: Iterable[str], judges: Iterable[JudgeDoc] = (), low_confidence: bool = False
+) -> list[tuple[str, str]]:
+    """What a reader has to know of a run, as properties: flags, judges that did not take part, and a lonely one."""
+    absent = [(f"judge {line(one.id)}", f"{one.state}: {line(one.reason or '')}") for one in judges if one.is_absent]
+    lonely = [("low-confidence", LOW_CONFIDENCE)] if low_confidence else []
+    return [*(("flag", line(flag)) for flag in flags), *absent, *lonely]
 
 
 def _scorecard_tests(doc: ScorecardDoc) -> list[_Test]:
@@ -164,14 +181,14 @@ def _case_details(case: CaseDoc) -> Iterable[str]:
 # ---------------------------------------------------------------------------------------------------------------- XML
 
 
-def _suites_xml(suites: Sequence[tuple[str, Sequence[_Test], Sequence[str]]]) -> str:
+def _suites_xml(suites: Sequence[tuple[str, Sequence[_Test], Sequence[tuple[str, str]]]]) -> str:
     """The document, with counts that add up. What is to be known of a suite's run are its properties."""
     every = [case for _, cases, _ in suites for case in cases]
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {_counts('honestone', every)}>"]
-    for name, cases, flags in suites:
+    for name, cases, known in suites:
         lines.append(f"  <testsuite {_counts(name, cases)}>")
-        if flags:
-            properties = (f'      <property name="flag" value="{xml_text(line(flag))}"/>' for flag in flags)
+        if known:
+            properties = (f'      <property name="{xml_text(key)}" value="{xml_text(value)}"/>' for key, value in known)
             lines += ["    <properties>", *properties, "    </properties>"]
         lines += [_case_xml(case) for case in cases]
         lines.append("  </testsuite>")

@@ -224,7 +224,7 @@ def _answers(ballots: Sequence[Ballot]) -> tuple[object, ...]:
     """All that the numbers come from. True equals 1 and 1 equals 1.0, but they are not shown alike."""
     out: list[object] = []
     for ballot in ballots:
-        out.append(ballot.judge)
+        out += ballot.judge, ballot.state, ballot.kind, ballot.draw_of
         for key, mark in ballot.marks.items():
             out += key, mark.answer, mark.answer.__class__
     return tuple(out)
@@ -253,7 +253,8 @@ def _criterion(line: Line, quotes: _Quotes, shared: SharedParts | None) -> Crite
 
 def _answers_of(line: Line) -> tuple[object, ...]:
     votes = [(judge, mark.answer, mark.answer.__class__) for item in line.items for judge, mark in item.votes]
-    return (line.criterion.id, *map(len, [item.votes for item in line.items]), *votes)
+    span = (*line.low.as_integer_ratio(), *line.high.as_integer_ratio())
+    return (line.criterion.id, *span, *map(len, [item.votes for item in line.items]), *votes)
 
 
 def _reworded(drawn: CriterionDoc, votes: Sequence[_Votes], quotes: _Quotes) -> CriterionDoc:

@@ -10,7 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.judging_options import JudgingOptions, choose_judges, make_context, make_seats, max_bytes
+from honestone.app.judging_options import (
+    JudgingOptions,
+    choose_judges,
+    make_context,
+    make_seats,
+    max_bytes,
+    require_quorum,
+)
 from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import check_lock
 from honestone.app.suites.baseline import Baseline
@@ -302,7 +309,7 @@ def _with_options(source: SuiteSource, request: SuiteRequest) -> tuple[Case, ...
     attempts = request.attempts or judging.repeat
     cases = []
     for case in source.suite.cases:
-        rubric = with_bars(case.rubric, threshold=judging.threshold, floor=judging.floor)
+        rubric = with_bars(case.rubric, threshold=judging.threshold, floor=judging.floor, quorum=judging.quorum)
         case = replace(case, rubric=rubric, attempts=attempts or case.attempts)
         if source.dialect.startswith("task-suite"):
             case = replace(case, attempt_rule=AttemptRule.PASS_AT_K, stops_at_pass=True)
@@ -407,7 +414,10 @@ def _make_seats(
     if asking is None:
         return ()
     looks = 2 if judging.effort == "thorough" else 1
-    return make_seats(choose_judges(judging, asking, workspace), context, looks=looks)
+    seats = make_seats(choose_judges(judging, asking, workspace), context, looks=looks)
+    for rubric in {id(case.rubric): case.rubric for case in chosen if not case.skip}.values():
+        require_quorum(rubric, seats)
+    return seats
 
 
 def _last_statuses(workspace: Workspace, path: Path) -> Mapping[str, str] | None:
@@ -432,6 +442,7 @@ def _shared_contract(judging: JudgingOptions, seats: Sequence[Seat]) -> Contract
             "pack": judging.pack,
             "threshold": judging.threshold,
             "floor": judging.floor,
+            "quorum": judging.quorum,
         },
     )
 

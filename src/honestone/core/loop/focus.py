@@ -92,7 +92,7 @@ def write_brief(card: Scorecard, line: Line, *, location: str, title: str) -> st
         f"Rubric: {_one_line(title)}" if title else None,
         f"Criterion: {criterion.id}",
         f"Requirement: {_one_line(criterion.requirement)}",
-        f"Score: {show_points(line.low)} of 100, weight {show_points(abs(share))}% of the whole"
+        f"Score: {show_points(line.low if line.score is None else line.score)} of 100, weight {show_points(abs(share))}% of the whole"
         + (f", floor {show_bar(line.floor)}" if line.floor else ""),
         "",
         "This must not be so, but is:" if criterion.is_penalty else "Not met yet:",

@@ -151,6 +151,6 @@ def _nothing_left(state: LoopState) -> Stop:
     card = state.card(state.current)
     if choose_focus(card, {}) is not None:
         return Stop(result=Result.PLATEAU, reason=state.words.not_workable)
-    if card.score is None:
+    if card.score is None or card.open or card.short:
         return Stop(result=Result.COULD_NOT_JUDGE, reason="what is missing for the verdict could not be judged")
     return Stop(result=Result.PLATEAU, reason="nothing is left to improve")

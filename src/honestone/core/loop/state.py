@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
-from honestone.core.ballot import CHECK, Ballot
+from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.events import (
     BallotCast,
     CandidateRanked,
@@ -190,7 +190,11 @@ class LoopState:
     def card(self, version: str) -> Scorecard:
         """The panel's scorecard, from the ballots there are."""
         if version not in self._cards:
-            self._cards[version] = self.scorer.card(list(self.ballots.get((version, "panel"), {}).values()))
+            have = self.ballots.get((version, "panel"), {})
+            absent = [
+                Ballot(judge=j, marks={}, state=JudgeState.DEGRADED) for j in self.panel if j not in have and j != CHECK
+            ]
+            self._cards[version] = self.scorer.card([*have.values(), *absent])
         return self._cards[version]
 
     def verdict(self, version: str) -> Verdict:
@@ -210,7 +214,7 @@ class LoopState:
         checks = self.ballots.get((version, "panel"), {}).get(CHECK)
         found = {}
         for judge, ballot in self.ballots.get((version, "holdout"), {}).items():
-            card = self.scorer.card([ballot, checks] if checks else [ballot])
+            card = self.scorer.alone([ballot, checks] if checks else [ballot])
             found[judge] = judge_gate(card, self.rubric)
         return found
 

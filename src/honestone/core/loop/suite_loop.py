@@ -7,7 +7,7 @@ witness that is asked at the end and never before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -129,8 +129,13 @@ class TaskScorer(Scorer):
         super().__init__(rubric)
         self.asks_judges = False
 
-    def _by_judge(self, criterion: Criterion, items: tuple[ItemLine, ...], voters: list[str]) -> dict[str, Fraction]:
+    def _by_judge(
+        self, criterion: Criterion, items: tuple[ItemLine, ...], voters: Iterable[str]
+    ) -> dict[str, Fraction]:
         return {}
+
+    def _away(self, ballots: Sequence[Ballot]) -> list[Ballot]:
+        return []
 
 
 # ---------------------------------------------------------------------------------------------------------- moves

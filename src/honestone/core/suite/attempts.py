@@ -209,10 +209,16 @@ def mean_card(cards: Sequence[Scorecard | None]) -> Scorecard:
         high = sum((ONE if one is None else one.high for one in applying), ZERO) / len(applying)
         # The items of every attempt: the gate counts those without an answer, in whichever attempt they are.
         items = tuple(item for one in applying if one is not None for item in one.items)
-        lines.append(replace(line, items=items, low=low, high=high, applies=True))
+        lines.append(replace(line, items=items, low=low, high=high, applies=True, answered=None))
     low = sum((ZERO if card is None else card.low for card in cards), ZERO) / len(cards)
     high = sum((ONE if card is None else card.high for card in cards), ZERO) / len(cards)
-    return Scorecard(lines=tuple(lines), low=low, high=high, applies=any(card.applies for card in known))
+    return Scorecard(
+        lines=tuple(lines),
+        low=low,
+        high=high,
+        applies=any(card.applies for card in known),
+        short=next((card.short for card in known if card.short), ""),
+    )
 
 
 def _best(attempts: Sequence[Attempt]) -> Attempt:
