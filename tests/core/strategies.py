@@ -158,16 +158,18 @@ def judged(draw: st.DrawFn, *, complete: bool = False) -> tuple[Rubric, tuple[Ba
 
 @st.composite
 def completions(draw: st.DrawFn, of: Rubric, given: tuple[Ballot, ...]) -> tuple[Ballot, ...]:
-    """The same ballots, and an answer to everything that nobody has answered yet."""
-    known = {key for one in given for key in one.marks}
-    late: dict[bool, dict[Key, Mark]] = {True: {}, False: {}}
-    for key, item in of.questions():
-        if key not in known:
-            late[item.check is not None][key] = Mark(draw(answers(item)))
-    out = [replace(b, marks={**b.marks, **late[True]}) if b.judge == CHECK else b for b in given]
-    if late[True] and not any(b.judge == CHECK for b in out):
-        out.append(Ballot(judge=CHECK, marks=late[True]))
-    return (*out, Ballot(judge="late", marks=late[False]))
+    """The same ballots with every answer that they lack; from code and one judge where there is none of them."""
+    out = list(given)
+    if not any(b.judge == CHECK for b in out):
+        out.append(Ballot(judge=CHECK, marks={}))
+    if all(b.judge == CHECK for b in out):
+        out.append(Ballot(judge="late", marks={}))
+
+    def late(ballot: Ballot) -> dict[Key, Mark]:
+        asked = [(key, item) for key, item in of.questions() if (item.check is not None) == (ballot.judge == CHECK)]
+        return {key: Mark(draw(answers(item))) for key, item in asked if key not in ballot.marks}
+
+    return tuple(replace(b, marks={**b.marks, **late(b)}) for b in out)
 
 
 # ------------------------------------------------------------------------------------------- a second way to add up

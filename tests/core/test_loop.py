@@ -433,10 +433,12 @@ def test_checks_do_not_stand_in_for_judges_that_failed() -> None:
 
 
 def test_a_judge_that_fails_leaves_the_mean() -> None:
-    """The others go on; the version is marked by those that answered."""
-    looks = {**scores(60, 70), ("bob", "v1"): None}
+    """The version is marked by those that answered; the missing vote counts against it."""
+    looks = {**scores(30, 70), ("bob", "v1"): None}
     state = Scene(ONE, looks, ["v1", *[ProposalOutcome.UNCHANGED] * 3], panel=("ann", "bob")).play()
-    assert decisions(state)[0] is True and state.card("v1").voters == 1
+    card = state.card("v1")
+    assert decisions(state)[0] is True and card.voters == 1
+    assert (card.score, card.low, card.high) == (Fraction(7, 10), Fraction(35, 100), Fraction(85, 100))
 
 
 def test_plain_keeps_every_change_but_delivers_the_best() -> None:

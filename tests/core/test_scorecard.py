@@ -194,10 +194,10 @@ def test_a_missing_penalty_widens_downwards() -> None:
 
 
 def test_one_answer_is_enough_for_an_item() -> None:
-    """A judge that abstains on it leaves the mean; it does not pull it down."""
+    """A judge that abstains on it leaves the score, but its vote stays open for the gate."""
     of = rubric(checklist("a", ["x", "y"]))
     card = card_of(of, ballot("ann", {"a": {"x": True, "y": True}}), ballot("bob", {"a": {"x": True}}))
-    assert card.score == 1
+    assert (card.score, card.low, card.high, card.open) == (1, Fraction(3, 4), 1, ("bob",))
 
 
 @given(st.data(), judged())
@@ -217,11 +217,11 @@ def test_the_interval_holds_every_completion(data: st.DataObject, case: tuple[Ru
 
 @given(judged())
 def test_a_score_is_known_exactly_when_the_interval_is_a_point(case: tuple[Rubric, tuple[Ballot, ...]]) -> None:
-    """And everything stays between 0 and 1."""
+    """Of those who answered, so far as no vote is open; and everything stays between 0 and 1."""
     card = card_of(case[0], *case[1])
     for one in (card, *card.lines):
         assert 0 <= one.low <= one.high <= 1
-        assert (one.score is not None) == (one.applies and one.low == one.high)
+        assert one.applies and one.score is not None or one.low < one.high or not one.applies
 
 
 # -------------------------------------------------------------------------------------------- monotone, order, pure

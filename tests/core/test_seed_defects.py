@@ -108,9 +108,9 @@ def test_row_6_an_unreadable_judge_is_not_a_bad_artifact(reply: str) -> None:
 
 
 def test_row_6_a_failed_judge_beside_a_good_one() -> None:
-    """The mean of those who answered, not half of it."""
+    """The score is the mean of those who answered, not half of it; the verdict waits for the missing vote."""
     card, verdict = judge(rubric(percent("a")), {"criteria": {"a": {"score": 90}}}, "crashed")
-    assert (card.score, verdict.outcome, card.low_confidence) == (Fraction(9, 10), Outcome.PASS, True)
+    assert (card.score, verdict.outcome, card.low_confidence) == (Fraction(9, 10), Outcome.INCONCLUSIVE, True)
 
 
 @pytest.mark.parametrize(

@@ -322,7 +322,7 @@ def test_calls_are_granted_in_the_order_of_the_panel(calls: int, judges: int) ->
     assert [judge.calls for judge in asked] == [int(n < calls) for n in range(judges)]
     assert [c.refused is None for c in found] == [n < calls for n in range(judges)]
     assert all(f"--max-calls {calls}" in str(c.refused) for c in found[calls:])
-    assert all(c.ballot.state is JudgeState.SKIPPED for c in found[calls:])
+    assert all(c.ballot.state is JudgeState.DEGRADED for c in found[calls:])
 
 
 def test_a_second_look_that_is_not_granted_leaves_the_first_answers() -> None:

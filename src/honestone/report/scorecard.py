@@ -253,7 +253,7 @@ def _criterion(line: Line, quotes: _Quotes, shared: SharedParts | None) -> Crite
 
 def _answers_of(line: Line) -> tuple[object, ...]:
     votes = [(judge, mark.answer, mark.answer.__class__) for item in line.items for judge, mark in item.votes]
-    span = (*line.low.as_integer_ratio(), *line.high.as_integer_ratio())
+    span = (line.applies, *line.low.as_integer_ratio(), *line.high.as_integer_ratio())
     return (line.criterion.id, *span, *map(len, [item.votes for item in line.items]), *votes)
 
 
