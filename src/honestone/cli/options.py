@@ -181,7 +181,9 @@ suite_options = combined(
         metavar="RUN|PATH|GIT-REF",
         help="Compare with a run, a saved report, another artifact, the artifact at a git ref, or a skill with `without`.",
     ),
-    click.option("--fail-on", multiple=True, metavar="GATE", help="regression, missing or delta<0. [delta<0]"),
+    click.option(
+        "--fail-on", multiple=True, metavar="GATE", help="regression, missing or delta<0. [delta<0 and missing]"
+    ),
     click.option(
         "--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0."
     ),

@@ -150,6 +150,7 @@ class SuiteStarted(Started):
     """A run over the cases of a suite. `side` is `baseline` or another name for what an artifact is compared with.
 
     `artifact` is None where the target alone answers. `min_given`: the least pass rate was asked for, not assumed.
+    `left_out`: ids of the suite's cases that were not chosen.
     """
 
     kind = "suite"
@@ -165,6 +166,7 @@ class SuiteStarted(Started):
     notes: tuple[str, ...] = ()
     mock: bool = False
     isolated: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,7 @@ def suite_junit(doc: SuiteReportDoc) -> str:
     """One run of a suite (`honestone.report/1`)."""
     lonely = any(case.low_confidence for case in doc.cases if case.status != "skipped")
     known = _known(doc.shared_flags, doc.judge_states, lonely)
+    known += [("left-out", str(doc.left_out))] if doc.left_out else []
     return _suites_xml([(doc.name, [_case_test(case, doc.name) for case in doc.cases], known)])
 
 

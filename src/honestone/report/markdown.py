@@ -332,6 +332,6 @@ def _kinds(cases: Sequence[CaseDoc]) -> list[str]:
 
 def _last_resort(doc: SuiteReportDoc, most: int) -> str:
     """Names or reasons alone are too long: the verdict and the counts."""
-    head = f"# {verdict_words(doc.verdict)}: {md(doc.name, 60)}"
+    head = f"# {doc.verdict_words}: {md(doc.name, 60)}"
     rest = "_The rest is too long for this page; the JSON has it._"
     return f"{head}\n\n{', '.join(doc.counts_words)}\n\n{rest}\n"[:most]

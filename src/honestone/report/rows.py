@@ -16,6 +16,8 @@ from honestone.system.drawing import clean
 
 # ----------------------------------------------------------------------------------------------------------------- CSV
 
+LEFT_OUT: Final = "left-out"
+"""The status of a case that was not chosen to be run."""
 COLUMNS: Final = ("case", "status", "verdict", "score", "judge", "judge_state", "judge_score", "reasons")
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -28,6 +30,7 @@ def suite_csv(doc: SuiteReportDoc) -> str:
     writer.writerow(COLUMNS)
     for case in doc.cases:
         writer.writerows(_rows(case))
+    writer.writerows([_cell(id), LEFT_OUT, *[""] * 6] for id in doc.left_out_cases or ())
     return out.getvalue()
 
 
@@ -67,9 +70,12 @@ _EXECUTION: Final = {
 
 def suite_jsonl(doc: SuiteReportDoc) -> str:
     """Escaped to ASCII, so that one line is one row for every reader. A score that is not known is null."""
-    return "".join(
-        json.dumps(_row(doc, case), ensure_ascii=True, allow_nan=False, default=str) + "\n" for case in doc.cases
-    )
+    rows = [_row(doc, case) for case in doc.cases]
+    rows += [
+        {"test_id": id, "suite": doc.suite.title or doc.suite.path, "target": doc.target, "execution_status": LEFT_OUT}
+        for id in doc.left_out_cases or ()
+    ]
+    return "".join(json.dumps(row, ensure_ascii=True, allow_nan=False, default=str) + "\n" for row in rows)
 
 
 def _row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from honestone.core.ballot import Ballot
@@ -71,6 +72,8 @@ def suite_document(record: SuiteRecord) -> SuiteReportDoc:
         run=record.run,
         usage=suite_usage(record),
         duration_ms=round(1000 * record.seconds),
+        left_out=len(started.left_out),
+        left_out_cases=list(started.left_out) or UNSET,
         cases=[],
     )
     if record.compared is not None and not record.is_rescored:

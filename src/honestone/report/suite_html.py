@@ -33,7 +33,6 @@ from honestone.report.documents.scorecard import (
     flags_to_show,
     items_of,
     mark_number,
-    verdict_words,
 )
 from honestone.report.documents.suite import AttemptDoc, CaseDoc, ComparedCaseDoc, SuiteReportDoc, TraceDoc, text_of
 from honestone.report.quote_marks import Marks, Piece, color, longest_text
@@ -180,7 +179,7 @@ class _Page:
         self.ids = frozenset(case.id for case in doc.cases)
         self._changes = {case.id: case for case in doc.compared.cases} if doc.compared else {}
         self.has_changes = bool(self._changes)
-        self.verdict = verdict_words(doc.verdict)
+        self.verdict = doc.verdict_words
         self.title = f"{doc.name}: {self.verdict.lower()}"
         self.look = _VERDICT_LOOKS.get(doc.verdict, "inconclusive")
         digest = doc.artifact.digest if doc.artifact else ""

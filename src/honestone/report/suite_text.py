@@ -7,7 +7,6 @@ from typing import Final
 
 from honestone.core.numbers import duration_words, exact
 from honestone.report.comparison_text import comparison_lines
-from honestone.report.documents.scorecard import verdict_words
 from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc
 from honestone.report.text import bullet_lines, findings, join_sections, judge_table, next_line, remarks
 from honestone.system.drawing import Style, bar, cut, cut_middle, line, pad, width, wrap
@@ -103,7 +102,7 @@ def _comparison(doc: SuiteReportDoc, style: Style) -> list[str]:
 
 def _summary(doc: SuiteReportDoc, style: Style) -> list[str]:
     glyph, look = _VERDICT_MARKS.get(doc.verdict, ("unknown", "yellow"))
-    lines = [style.paint(f"{style.glyph(glyph)} {verdict_words(doc.verdict)}", look, "bold")]
+    lines = [style.paint(f"{style.glyph(glyph)} {doc.verdict_words}", look, "bold")]
     lines += bullet_lines(map(line, doc.reasons), style)
     for name, told in _figures(doc, style, look):
         first, *more = wrap(told, style.columns - 14) if "\x1b" not in told else [told]

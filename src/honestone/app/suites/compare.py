@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,10 +38,11 @@ def compare_summaries(
     across: bool,
     require_improvement: bool = False,
     contracts: tuple[Mapping[str, object], Mapping[str, object]] | None = None,
+    left_out: Collection[str] = (),
 ) -> RunComparison:
     """Raises ContractMismatch when the two were judged differently, unless `across`.
 
-    `contracts` are both contracts in full, where they are known, to say in words what differs.
+    `left_out` are cases that were not chosen to be run. `contracts` are both contracts in full, where they are known, to say in words what differs.
     """
     changed = _contract_changes(before, after, contracts)
     if changed and not across:
@@ -49,7 +50,7 @@ def compare_summaries(
             "the two runs were judged under different contracts:\n  " + "\n  ".join(changed[:20]),
             hint="run the baseline again under this contract, or compare all the same with --across-contracts",
         )
-    found = compare(before.sides, after.sides)
+    found = compare(before.sides, after.sides, left_out=left_out)
     verdict = judge_comparison(found, gates)
     if require_improvement and verdict.outcome is Outcome.PASS and (found.interval is None or found.interval[0] <= 0):
         why = "the improvement is not above the noise: the lower bound of the interval is not above 0"

@@ -110,6 +110,11 @@ class SuitePlan:
     """What the cases share."""
     workspaces: Mapping[str, str | None]
 
+    @cached_property
+    def left_out(self) -> tuple[str, ...]:
+        chosen = {case.id for case in self.chosen}
+        return tuple(case.id for case in self.cases if case.id not in chosen)
+
     @property
     def judging(self) -> JudgingOptions:
         return self.request.judging
@@ -243,6 +248,7 @@ class SuitePlan:
             notes=self.notes,
             mock=self.is_mock,
             isolated=subject.is_isolated,
+            left_out=self.left_out,
             limits={"calls": meter.calls, "minutes": meter.minutes, "usd": meter.usd},
         )
 

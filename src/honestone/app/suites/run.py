@@ -76,6 +76,11 @@ def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
 
 def _baseline_of(plan: SuitePlan, store: Store) -> Baseline | None:
     request = plan.request
+    if request.update_baseline and plan.left_out:
+        raise UsageError(
+            f"{len(plan.left_out)} of {len(plan.cases)} cases are left out, so this run cannot become the baseline",
+            hint="run the whole suite with --update-baseline",
+        )
     if request.baseline is None:
         return request.against
     return find_baseline(
@@ -138,6 +143,7 @@ def _compared(plan: SuitePlan, record: SuiteRecord, before: RunSummary, name: st
         gates=request.fail_on or BASELINE_GATES,
         across=request.across_contracts,
         require_improvement=request.require_improvement,
+        left_out=plan.left_out,
     )
     verdicts = [comparison.verdict, *([record.own_verdict] if request.min_pass_rate is not None else [])]
     return baseline_fields(comparison, _both(verdicts), before=before, name=name)

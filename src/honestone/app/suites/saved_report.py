@@ -76,6 +76,7 @@ def _summary(report: SuiteReportDoc) -> RunSummary:
         contract=report.contract,
         cases=cases,
         is_mock=report.mock is True,
+        left_out=tuple(report.left_out_cases or ()),
         baseline=report.baseline.name if isinstance(report.baseline, BaselineDoc) else None,
         baseline_tasks=msgspec.convert(report.baseline_results or (), tuple[TaskResult, ...]),
     )

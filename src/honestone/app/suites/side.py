@@ -442,7 +442,10 @@ def _compared(
     comparison = _comparison(plan, record, now, then, baseline)
     verdict = found.verdict
     reasons: tuple[str, ...] = (found.reason,) if found.reason else ()
-    if verdict is SkillVerdict.PASS and request.fail_on and comparison.verdict.outcome is Outcome.FAIL:
+    if verdict is SkillVerdict.PASS and not comparison.found.pairs:
+        verdict, reasons = SkillVerdict.ERROR, comparison.verdict.reasons
+    gated = bool(request.fail_on or comparison.found.missing)
+    if verdict is SkillVerdict.PASS and gated and comparison.verdict.outcome is Outcome.FAIL:
         verdict, reasons = SkillVerdict.FAIL, comparison.verdict.reasons
     own = record.own_verdict
     if verdict is SkillVerdict.PASS and request.min_pass_rate is not None and own.outcome is not Outcome.PASS:
@@ -494,7 +497,11 @@ def _comparison(
     gates = plan.request.fail_on or BASELINE_GATES
     if baseline.summary is not None:
         return compare_summaries(
-            baseline.summary, summary_of(record), gates=gates, across=plan.request.across_contracts
+            baseline.summary,
+            summary_of(record),
+            gates=gates,
+            across=plan.request.across_contracts,
+            left_out=plan.left_out,
         )
     # A candidate that was never run has lost nothing.
     found = compare(_sides(before) if after else {}, _sides(after))

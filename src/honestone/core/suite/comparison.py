@@ -7,7 +7,7 @@ p                    exact two-sided sign test over wins and losses, ties left o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, lcm
@@ -21,7 +21,7 @@ RESAMPLES = 2_000
 
 GATES = ("regression", "missing", "delta<0")
 COMPARE_GATES = ("regression", "missing")
-BASELINE_GATES = ("delta<0",)
+BASELINE_GATES = ("delta<0", "missing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +99,17 @@ class RunComparison:
     notes: tuple[str, ...] = ()
 
 
-def compare(baseline: Mapping[str, CaseSide], candidate: Mapping[str, CaseSide]) -> SuiteComparison:
-    """`baseline` and `candidate` are cases by id, in the order of their files. Pure: same sides, same figures."""
+def compare(
+    baseline: Mapping[str, CaseSide], candidate: Mapping[str, CaseSide], *, left_out: Collection[str] = ()
+) -> SuiteComparison:
+    """`baseline` and `candidate` are cases by id, in the order of their files; the candidate was not asked to run those
+    in `left_out`, so they are not missing. Pure: same sides, same figures."""
     pairs: list[CasePair] = []
     missing: list[str] = []
     for id, before in baseline.items():
         after = candidate.get(id)
+        if id in left_out:
+            continue
         if after is None or (after.status is Status.SKIPPED and before.status is not Status.SKIPPED):
             missing.append(id)
         elif after.status is not Status.SKIPPED and before.status is not Status.SKIPPED:
@@ -195,6 +200,9 @@ class _Draws:
 
 def judge_comparison(found: SuiteComparison, gates: Sequence[str]) -> Verdict:
     """Whether the candidate may replace the baseline. A gate that fails decides, whatever is undecided elsewhere."""
+    if not found.pairs:
+        named = (f"only in the baseline: {', '.join(found.missing)}",) if found.missing else ()
+        return Verdict(Outcome.INCONCLUSIVE, ("the two runs have no case in common", *named))
     failed: list[str] = []
     if "regression" in gates and found.regressions:
         failed.append(f"passed in the baseline and fails now: {', '.join(found.regressions)}")
@@ -206,8 +214,4 @@ def judge_comparison(found: SuiteComparison, gates: Sequence[str]) -> Verdict:
         return Verdict(Outcome.FAIL, tuple(failed))
     if found.undecided:
         return Verdict(Outcome.INCONCLUSIVE, (f"could not be judged: {', '.join(found.undecided)}",))
-    if not found.pairs and not found.missing:
-        if not found.new:
-            return Verdict(Outcome.PASS)
-        return Verdict(Outcome.INCONCLUSIVE, ("the two runs have no case in common",))
     return Verdict(Outcome.PASS)

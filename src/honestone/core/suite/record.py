@@ -242,7 +242,7 @@ class CaseSummary:
 class RunSummary:
     """A run's figures and its cases by id. Rates are 0-1; `mean_score` is in points, as a report has it.
 
-    `baseline` is the name of what it was compared with, `baseline_tasks` the results of that (skills only).
+    `left_out` are ids of cases that it was not asked to run. `baseline` is the name of what it was compared with, `baseline_tasks` the results of that (skills only).
     """
 
     run: str | None
@@ -257,6 +257,7 @@ class RunSummary:
     contract: str
     cases: Mapping[str, CaseSummary]
     is_mock: bool = False
+    left_out: tuple[str, ...] = ()
     baseline: str | None = None
     baseline_tasks: tuple[TaskResult, ...] = ()
 
@@ -285,6 +286,7 @@ def summary_of(record: SuiteRecord) -> RunSummary:
         contract=started.contract_id,
         cases={id: _case(one) for id, one in record.cases.items()},
         is_mock=started.mock,
+        left_out=started.left_out,
     )
 
 

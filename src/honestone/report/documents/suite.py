@@ -32,12 +32,14 @@ from honestone.report.documents.scorecard import (
     UsageDoc,
     items_of,
     span_words,
+    verdict_words,
     worst_states,
 )
 from honestone.system.drawing import count, line
 
 REPORT: Final = "honestone.report/1"
 COMPARISON: Final = "honestone.comparison/1"
+PARTIAL: Final = "PARTIAL"
 TREND: Final = "honestone.trend/1"
 
 StatusName: TypeAlias = Literal["passed", "failed", "inconclusive", "target-error", "skipped"]
@@ -357,6 +359,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     `mock`, `structure`: of a skill: whether no agent ran and no judge judged; remarks on its files (`rule`, `line` of SKILL.md, `message`, `suggestion`): advice, never in the score
     `candidate_results`, `baseline_results`: of a skill, one for each task: `task_id`, `passed` (`null`: it could not be run or judged, and `error` says why), `score` 0-1, `details`, `duration_ms`, `attempts`, and how many `passes`
     `comparison`: with a baseline: `honestone.comparison/1`
+    `left_out`, `left_out_cases`: how many cases of the suite were not chosen to be run; their ids, absent where there are none
     `cases`: in the file's order: a scorecard's keys, and its own
     `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
     """
@@ -394,6 +397,8 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     candidate_results: list[dict[str, object]] | UnsetType = UNSET
     baseline_results: list[dict[str, object]] | UnsetType = UNSET
     comparison: ComparisonDoc | UnsetType | None = UNSET
+    left_out: int = 0
+    left_out_cases: list[str] | UnsetType = UNSET
     cases: list[CaseDoc]
     rescored_from: RescoredDoc | UnsetType = UNSET
 
@@ -429,7 +434,13 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def counts_words(self) -> list[str]:
-        return counts_words(self.status_counts)
+        left_out = [f"{self.left_out:,} left out"] if self.left_out else []
+        return [*counts_words(self.status_counts), *left_out]
+
+    @property
+    def verdict_words(self) -> str:
+        """A part of a suite that passed does not pass the suite."""
+        return PARTIAL if self.left_out and self.verdict == "pass" else verdict_words(self.verdict)
 
     @property
     def passed_count(self) -> tuple[int, int]:
