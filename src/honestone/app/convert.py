@@ -37,12 +37,14 @@ class Conversion:
     notes: tuple[str, ...]
 
 
-def convert_suite(path: Path, form: str, *, accept_loss: bool, output: Path | None = None) -> Conversion:
+def convert_suite(
+    path: Path, form: str, *, accept_loss: bool, output: Path | None = None, allowed: Sequence[Path] = ()
+) -> Conversion:
     """A suite of any format in another one. `output` is where it will be written, for notes about its paths.
 
     Raises SourceErrors with everything that one of the formats cannot say, unless losses are accepted.
     """
-    source = read_any_suite(path)
+    source = read_any_suite(path, allowed)
     text, lost = _suite_text(source.suite, form)
     notes = (
         f"read as {source.dialect}",

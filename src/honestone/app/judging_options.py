@@ -80,6 +80,7 @@ class JudgingOptions:
     judge_timeout: float | None = None
     sandbox: str = "auto"
     pass_env: Sequence[str] = ()
+    allow_outside: Sequence[Path] = ()
     max_calls: int | None = None
     max_usd: float | None = None
     max_minutes: float | None = None
@@ -98,6 +99,10 @@ class JudgingOptions:
             number = getattr(self, name)
             if number is not None and not least <= number < float("inf"):
                 raise UsageError(f"`{name}` is {number}, but must be at least {least}")
+
+    def outside(self, place: Callable[[Path], Path]) -> list[Path]:
+        """Folders out of the project that may be read; `place` says where a named one is."""
+        return [place(folder) for folder in self.allow_outside]
 
     @property
     def rule(self) -> Rule:

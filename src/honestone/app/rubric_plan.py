@@ -59,7 +59,9 @@ class RubricPlan:
         """`artifacts` are what is judged, as far as they are files. Raises UsageError and its kinds."""
         path = rubric if isinstance(rubric, Path) else None
         found = (
-            load_rubric(workspace.path(rubric), accept_loss=accept_loss, note=note)
+            load_rubric(
+                workspace.path(rubric), accept_loss=accept_loss, allowed=options.outside(workspace.path), note=note
+            )
             if isinstance(rubric, Path)
             else rubric
         )
@@ -159,6 +161,7 @@ def load_rubric(
     threshold: float | None = None,
     floor: float | None = None,
     accept_loss: bool = False,
+    allowed: Sequence[Path] = (),
     note: Callable[[str], None] | None = None,
 ) -> Rubric:
     """A rubric, ours or another tool's, with the bars of the call put over its own.
@@ -168,7 +171,7 @@ def load_rubric(
     from honestone.formats.source import ForeignRubric, refuse_losses
     from honestone.interop.recognise import read_any_rubric
 
-    source = read_any_rubric(path)
+    source = read_any_rubric(path, allowed)
     if isinstance(source, ForeignRubric):
         lost = refuse_losses(source.losses, source.dialect, accepted=accept_loss)
         for line in (f"{path} was read as {source.dialect}", *source.notes, *lost):

@@ -46,12 +46,14 @@ def _convert_options(forms: tuple[str, ...]) -> Callable[[Callable[..., int]], C
 
 @click.command("convert", short_help="Write a suite in another format.")
 @_convert_options(SUITE_FORMATS)
-def convert_suite(path: Path, form: str, accept_loss: bool, **writing: Any) -> int:
+@shared.allow_outside_option
+def convert_suite(path: Path, form: str, accept_loss: bool, allow_outside: tuple[Path, ...], **writing: Any) -> int:
     """Write a suite, ours or another tool's, in another format.
 
     What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
     """
-    return _give(suite_in(path, form, accept_loss=accept_loss, output=writing["output"]), **writing)
+    made = suite_in(path, form, accept_loss=accept_loss, output=writing["output"], allowed=allow_outside)
+    return _give(made, **writing)
 
 
 @click.command("convert", short_help="Write a rubric in another format.")

@@ -56,6 +56,13 @@ def combined(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+allow_outside_option = click.option(
+    "--allow-outside",
+    multiple=True,
+    type=PATH,
+    metavar="DIR",
+    help="A folder out of the project that a suite's files may be read from.",
+)
 accept_loss_option = click.option(
     "--accept-loss", is_flag=True, help="Read another tool's file although something in it has no meaning here."
 )
@@ -142,6 +149,7 @@ judging_options = combined(
         help="Where checks run code. `require` refuses to run it without a sandbox.",
     ),
     click.option("--pass-env", multiple=True, metavar="NAME", help="A variable that judges and workers may see."),
+    allow_outside_option,
     limit_options,
     click.option(
         "--max-size", type=Amount(min=0, min_open=True), default=None, metavar="MB", help="Largest artifact. [10]"

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from honestone.core.errors import FileError
 from honestone.core.numbers import exact
 from honestone.formats.nodes import MAX_BYTES, MapKey, Node, refuse
+from honestone.formats.project import require_readable
 
 MarkedPath: TypeAlias = Sequence[MapKey]
 
@@ -108,6 +109,7 @@ def read_marked(path: Path) -> Marked:
 
 def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
     """The text of a file that a person wrote. Raises FileError when it is missing, too large, empty or no text."""
+    require_readable(path)
     name = str(path)
     try:
         mode = path.stat().st_mode

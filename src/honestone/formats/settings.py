@@ -50,14 +50,20 @@ _TABLES: Final = ("judges", "workers", "targets", "prices", "limits")
 
 def find_settings(start: Path) -> Settings:
     """The settings that hold in a folder: those of the nearest `honestone.toml` or `[tool.honestone]` upwards."""
+    path = settings_file(start)
+    return Settings() if path is None else read_settings(path)
+
+
+def settings_file(start: Path) -> Path | None:
+    """The file that says which settings hold in a folder."""
     for folder in (start, *start.parents):
         path = folder / NAME
         if path.is_file():
-            return read_settings(path)
+            return path
         project = folder / "pyproject.toml"
         if project.is_file() and _SPEAKS_OF_US.search(_read(project)):
-            return read_settings(project)
-    return Settings()
+            return project
+    return None
 
 
 _SPEAKS_OF_US: Final = re.compile(rb"(?m)^\s*\[\[?\s*tool\.honestone\s*[.\]]")

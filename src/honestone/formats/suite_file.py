@@ -29,6 +29,7 @@ from honestone.formats.document import Document, ReadRubric
 from honestone.formats.fields import Takes, near
 from honestone.formats.marked import Marked, read_text
 from honestone.formats.nodes import MapKey
+from honestone.formats.project import require_readable
 from honestone.formats.reader import Steps as FilePath
 from honestone.formats.reader import value_at
 from honestone.formats.rubric_file import (
@@ -371,6 +372,7 @@ class _SuiteReading(RubricReading):
         """A file that the suite names, when it is one: never a pipe or device, which could keep us waiting for ever."""
         file = self.base / name
         try:
+            require_readable(file)
             if not file.exists():
                 read_text(file)  # says what is missing, with the near match
             if not file.is_file():

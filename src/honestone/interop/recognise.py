@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -13,10 +13,12 @@ from honestone.core.errors import FileError, UsageError
 from honestone.formats.added_checks import load_entry
 from honestone.formats.document import Document
 from honestone.formats.fields import near
+from honestone.formats.project import reading_for
 from honestone.formats.rubric_file import RubricSource, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import read_suite
 from honestone.interop.reader import Reader
+from honestone.system.workspace import is_url
 
 MODULES: Final = (
     "task_suite",
@@ -120,10 +122,11 @@ def _unknown(document: Document) -> UsageError:
     )
 
 
-def read_any_suite(path: Path) -> SuiteSource:
+def read_any_suite(path: Path, allowed: Sequence[Path] = ()) -> SuiteSource:
     """The suite in a file, of any format that has suites. Losses are in the source, not yet refused.
 
-    Raises FileError, or UsageError and its kinds with places.
+    It names files of its own project only, or of `allowed` folders. Raises FileError, or UsageError and its kinds with
+    places; OutsideProject among them.
     """
     document = Document.of(path, read_any_rubric)
     if _is_prose(document):
@@ -135,11 +138,12 @@ def read_any_suite(path: Path) -> SuiteSource:
             hint=f"say what to judge it by: honestone eval {path} --rubric RUBRIC",
         )
     found = recognise(document)
-    if found == "suite":
-        return read_suite(document)
-    if isinstance(found, Reader) and found.gives == "suite":
-        source = found.read(document)
+    if found == "suite" or (isinstance(found, Reader) and found.gives == "suite"):
+        with reading_for(path, allowed) as project:
+            source = found.read(document) if isinstance(found, Reader) else read_suite(document)
         assert isinstance(source, SuiteSource)
+        for name in _places(source):
+            project.require(source.base / name)
         return source
     what = found.title if isinstance(found, Reader) else "a honestone rubric"
     raise UsageError(
@@ -149,7 +153,18 @@ def read_any_suite(path: Path) -> SuiteSource:
     )
 
 
-def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
+def _places(source: SuiteSource) -> Iterator[str]:
+    """What else a suite names: the artifact, and what the workspaces of its cases are copies of."""
+    if source.suite.artifact is not None:
+        yield str(source.suite.artifact)
+    for made in (case.workspace for case in source.suite.cases if case.workspace is not None):
+        if made.copy is not None:
+            yield str(made.copy)
+        if made.git is not None and (made.git.startswith("file://") or not is_url(made.git)):
+            yield made.git.removeprefix("file://")
+
+
+def read_any_rubric(path: Path, allowed: Sequence[Path] = ()) -> RubricSource | ForeignRubric:
     """The rubric in a file, ours or another tool's. Losses are in the source, not yet refused."""
     document = Document.of(path)
     if _is_prose(document):
@@ -160,7 +175,8 @@ def read_any_rubric(path: Path) -> RubricSource | ForeignRubric:
     if found == "rubric":
         return read_rubric(path)
     if isinstance(found, Reader) and found.gives == "rubric":
-        source = found.read(document)
+        with reading_for(path, allowed):
+            source = found.read(document)
         assert isinstance(source, ForeignRubric)
         return source
     what = found.title if isinstance(found, Reader) else "a honestone suite"

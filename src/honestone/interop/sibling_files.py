@@ -7,6 +7,7 @@ from typing import Final
 
 from honestone.core.errors import FileError, UsageError
 from honestone.formats.marked import Marked, parse_marked, read_text
+from honestone.formats.project import may_read
 from honestone.formats.reader import FileReading, Steps
 
 MAX_FILES: Final = 5_000
@@ -25,13 +26,14 @@ class SiblingFiles:
         try:
             found = (within or self.base) / name
             real = found.resolve()
-            outside = not real.is_relative_to(self.base.resolve())
+            outside = not may_read(found, self.base)
             exists = real.exists()
         except (OSError, ValueError, RuntimeError):
             reading.problem(f"`{name[:80]}` is not a path", path)
             return None
         if outside:
-            reading.problem(f"`{name[:80]}` leads out of the folder of this file", path, f"it must be in `{self.base}`")
+            hint = f"it must be in `{self.base}` or the project around it, or in a folder that --allow-outside names"
+            reading.problem(f"`{name[:80]}` leads out of the folder of this file", path, hint)
         elif not exists:
             reading.problem(f"file `{name[:80]}` not found next to this one", path)
         return None if outside or not exists else found

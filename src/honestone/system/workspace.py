@@ -60,7 +60,7 @@ def require_workspace(workspace: CaseWorkspace, base: Path) -> None:
     if workspace.git is not None:
         if shutil.which("git") is None:
             raise FileError("the workspace is a git repository, but `git` is not installed")
-        if not _is_url(workspace.git) and not (base / workspace.git).exists():
+        if not is_url(workspace.git) and not (base / workspace.git).exists():
             raise FileError(f"the workspace is the git repository {workspace.git!r}, which is not there")
         if workspace.git.startswith("-") or (workspace.ref or "").startswith("-"):
             raise FileError(f"{workspace.ref or workspace.git!r} is not the name of a repository or a commit")
@@ -75,7 +75,7 @@ def make_folder(workspace: CaseWorkspace, base: Path) -> Folder:
             _check_out(workspace.git, workspace.ref, base, folder.path)
         folder.path.mkdir(exist_ok=True)
         if workspace.copy is not None:
-            folder.notes += tuple(_copy_tree(base / workspace.copy, folder.path))
+            folder.notes += tuple(_copy_tree(base / workspace.copy, folder.path, base))
         folder.notes += tuple(_drop_links_out(folder.path))
         for name, text in workspace.files.items():
             _write(folder.path, name, text)
@@ -185,11 +185,18 @@ def _write(root: Path, name: str, text: str) -> None:
     path.write_bytes(text.encode("utf-8", "replace"))
 
 
-def _copy_tree(source: Path, place: Path) -> Iterator[str]:
-    """Everything below a folder; yields what was left out, in words."""
+def _copy_tree(source: Path, place: Path, base: Path) -> Iterator[str]:
+    """Everything below a folder; yields what was left out, in words. Of a folder that holds the suite itself (in `base`),
+    names that begin with a dot are the project's own: keys, settings, history."""
     source = Path(os.path.realpath(source))
+    is_project = Path(os.path.realpath(base)).is_relative_to(source)
     for folder, folders, names in os.walk(source):
         here = Path(folder)
+        if is_project and here == source:
+            for name in sorted(name for name in [*folders, *names] if name.startswith(".")):
+                yield f"left out {printable(Path(name))}: it begins with a dot"
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            names = [name for name in names if not name.startswith(".")]
         # A folder above the temporary ones would be copied into itself.
         folders[:] = [name for name in folders if here / name != place.parent]
         (place / here.relative_to(source)).mkdir(parents=True, exist_ok=True)
@@ -225,13 +232,13 @@ def _drop_links_out(root: Path) -> Iterator[str]:
                 yield f"left out {printable(path.relative_to(root))}: a link that leads out"
 
 
-def _is_url(repository: str) -> bool:
+def is_url(repository: str) -> bool:
     return "://" in repository or (":" in repository.partition("/")[0] and "@" in repository)
 
 
 def _check_out(repository: str, ref: str | None, base: Path, place: Path) -> None:
     """A clone of its own, at a commit: nothing that is done in it reaches the original."""
-    source = repository if _is_url(repository) else os.path.abspath(base / repository)
+    source = repository if is_url(repository) else os.path.abspath(base / repository)
     _git(["clone", "--quiet", "--no-hardlinks", "--template=", "--", source, str(place)], place.parent)
     if ref is not None:
         _git(["checkout", "--quiet", "--detach", ref, "--"], place)

@@ -272,7 +272,7 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
     from honestone.interop.recognise import read_any_suite
 
     path = workspace.path(request.suite)
-    source = read_any_suite(path)
+    source = read_any_suite(path, request.judging.outside(workspace.path))
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     size = max_bytes(request.judging, workspace.settings)

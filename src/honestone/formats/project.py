@@ -1,0 +1,85 @@
+"""The project of a file: the folder whose files it may name. What it reads goes to models and into reports, so a suite
+from elsewhere does not choose freely.
+
+The project is the folder of the nearest settings above the file, else its git repository, else its own folder. Names that
+begin with a dot are outside. A person names other folders with --allow-outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from honestone.core.errors import UsageError
+from honestone.formats.settings import settings_file
+
+
+class OutsideProject(UsageError):
+    """A file names a path that is not in its project. Nothing of it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """`folder` is that of the file itself, `root` that of the project; all are real paths."""
+
+    folder: Path
+    root: Path
+    allowed: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, file: Path, allowed: Sequence[Path] = ()) -> Project:
+        folder = file.parent.resolve()
+        settings = settings_file(folder)
+        git = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+        return cls(folder, git if settings is None else settings.parent, tuple(one.resolve() for one in allowed))
+
+    def holds(self, path: Path) -> bool:
+        """Whether a path, links followed, is in the project. Raises OSError, ValueError or RuntimeError for no path."""
+        real = path.resolve()
+        if any(real.is_relative_to(one) for one in self.allowed):
+            return True
+        inner = next((one for one in (self.folder, self.root) if real.is_relative_to(one)), None)
+        return inner is not None and not any(part.startswith(".") for part in real.relative_to(inner).parts)
+
+    def require(self, path: Path) -> None:
+        """Raises OutsideProject with the path as it was named, and nothing of where a link leads."""
+        try:
+            held = self.holds(path)
+        except (OSError, ValueError, RuntimeError):
+            return  # it cannot be read either, and reading it says why
+        if not held:
+            what = "is a link that leads" if path.is_symlink() else "leads"
+            raise OutsideProject(
+                f"`{path}` {what} out of the project `{self.root.name or self.root}`",
+                hint="--allow-outside DIR names a folder that may be read too (names that begin with a dot are outside)",
+            )
+
+
+_CURRENT: ContextVar[Project | None] = ContextVar("project", default=None)
+
+
+@contextmanager
+def reading_for(file: Path, allowed: Sequence[Path] = ()) -> Iterator[Project]:
+    """While it lasts, `read_text` reads files of this file's project only. Inside another one, that one holds."""
+    project = _CURRENT.get() or Project.of(file, allowed)
+    token = _CURRENT.set(project)
+    try:
+        yield project
+    finally:
+        _CURRENT.reset(token)
+
+
+def require_readable(path: Path) -> None:
+    """Raises OutsideProject where a file is being read that may not name this path."""
+    project = _CURRENT.get()
+    if project is not None:
+        project.require(path)
+
+
+def may_read(path: Path, base: Path) -> bool:
+    """The same as a question; outside of `reading_for`, whether the path is in `base`."""
+    project = _CURRENT.get()
+    return path.resolve().is_relative_to(base.resolve()) if project is None else project.holds(path)
