@@ -446,14 +446,22 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Named judges, workers and targets, prices and limits. `folder` holds the file (None: there is none)."""
+    """Named judges, workers and targets, prices and limits. `folder` holds the `file` (None: there is none)."""
 
     folder: Path | None = None
+    file: Path | None = None
     judges: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     workers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     limits: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def words(self) -> list[str]:
+        """Every word of every command: some name files of the checkout."""
+        tables = (*self.judges.values(), *self.workers.values(), *self.targets.values())
+        commands = [entry["command"] for entry in tables if entry.get("command")]
+        return [str(word) for one in commands for word in ([one, *one.split()] if isinstance(one, str) else one)]
 
 
 # ---------------------------------------------------------------------------------------------------------- observer

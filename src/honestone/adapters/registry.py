@@ -59,6 +59,7 @@ class AdapterContext:
     cases: Sequence[Case] = ()
     suite_folder: Path | None = None
     pass_env: tuple[str, ...] = ()
+    allow_hosts: tuple[str, ...] = ()
     pack: str = "none"
     artifact: Path | None = None
     rubric_folder: Path | None = None
@@ -340,7 +341,7 @@ def _recorded(name: str, context: AdapterContext) -> Path:
 
 def _model_target(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext) -> Target:
     """A target that is a model API, an agent CLI or, by settings, a server."""
-    known = dict(entry or {})
+    known = _safe(spec, entry, context)
     provider = str(known.get("provider", "cli")) if entry is not None else spec.partition(":")[0]
     seconds = float(known.get("timeout", context.target_timeout))
     if provider in CLIS or provider == "cli":
@@ -366,6 +367,12 @@ def _model_target(spec: str, entry: Mapping[str, Any] | None, context: AdapterCo
 _A_DAY = 86_400.0
 
 
+def _safe(name: str, entry: Mapping[str, Any] | None, context: AdapterContext) -> dict[str, Any]:
+    from honestone.adapters.keys import keep_keys
+
+    return {} if entry is None else keep_keys(name, entry, context.settings, context.allow_hosts)
+
+
 def _prompted(name: str, model: Model, context: AdapterContext, entry: Mapping[str, Any] | None = None) -> Judge:
     from honestone.adapters.judges.prompted import PromptedJudge
 
@@ -388,7 +395,7 @@ def _budget(name: str, context: AdapterContext, entry: Mapping[str, Any]) -> Bud
 
 def _model(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext, timeout: float) -> Model:
     """The model behind a settings name, an agent CLI or PROVIDER:MODEL. Raises CallFailed when it is not installed."""
-    known = dict(entry or {})
+    known = _safe(spec, entry, context)
     provider, _, model = spec.partition(":")
     if entry is not None:
         provider, model = str(known.get("provider", "cli")), str(known.get("model", ""))
@@ -447,7 +454,7 @@ def _cli(spec: str, provider: str, known: Mapping[str, Any], seconds: float) -> 
 
 def _model_worker(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext) -> Worker:
     """A worker that is an agent CLI or a model API."""
-    known = dict(entry or {})
+    known = _safe(spec, entry, context)
     provider = str(known.get("provider", "cli")) if entry is not None else spec.partition(":")[0]
     seconds = float(known.get("timeout", context.worker_timeout))
     try:

@@ -17,6 +17,7 @@ from honestone.adapters.registry import make_target
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, refuse_too_big
 from honestone.app.loop import run_interruptibly
 from honestone.app.rubric_plan import RubricPlan, checks_of
+from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.ballot import CHECK, Ballot
@@ -276,6 +277,10 @@ class _Work:
         with self._open_store() as store:
             if self._seats:
                 self._observer.note(self._preflight())
+            used = [(seat.id, seat.judge.identity) for seat in self._seats]
+            used += [] if self._target is None else [(self._request.target, self._target.identity)]
+            for note in contacts(self._workspace, used):
+                self._observer.note(note)
             panel = make_panel(self._seats, store, self._meter, plan.options)
             gate_only = plan.scorer if self._request.gate_only else None
             evaluator = Evaluator(plan.rubric, plan.checker, panel, gate_only=gate_only)

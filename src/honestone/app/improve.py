@@ -25,11 +25,13 @@ from honestone.app.loop import (
     worker_context,
 )
 from honestone.app.rubric_plan import RubricPlan, checks_of
+from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
 from honestone.core.ballot import Question, asked_criteria
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import EditProposed, Event, ImprovementStarted, VersionAccepted, VersionRejected
+from honestone.core.json_value import JsonObject
 from honestone.core.loop.actions import Result, exit_code
 from honestone.core.loop.focus import fixes_for
 from honestone.core.loop.policies import POLICIES
@@ -210,6 +212,7 @@ def prepare(
         notes=(
             *loaded.notes,
             *packing_notes(packed),
+            *contacts(workspace, [(worker.id, worker.identity), *judges.identities]),
             f"{limits_in_words(limits)}; worker {worker.id}; judged by {judges.in_words}",
         ),
         fresh=request.judging.fresh,
@@ -242,6 +245,10 @@ class _Judges:
     @property
     def asked(self) -> Seats:
         return (*self.panel, *((self.fallback,) if self.fallback else ()))
+
+    @property
+    def identities(self) -> list[tuple[str, JsonObject]]:
+        return [(seat.id, seat.judge.identity) for seat in (*self.asked, *self.holdouts)]
 
     @property
     def in_words(self) -> str:
@@ -290,7 +297,7 @@ def _self_seat(worker: object, context: AdapterContext) -> Seat:
             f"--self has the worker's own model judge, but `{worker or 'fix'}` is not a model that is here",
             hint="name a --judge, or a worker that is an agent CLI or PROVIDER:MODEL",
         )
-    return Seat(id=judge.id, judge=judge)
+    return Seat(id=judge.id, judge=judge, kind="self")
 
 
 def _fixes(rubric: Rubric) -> tuple[str, ...]:

@@ -81,6 +81,7 @@ class JudgingOptions:
     sandbox: str = "auto"
     pass_env: Sequence[str] = ()
     allow_outside: Sequence[Path] = ()
+    allow_host: Sequence[str] = ()
     max_calls: int | None = None
     max_usd: float | None = None
     max_minutes: float | None = None
@@ -166,6 +167,7 @@ def make_context(options: JudgingOptions, workspace: Workspace, **extra: Unpack[
         settings=workspace.settings,
         judge_timeout=options.judge_timeout or JUDGE_TIMEOUT,
         pass_env=tuple(options.pass_env),
+        allow_hosts=tuple(options.allow_host),
         pack=options.pack,
         person=workspace.ask_person,
         **extra,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
+from honestone.adapters.keys import is_trusted, leaves
 from honestone.adapters.registry import CLIS, DEFAULT_MODELS, JUDGES, TARGETS, WORKERS, always_there
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError
@@ -60,7 +61,7 @@ def look_around(workspace: Workspace) -> ReadinessReport:
     settings = workspace.settings
     return ReadinessReport(
         judges=tuple(survey(settings)),
-        named_workers=tuple(_named(name, entry) for name, entry in settings.workers.items()),
+        named_workers=tuple(_named(name, entry, is_trusted(settings)) for name, entry in settings.workers.items()),
         sandbox=Sandbox.choose("auto").name,
         added={what: names for what in ADDED if (names := sorted(entry_points(group=f"honestone.{what}").names))},
     )
@@ -68,10 +69,11 @@ def look_around(workspace: Workspace) -> ReadinessReport:
 
 def survey(settings: Settings) -> list[Readiness]:
     """Every named judge, agent CLI and provider, looked at in parallel and bounded in time."""
+    trusted = is_trusted(settings)
     with ThreadPoolExecutor(max_workers=8) as pool:
         clis = [pool.submit(_cli, name) for name in CLIS]
         apis = [pool.submit(_api, name) for name in APIS]
-        own = [pool.submit(_named, name, entry) for name, entry in settings.judges.items()]
+        own = [pool.submit(_named, name, entry, trusted) for name, entry in settings.judges.items()]
         return [future.result() for future in (*own, *clis, *apis)]
 
 
@@ -126,7 +128,14 @@ def _api(
     return Readiness(name=name, ready=look.ready, found=look.what, hint=look.hint or None, family=family_of(kind))
 
 
-def _named(name: str, entry: Mapping[str, object]) -> Readiness:
+def _named(name: str, entry: Mapping[str, object], trusted: bool) -> Readiness:
+    if not trusted and leaves(entry):
+        return Readiness(
+            name=name,
+            ready=False,
+            found="not trusted: the settings name a program or a host of their own",
+            hint="read them, then `honestone trust`; or name it with --judge",
+        )
     provider = _text(entry, "provider") or "cli"
     key = _text(entry, "api_key_env")
     if provider in CLIS:

@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("honestone.cli.demo:demo", "A whole run, offline, on real files."),
     "init": ("honestone.cli.init:init", "Write starter files to this folder."),
     "doctor": ("honestone.cli.doctor:doctor", "Which judges, workers and targets can run here."),
+    "trust": ("honestone.cli.trust:trust", "Trust the settings of a checkout, as they are now."),
     "rubric": ("honestone.cli.rubrics.group:rubric", "Write, check, lock, convert and show rubrics."),
     "suite": ("honestone.cli.suites.group:suite", "Write, check, lock and convert suites."),
     "eval": ("honestone.cli.eval:eval_", "Score artifacts against a rubric, or run a suite."),

@@ -150,6 +150,12 @@ judging_options = combined(
     ),
     click.option("--pass-env", multiple=True, metavar="NAME", help="A variable that judges and workers may see."),
     allow_outside_option,
+    click.option(
+        "--allow-host",
+        multiple=True,
+        metavar="HOST[:PORT]",
+        help="A host of the settings that may be given a standard key, such as OPENAI_API_KEY.",
+    ),
     limit_options,
     click.option(
         "--max-size", type=Amount(min=0, min_open=True), default=None, metavar="MB", help="Largest artifact. [10]"

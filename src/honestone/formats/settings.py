@@ -19,6 +19,11 @@ from honestone.ports import Settings
 
 NAME: Final = "honestone.toml"
 
+_PROGRAMS: Final = ("script", "cmd", "record", "agent", "python", "http", "https")
+_KINDS: Final = (*_PROGRAMS, "openai", "anthropic", "google", "ollama", "vllm", "compatible")
+BUILT_IN: Final = ("codex", "gemini", "claude", "human", "mock", "fix", "step", "identity", "check", "self")
+"""Names that no table of settings may take: whoever reads a command line knows what they are."""
+
 _AGENT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
     "provider": str,
     "model": str,
@@ -94,6 +99,10 @@ def read_settings(path: Path) -> Settings:
     place.check_keys(plain, _TABLES, "table")
     for table in ("judges", "workers", "targets"):
         for name, entry in place.mapping(plain, table).items():
+            if name in BUILT_IN or name.partition(":")[0] in _KINDS:
+                raise place.error(
+                    (table, name), f"`{table}.{name}` takes a built-in name", f"call it my-{name.partition(':')[0]}"
+                )
             if not isinstance(entry, dict):
                 raise place.error((table, name), f"`{table}.{name}` must be a table")
             place.check_types(entry, _AGENT_KEYS, (table, name))
@@ -110,6 +119,7 @@ def read_settings(path: Path) -> Settings:
             raise place.error(("limits", name), f"`limits.{name}` is {number}, but must be {above_what}")
     return Settings(
         folder=path.parent,
+        file=path,
         judges=plain.get("judges", {}),
         workers=plain.get("workers", {}),
         targets=plain.get("targets", {}),

@@ -22,6 +22,7 @@ from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import check_lock
 from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
+from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core.contract import Contract, digest_json, make_contract
 from honestone.core.errors import FileError, UsageError
@@ -250,6 +251,13 @@ class SuitePlan:
             isolated=subject.is_isolated,
             left_out=self.left_out,
             limits={"calls": meter.calls, "minutes": meter.minutes, "usd": meter.usd},
+        )
+
+    @property
+    def contacts(self) -> list[str]:
+        used = [(seat.id, seat.judge.identity) for seat in self.seats]
+        return contacts(
+            self.workspace, used if self.target is None else [*used, (self.target_name, self.target.identity)]
         )
 
     def with_note(self, note: str) -> SuitePlan:

@@ -62,7 +62,7 @@ def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
                 f"{plan.subject.path} is the same at {baseline.name}: its run is compared with itself"
             )
         sides = 2 if baseline is not None and baseline.subject is not None else 1
-        for note in (suite_cost(plan, sides), *plan.notes):
+        for note in (suite_cost(plan, sides), *plan.contacts, *plan.notes):
             observer.note(note)
         if baseline is not None and baseline.subject is not None:
             return SuiteResult(record=_run_both(plan, store, observer, baseline, baseline.subject))

@@ -397,7 +397,7 @@ async def _before(
 
 
 def _say_cost(plan: SuitePlan, observer: Observer, *, sides: int, cached: int) -> None:
-    for note in (skill_cost(plan, sides=sides, cached=cached), *plan.notes):
+    for note in (skill_cost(plan, sides=sides, cached=cached), *plan.contacts, *plan.notes):
         observer.note(note)
 
 

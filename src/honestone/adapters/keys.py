@@ -1,0 +1,75 @@
+"""Which settings may have a key. A table of a checkout is written by whoever wrote the checkout: it gets the keys that it
+names, but not the standard ones, unless a person said so outside of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from honestone.adapters.models.catalog import PROVIDERS
+from honestone.core.errors import SettingsError
+from honestone.ports import Settings
+from honestone.system.trust import Trust, host_of, is_allowed
+
+_HOMES: Final = {
+    "OPENAI_": "api.openai.com:443",
+    "ANTHROPIC_": "api.anthropic.com:443",
+    "GEMINI_": "generativelanguage.googleapis.com:443",
+    "GOOGLE_API_KEY": "generativelanguage.googleapis.com:443",
+    "CODEX_": "api.openai.com:443",
+    "CLAUDE_": "api.anthropic.com:443",
+}
+"""Variables (by their beginning) that people set for everything, and the one host that each is for."""
+_CLI_KEYS: Final = {
+    "codex": ("CODEX_API_KEY", "OPENAI_API_KEY"),
+    "claude": ("ANTHROPIC_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+
+
+def is_trusted(settings: Settings) -> bool:
+    """Whether a person trusted these settings as they are now."""
+    return settings.file is None or Trust(settings.file, settings.words).holds
+
+
+def leaves(entry: Mapping[str, Any]) -> bool:
+    """Whether a table names a program to run or a host to contact."""
+    return bool(entry.get("command") or entry.get("base_url"))
+
+
+def keep_keys(name: str, entry: Mapping[str, Any], settings: Settings, allowed: Sequence[str]) -> dict[str, Any]:
+    """The table as it may be used. Raises SettingsError where it asks a standard key (or a login) for another host than
+    the key's own, or for a program, and no person allowed that."""
+    known, provider = dict(entry), str(entry.get("provider", "cli"))
+    url, variable = str(entry.get("base_url") or ""), entry.get("api_key_env")
+    program, login = entry.get("command"), f"the login of {provider}"
+    is_other = bool(url) and not is_allowed(url, allowed)
+    if not (is_other or program or variable) or is_trusted(settings):
+        return known
+    asked = [str(variable)] if variable else []
+    if variable is None and provider in _CLI_KEYS:
+        asked = [key for key in _CLI_KEYS[provider] if os.environ.get(key) and entry.get("auth") != "login"]
+        if is_other:  # it would be sent the login
+            asked = asked or [login]
+    elif variable is None and is_other and provider in PROVIDERS:
+        own = PROVIDERS[provider]
+        if not (own.base_url and host_of(url) == host_of(own.base_url)):
+            known["api_key_env"] = ""  # nothing asks for the provider's own key, so none is sent
+    default = PROVIDERS[provider].base_url if provider in PROVIDERS else None
+    for key in asked:
+        home = next((host for begin, host in _HOMES.items() if key.startswith(begin)), None)
+        if home is None and key != login:
+            continue
+        if program:
+            raise _refused(name, key, "a program that they name", "`honestone trust` allows it")
+        host = host_of(url or default or "") or home
+        usual = key in PROVIDERS[provider].keys if provider in PROVIDERS else True
+        if host != home and (is_other or (not url and not usual)):
+            way = f"--allow-host {host} or `honestone trust` allows it"
+            raise _refused(name, key, f"{host}, which is not its own host", way)
+    return known
+
+
+def _refused(name: str, key: str, whom: str, hint: str) -> SettingsError:
+    return SettingsError(f"the settings of `{name}` ask for {key} to be given to {whom}; nothing was sent", hint=hint)
