@@ -166,6 +166,13 @@ class Rubric:
         return any(item.check is not None for _, item in self.questions())
 
     @property
+    def can_fail(self) -> bool:
+        """Whether any bar is above 0."""
+        return bool(self.threshold) or any(
+            c.required or self.floor_of(c, parent) for top in self.criteria for c, parent in top.walk()
+        )
+
+    @property
     def has_fixes(self) -> bool:
         """Whether the rubric itself says how to put something right, so that the worker `fix` can work on it."""
         return any(item.fix for _, item in self.questions()) or any(c.fix for c, _ in self.walk())

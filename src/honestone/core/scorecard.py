@@ -184,6 +184,7 @@ class Scorer:
         self.rule = rule
         self.asks_judges = rubric.asks_judges
         self.has_fixes = rubric.has_fixes
+        self.can_fail = rubric.can_fail
         # Code gives the same few marks to thousands of artifacts, so what it adds up to is worth remembering. Marks
         # are known by identity: a remembered line holds its marks, so their ids cannot be given to others meanwhile.
         self._leaves: dict[tuple[object, ...], Line] = {}

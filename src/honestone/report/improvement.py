@@ -40,7 +40,14 @@ from honestone.report.documents.improvement import (
     TestRunsDoc,
     WitnessDoc,
 )
-from honestone.report.documents.scorecard import ArtifactDoc, JudgeDoc, ScorecardDoc, UsageDoc, worst_states
+from honestone.report.documents.scorecard import (
+    NOTHING_CAN_FAIL,
+    ArtifactDoc,
+    JudgeDoc,
+    ScorecardDoc,
+    UsageDoc,
+    worst_states,
+)
 from honestone.report.scorecard import Facts, judge_states, points_of, scorecard_document, span_of, usage_document
 
 if TYPE_CHECKING:
@@ -209,7 +216,10 @@ def suite_improvement_document(state: SuiteLoopState, log: Sequence[Event], **fa
         splits=dict(started.splits),
         candidates=started.candidates,
         mock=started.mock,
-        flags=_flags(event for event in log if isinstance(event, BallotCast)),
+        flags=[
+            *_flags(event for event in log if isinstance(event, BallotCast)),
+            *([] if state.rubric.can_fail else [NOTHING_CAN_FAIL]),
+        ],
     )
 
 

@@ -18,6 +18,7 @@ from honestone.core.rubric import Key, as_written
 from honestone.core.scorecard import ItemLine, Line, Outcome, Scorer, Verdict, judge_gate
 from honestone.core.spend import Spend
 from honestone.report.documents.scorecard import (
+    NOTHING_CAN_FAIL,
     ArtifactDoc,
     AskedDoc,
     CriterionDoc,
@@ -88,6 +89,8 @@ def scorecard_document(
     if facts.error is not None:
         verdict = Verdict(Outcome.INCONCLUSIVE, (facts.error, *verdict.reasons))
     flags = [*scored.flags]
+    if not scorer.can_fail:
+        flags.append(NOTHING_CAN_FAIL)
     if any(ballot.kind == "mock" for ballot in ballots):
         flags.append("mock run: no judge looked at this")
     if runs_open(ballots):

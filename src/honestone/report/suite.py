@@ -96,6 +96,8 @@ def panel_states(ballots: Iterable[Ballot]) -> list[JudgeDoc]:
 
 def suite_flags(record: SuiteRecord) -> list[str]:
     out = []
+    if not record.started.min_pass_rate and record.compared is None:
+        out.append("nothing can fail: --min-pass-rate is 0")
     if record.started.mock:
         what = "no agent did this" if record.started.target == "mock" else "no judge looked at this"
         out.append(f"mock run: {what}")

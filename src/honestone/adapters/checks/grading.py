@@ -54,10 +54,12 @@ def answer(check: Check, ended: Ended) -> Told:
     if ended.exit != 0 and (ended.exit is None or ended.exit < 0 or ended.stderr.strip()):
         return None, visible(f"the grader {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": "))
     printed = ended.stdout.decode("utf-8", "replace").strip()
+    if not printed and ended.stderr.strip():
+        return None, visible(f"the grader gave no answer, but said: {last_words(ended.stderr)}")
     if not printed:
         return ended.exit == 0, f"the grader ended with exit code {ended.exit}"
     try:
-        said = json.loads(printed)
+        said = json.loads(printed, object_pairs_hook=_once)
         score = score_of(said)
     except (ValueError, RecursionError) as error:
         return None, visible(f"the grader's answer cannot be read: {error}")
@@ -81,6 +83,13 @@ def score_of(said: Any) -> Fraction:
     if not passed or not all(isinstance(one, bool) for one in passed):
         raise ValueError("it has no `score`")
     return Fraction(passed.count(True), len(passed))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it names a key twice")
+    return found
 
 
 def _assertions(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:

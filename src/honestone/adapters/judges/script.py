@@ -15,7 +15,8 @@ from honestone.system.process import Program, how_ended, last_words
 
 class ScriptJudge(NothingToClose):
     """Runs `argv` in `cwd`. Only where the rubric asks one yes/no question does an empty stdout let the exit code
-    speak: 0 is yes, another without stderr is no. Another with stderr is a failed judge, whatever stdout holds."""
+    speak: 0 is yes, another is no, both without stderr. Words there make it a failed judge; with another code than 0
+    whatever stdout holds."""
 
     is_paid = True
 
@@ -36,6 +37,8 @@ class ScriptJudge(NothingToClose):
         ended = await self._program.reply(request.body)
         if ended.exit != 0 and ended.stderr.strip():
             raise CallFailed(f"it {how_ended(ended)}: {last_words(ended.stderr)}")
+        if ended.exit == 0 and ended.stderr.strip() and not ended.stdout.strip():
+            raise CallFailed(f"it gave no answer, but said: {last_words(ended.stderr)}")
         if ended.exit is None or ended.exit < 0:
             raise CallFailed(f"it {how_ended(ended)}")
         return Reply(text=ended.stdout.decode("utf-8", "replace"), exit=ended.exit)

@@ -22,6 +22,7 @@ VERDICTS: Final = {
     "skipped": "SKIPPED",
 }
 LOW_CONFIDENCE: Final = "fewer than two judges marked everything, so nothing cross-checks the score"
+NOTHING_CAN_FAIL: Final = "nothing can fail: threshold and floors are 0, and nothing is required"
 SELF_EVALUATED: Final = "the marks come from the worker's own model"
 APART: Final = 20
 """Judges further apart than this on one criterion are flagged (DESIGN §8)."""
