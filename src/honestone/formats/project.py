@@ -47,7 +47,7 @@ class Project:
     def require(self, path: Path) -> None:
         """Raises OutsideProject with the path as it was named, and nothing of where a link leads."""
         try:
-            held = self.holds(path)
+            held = self.holds(path) or not path.exists()
         except (OSError, ValueError, RuntimeError):
             return  # it cannot be read either, and reading it says why
         if not held:

@@ -18,7 +18,6 @@ from honestone.formats.rubric_file import RubricSource, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import read_suite
 from honestone.interop.reader import Reader
-from honestone.system.workspace import is_url
 
 MODULES: Final = (
     "task_suite",
@@ -157,11 +156,8 @@ def _places(source: SuiteSource) -> Iterator[str]:
     """What else a suite names: the artifact, and what the workspaces of its cases are copies of."""
     if source.suite.artifact is not None:
         yield str(source.suite.artifact)
-    for made in (case.workspace for case in source.suite.cases if case.workspace is not None):
-        if made.copy is not None:
-            yield str(made.copy)
-        if made.git is not None and (made.git.startswith("file://") or not is_url(made.git)):
-            yield made.git.removeprefix("file://")
+    for case in source.suite.cases:
+        yield from case.workspace.paths if case.workspace is not None else ()
 
 
 def read_any_rubric(path: Path, allowed: Sequence[Path] = ()) -> RubricSource | ForeignRubric:

@@ -27,7 +27,7 @@ from typing import Final
 from honestone.core.artifact import Entry, Version, as_text
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.core.suite.case import CaseWorkspace
+from honestone.core.suite.case import CaseWorkspace, is_url
 from honestone.system import process
 from honestone.system.files import NEVER_PART, printable, remove
 from honestone.system.private import forget, make_private
@@ -230,10 +230,6 @@ def _drop_links_out(root: Path) -> Iterator[str]:
             if path.is_symlink() and _inside(path, root) is None:
                 path.unlink()
                 yield f"left out {printable(path.relative_to(root))}: a link that leads out"
-
-
-def is_url(repository: str) -> bool:
-    return "://" in repository or (":" in repository.partition("/")[0] and "@" in repository)
 
 
 def _check_out(repository: str, ref: str | None, base: Path, place: Path) -> None:

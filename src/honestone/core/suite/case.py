@@ -44,6 +44,10 @@ class Message:
     content: str
 
 
+def is_url(repository: str) -> bool:
+    return "://" in repository or (":" in repository.partition("/")[0] and "@" in repository)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseWorkspace:
     """The folder a case runs in: a copy of `copy` (a path in the suite's folder), or of a git repository at a ref, then `files`."""
@@ -52,6 +56,12 @@ class CaseWorkspace:
     files: Mapping[str, str] = field(default_factory=dict)
     git: str | None = None
     ref: str | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        """What it is made of on this machine."""
+        git = self.git if self.git is not None and (self.git.startswith("file://") or not is_url(self.git)) else None
+        return [path.removeprefix("file://") for path in (self.copy, git) if path is not None]
 
     def to_plain(self) -> dict[str, Json]:
         return {"copy": self.copy, "files": dict(self.files), "git": self.git, "ref": self.ref}
