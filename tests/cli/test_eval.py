@@ -178,11 +178,11 @@ def test_a_second_equal_judge_is_a_second_draw(ready: Desk) -> None:
 
 
 def test_max_calls_are_granted_in_the_order_of_the_panel(ready: Desk) -> None:
-    """With one call for two judges the first is asked; the second is SKIPPED and says which limit."""
+    """With one call for two judges the first is asked; the second is DEGRADED and says which limit."""
     first, second = ready.judge("first"), ready.judge("second")
     result = evaluate(ready, "note.md", first, second, max_calls=1)
     assert (first.calls, second.calls) == (1, 0)
-    assert [judge["state"] for judge in result.json["judges"]] == ["AVAILABLE", "SKIPPED"]
+    assert [judge["state"] for judge in result.json["judges"]] == ["AVAILABLE", "DEGRADED"]
     assert "--max-calls 1" in result.json["judges"][1]["reason"]
     assert evaluate(ready, "note.md", first, second).code == 1
     assert (first.calls, second.calls) == (1, 1)

@@ -39,7 +39,8 @@ def test_swapped_and_vanished_are_all_named() -> None:
     )
     assert (found.delta, found.wins, found.losses, found.ties) == (0, 1, 1, 1)
     assert judge_comparison(found, COMPARE_GATES).outcome == "fail"
-    assert judge_comparison(found, BASELINE_GATES).outcome == "pass"
+    assert judge_comparison(found, BASELINE_GATES).outcome == "fail"
+    assert judge_comparison(found, ("delta<0",)).outcome == "pass"
 
 
 @pytest.mark.parametrize("side", [(E, P), (P, E)])
