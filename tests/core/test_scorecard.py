@@ -221,7 +221,7 @@ def test_a_score_is_known_exactly_when_the_interval_is_a_point(case: tuple[Rubri
     card = card_of(case[0], *case[1])
     for one in (card, *card.lines):
         assert 0 <= one.low <= one.high <= 1
-        assert one.applies and one.score is not None or one.low < one.high or not one.applies
+        assert (one.applies and one.score is not None) or one.low < one.high or not one.applies
 
 
 # -------------------------------------------------------------------------------------------- monotone, order, pure

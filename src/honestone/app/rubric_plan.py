@@ -23,7 +23,7 @@ from honestone.core.checks import KINDS
 from honestone.core.contract import Contract, make_contract
 from honestone.core.errors import UsageError
 from honestone.core.numbers import exact
-from honestone.core.rubric import Check, Rubric
+from honestone.core.rubric import Check, Quorum, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.system.files import Loaded, load_artifact, printable
 
@@ -180,12 +180,14 @@ def load_rubric(
     return with_bars(source.rubric, threshold=threshold, floor=floor)
 
 
-def with_bars(rubric: Rubric, *, threshold: float | None, floor: float | None) -> Rubric:
+def with_bars(rubric: Rubric, *, threshold: float | None, floor: float | None, quorum: Quorum | None = None) -> Rubric:
     """Bars are points from 0 to 100; None leaves the rubric's own. Raises UsageError for other numbers."""
     if threshold is not None:
         rubric = replace(rubric, threshold=_points("--threshold", threshold))
     if floor is not None:
         rubric = replace(rubric, floor=_points("--floor", floor))
+    if quorum is not None:
+        rubric = replace(rubric, quorum=quorum)
     return rubric
 
 
