@@ -425,7 +425,34 @@ def _helps() -> Iterator[tuple[list[str], str]]:
     yield from walk(cli, [], None)
 
 
+def security_page() -> str:
+    """SECURITY.md with the counts of the corpus in it."""
+    import importlib
+
+    sys.path.insert(0, str(REPO))
+    rows: dict[int, tuple[str, list[str]]] = {}
+    for path in sorted((REPO / "tests" / "attacks").glob("test_attacks_*.py")):
+        module = importlib.import_module(f"tests.attacks.{path.stem}")
+        for attack in module.ATTACKS:
+            about = str(module.__doc__).splitlines()[0]
+            rows.setdefault(attack.hole, (about, []))[1].append(attack.name)
+    lines = ["| hole | what must hold | attacks | honest uses |", "| ---: | --- | ---: | ---: |"]
+    sums = [0, 0]
+    for hole, (about, names) in sorted(rows.items()):
+        honest = sum(name.startswith("honest") for name in names)
+        sums = [sums[0] + len(names) - honest, sums[1] + honest]
+        lines.append(f"| {hole} | {about} | {len(names) - honest} | {honest} |")
+    lines.append(f"| | together | {sums[0]} | {sums[1]} |")
+    before, _, rest = (REPO / "SECURITY.md").read_text(encoding="utf-8").partition(_ATTACKS)
+    after = rest.partition(_END_OF_ATTACKS)[2]
+    return before + _ATTACKS + "\n".join(["", *lines, ""]) + _END_OF_ATTACKS + after
+
+
+_ATTACKS = "<!-- attacks: written by `make docs` -->"
+_END_OF_ATTACKS = "<!-- end of attacks -->"
+
 GENERATED: Mapping[str, Callable[[], str]] = {
+    "SECURITY.md": security_page,
     "docs/reference/rubric.md": rubric_page,
     "docs/reference/suite.md": suite_page,
     "docs/reference/formats.md": formats_page,
