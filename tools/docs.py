@@ -223,6 +223,7 @@ class Neat:
     def __call__(self, text: str) -> str:
         text = re.sub(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b", self._id, text)
         text = re.sub(r"sha256:[0-9a-f]{64}", "sha256:...", text)
+        text = re.sub(r"^contacts 127\.0\.0\.1:\d+$", "contacts 127.0.0.1:11434", text, flags=re.M)
         text = re.sub(r"-20\d{6}T\d{6}Z-[0-9a-f]{6}\b", "-20260131T090000Z-000000", text)
         text = re.sub(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?", "2026-01-31 09:00", text)
         text = re.sub(r'\b(time|duration_ms|seconds)("?[=:] ?"?)[\d.]+', r"\g<1>\g<2>0", text)

@@ -158,22 +158,22 @@ class Scorecard:
         return tuple((line.low, line.high, line.applies) for line in self.lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Votes:
+class _Votes(NamedTuple):
     """The ballots to combine. `voters`: who each judge is. `away`: ballots that lack a vote. `quorum`: how many voters
-    on an item suffice, 0 where all must vote."""
+    on an item suffice, 0 where all must vote. `has_draws`: two judges are one voter."""
 
     ballots: Sequence[Ballot]
     voters: Mapping[str, str]
+    has_draws: bool
     away: Sequence[Ballot] = ()
     quorum: int = 0
 
     def open_on(self, key: Key, votes: tuple[tuple[str, Mark], ...]) -> int:
         count = sum(key not in ballot.marks for ballot in self.away)
-        return 0 if count and 0 < self.quorum <= self.count(votes) else count
+        return 0 if count and 0 < self.quorum <= self.voted(votes) else count
 
-    def count(self, votes: tuple[tuple[str, Mark], ...]) -> int:
-        return len({self.voters[judge] for judge, _ in votes})
+    def voted(self, votes: tuple[tuple[str, Mark], ...]) -> int:
+        return len({self.voters[judge] for judge, _ in votes}) if self.has_draws else len(votes)
 
 
 class Scorer:
@@ -200,8 +200,12 @@ class Scorer:
         judges = [ballot.judge for ballot in ballots]
         if len(set(judges)) != len(judges):
             raise ValueError(f"two ballots of one judge: {judges}")
-        votes = _Votes(ballots=ballots, voters={b.judge: b.voter for b in ballots if b.judge != CHECK})
+        voters = {b.judge: b.draw_of or b.judge for b in ballots if b.judge != CHECK}
+        has_draws = any(b.draw_of is not None for b in ballots)
+        votes = _Votes(ballots=ballots, voters=voters, has_draws=has_draws)
         answered = self._card(votes)
+        if not self._asked:
+            return answered
         quorum = self._quorum(ballots)
         found = answered.voters
         short = ""
@@ -210,7 +214,7 @@ class Scorer:
         away = self._away(ballots)
         if not away:
             return replace(answered, short=short) if short else answered
-        whole = self._card(replace(votes, away=away, quorum=quorum))
+        whole = self._card(votes._replace(away=away, quorum=quorum))
         lines = zip(answered.lines, whole.lines, strict=True)
         return replace(
             whole,
@@ -317,7 +321,7 @@ class Scorer:
             applies=applies,
             items=items,
             by_judge=self._by_judge(criterion, items, voters) if asked and voters else {},
-            voters=min(votes.count(line.votes) for line in asked) if asked else None,
+            voters=min(votes.voted(line.votes) for line in asked) if asked else None,
             may_leave=applies and all(line.may_leave for line in items),
         )
         if len(ballots) == 1 and ballots[0].judge == CHECK and len(self._leaves) < _CACHE_LIMIT:
