@@ -103,10 +103,14 @@ def test_a_failed_program_is_no_reply(tmp_path: Path, body: str, words: str) -> 
     assert not caught.value.missing
 
 
-def test_words_on_stderr_do_no_harm_with_exit_code_0(tmp_path: Path) -> None:
-    """A program may log as it likes when it ends well."""
-    reading = read(judge(tmp_path, "print('loading', file=sys.stderr)"), question())
-    assert [mark.answer for mark in reading.marks.values()] == [True]
+def test_words_on_stderr_do_no_harm_to_an_answer(tmp_path: Path) -> None:
+    """A program may log as it likes when it answers; words alone are not a yes."""
+    said = "print('loading', file=sys.stderr)\n"
+    criterion = next(iter(question().items()))[0][0]
+    answer = f"print({json.dumps({'criteria': {criterion: {'met': True}}})!r})"
+    assert [mark.answer for mark in read(judge(tmp_path, said + answer), question()).marks.values()] == [True]
+    with pytest.raises(CallFailed, match="no answer, but said: loading"):
+        read(judge(tmp_path, said), question())
 
 
 def test_output_that_is_no_utf8_is_an_error_and_no_crash(tmp_path: Path) -> None:
