@@ -364,6 +364,11 @@ Inside, code sees the version judged and the rubric's folder, without names that
 store. `--sandbox require` refuses to run where `auto` would come to `none`; `bwrap` and `landlock` insist on one;
 `none` goes without. Tests that talk to a server of their own need bubblewrap, which has a loopback inside.
 
+`python -m NAME` and `python -c` in a command take the standard library from its own place, whatever the artifact brings.
+What tests import runs in the process of the tests: leaving early, writing an answer, skipping or replacing parts of pytest
+does not pass, but code that searches the memory of its own process, or values that equal everything, cannot be excluded
+there. Where the code is hostile, start it as a program of its own from a `command`, and look at what it prints.
+
 A check that cannot run at all (its program is missing inside the copy, its schema is broken) is not a no. It abstains
 with the reason, and the score becomes a range.
 """
