@@ -324,7 +324,7 @@ def _inside(root: Path, name: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class PrivateCopy:
-    """A worker's copy of an artifact in a folder of its own. `beside` are files that are in it but do not belong to it."""
+    """A worker's copy of an artifact in a folder of its own. With it come files that do not belong to it."""
 
     root: Path
     place: Path

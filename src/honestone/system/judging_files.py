@@ -13,7 +13,7 @@ from honestone.system.files import printable
 
 class JudgingFiles:
     """`listing` names the files, each time: one that is new or gone has changed too. A Python program brings the modules
-    beside it that it imports. `base` is what their names are relative to, `unfollowed` is a folder whose modules are judged themselves.
+    next to it that it imports. `base` is what their names are relative to, `unfollowed` is a folder whose modules are judged themselves.
     """
 
     def __init__(

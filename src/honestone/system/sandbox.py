@@ -127,7 +127,7 @@ class Sandbox:
 def _bubblewrap() -> tuple[tuple[str, ...], str]:
     """A bubblewrap that works here with its first options, or nothing and why not. Tried once.
 
-    User namespaces are closed inside: by its own option, or because the system lets nobody make one.
+    User namespaces are closed inside: by its own option, or because the system does not let anyone make one.
     """
     program = shutil.which("bwrap")
     if program is None:

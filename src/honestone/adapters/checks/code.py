@@ -75,7 +75,7 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
 
 
 def judging_files(check: Check, setting: Setting) -> list[Path]:
-    """The tests or the module of a check, with the modules beside a test; the program of a command, if it is not judged."""
+    """The tests or the module of a check, with the modules next to a test; the program of a command, if it is not judged."""
     if check.kind == "pytest":
         tests = setting.beside(_without_test_name(check.text), even_judged=True)
         return [] if tests is None else list(_tests_beside(tests))
@@ -111,7 +111,7 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
         case "python":
             if module_file(check.text, setting) is None and not _may_hold_module(check.text, version):
                 module = check.text.partition(":")[0]
-                hint = "it is looked up beside the rubric and in the working directory"
+                hint = "it is looked up next to the rubric and in the working directory"
                 raise UsageError(f"the module {module!r} of the check `{check.name}` is not there", hint=hint)
 
 
@@ -119,7 +119,7 @@ def _cannot_start(check: Check, reason: str) -> UsageError:
     shown = " ".join(check.words)
     return UsageError(
         f"the check `{check.name}: {visible(shown, 80)}` cannot start: {reason}",
-        hint="install it or correct the rubric; a relative path is looked up beside the rubric, then in the artifact",
+        hint="install it or correct the rubric; a relative path is looked up next to the rubric, then in the artifact",
     )
 
 
@@ -220,7 +220,7 @@ def _environment(setting: Setting, copy: CheckWorkspace, subject: Subject, check
 
 
 def _shown_beside(setting: Setting) -> list[Path]:
-    """Tools and modules beside the rubric may need their neighbours, and Python the packages of the user."""
+    """Tools and modules next to the rubric may need their neighbours, and Python the packages of the user."""
     return [setting.base, Path(site.getuserbase()), _STARTUP]
 
 
@@ -239,7 +239,7 @@ def _programs(words: Sequence[str]) -> list[int]:
 
 
 class _MayBeInVersion(NotStarted):
-    """Not beside the rubric; whether the version has it is not known or not so."""
+    """Not next to the rubric; whether the version has it is not known or not so."""
 
 
 def _resolved(words: Sequence[str], setting: Setting, version: Version | None, work: Path) -> list[str]:
@@ -439,7 +439,7 @@ def _without_test_name(path: str) -> str:
 
 
 def _copied_tests(path: str, subject: Subject, copy: CheckWorkspace) -> str | None:
-    """Copy the tests beside the copy of the artifact; what pytest is given, or None when there are none."""
+    """Copy the tests next to the copy of the artifact; what pytest is given, or None when there are none."""
     name, mark, test = path.partition("::")
     setting = subject.setting
     beside = setting.beside(name, even_judged=True)
@@ -463,7 +463,7 @@ def _copied_tests(path: str, subject: Subject, copy: CheckWorkspace) -> str | No
 
 
 def _tests_beside(place: Path) -> Iterator[Path]:
-    """A test file and the modules beside it, itself first; or all files of a test folder, which `fixtures` is."""
+    """A test file and the modules next to it, itself first; or all files of a test folder, which `fixtures` is."""
     if place.is_dir():
         yield from _walk(place)
         return

@@ -162,7 +162,7 @@ def _links_resolve(check: Check, subject: Subject) -> Told:
 
 
 def _links_of_file(check: Check, subject: Subject) -> Told:
-    """A file is judged alone: its own anchors resolve, other files only where `beside` says that they are."""
+    """A file is judged alone: its own anchors resolve, other files only in the folder that the check names."""
     (name,) = subject.version.files
     page = read_page(subject.text)
     folder = _beside(check, subject.setting)

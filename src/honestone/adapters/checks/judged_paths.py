@@ -64,7 +64,7 @@ def _in_artifact(name: str, setting: Setting) -> str | None:
 
 
 def _around(tests: PurePosixPath, name: str, versions: _Versions) -> bool:
-    """Among the tests, beside them, or a setting of pytest in a folder above."""
+    """Among the tests, next to them, or a setting of pytest in a folder above."""
     path = PurePosixPath(name)
     if path.is_relative_to(tests.parent if tests.parent.name == FIXTURES else tests):
         return True

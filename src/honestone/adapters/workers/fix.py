@@ -11,7 +11,7 @@ from honestone.system.process import Program, anchor_program, describe_command, 
 
 
 class FixWorker(NothingToClose):
-    """`beside` is the rubric's folder, where relative program paths are looked up; `artifact` is never one of them."""
+    """Relative program paths are looked up in the rubric's folder; `artifact` is never one of them."""
 
     id = "fix"
 
