@@ -80,7 +80,7 @@ ATTACKS = [
     ),
     looped(
         "honest conftest where the tests are elsewhere",
-        MEND + "(a / 'conftest.py').write_text('')\n",
+        MEND + "(a / 'deep').mkdir(); (a / 'deep/conftest.py').write_text('')\n",
         "changed",
         check="{pytest: own/test_app.py}",
         own__test_app_DOT_py=OWN_TEST,
