@@ -265,11 +265,10 @@ class RubricReading(FileReading):
     def points(self, value: Any, path: FilePath, owner: str) -> Fraction:
         return self._number("points", value, path, owner, "points are out of 100: write 70, not 0.7 or 70%") / 100
 
-    def quorum(self, value: Any, path: FilePath, owner: str) -> Quorum | None:
+    def quorum(self, value: Any, path: FilePath, owner: str) -> Quorum:
         if is_quorum(value):
             return cast(Quorum, value)
-        self.must_be("quorum", value, path, owner, "for example 2, or all")
-        return None
+        raise self.must_be("quorum", value, path, owner, "for example 2, or all")
 
     def level(self, value: Any, path: FilePath, owner: str) -> Fraction:
         return self._number("level", value, path, owner, None)
