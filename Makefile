@@ -68,12 +68,12 @@ bench-suites: $(READY) ## what running 5,000 cases costs beside the bare loop
 
 # The scripts whose issue is done. The slow ones take minutes each and a turn in CI.
 DONE := a1_arithmetic_and_gates a2_improve_loop b1_replies_read_right b2_model_replies_and_hostility c1_rubric_formats \
-	d1_suites d2_compare_and_reports e1_skill_evaluation e2_pipeline
+	d1_suites d2_compare_and_reports e1_skill_evaluation e2_pipeline j1_house l1_forge
 SLOW := a3_fresh_clone b3_real_clis
 SCRIPTS := ../shared/acceptance
 
 acceptance: $(READY) ## the acceptance scripts next to this checkout, where they are there
-	@if [ -d $(SCRIPTS) ]; then HONESTONE_BIN=$(CURDIR)/$(BIN) $(SCRIPTS)/run $(or $(NAMES),$(DONE)); \
+	@if [ -d $(SCRIPTS) ]; then BWRAP=$$(ls $(CURDIR)/.bwrap/usr/bin/bwrap 2>/dev/null) HONESTONE_BIN=$(CURDIR)/$(BIN) $(SCRIPTS)/run $(or $(NAMES),$(DONE)); \
 	else echo "skipped: $(SCRIPTS) is not here"; fi
 
 # The real CLIs have time limits of their own, so on a busy machine they get a second try.
@@ -83,7 +83,7 @@ acceptance-slow: $(READY) ## one of the slow acceptance scripts, the TURN-th
 	export CLIS=$(CURDIR)/.clis; \
 	$(MAKE) acceptance NAMES=$$name || { [ "$$name" = b3_real_clis ] && $(MAKE) acceptance NAMES=$$name; }
 
-test-all: test lint test-deep test-clis test-pages acceptance ## everything, the slow acceptance scripts too
+test-all: test lint test-deep test-clis test-pages attack acceptance ## everything, the slow acceptance scripts too
 	@for turn in $$(seq $(words $(SLOW))); do $(MAKE) acceptance-slow TURN=$$turn || exit 1; done
 
 clean: ## remove what was made

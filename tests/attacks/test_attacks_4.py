@@ -302,6 +302,9 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("attack", [*PYTEST, *COMMANDS], ids=lambda attack: attack.id)
+ATTACKS = (*PYTEST, *COMMANDS)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
 def test_attack(attack: Attack, tmp_path: Path) -> None:
     attack.run(tmp_path)
