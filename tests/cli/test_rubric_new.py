@@ -524,6 +524,7 @@ def found_model(desk: Desk, *replies: Any) -> Path:
     spec, log = model(desk, *replies)
     words = json.dumps([*spec.removeprefix("cmd:").split()[:-1], str(desk.folder / "model.py")])
     desk.file("honestone.toml", f'[judges.drafter]\nprovider = "cli"\ncommand = {words}\n')
+    assert desk.run("trust").code == 0  # settings of a checkout run nothing by finding before that
     return log
 
 

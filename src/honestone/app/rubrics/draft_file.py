@@ -107,8 +107,10 @@ def from_json(plain: object) -> RubricAnswers | None:
     return RubricAnswers(draft=draft, **{name: getattr(kept, name) for name in _AS_THEY_ARE})
 
 
-def _share(kind: type, written: object) -> Fraction:
-    """A bar from 0 to 1."""
+def _share(kind: type, written: object) -> object:
+    """A bar from 0 to 1; what has no type of its own (the rubric of a draft) as it is."""
+    if kind is not Fraction:
+        return written
     if not isinstance(written, str) or not 0 <= Fraction(written) <= 1:
         raise ValueError
     return Fraction(written)
