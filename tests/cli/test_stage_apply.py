@@ -184,15 +184,15 @@ def test_a_write_that_fails_halfway_leaves_the_skill_as_it_was(tmp_path: Path, m
     from honestone.system import files as system
 
     folder, _, after = two_versions(tmp_path)
-    target, real, calls = skill_in(folder), system.write_atomically, []
+    target, real, calls = skill_in(folder), system._replace, []
 
-    def full_disk(path: Path, data: bytes, *, executable: bool | None = None) -> None:
-        calls.append(path)
+    def full_disk(place: int, name: str, data: bytes, executable: bool | None, **more: int) -> None:
+        calls.append(name)
         if len(calls) == 2:
             raise OSError(28, "No space left on device")
-        real(path, data, executable=executable)
+        real(place, name, data, executable, **more)
 
-    monkeypatch.setattr(system, "write_atomically", full_disk)
+    monkeypatch.setattr(system, "_replace", full_disk)
     with pytest.raises(UsageError, match="No space left"):
         put_in_place(target, after)
     assert len(calls) == 3 and digest_in(folder) == target.version.digest
