@@ -103,7 +103,7 @@ def is_scorecard(card: dict[str, Any]) -> None:
     assert ULID.fullmatch(card["run"])
     is_interval(card["interval"])
     if card["score"] is not None:
-        assert card["interval"] == [card["score"], card["score"]]
+        assert card["interval"][0] <= card["score"] <= card["interval"][1]
     has_shape(card["usage"], USAGE)
     for criterion in card["criteria"]:
         has_shape(criterion, CRITERION)

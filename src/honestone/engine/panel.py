@@ -8,12 +8,9 @@ import hashlib
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
 from typing import Final, Literal, TypeVar
-
-import msgspec
 
 from honestone.core.artifact import Artifact
 from honestone.core.ballot import (
@@ -153,8 +150,9 @@ class Panel:
     def _earlier(self, seat: Seat, request: Request, question: Question) -> Iterator[dict[Key, Answer]]:
         """What this judge answered to the same question before, oldest first."""
         for kept in self.store.answers(self._key(seat, request))[:-1] if seat.id not in self.first_counts else ():
-            with suppress(msgspec.ValidationError):
-                reading = seat.judge.read(question, request, msgspec.convert(kept, Reply))
+            reply = _kept_reply(kept)
+            if reply is not None:
+                reading = seat.judge.read(question, request, reply)
                 yield {key: mark.answer for key, mark in reading.marks.items()}
 
     async def _look(self, seat: Seat, request: Request, question: Question, spend: Spend) -> Reading:
@@ -189,9 +187,8 @@ class Panel:
         certifies = seat.id in self.first_counts
         if not self.fresh or key in self._asked or certifies:
             first = self.store.answers(key)[:1] if certifies else []
-            # One that cannot be read, of a damaged store, is asked for again.
-            with suppress(msgspec.ValidationError):
-                kept = msgspec.convert(first[0] if first else self.store.reply(key, since=self.oldest_reply), Reply)
+            kept = _kept_reply(first[0] if first else self.store.reply(key, since=self.oldest_reply))
+            if kept is not None:
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
                 return kept
@@ -219,7 +216,9 @@ class Panel:
                     raise
                 await asyncio.sleep(wait)
                 attempt, waited = attempt + 1, waited + wait
-        self.store.keep_reply(key, seat.id, msgspec.to_builtins(reply))
+        from msgspec import to_builtins
+
+        self.store.keep_reply(key, seat.id, to_builtins(reply))
         self._asked.add(key)
         spend.add(reply.usage)
         self.meter.spent.add(reply.usage)
@@ -562,3 +561,13 @@ async def with_retries(
         if wait > 0:
             await sleep(wait)
         attempt += 1
+
+
+def _kept_reply(kept: object) -> Reply | None:
+    """A reply on record. One that cannot be read, of a damaged store, is asked for again."""
+    from msgspec import ValidationError, convert
+
+    try:
+        return convert(kept, Reply)
+    except ValidationError:
+        return None
