@@ -120,8 +120,9 @@ class Evaluator:
         (self.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
     def run(self, *judges: str, options: Sequence[str] = ()) -> Report:
-        """The suite through the installed command."""
+        """The suite through the installed command. The recorded figures are those of the judges that answered: quorum 1."""
         named = [word for judge in judges for word in ("--judge", judge)]
+        named += ["--quorum", "1"] if judges else []
         return self._command("eval", "suite.json", "--target", "record:outputs.jsonl", *named, *options)
 
     def rescore(self, *options: str) -> Report:
