@@ -99,7 +99,8 @@ def read_settings(path: Path) -> Settings:
     place.check_keys(plain, _TABLES, "table")
     for table in ("judges", "workers", "targets"):
         for name, entry in place.mapping(plain, table).items():
-            if name in BUILT_IN or name.partition(":")[0] in _KINDS:
+            # `agent` and the like alone name nothing that is built in; with a colon they do.
+            if name in BUILT_IN or (name not in _PROGRAMS and name.partition(":")[0] in _KINDS):
                 raise place.error(
                     (table, name), f"`{table}.{name}` takes a built-in name", f"call it my-{name.partition(':')[0]}"
                 )
