@@ -21,6 +21,7 @@ from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.ballot import CHECK, Ballot
+from honestone.core.checks import KINDS
 from honestone.core.errors import CouldNotJudge
 from honestone.core.events import EvaluationStarted, RunFinished
 from honestone.core.rubric import Rubric
@@ -221,6 +222,8 @@ class _Work:
                 reference=request.reference,
             )
         self._contract: Contract = self._plan.contract(self._seats)
+        # Only what code reads can judge from a file; looking at thousands of artifacts must not look those up each time.
+        self._code_checks = [check for check in checks_of(self._plan.rubric) if KINDS[check.kind].family != "text"]
         self._judging = JudgingFiles(self._files_that_judge, base=workspace.folder)
         if request.locked and self._plan.path is not None:
             from honestone.app.rubrics.lock import check_lock
@@ -230,7 +233,8 @@ class _Work:
         self._meter: Meter = judging.meter(workspace.settings, calls=4 * len(self._paths) * len(self._seats) + 10)
 
     def _files_that_judge(self) -> Iterator[Path]:
-        yield from self._plan.checker.judging_files(checks_of(self._plan.rubric))
+        if self._code_checks:
+            yield from self._plan.checker.judging_files(self._code_checks)
         yield from files_named([seat.identity for seat in self._seats], self._workspace.folder)
 
     def _named(self, artifact: Path | str) -> Path:

@@ -9,11 +9,11 @@ from dataclasses import replace
 from honestone.core.ballot import Mark, Question, Reading
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
-from honestone.ports import CallFailed, NothingToClose, Reply, Request
+from honestone.ports import CallFailed, Reply, Request
 from honestone.system.process import Program, how_ended, last_words
 
 
-class ScriptJudge(NothingToClose):
+class ScriptJudge:
     """Runs `argv` in `cwd`. Only where the rubric asks one yes/no question does an empty stdout let the exit code
     speak: 0 is yes, another is no, both without stderr. Words there make it a failed judge; with another code than 0
     whatever stdout holds."""
@@ -49,3 +49,6 @@ class ScriptJudge(NothingToClose):
             if len(asked) == 1 and asked[0][1].anchors is None:
                 return Reading(marks={asked[0][0]: Mark(reply.exit == 0)})
         return read_program(reply.text, question)
+
+    async def close(self) -> None:
+        """Each call is a process of its own, so nothing is open between them."""
