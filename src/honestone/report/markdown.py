@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from html import escape
-from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from honestone.core.numbers import (
@@ -49,6 +48,7 @@ from honestone.report.documents.suite import (
     counts_words,
     text_of,
 )
+from honestone.report.templates import environment
 from honestone.system.drawing import clean, line
 
 LONGEST: Final = 2000  # characters of one quote or suggestion; the record holds all of it
@@ -110,15 +110,7 @@ def _own(words: Callable[..., str]) -> Callable[..., Markup]:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    found = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_harmless,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
+    found = environment(_harmless)
     found.globals.update(icons=_ICONS, most=MOST_CHANGED)
     found.filters.update(depths=depths, findings=_findings, history=_history, judge_names=_judge_names)
     found.filters.update(item_facts=_item_facts, to_show=flags_to_show)

@@ -1,7 +1,7 @@
 """A suite run as one HTML page that needs nothing else: no network, no other file, and no JavaScript to read it.
 
 Every case is in the page as plain elements, folded; the script only opens, sorts and filters. A policy in the page lets
-run nothing but that script. This module prepares what the templates in `pages/` print; they escape every value.
+run nothing but that script. The templates in `pages/` escape every value; here is what has to be worked out for them.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ import hashlib
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 from urllib.parse import quote as quoted
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from honestone.core.ballot import CHECK
@@ -27,15 +25,15 @@ from honestone.core.reading.evidence import find_quote
 from honestone.report.documents.scorecard import (
     CriterionDoc,
     ItemDoc,
-    JudgeDoc,
     QuoteDoc,
     depths,
     flags_to_show,
     items_of,
     mark_number,
 )
-from honestone.report.documents.suite import AttemptDoc, CaseDoc, ComparedCaseDoc, SuiteReportDoc, TraceDoc, text_of
+from honestone.report.documents.suite import CaseDoc, ComparedCaseDoc, SuiteReportDoc, TraceDoc, text_of
 from honestone.report.quote_marks import Marks, Piece, color, longest_text
+from honestone.report.templates import PAGES, environment
 from honestone.system.drawing import clean, count, line
 
 OPEN_UP_TO: Final = 3000  # characters: a longer text is folded
@@ -51,37 +49,39 @@ def suite_html(doc: SuiteReportDoc) -> str:
     return _environment().get_template("suite.html.j2").render(doc=doc, page=_Page(doc), **parts)
 
 
-_PAGES: Final = Path(__file__).parent / "pages"
-
-
 @lru_cache(maxsize=4)
 def _part(name: str) -> str:
-    return (_PAGES / name).read_text("utf-8").replace("\r\n", "\n")
+    return (PAGES / name).read_text("utf-8").replace("\r\n", "\n")
 
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     """Templates that escape every value, and make visible what a reader could not see."""
-    found = Environment(
-        loader=FileSystemLoader(_PAGES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
-    found.globals["glyphs"] = _GLYPHS
+    found = environment(_visible)
+    found.globals.update(glyphs=_GLYPHS, looks=_VERDICT_LOOKS, open_first=_OPEN_FIRST, open_up_to=OPEN_UP_TO)
     found.filters.update(
         anchor=anchor_of,
         at=_at,
+        bar=bar_number,
         change=change_words,
         color=color,
+        depths=depths,
+        diff_lines=_diff_lines,
         digest=_digest,
         duration=duration_words,
+        facts=_facts,
+        histogram=_histogram,
+        json=json.dumps,
         line=line,
+        mark=mark_number,
         number="{:,}".format,
+        places=_places,
         points=points,
+        score=lambda one: score_or_interval(one.score, one.interval) if one.applies else "n/a",
+        short=lambda value: "" if value is None else f"{float(value):.6g}",
+        state=_state_of,
+        text=text_of,
+        to_show=flags_to_show,
     )
     return found
 
@@ -102,30 +102,6 @@ def _at(percent: Number | Fraction) -> str:
 def anchor_of(case_id: str) -> str:
     """The name by which a page links to a case, the same in `id` and `href`: `case-fine`, `case-two%20words`."""
     return "case-" + quoted(case_id, safe="", errors="backslashreplace")
-
-
-# ------------------------------------------------------------------------------------------------------------- figures
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bar:
-    """A bar for `low` of 100, what may still come up to `high`, a line at `mark`; `says` is all of it in words."""
-
-    low: Number
-    high: Number
-    mark: Number | None
-    look: str
-    says: str
-    height: int = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Difference:
-    """A difference in words, and the places of its interval's ends and its own on a scale with 0 at 50."""
-
-    name: str
-    told: str
-    places: tuple[Number | Fraction, ...] = ()
 
 
 class _Histogram:
@@ -160,97 +136,61 @@ class _Histogram:
         return "Cases by score. " + "; ".join(told)
 
 
-# ------------------------------------------------------------------------------------------------------------ the page
+def _histogram(cases: Iterable[CaseDoc]) -> _Histogram | None:
+    """How the scores are spread; of one or two cases the table says it."""
+    scores = [(case.score, case.status) for case in cases if case.score is not None]
+    return _Histogram(scores) if len(scores) > 2 else None
+
+
+def _places(by: Number, interval: Sequence[Number] | None, times: int) -> list[Fraction]:
+    """A difference between the ends of its interval, on a scale that shows all of it, 5 points at least; 0 is at 50."""
+    low, high = interval or (by, by)
+    ends = [exact(one) * times for one in (low, by, high)]
+    reach = max(Fraction(5), *(abs(one) for one in ends)) * Fraction(105, 100)
+    return [50 + one * 50 / reach for one in ends]
+
+
+def _diff_lines(text: str) -> list[tuple[str, str]]:
+    """(class, words) of every line of a diff."""
+    kinds = (("+++", "file"), ("---", "file"), ("diff ", "file"), ("@@", "hunk"), ("+", "add"), ("-", "del"))
+    return [(next((kind for start, kind in kinds if row.startswith(start)), ""), row) for row in text.split("\n")]
+
+
+def _facts(one: CriterionDoc) -> list[str]:
+    notes = [f"weight {bar_number(one.weight)}"] if one.weight is not None else []
+    notes += [f"floor {bar_number(one.floor)}"] if one.floor else []
+    return notes + [note for note in one.state_notes(spread=True) if not note.startswith("penalty")]
+
+
+def _state_of(item: ItemDoc, criterion: CriterionDoc) -> tuple[str, str, str]:
+    """(glyph, class, words)."""
+    if not item.applies:
+        return "–", "skipped", "does not apply"
+    if item.is_unanswered:
+        return "?", "inconclusive", "not answered"
+    if item.is_problem:
+        return "✗", "failed", "penalty incurred" if criterion.is_penalty else "not met"
+    if criterion.is_improvable(item):
+        return "~", "inconclusive", "met, but not in full"
+    return "✓", "passed", "no penalty" if criterion.is_penalty else "met"
 
 
 class _Page:
-    """What a page shows besides its document: figures, the numbers of the judges, how long a text may be."""
+    """What a page knows besides its document: the numbers of the judges, and how long a text may be."""
 
     def __init__(self, doc: SuiteReportDoc) -> None:
-        self._doc = doc
-        states = doc.judge_states
-        names = [one.id for one in states]
+        names = [one.id for one in doc.judge_states]
         for case in doc.cases:
             names += [judge for _, item in items_of(case.criteria) for judge in item.votes if judge != CHECK]
-        self.numbers: Mapping[str, int] = {name: number for number, name in enumerate(dict.fromkeys(names), 1)}
-        self._names = list(self.numbers)
-        self.judges: list[tuple[int, JudgeDoc]] = [(self.numbers[one.id], one) for one in states]
+        self.names = list(dict.fromkeys(names))
+        self.numbers = {name: number for number, name in enumerate(self.names, 1)}
         self.longest = longest_text(_sizes(doc))
         self.ids = frozenset(case.id for case in doc.cases)
-        self._changes = {case.id: case for case in doc.compared.cases} if doc.compared else {}
-        self.has_changes = bool(self._changes)
-        self.verdict = doc.verdict_words
-        self.title = f"{doc.name}: {self.verdict.lower()}"
-        self.look = _VERDICT_LOOKS.get(doc.verdict, "inconclusive")
-        digest = doc.artifact.digest if doc.artifact else ""
-        self.record = _told(("run", doc.run or ""), ("contract", doc.contract), ("artifact", digest))
+        changed = doc.compared.changed if doc.compared else []
+        self._pairs = [case for case in changed if case.delta is not None]
+        self.changes = {case.id: case for case in doc.compared.cases} if doc.compared else {}
         self.tags = sorted({line(tag) for case in doc.cases for tag in case.tags})
         self.splits = sorted({line(case.split) for case in doc.cases if case.split})
-
-    def name_of(self, number: int) -> str:
-        return self._names[number - 1]
-
-    @property
-    def remarks(self) -> list[str]:
-        doc = self._doc
-        unstable = ", ".join(doc.unstable_names)
-        said = [*flags_to_show(doc.shared_flags), *doc.notes]
-        return [*said, f"unstable, the attempts disagree: {unstable}"] if unstable else said
-
-    @property
-    def tiles(self) -> list[tuple[str, str, str]]:
-        """(name, figure, what it is of) of everything but the pass rate."""
-        doc = self._doc
-        tiles = [
-            ("Mean score", doc.mean_words or "n/a", "of 100, skipped cases left out"),
-            ("Cases", f"{len(doc.cases):,}", ", ".join(doc.counts_words)),
-        ]
-        whole, target = duration_words(doc.duration_ms), duration_words(doc.target_time)
-        among = "in the target, all cases together"
-        if whole:
-            tiles.append(("Time", whole, f"{target} {among}" if target else ""))
-        elif target:
-            tiles.append(("Time", target, among))
-        spent = doc.spent_words
-        return [*tiles, ("Spent", spent[-1], ", ".join(spent[:-1]))] if spent else tiles
-
-    @property
-    def rate_note(self) -> str:
-        passed, judged = self._doc.passed_count
-        return ", ".join(part for part in (f"{passed:,} of {judged:,} passed", self._doc.needs_words) if part)
-
-    @property
-    def rate_bar(self) -> _Bar | None:
-        doc = self._doc
-        ends = doc.pass_rate_interval or ([doc.pass_rate] * 2 if doc.pass_rate is not None else None)
-        if ends is None:
-            return None
-        low, high = (float(exact(end) * 100) for end in ends)
-        mark = None if doc.least_rate is None else float(exact(doc.least_rate) * 100)
-        says = f"pass rate {doc.rate_words}, {self.rate_note}"
-        return _Bar(low=low, high=high, mark=mark, look=self.look, says=says)
-
-    @property
-    def histogram(self) -> _Histogram | None:
-        """How the scores are spread; of one or two cases the table says it."""
-        scores = [(case.score, case.status) for case in self._doc.cases if case.score is not None]
-        return _Histogram(scores) if len(scores) > 2 else None
-
-    @property
-    def differences(self) -> list[_Difference]:
-        found = self._doc.compared
-        if found is None:
-            return []
-        told = dict(found.figures(self._doc.rates))
-        ends = {
-            "pass rate": (found.delta, found.interval, 100),
-            "mean score": (found.score_delta, found.score_interval, 1),
-        }
-        return [_difference(name, told[name], *ends.get(name, (None, None, 1))) for name in told]
-
-    @property
-    def _pairs(self) -> list[ComparedCaseDoc]:
-        return [case for case in self._doc.compared.changed if case.delta is not None] if self._doc.compared else []
 
     @property
     def pairs(self) -> list[ComparedCaseDoc]:
@@ -263,22 +203,24 @@ class _Page:
     def hidden_pairs(self) -> int:
         return max(len(self._pairs) - MOST_PAIRS, 0)
 
-    @property
-    def orders(self) -> list[tuple[str, str]]:
-        by_change = [("change up", "change, largest loss first")] if self.has_changes else []
-        first = [("order up", "file order"), ("status up", "status, failed first"), ("score up", "score, lowest first")]
-        return [*first, *by_change, ("time down", "time, longest first"), ("case up", "name")]
+    def marked(self, case: CaseDoc, index: int) -> _MarkedOutput:
+        return _MarkedOutput(text_of(case.output), f"q{index}", self)
 
-    @property
-    def columns(self) -> list[tuple[str, str, str]]:
-        """(key to sort by, class, heading)."""
-        change = [("change", "c-change c-num", "Change")] if self.has_changes else []
-        first = [("case", "c-case", "Case"), ("status", "c-status", "Status"), ("score", "c-score c-num", "Score")]
-        return [*first, *change, ("time", "c-time c-num", "Time"), ("", "c-why", "Why")]
-
-    def cases(self) -> Iterator[_CaseView]:
-        for index, case in enumerate(self._doc.cases, 1):
-            yield _CaseView(case, index, self, self._changes.get(case.id))
+    def calls(self, trace: TraceDoc) -> tuple[list[tuple[str, list[str]]], bool]:
+        """(name, what it was given and gave) of the calls that the page has room for, and whether there are more."""
+        calls: list[tuple[str, list[str]]] = []
+        room = self.longest
+        for call in trace.tool_calls or ():
+            if room <= 0:
+                return calls, True
+            shown = []
+            for text in (text_of(value) for value in (call.arguments, call.result) if value not in ("", {}, [])):
+                if text:
+                    shown.append(text if len(text) <= room else f"{text[: max(room, 0)]}…")
+                    room -= len(text)
+            calls.append((call.name, shown))
+            room -= 1
+        return calls, False
 
 
 def _sizes(doc: SuiteReportDoc) -> Iterator[int]:
@@ -297,290 +239,25 @@ def _trace_size(trace: TraceDoc | None) -> int:
     return sum(len(text_of(part)) for call in calls for part in (call.arguments, call.result))
 
 
-def _difference(name: str, told: str, by: Number | None, interval: Sequence[Number] | None, times: int) -> _Difference:
-    """On a scale that shows all of it, 5 points at least."""
-    if by is None:
-        return _Difference(name=name, told=told)
-    low, high = interval or (by, by)
-    ends = [exact(one) * times for one in (low, by, high)]
-    reach = max(Fraction(5), *(abs(one) for one in ends)) * Fraction(105, 100)
-    return _Difference(name=name, told=told, places=tuple(50 + one * 50 / reach for one in ends))
+class _MarkedOutput:
+    """A case's output. The quotes of its judges are marked as the answers are drawn; so these are drawn first."""
 
+    def __init__(self, text: str, prefix: str, page: _Page) -> None:
+        self.text, self._page = text, page
+        self._marks = Marks(text[: page.longest], prefix)
 
-def _told(*facts: tuple[str, str]) -> list[tuple[str, str]]:
-    return [fact for fact in facts if fact[1]]
-
-
-# -------------------------------------------------------------------------------------------------------------- a case
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Text:
-    """A text under its name, cut to the page's limit; `pieces`: with its marks."""
-
-    name: str
-    shown: str
-    length: int
-    pieces: Sequence[Piece] = ()
-    is_diff: bool = False
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.length
-
-    @property
-    def is_open(self) -> bool:
-        return self.length <= OPEN_UP_TO
-
-    @property
-    def size(self) -> str:
-        return f"{self.length:,} characters"
-
-    @property
-    def cut(self) -> int:
-        return self.length - len(self.shown)
-
-    @property
-    def lines(self) -> list[tuple[str, str]]:
-        """(class, words) of every line of a diff."""
-        kinds = (("+++", "file"), ("---", "file"), ("diff ", "file"), ("@@", "hunk"), ("+", "add"), ("-", "del"))
-        rows = self.shown.split("\n")
-        return [(next((kind for start, kind in kinds if row.startswith(start)), ""), row) for row in rows]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
-    name: str
-    shown: list[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Trace:
-    """What a target says of its own run; `is_cut` where the page has no room for all calls."""
-
-    name: str
-    told: str
-    facts: list[tuple[str, str]]
-    calls: list[_Call]
-    is_cut: bool
-    extra: _Text | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _AttemptView:
-    attempt: AttemptDoc
-    why: str
-    texts: list[_Text]
-    trace: _Trace | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _QuoteView:
-    """A quote: the number of its judge, the place in the output that it links to, else what is known of it."""
-
-    judge: int | None
-    words: str
-    place: str | None = None
-    remark: str = ""
-    look: str = "soft"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ItemView:
-    item: ItemDoc
-    asked: str
-    glyph: str
-    look: str
-    state: str
-    votes: list[tuple[int | None, str, str]]
-    quotes: list[_QuoteView]
-
-    @property
-    def has_said(self) -> bool:
-        return bool(self.quotes or self.item.advice or self.item.note)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CriterionView:
-    criterion: CriterionDoc
-    is_child: bool
-    score: str
-    notes: str
-    items: list[_ItemView]
-
-
-class _CaseView:
-    """A case as the page shows it: its row, and everything behind it."""
-
-    def __init__(self, case: CaseDoc, index: int, page: _Page, change: ComparedCaseDoc | None) -> None:
-        self.case, self.index, self.change, self._page = case, index, change, page
-        self.anchor = anchor_of(case.id)
-        self.reason = "; ".join(case.why[:2])
-        self._output = text_of(case.output)
-        self._marks = Marks(self._output[: page.longest], f"q{index}")
-        depth = depths(case.criteria)
-        self.answers = [self._criterion(one, depth[one.id]) for one in case.criteria]
-        self._pieces = self._marks.pieces(page.name_of)
-        self.troubled = [one for one in case.judges if one.is_absent or one.troubles]
-
-    @property
-    def data(self) -> list[tuple[str, str]]:
-        """What the script sorts and filters by."""
-        case = self.case
-        return [
-            ("order", str(self.index)),
-            ("is", case.status),
-            ("case", case.name),
-            ("status", str(_OPEN_FIRST.index(case.status))),
-            ("score", _number(case.score)),
-            ("change", _number(self.change.delta if self.change else None)),
-            ("time", _number(case.time)),
-            ("tags", json.dumps([line(tag) for tag in case.tags])),
-            ("split", json.dumps([line(case.split)] if case.split else [])),
-        ]
-
-    @property
-    def bar(self) -> _Bar | None:
-        case = self.case
-        ends = case.interval or ([case.score] * 2 if case.score is not None else None)
-        if not case.has_score or ends is None:
-            return None
-        says = f"score {case.score_words} of 100"
-        return _Bar(low=ends[0], high=ends[1], mark=case.threshold, look=case.status, says=says, height=6)
-
-    @property
-    def facts(self) -> list[tuple[str, str]]:
-        case = self.case
-        return _told(
-            ("split", case.split or ""),
-            ("threshold", bar_number(case.threshold)),
-            ("floor", bar_number(case.floor) if case.floor else ""),
-            ("contract", line(case.contract, 24)),
-            ("flags", "; ".join(flags_to_show(case.flags))),
-        )
-
-    @property
-    def texts(self) -> list[_Text]:
-        case = self.case
-        found = [self._text("Input", case.input), self._text("Reference", case.reference)]
-        if case.output is not None:
-            found.append(self._text("Output", self._output, pieces=self._pieces))
-        found += [self._text("Error", case.error), self._text("Diff", case.diff, is_diff=True)]
-        return [one for one in found if one.length or one.name == "Output"]
-
-    def _text(self, name: str, value: object, *, pieces: Sequence[Piece] = (), is_diff: bool = False) -> _Text:
-        text = text_of(value)
-        return _Text(name=name, shown=text[: self._page.longest], length=len(text), pieces=pieces, is_diff=is_diff)
-
-    @property
-    def trace(self) -> _Trace | None:
-        return self._trace("Trace", self.case.trace)
-
-    def _trace(self, name: str, trace: TraceDoc | None) -> _Trace | None:
-        if trace is None:
-            return None
-        calls, is_cut = self._calls(trace)
-        total = None if trace.tool_calls is None else len(trace.tool_calls)
-        loaded = "" if trace.skill_loaded is None else "yes" if trace.skill_loaded else "no"
-        return _Trace(
-            name=name,
-            told="tool calls are not known" if total is None else f"{total:,} tool calls",
-            facts=_told(
-                ("tokens in", "" if trace.input_tokens is None else f"{trace.input_tokens:,}"),
-                ("tokens out", "" if trace.output_tokens is None else f"{trace.output_tokens:,}"),
-                ("cost", "" if trace.usd is None else f"${trace.usd:,.4f}"),
-                ("duration", duration_words(trace.duration_ms)),
-                ("skill loaded", loaded),
-            ),
-            calls=calls,
-            is_cut=is_cut,
-            extra=self._text("More", trace.extra) if trace.extra else None,
-        )
-
-    def _calls(self, trace: TraceDoc) -> tuple[list[_Call], bool]:
-        """The calls that the page has room for, and whether there are more."""
-        calls: list[_Call] = []
-        room = self._page.longest
-        for call in trace.tool_calls or ():
-            if room <= 0:
-                return calls, True
-            shown = []
-            for text in (text_of(value) for value in (call.arguments, call.result) if value not in ("", {}, [])):
-                if text:
-                    shown.append(text if len(text) <= room else f"{text[: max(room, 0)]}…")
-                    room -= len(text)
-            calls.append(_Call(name=call.name, shown=shown))
-            room -= 1
-        return calls, False
-
-    @property
-    def attempts(self) -> list[_AttemptView]:
-        """All attempts where there are several, with the outputs that are not the one shown."""
-        return [self._attempt(one) for one in self.case.attempts] if len(self.case.attempts) > 1 else []
-
-    def _attempt(self, one: AttemptDoc) -> _AttemptView:
-        output = text_of(one.output)
-        is_shown = output == self._output
-        why = "; ".join(map(line, one.reasons[:2])) or ("the output above" if output and is_shown else "")
-        if is_shown:
-            return _AttemptView(attempt=one, why=why, texts=[], trace=None)
-        texts = [
-            self._text(f"Output of attempt {one.attempt}", output),
-            self._text(f"Diff of attempt {one.attempt}", one.diff, is_diff=True),
-        ]
-        trace = self._trace(f"Trace of attempt {one.attempt}", one.trace)
-        return _AttemptView(attempt=one, why=why, texts=[text for text in texts if text.length], trace=trace)
-
-    def _criterion(self, one: CriterionDoc, depth: int) -> _CriterionView:
-        notes = [f"weight {bar_number(one.weight)}"] if one.weight is not None else []
-        notes += [f"floor {bar_number(one.floor)}"] if one.floor else []
-        notes += [note for note in one.state_notes(spread=True) if not note.startswith("penalty")]
-        return _CriterionView(
-            criterion=one,
-            is_child=depth > 0,
-            score=score_or_interval(one.score, one.interval) if one.applies else "n/a",
-            notes=", ".join(notes),
-            items=[self._item(one, item) for item in one.items],
-        )
-
-    def _item(self, criterion: CriterionDoc, item: ItemDoc) -> _ItemView:
-        glyph, look, state = _state_of(criterion, item)
-        numbers = self._page.numbers
-        return _ItemView(
-            item=item,
-            asked="" if criterion.is_whole(item) else item.asked,
-            glyph=glyph,
-            look=look,
-            state=state,
-            votes=[(numbers.get(judge), judge, mark_number(answer)) for judge, answer in item.votes.items()],
-            quotes=[self._quote(one) for one in item.evidence],
-        )
-
-    def _quote(self, one: QuoteDoc) -> _QuoteView:
-        """A judge's quote, linked to its place in the output; or that the output does not hold it."""
+    def find(self, one: QuoteDoc) -> tuple[int | None, str | None, str, str]:
+        """(number of the judge, place in the output, else what is known of it, class) of a quote."""
         number = self._page.numbers.get(one.judge)
         place = self._marks.add(one.quote, number) if number else None
-        remark, look = "", "soft"
         if number and place is None:
-            is_cut = len(self._output) > len(self._marks.text)
-            if one.found or (is_cut and find_quote(one.quote, self._output)):
-                remark = "in what is not marked here"
-            elif one.found is False:
-                remark, look = "not in the output", "absent"
-        return _QuoteView(judge=number, words=one.quote, place=place, remark=remark, look=look)
+            is_cut = len(self.text) > len(self._marks.text)
+            if one.found or (is_cut and find_quote(one.quote, self.text)):
+                return number, None, "in what is not marked here", "soft"
+            if one.found is False:
+                return number, None, "not in the output", "absent"
+        return number, place, "", "soft"
 
-
-def _number(value: Number | None) -> str:
-    return "" if value is None else f"{float(value):.6g}"
-
-
-def _state_of(criterion: CriterionDoc, item: ItemDoc) -> tuple[str, str, str]:
-    if not item.applies:
-        return "–", "skipped", "does not apply"
-    if item.is_unanswered:
-        return "?", "inconclusive", "not answered"
-    if item.is_problem:
-        return "✗", "failed", "penalty incurred" if criterion.is_penalty else "not met"
-    if criterion.is_improvable(item):
-        return "~", "inconclusive", "met, but not in full"
-    return "✓", "passed", "no penalty" if criterion.is_penalty else "met"
+    @property
+    def pieces(self) -> list[Piece]:
+        return self._marks.pieces(lambda number: self._page.names[number - 1])
