@@ -18,12 +18,12 @@ from typing import Any
 
 import msgspec
 
+from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import StoreError
 from honestone.core.events import Event, event_from_plain, event_to_plain
 from honestone.ports import Recordable, RunInfo
 from honestone.system.files import write_atomically
 
-FILE = "store.db"
 _NEW_FOLDER = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
 _DAMAGED = (
     "the other runs and every reply that was paid for are kept: `honestone runs` lists them, and running a command again "

@@ -59,7 +59,7 @@ def _number(value: Fraction | float | None) -> float | None:
 
 def read_history(workspace: Workspace, rubric: Rubric) -> History | None:
     """None without a store. Raises StoreError when it cannot be read."""
-    from honestone.adapters.stores.sqlite import FILE
+    from honestone.adapters.stores.unfinished import FILE
 
     if not (workspace.store / FILE).exists():
         return None

@@ -1,0 +1,70 @@
+"""How often the stop hook held a session at a run: counted in the run's folder of the store, never reset."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from honestone.system.files import write_atomically
+
+MOST: Final = 15
+"""Holds over a whole loop."""
+
+MOST_IN_A_ROW: Final = 5
+"""Holds with nothing new on record between them."""
+
+_FILE: Final = "holds.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holds:
+    """`recorded` is what was on record at the last hold; `in_a_row` counts those that found the same."""
+
+    total: int = 0
+    in_a_row: int = 0
+    recorded: str = ""
+
+    def one_more(self, recorded: str) -> Holds | None:
+        """With another hold, as long as there may be one."""
+        in_a_row = self.in_a_row if recorded == self.recorded else 0
+        if self.total >= MOST or in_a_row >= MOST_IN_A_ROW:
+            return None
+        return Holds(total=self.total + 1, in_a_row=in_a_row + 1, recorded=recorded)
+
+
+def read_holds(folder: Path) -> Holds:
+    """Raises ValueError for a count that is damaged."""
+    try:
+        plain = json.loads((folder / _FILE).read_bytes())
+    except FileNotFoundError:
+        return Holds()
+    match plain:
+        case {"total": int(total), "in_a_row": int(in_a_row), "recorded": str(recorded)} if 0 <= in_a_row <= total:
+            return Holds(total=total, in_a_row=in_a_row, recorded=recorded)
+    raise ValueError(f"{folder / _FILE} holds no count")
+
+
+def count_hold(folder: Path, recorded: str) -> Holds | None:
+    """Another hold, on disk before it is made; None where there were enough. Raises OSError and ValueError."""
+    with alone_in(folder):
+        holds = read_holds(folder).one_more(recorded)
+        if holds is not None:
+            write_atomically(folder / _FILE, json.dumps(asdict(holds)).encode(), private=True)
+        return holds
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """One hook at a time: hosts may run several."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,97 @@
+"""The unfinished run of steps that a session owns, found without settings, tables or the log."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from honestone.adapters.stores.unfinished import unfinished_loops
+
+SESSION_VARIABLES: Final = ("HONESTONE_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
+"""Where a session finds its id in its shell, the first that is set."""
+
+STEPS: Final = "step"
+KEPT: Final = "session.json"
+"""In `step/RUN/` of a store: what the run was started with, and the session that owns it."""
+
+REPLIES: Final = "replies"
+"""There too: one character for each reply of a host agent that was recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnedRun:
+    """`folder` is the run's in the store, `started_in` where it was started; `recorded` changes with the record."""
+
+    run: str
+    session: str
+    folder: Path
+    started_in: str
+    rubric: str
+    recorded: str
+
+    @property
+    def store(self) -> Path:
+        return self.folder.parent.parent
+
+    def command(self, here: Path) -> str:
+        """What continues the run, typed in the folder `here`."""
+        words = f"honestone step next --session {shlex.quote(self.session)}"
+        return words if self.started_in == str(here) else f"cd {shlex.quote(self.started_in)} && {words}"
+
+
+def find_owned_run(session: str, places: Iterable[Path]) -> OwnedRun | None:
+    """The newest unfinished run that the session owns, in the stores of these folders and of those above them.
+
+    Raises OSError, ValueError and sqlite3.Error where damage keeps it from being found.
+    """
+    damaged = []
+    for store in _stores(places):
+        for run, last in unfinished_loops(store):
+            folder = store / STEPS / run
+            try:
+                plain = json.loads((folder / KEPT).read_bytes())
+            except FileNotFoundError:
+                continue  # a run of `improve`
+            except ValueError:
+                damaged.append(str(folder / KEPT))
+                continue
+            match plain:
+                case {"session": str(owner), "folder": str(started_in), "rubric": str(rubric)} if owner == session:
+                    replies = folder / REPLIES
+                    recorded = f"{last}+{replies.stat().st_size if replies.exists() else 0}"
+                    return OwnedRun(
+                        run=run, session=session, folder=folder, started_in=started_in, rubric=rubric, recorded=recorded
+                    )
+    if damaged:
+        raise ValueError(f"cannot read {', '.join(damaged)}")
+    return None
+
+
+def _stores(places: Iterable[Path]) -> Iterator[Path]:
+    named = os.environ.get("HONESTONE_HOME") or ".honestone"
+    folders = (folder for place in places for folder in (place, *place.parents))
+    for store in dict.fromkeys(folder / named for folder in folders):
+        if (store / STEPS).is_dir():
+            yield store
+
+
+def newest_of(folders: Sequence[Path], session: str | None) -> list[Path]:
+    """Those of the folders whose run belongs to this session; without one, those that belong to none."""
+    return [folder for folder in folders if owner_of(folder) == session]
+
+
+def owner_of(folder: Path) -> str | None:
+    """The session that a run belongs to. None too where what is kept of it is damaged: that is said when it is used."""
+    try:
+        plain = json.loads((folder / KEPT).read_bytes())
+    except (OSError, ValueError):
+        return None
+    match plain:
+        case {"session": str(owner)}:
+            return owner
+    return None

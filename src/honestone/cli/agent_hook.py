@@ -1,0 +1,81 @@
+"""`honestone agent hook`: what Claude Code, Codex and Gemini CLI call when a session stops or starts.
+
+The exit code is 0 whatever happens: hosts take others for a block. What goes wrong is one line on stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from honestone.cli.main import LazyGroup
+from honestone.core.json_value import JsonObject, visible
+
+COMMANDS: Final = {"stop": ("honestone.cli.agent_hook:stop", "Hold a session whose loop is not finished.")}
+
+
+class HookGroup(LazyGroup):
+    """A group whose commands never fail."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.exceptions.Exit:
+            raise
+        except Exception as error:
+            _say(
+                f"honestone: the hook let go: {error.format_message() if isinstance(error, click.ClickException) else error}"
+            )
+            return 0
+
+
+@click.group("hook", cls=HookGroup, commands_table=COMMANDS, short_help="What the hooks of coding agents call.")
+def hook() -> None:
+    """What the hooks of coding agents call: the host's JSON on stdin, the answer on stdout, exit code 0 always."""
+
+
+@click.command("stop")
+def stop() -> None:
+    """Hold a session that owns an unfinished run of steps; let go otherwise.
+
+    For `Stop` (Claude Code, Codex) and `AfterAgent` (Gemini). Held is {"decision": "block", "reason"}; let go is nothing,
+    or {"systemMessage"} where an unfinished run is given up: after 15 holds, or 5 with nothing new on record.
+    """
+    from honestone.app.agents.stop import answer_stop
+
+    given = _given()
+    answer = answer_stop(given, _places(given))
+    if answer.reason is not None:
+        _print({"decision": "block", "reason": answer.reason})
+    elif answer.word is not None:
+        _print({"systemMessage": answer.word})
+        _say(answer.word)
+
+
+def _given() -> JsonObject:
+    plain = json.loads(sys.stdin.buffer.read())
+    if not isinstance(plain, dict):
+        raise ValueError("stdin holds no JSON object")
+    return plain
+
+
+def _places(given: JsonObject) -> list[Path]:
+    """Where the session works: the host's folder first, then the project's."""
+    named = (given.get("cwd"), os.environ.get("CLAUDE_PROJECT_DIR"), os.environ.get("GEMINI_PROJECT_DIR"))
+    return [Path(place).resolve() for place in named if isinstance(place, str) and place] or [Path().resolve()]
+
+
+def _print(answer: JsonObject) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, ValueError):
+        print(visible(text, 1000), file=sys.stderr)
