@@ -358,3 +358,17 @@ def test_a_huge_file_is_described_by_size_and_time(tmp_path):
     first = describe_command(["huge"], tmp_path)["files"]["huge"]
     os.utime(huge, ns=(2, 2))
     assert describe_command(["huge"], tmp_path)["files"]["huge"] != first
+
+
+def test_the_guardian_has_none_of_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a program of the same user reads our keys there, although it cannot read them from us."""
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-guardian-test")
+    monkeypatch.setattr(process._Guardian, "_started", {})
+    run(["true"], tmp_path)
+    guard, pipe = process._Guardian._started[os.getpid()]
+    try:
+        assert Path(f"/proc/{guard.pid}/cmdline").read_bytes()
+        assert b"key-of-the" not in Path(f"/proc/{guard.pid}/environ").read_bytes()
+    finally:
+        os.close(pipe)
+        guard.wait(10)

@@ -510,7 +510,8 @@ class _Guardian:
         end, pipe = os.pipe()
         quiet = subprocess.DEVNULL
         shell = ["/bin/sh", "-c", _GUARD]
-        guard = subprocess.Popen(shell, stdin=end, stdout=quiet, stderr=quiet, start_new_session=True)
+        # Without our environment, which other processes of the same user could read there.
+        guard = subprocess.Popen(shell, env={}, stdin=end, stdout=quiet, stderr=quiet, start_new_session=True)
         os.close(end)
         return cls._started.setdefault(os.getpid(), (guard, pipe))
 

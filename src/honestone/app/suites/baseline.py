@@ -19,6 +19,7 @@ from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.record import RunSummary, read_record, summary_of
 from honestone.ports import Store
 from honestone.system.files import load_artifact, printable
+from honestone.system.process import base_environment
 
 LAST = ("last", "latest")
 
@@ -207,7 +208,7 @@ def _git(
         done = subprocess.run(
             ["git", *options, *words],
             cwd=folder or ".",
-            env={**os.environ, **(env or {})},
+            env=base_environment(env, pass_names=[name for name in os.environ if name.startswith("GIT_")]),
             input=stdin,
             capture_output=True,
             timeout=GIT_TIMEOUT,

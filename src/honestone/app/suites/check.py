@@ -13,6 +13,7 @@ from honestone.core.authoring.suite_lint import SuiteRemark, TaskOutcome, lint_r
 from honestone.core.errors import StoreError, UsageError
 from honestone.ports import Observer
 from honestone.system.drawing import count
+from honestone.system.process import base_environment
 
 if TYPE_CHECKING:
     from honestone.core.events import Event
@@ -168,7 +169,13 @@ def _authors(path: Path) -> list[str]:
     command = ["git", "log", "-n", "200", "--format=%ae", "--", place.name]
     try:
         done = subprocess.run(
-            command, cwd=place.parent, capture_output=True, timeout=GIT_TIMEOUT, check=False, stdin=subprocess.DEVNULL
+            command,
+            cwd=place.parent,
+            env=base_environment(),
+            capture_output=True,
+            timeout=GIT_TIMEOUT,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
