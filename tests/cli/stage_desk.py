@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from honestone.app.stages.files import SkillUnderEdit, StageFiles, skill_at
+from honestone.app.stages.files import SkillUnderEdit, StageFiles
 from honestone.app.workspace import Workspace
 
 from .desk import Desk, Program, Result
@@ -105,7 +105,7 @@ def problems(name: str, document: dict[str, Any]) -> list[str]:
 
 def skill_in(folder: Path) -> SkillUnderEdit:
     """The skill as a stage reads it."""
-    return skill_at(Workspace.at(folder.parent), folder)
+    return SkillUnderEdit.at(Workspace.at(folder.parent), folder)
 
 
 def files_in(root: Path) -> StageFiles:

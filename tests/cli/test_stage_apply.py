@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from honestone.app.stages.apply import announce, applied, back_up, original_of, put_in_place, recover
 from honestone.app.stages.files import StageFiles
+from honestone.app.stages.gate import announce, applied, back_up, original_of, recover
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import UsageError
 from honestone.formats.stage_files import RollbackPointer
@@ -137,11 +137,11 @@ def test_restore_brings_every_byte_and_mode_back(tmp_path: Path) -> None:
     folder, files, after = two_versions(tmp_path)
     before = skill_in(folder)
     pointer = back_up(files, before, ["SKILL.md", "sub/old.md", "new/run.sh"], Path("r", "c"))
-    put_in_place(before, after)
+    before.put_in_place(after)
     assert digest_in(folder) == after.digest and not (folder / "sub").exists()
     for _ in range(2):
         now = skill_in(folder)
-        put_in_place(now, original_of(pointer, now))
+        now.put_in_place(original_of(pointer, now))
         assert digest_in(folder) == before.version.digest and not (folder / "new").exists()
 
 
@@ -150,11 +150,11 @@ def test_restore_never_goes_over_somebodys_edit(tmp_path: Path) -> None:
     folder, files, after = two_versions(tmp_path)
     before = skill_in(folder)
     pointer = back_up(files, before, ["SKILL.md", "sub/old.md", "new/run.sh"], Path("r", "c"))
-    put_in_place(before, after)
+    before.put_in_place(after)
     now = skill_in(folder)
     (folder / "mine.md").write_text("my words\n")
     with pytest.raises(UsageError, match="edited"):
-        put_in_place(now, original_of(pointer, now))
+        now.put_in_place(original_of(pointer, now))
     assert (folder / "SKILL.md").read_text() == "# New\n" and (folder / "mine.md").exists()
 
 
@@ -194,7 +194,7 @@ def test_a_write_that_fails_halfway_leaves_the_skill_as_it_was(tmp_path: Path, m
 
     monkeypatch.setattr(system, "_replace", full_disk)
     with pytest.raises(UsageError, match="No space left"):
-        put_in_place(target, after)
+        target.put_in_place(after)
     assert len(calls) == 3 and digest_in(folder) == target.version.digest
 
 

@@ -118,10 +118,9 @@ def run(
             save=True,
             shown=plan.workspace.shown,
         )
-    finished = done.state.finished
     return ImprovementResult(
         run=done.id,
-        result=finished.result if finished is not None else Result.INTERRUPTED,
+        result=done.stop.result if done.stop is not None else Result.INTERRUPTED,
         rounds=tuple(done.state.rounds),
         improvement=document,
         report=report,

@@ -23,8 +23,8 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
 from honestone.core.contract import differences, digest_json
 from honestone.core.errors import ContractMismatch, Interrupted, UsageError
-from honestone.core.events import Event, LoopStarted, RunFinished, StartedArtifact, total_spend
-from honestone.core.loop.actions import Result
+from honestone.core.events import Event, LoopStarted, RunFinished, Started, StartedArtifact, total_spend
+from honestone.core.loop.actions import Result, Stop
 from honestone.core.loop.proposal import MAX_DIFF
 from honestone.core.loop.state import LoopLimits, Policy, S, fold
 from honestone.core.rubric import Check
@@ -52,7 +52,7 @@ class LoopPlan(Generic[S]):
     version: Version
     worker: Worker
     policy: Policy
-    started: LoopStarted
+    started: Started
     belongs_to: Mapping[str, object]
     state: Callable[[Event], S]
     judgement: Callable[[str, Store, Meter], Judgement[S]]
@@ -82,13 +82,30 @@ class LoopPlan(Generic[S]):
             }
         )
 
+    def done_in_words(self, state: S) -> str:
+        """What of a run that is resumed is on record."""
+        return f"{count(len(state.rounds), 'round')} done"
+
+    def pass_over(self, store: Store, old: RunInfo) -> None:
+        """Another run on the artifact is unfinished. One under another contract is refused, with the differences."""
+        first = next(store.iter_events(old.id))
+        if old.contract == self.started.contract_id or not isinstance(first, LoopStarted):
+            return
+        changed = differences(first.contract, self.started.contract)
+        raise ContractMismatch(
+            f"run {old.id} on {self.place.named!r} is unfinished and was judged under another contract:\n  "
+            + "\n  ".join(changed[:12]),
+            hint="undo that to resume the run, or start over under the new contract with --fresh",
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopRun(Generic[S]):
-    """A run as this process leaves it. `state.finished` is None when it was interrupted. `spent`: by this process."""
+    """A run as this process leaves it. `stop` is None when it was interrupted. `spent`: by this process."""
 
     id: str
     state: S
+    stop: Stop | None
     log: Sequence[Event]
     resumed: bool
     spent: Spend
@@ -130,9 +147,11 @@ def run_loop(
             meter=meter,
             observer=begun(run, state) if begun is not None else observer,
         )
+        stop = None
         with suppress(KeyboardInterrupt):
-            run_to_end(loop.work, loop.close)
-        return LoopRun(id=run, state=state, log=store.events(run), resumed=len(log) > 1, spent=meter.spent)
+            stop = run_to_end(loop.work, loop.close)
+        stop = stop or state.finished
+        return LoopRun(id=run, state=state, stop=stop, log=store.events(run), resumed=len(log) > 1, spent=meter.spent)
     finally:
         store.unlock(claim)
 
@@ -152,7 +171,7 @@ def _start(plan: LoopPlan[S], store: Store, observer: Observer) -> tuple[str, S,
 
 
 def _resume(plan: LoopPlan[S], store: Store, observer: Observer) -> tuple[str, S, list[Event]] | None:
-    """The unfinished run of this identity. Another contract on the same artifact is refused, with the differences."""
+    """The unfinished run of this identity."""
     unfinished = [r for r in store.runs() if (r.kind, r.subject, r.finished) == (plan.kind, plan.subject, None)]
     if plan.fresh:
         for old in unfinished:
@@ -162,25 +181,13 @@ def _resume(plan: LoopPlan[S], store: Store, observer: Observer) -> tuple[str, S
     same = next((r for r in unfinished if r.identity == plan.identity), None)
     if same is None:
         for old in unfinished:
-            _require_same_contract(plan, store, old)
+            plan.pass_over(store, old)
         return None
     log = store.events(same.id)
     state = fold(plan.state(log[0]), log[1:])
     require_resumable(plan.place, state, store, same.id)
-    observer.note(f"resuming run {same.id} ({count(len(state.rounds), 'round')} done)")
+    observer.note(f"resuming run {same.id} ({plan.done_in_words(state)})")
     return same.id, state, log
-
-
-def _require_same_contract(plan: LoopPlan[S], store: Store, old: RunInfo) -> None:
-    first = next(store.iter_events(old.id))
-    if old.contract == plan.started.contract_id or not isinstance(first, LoopStarted):
-        return
-    changed = differences(first.contract, plan.started.contract)
-    raise ContractMismatch(
-        f"run {old.id} on {plan.place.named!r} is unfinished and was judged under another contract:\n  "
-        + "\n  ".join(changed[:12]),
-        hint="undo that to resume the run, or start over under the new contract with --fresh",
-    )
 
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 
@@ -28,6 +28,14 @@ class Spend:
     output_tokens: int = 0
     cached_tokens: int = 0
     usd: float | None = None
+
+    @classmethod
+    def of(cls, parts: Iterable[Spend]) -> Spend:
+        """What several spent together."""
+        total = cls()
+        for part in parts:
+            total.join(part)
+        return total
 
     def add(self, usage: Usage) -> None:
         self.input_tokens += usage.input_tokens or 0

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Generic
@@ -31,7 +31,7 @@ from honestone.core.loop.state import Policy, S, decide
 from honestone.core.spend import Meter, Spend
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
-from honestone.system.files import deliver, make_copy, read_back
+from honestone.system.files import ReadBack, deliver, make_copy, read_back
 from honestone.system.private import private_folder
 
 
@@ -262,15 +262,12 @@ class LoopRunner(Generic[S]):
         """One call of the worker, in a private copy."""
         place, before, number = self.place, self.version(action.base), len(self.state.rounds) + 1
         self.say(f"round {number}: {self._worker.id} works on {', '.join(action.focus)}")
-        with private_folder("work") as root:
-            (root / "copy").mkdir()
-            copy = make_copy(before, root / "copy", name=place.path.name or "artifact", beside=dict(place.siblings))
-            brief = replace(self._judgement.brief(self, action, copy.place, candidate), round=number)
-            brief_file = root / "brief.md"
-            brief_file.write_text(brief.text, encoding="utf-8")
-            done = await self._worker.propose(brief, copy.place, brief_file)
-            after = read_back(copy, max_bytes=place.max_bytes)
-            version = None if after.version is None else place.part(after.version)
+
+        def brief(copy: Path) -> Brief:
+            return replace(self._judgement.brief(self, action, copy, candidate), round=number)
+
+        done, after = await work_on_copy(self._worker, before, place, brief)
+        version = None if after.version is None else place.part(after.version)
         outcome, detail = classify(
             before,
             version,
@@ -357,6 +354,19 @@ class LoopRunner(Generic[S]):
         found = self.place.on_disk().digest
         if found != self.state.delivered and found in self.state.kept:
             self.record(DeliveryDone(version=found))
+
+
+async def work_on_copy(
+    worker: Worker, before: Version, place: Place, brief: Callable[[Path], Brief]
+) -> tuple[WorkDone, ReadBack]:
+    """One call of the worker, in a private copy, and what is there afterwards. `brief` is made for the copy's place."""
+    with private_folder("work") as root:
+        (root / "copy").mkdir()
+        copy = make_copy(before, root / "copy", name=place.path.name or "artifact", beside=dict(place.siblings))
+        asked, brief_file = brief(copy.place), root / "brief.md"
+        brief_file.write_text(asked.text, encoding="utf-8")
+        done = await worker.propose(asked, copy.place, brief_file)
+        return done, read_back(copy, max_bytes=place.max_bytes)
 
 
 def _any_of(tried: Sequence[CandidateTried]) -> CandidateTried:

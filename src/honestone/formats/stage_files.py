@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar
 
@@ -52,13 +53,12 @@ ThisFile: TypeAlias = Annotated[Name, Meta(description="Where this file is; hone
 class StageDocument(Struct, kw_only=True):
     """The head and the end of every artifact. Whoever writes it fills in `created_at` and `truth_anchor`.
 
-    `verb` is the command that writes it, `what` its name in messages, `folder` its place below STATE_ROOT.
+    `written` is the command that writes it, its name in messages and what its `stage` says; `folder` its place below
+    STATE_ROOT.
     """
 
-    verb: ClassVar[str]
-    what: ClassVar[str]
+    written: ClassVar[tuple[str, str, str]]
     folder: ClassVar[str]
-    says: ClassVar[str]
 
     schema_version: Literal["1.0"] = "1.0"
     lane: Name = LANE
@@ -89,45 +89,10 @@ class SkillNamed(Struct, kw_only=True):
     markdown_files: Annotated[list[str], Meta(max_length=20)] = []
 
 
-def _plan_schema() -> JsonObject:
-    """The five actions that a program can carry out. Any other is for a person."""
-    lines = {"description": "Lines of Markdown; plain prose becomes an entry of a list.", **_list(str)}
-    section: JsonObject = {"section_heading": _NAME, "content_lines": lines}
-    mode = {"description": "Octal. Left out: as it was.", "type": "string", "pattern": "^(0o|0|100)?[0-7]{3}$"}
-    path = {"description": "Relative to the skill's folder.", **_NAME}
-    coded = {"description": "Instead of `text`, for what is not text.", "type": "string"}
-    file = {
-        "type": "object",
-        "properties": {"path": path, "text": {"type": "string"}, "base64": coded, "mode": mode},
-        "required": ["path"],
-        "oneOf": [{"required": ["text"]}, {"required": ["base64"]}],
-    }
-    written: JsonObject = {"files": {"type": "array", "items": file}, "delete": {"type": "array", "items": _NAME}}
-    actions: dict[str, tuple[JsonObject, list[str]]] = {
-        "append_markdown_section": (section, list(section)),
-        "replace_markdown_section": (section, list(section)),
-        "insert_before_section": ({**section, "before_heading": _NAME}, list(section)),
-        "update_yaml_frontmatter": (
-            {"frontmatter_updates": {"type": "object", "minProperties": 1}},
-            ["frontmatter_updates"],
-        ),
-        "write_files": (written, []),
-    }
-    rules = [
-        {"if": {"properties": {"action": {"const": action}}}, "then": {"properties": known, "required": required}}
-        for action, (known, required) in actions.items()
-    ]
-    about = "How to make the edit. An action that is not one of the five is for a person."
-    return {"description": about, "properties": {"action": _NAME}, "required": ["action"], "allOf": rules}
-
-
-def _list(of: type) -> JsonObject:
-    return {"type": "array", "items": msgspec.json.schema(of)}
-
-
-_NAME: Final = {"type": "string", "minLength": 1}
-
-Plan: TypeAlias = Annotated[JsonObject, Meta(extra_json_schema=_plan_schema())]
+Plan: TypeAlias = Annotated[
+    JsonObject, Meta(extra_json_schema=msgspec.json.decode((files(__package__) / "plan_schema.json").read_bytes()))
+]
+"""The five actions that a program can carry out. Any other is for a person."""
 
 
 class DiffSummary(Struct, kw_only=True, omit_defaults=True):
@@ -321,10 +286,8 @@ class Blocker(Struct, kw_only=True):
 class Candidates(StageDocument, kw_only=True):
     """What `stage propose` writes."""
 
-    verb: ClassVar[str] = "propose"
-    what: ClassVar[str] = "a candidates artifact"
+    written: ClassVar[tuple[str, str, str]] = ("propose", "a candidates artifact", "proposed")
     folder: ClassVar[str] = "candidate_versions"
-    says: ClassVar[str] = "proposed"
 
     stage: Literal["proposed"] = "proposed"
     next_step: str | None = "rank_candidates"
@@ -343,10 +306,8 @@ class Candidates(StageDocument, kw_only=True):
 class Ranking(StageDocument, kw_only=True):
     """What `stage rank` writes."""
 
-    verb: ClassVar[str] = "rank"
-    what: ClassVar[str] = "a ranking"
+    written: ClassVar[tuple[str, str, str]] = ("rank", "a ranking", "ranked")
     folder: ClassVar[str] = "rankings"
-    says: ClassVar[str] = "ranked"
 
     stage: Literal["ranked"] = "ranked"
     next_step: str | None = "execute_candidate"
@@ -364,10 +325,8 @@ class Ranking(StageDocument, kw_only=True):
 class SkillEvaluation(StageDocument, kw_only=True):
     """What `stage evaluate` writes: its figures at the top and, as in the original, inside `evaluation`."""
 
-    verb: ClassVar[str] = "evaluate"
-    what: ClassVar[str] = "an evaluation"
+    written: ClassVar[tuple[str, str, str]] = ("evaluate", "an evaluation", "evaluated")
     folder: ClassVar[str] = "evaluations"
-    says: ClassVar[str] = "evaluated"
 
     stage: Literal["evaluated"] = "evaluated"
     next_step: str | None = "gate_decision"
@@ -408,10 +367,8 @@ class SkillEvaluation(StageDocument, kw_only=True):
 class Execution(StageDocument, kw_only=True):
     """What `stage apply` writes."""
 
-    verb: ClassVar[str] = "apply"
-    what: ClassVar[str] = "an execution"
+    written: ClassVar[tuple[str, str, str]] = ("apply", "an execution", "executed")
     folder: ClassVar[str] = "executions"
-    says: ClassVar[str] = "executed"
 
     stage: Literal["executed"] = "executed"
     next_step: str | None = "apply_gate"
@@ -428,10 +385,8 @@ class Execution(StageDocument, kw_only=True):
 class Receipt(StageDocument, kw_only=True):
     """What `stage gate` writes."""
 
-    verb: ClassVar[str] = "gate"
-    what: ClassVar[str] = "a gate receipt"
+    written: ClassVar[tuple[str, str, str]] = ("gate", "a gate receipt", "gated")
     folder: ClassVar[str] = "receipts"
-    says: ClassVar[str] = "gated"
 
     stage: Literal["gated"] = "gated"
     next_step: str | None = "propose_candidates"
@@ -456,10 +411,8 @@ class Receipt(StageDocument, kw_only=True):
 class Promotion(StageDocument, kw_only=True):
     """What `stage promote` writes."""
 
-    verb: ClassVar[str] = "promote"
-    what: ClassVar[str] = "a promotion"
+    written: ClassVar[tuple[str, str, str]] = ("promote", "a promotion", "promoted")
     folder: ClassVar[str] = "receipts"
-    says: ClassVar[str] = "promoted"
 
     stage: Literal["promoted"] = "promoted"
     next_step: str | None = "propose_candidates"
@@ -636,12 +589,13 @@ def read_stage(path: Path, kind: type[D], *, shown: str | None = None) -> StageF
     marked = read_object(path)
     document: JsonObject = marked.value
     says, version = document.get("stage"), document.get("schema_version")
-    if says != kind.says:
+    verb, what, wanted = kind.written
+    if says != wanted:
         found = f"it is the artifact of another stage, {says!r}" if isinstance(says, str) else "it has no `stage` field"
         raise UsageError(
-            f"`{shown or path}` is not {kind.what}: {found}",
+            f"`{shown or path}` is not {what}: {found}",
             place=marked.at(("stage",)),
-            hint=f"`honestone stage {kind.verb}` writes {kind.what} (stage: {kind.says})",
+            hint=f"`honestone stage {verb}` writes {what} (stage: {wanted})",
         )
     if version != SCHEMA_VERSION:
         raise UsageError(

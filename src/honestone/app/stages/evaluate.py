@@ -10,7 +10,6 @@ import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
@@ -18,20 +17,12 @@ import msgspec
 
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.quiet import Quiet
-from honestone.app.stages.apply import settled
-from honestone.app.stages.files import (
-    SkillUnderEdit,
-    StageFiles,
-    edited,
-    find_candidate,
-    require_base,
-    skill_at,
-    skill_of_file,
-    write_stage,
-)
+from honestone.app.stages.files import SkillUnderEdit, StageFiles, find_candidate
+from honestone.app.stages.gate import settled
 from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
-from honestone.app.suites.side import CutShort, SharedMeter, compare_skill
+from honestone.app.suites.run import evaluate_suite
+from honestone.app.suites.side import BaselineFiles, CutShort, SharedMeter, compare_skill, require_writable
 from honestone.app.suites.subject import WITHOUT, SuiteSubject, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
@@ -42,20 +33,9 @@ from honestone.core.skill.evaluation import BROKEN_BELOW, SkillVerdict
 from honestone.core.skill.plan import PlanError, Refusal
 from honestone.core.skill.skill_file import Skill
 from honestone.core.spend import Meter, Spend
+from honestone.formats import stage_files as doc
 from honestone.formats.source import SuiteSource
-from honestone.formats.stage_files import (
-    LANE,
-    STANDALONE,
-    Figures,
-    JsonObject,
-    Ranking,
-    ScoredCandidate,
-    SkillEvaluation,
-    StageFile,
-    StandaloneFigures,
-    TaskRow,
-    read_stage,
-)
+from honestone.formats.stage_files import LANE, STANDALONE, JsonObject, SkillEvaluation, StageFile
 from honestone.ports import Observer, Store
 from honestone.report.documents import plain
 from honestone.report.suite import suite_document
@@ -66,6 +46,8 @@ DEFAULT_JUDGE: Final = "claude"
 DEFAULT_THRESHOLD: Final = 6.0
 
 _RATES: Final = ("execution_pass_rate", "baseline_pass_rate", "delta", "interval", "verdict")
+_SAME: Final = (*_RATES, "mock", "regressions", "candidate_results", "baseline_results", "baseline_cached", "judges")
+"""What an evaluation and a suite's report say alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +75,14 @@ def evaluate(request: EvaluateSkillRequest, files: StageFiles, observer: Observe
     workspace = files.workspace
     suite = read_suite(workspace, request.task_suite)
     asked = _standalone(request, suite, files) if request.input is None else _candidate(request, files)
-    if request.baseline_cache_dir is not None:
-        files.refuse_inside(asked.skill, cache=workspace.path(request.baseline_cache_dir))
+    folder = None if request.baseline_cache_dir is None else workspace.path(request.baseline_cache_dir)
+    files.refuse_inside(asked.skill, cache=folder)
     _require_places(files)
     if asked.skip is not None:
-        return write_stage(files, evaluation_file(asked, request, suite))
-    report = _report(asked, request, suite, workspace, observer)
-    return write_stage(files, evaluation_file(asked, request, suite, report))
+        return files.write(evaluation_file(asked, request, suite))
+    cache = None if folder is None else BaselineFiles(folder, note=observer.note)
+    found = evaluate_suite(workspace, replace(suite_request(asked, request, suite, workspace), cache=cache), observer)
+    return files.write(evaluation_file(asked, request, suite, found.document))
 
 
 def mode_problem(*, standalone: bool, input: Path | None, candidate_id: str | None, skill: Path | None) -> str | None:
@@ -145,7 +128,7 @@ class TwoSides:
     before: Version | None = None
     lane: str = LANE
     skip: str | None = None
-    candidate: ScoredCandidate | None = None
+    candidate: doc.ScoredCandidate | None = None
     ranking: str | None = None
 
     @property
@@ -157,7 +140,7 @@ def _standalone(request: EvaluateSkillRequest, suite: SuiteSource, files: StageF
     """The skill as it is, against no skill at all."""
     if request.skill is None:
         raise UsageError("--standalone needs the skill", hint="--skill-path FOLDER, or its SKILL.md")
-    skill = settled(files, skill_at(files.workspace, request.skill))
+    skill = settled(files, SkillUnderEdit.at(files.workspace, request.skill))
     run_id = f"{STANDALONE}-{suite.suite.skill_id or skill.skill.name}"
     return TwoSides(lane=STANDALONE, run_id=run_id, skill=skill, after=skill.version)
 
@@ -170,9 +153,9 @@ def _candidate(request: EvaluateSkillRequest, files: StageFiles) -> TwoSides:
             "name a candidate of a ranking: --input RANKING --candidate-id ID",
             hint="or evaluate a skill by itself: --standalone --skill-path SKILL",
         )
-    ranking = read_stage(files.workspace.path(request.input), Ranking, shown=str(request.input))
+    ranking = files.read(request.input, doc.Ranking)
     at, candidate = find_candidate(ranking, request.candidate_id)
-    skill = settled(files, skill_of_file(files.workspace, ranking))
+    skill = settled(files, SkillUnderEdit.of(files.workspace, ranking))
     asked = TwoSides(
         lane=ranking.body.lane,
         run_id=ranking.body.run_id,
@@ -184,56 +167,31 @@ def _candidate(request: EvaluateSkillRequest, files: StageFiles) -> TwoSides:
     threshold = exact(request.eval_threshold)
     if candidate.score is None:
         return replace(asked, skip="the candidate has no score, so it is not run")
-    score = _exact_score(ranking, at)
+    score = ranking.marked.number(("scored_candidates", at, "score"))
     if score < threshold:
         return replace(asked, skip=f"score {float(score):g} is below --eval-threshold {float(threshold):g}")
-    require_base(candidate, skill)
+    skill.require_base(candidate)
     try:
-        after = edited(candidate, skill)
+        after = skill.edited(candidate)
     except PlanError as error:
         error.place = error.place or ranking.at("scored_candidates", at, "execution_plan")
         raise
     return replace(asked, after=after, before=skill.version)
 
 
-def _exact_score(ranking: StageFile[Ranking], at: int) -> Fraction:
-    return ranking.marked.number(("scored_candidates", at, "score"))
-
-
 def _require_places(files: StageFiles) -> None:
     """What cannot be written must be known before the agent runs, not after."""
-    hint = "name a place that can be written"
     if files.output is not None and files.output.is_dir():
         raise UsageError(
             f"--output `{printable(files.output)}` is a folder", hint="name the file: --output evaluation.json"
         )
-    option, folder = "--state-root", files.folder(SkillEvaluation.folder)
+    option, folder = "--state-root:", files.folder(SkillEvaluation.folder)
     if files.output is not None:
-        option, folder = "--output", Path(os.path.realpath(files.output)).parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = error.strerror or error
-        raise FileError(f"{option}: `{printable(folder)}` cannot be made: {why}", hint=hint) from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise FileError(f"{option}: `{printable(folder)}` cannot be written", hint=hint)
+        option, folder = "--output:", Path(os.path.realpath(files.output)).parent
+    require_writable(folder, option, hint="name a place that can be written")
 
 
 # ----------------------------------------------------------------------------------------------------------- running
-
-
-def _report(
-    asked: TwoSides, request: EvaluateSkillRequest, suite: SuiteSource, workspace: Workspace, observer: Observer
-) -> JsonObject:
-    from honestone.app.suites.run import evaluate_suite
-    from honestone.app.suites.side import BaselineFiles
-
-    cache = request.baseline_cache_dir
-    asked_of_suite = replace(
-        suite_request(asked, request, suite, workspace),
-        cache=None if cache is None else BaselineFiles(workspace.path(cache), note=observer.note),
-    )
-    return dict(evaluate_suite(workspace, asked_of_suite, observer).document)
 
 
 def suite_request(
@@ -313,57 +271,34 @@ def evaluation_file(
 
 
 class _Report(msgspec.Struct, kw_only=True):
-    """What an evaluation takes of a suite's report with two sides."""
+    """What an evaluation says in its own way of a suite's report with two sides."""
 
     run: str
-    verdict: str
     reasons: list[str]
-    execution_pass_rate: float | None
-    baseline_pass_rate: float | None
-    delta: float | None
-    interval: list[float] | None
     baseline: JsonObject
-    baseline_cached: bool
-    regressions: list[str]
-    candidate_results: list[TaskRow]
-    baseline_results: list[TaskRow]
     flags: list[str]
-    mock: bool
     target: str
-    judges: list[object]
     usage: JsonObject
 
 
 def _found(document: Mapping[str, object], *, is_standalone: bool) -> SkillEvaluation:
-    report = msgspec.convert(document, _Report)
-    rates = {name: getattr(report, name) for name in _RATES}
-    health = _health(report)
-    figures = Figures(**rates, baseline_health=health)
-    rows = report.candidate_results
+    report, same = msgspec.convert(document, _Report), {name: document[name] for name in _SAME}
+    rates = {name: document[name] for name in _RATES}
+    found = msgspec.convert({"run_id": "-", "evaluation": rates, **same}, SkillEvaluation)
+    health, rows = _health(found.baseline_pass_rate, report.baseline["name"]), found.candidate_results
+    figures = {**rates, "baseline_health": health}
     if is_standalone:
-        figures = StandaloneFigures(
-            **rates,
-            baseline_health=health,
-            total_tasks=len(rows),
-            passed=sum(1 for one in rows if one.passed is True),
-            failed=sum(1 for one in rows if one.passed is False),
-            pass_rate=report.execution_pass_rate,
-        )
+        passed = [one.passed for one in rows]
+        figures |= {"total_tasks": len(rows), "passed": passed.count(True), "failed": passed.count(False)}
+        figures["pass_rate"] = found.execution_pass_rate
     why = str(health["reason"])
-    return SkillEvaluation(
-        run_id="-",
-        evaluation=figures,
-        **rates,
+    return msgspec.structs.replace(
+        found,
+        evaluation=msgspec.convert(figures, doc.StandaloneFigures if is_standalone else doc.Figures),
         reason="; ".join(report.reasons) or None,
-        mock=report.mock,
-        regressions=report.regressions,
-        candidate_results=rows,
-        baseline_results=report.baseline_results,
         task_results=rows if is_standalone else None,
-        baseline_cached=report.baseline_cached,
         warnings=[*report.flags, *([why] if why else [])],
         agent=report.target,
-        judges=report.judges,
         runs={"candidate": report.run, "baseline": report.baseline.get("run")},
         usage=added(report.usage, report.baseline.get("usage")),
     )
@@ -371,13 +306,12 @@ def _found(document: Mapping[str, object], *, is_standalone: bool) -> SkillEvalu
 
 def _skipped(why: str | None, mock: bool) -> SkillEvaluation:
     verdict = str(SkillVerdict.SKIPPED)
-    return SkillEvaluation(run_id="-", evaluation=Figures(verdict=verdict), verdict=verdict, reason=why, mock=mock)
+    return SkillEvaluation(run_id="-", evaluation=doc.Figures(verdict=verdict), verdict=verdict, reason=why, mock=mock)
 
 
-def _health(report: _Report) -> JsonObject:
+def _health(rate: float | None, baseline: object) -> JsonObject:
     """Whether the baseline passes enough to show anything. Without a skill a low rate is as it should be."""
-    rate = report.baseline_pass_rate
-    is_low = rate is not None and exact(rate) < BROKEN_BELOW and report.baseline["name"] != WITHOUT
+    is_low = rate is not None and exact(rate) < BROKEN_BELOW and baseline != WITHOUT
     return {
         "status": "warning" if is_low else "healthy" if rate is not None else "unknown",
         "threshold": float(BROKEN_BELOW),
@@ -432,10 +366,7 @@ class TasksDone:
 
     @property
     def spend(self) -> Spend:
-        total = Spend()
-        for one in self.runs.values():
-            total.join(one)
-        return total
+        return Spend.of(self.runs.values())
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,51 +1,367 @@
-"""Six layers over what was applied, the first whether it compiles; it stays only if all let it, else the original is put back."""
+"""An edit on the skill itself: applied with a backup and the way back, and kept only where the gate's six layers or a
+person let it."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
+import os
 import shlex
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from honestone.app.stages.apply import holding, original_of, put_in_place
 from honestone.app.stages.files import (
     SkillUnderEdit,
     StageFiles,
-    anchor_of,
-    default_root,
     find_candidate,
-    note_state,
-    park,
-    plan_of,
+    reserved,
+    safe_name,
     stamp,
-    vetoes,
-    write_stage,
+    write_json,
 )
-from honestone.core.artifact import Version, as_text
+from honestone.core.artifact import Entry, Version, as_text, digest_of
 from honestone.core.errors import FileError, UsageError
-from honestone.core.loop.proposal import unified_diff
-from honestone.core.skill.gate_layers import Decision, Evidence, GateResult, evaluation_figure, gate_risk, pass_gate
-from honestone.core.skill.plan import PlanError, apply_plan, plan_between, plan_to_plain, target_of
-from honestone.core.skill.risk import touched
-from honestone.core.skill.skill_file import SKILL_FILE, split
-from honestone.formats.stage_files import (
-    Blocker,
-    CandidateEntry,
-    Execution,
-    GateLayers,
-    JsonObject,
-    Ranking,
-    Receipt,
-    Rollback,
-    SkillEvaluation,
-    StageFile,
-    read_stage,
+from honestone.core.events import DeliveryBegun, DeliveryDone, Event
+from honestone.core.loop.proposal import diff_size, unified_diff
+from honestone.core.skill.gate_layers import (
+    Decision,
+    Evidence,
+    Fields,
+    GateResult,
+    evaluation_figure,
+    gate_risk,
+    pass_gate,
 )
-from honestone.system.files import printable
+from honestone.core.skill.plan import (
+    Plan,
+    PlanError,
+    Refusal,
+    WriteFiles,
+    apply_plan,
+    plan_between,
+    plan_to_plain,
+    target_of,
+)
+from honestone.core.skill.risk import risk_of, touched
+from honestone.core.skill.skill_file import SKILL_FILE, split
+from honestone.formats import stage_files as doc
+from honestone.formats.stage_files import JsonObject, StageFile
+from honestone.system.files import printable, write_atomically
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyRequest:
+    """What `stage apply` is asked for."""
+
+    ranking: Path
+    candidate_id: str
+
+
+def apply(request: ApplyRequest, files: StageFiles) -> StageFile[doc.Execution]:
+    """Apply a candidate of a ranking to the skill on disk and write the execution artifact.
+
+    Raises UsageError, with nothing written to the skill, for an unknown candidate, a plan that leaves the skill and a
+    skill that somebody is editing. A plan that cannot be applied is an execution with nothing modified.
+    """
+    ranking = files.read(request.ranking, doc.Ranking)
+    at, candidate = find_candidate(ranking, request.candidate_id)
+    raw: JsonObject = ranking.marked.value["scored_candidates"][at]
+    name = f"{ranking.body.run_id}-{candidate.id}"
+    with holding(files, ranking.body.target.path) as skill:
+        skill.require_base(candidate)
+        try:
+            plan = skill.plan_of(candidate)
+            after = apply_plan(plan, skill.version)
+        except PlanError as problem:
+            if problem.refusal is Refusal.OUTSIDE:
+                raise
+            result = _nothing(problem)
+        else:
+            backup = Path(safe_name(ranking.body.run_id), safe_name(candidate.id))
+            pointer = apply_in_place(files, skill, after, name=backup)
+            result = applied_result(skill, plan, after, pointer)
+        body = execution_file(ranking.body, candidate, raw, result)
+        written = files.write(body, name=name)
+        applied(files, skill)
+    return written
+
+
+def applied_result(
+    skill: SkillUnderEdit, plan: Plan, after: Version, pointer: doc.RollbackPointer
+) -> doc.ExecutionResult:
+    """What an execution says of an edit that was put in place."""
+    size = diff_size(skill.version, after)
+    if isinstance(plan, WriteFiles):
+        what = f"wrote {len(plan.files)} and deleted {len(plan.delete)} files"
+    else:
+        what = f"{plan.action} in {plan.target}"
+    return doc.ExecutionResult(
+        status="success",
+        modified=True,
+        diff=unified_diff(skill.version, after),
+        diff_summary=doc.DiffSummary(reason=what, added_lines=size.added, removed_lines=size.removed, files=size.files),
+        risk_level=str(risk_of(skill.version, after)),
+        base_digest=skill.version.digest,
+        candidate_digest=after.digest,
+        backup_path=pointer.backup_path,
+        rollback_pointer=pointer,
+    )
+
+
+def _nothing(problem: PlanError) -> doc.ExecutionResult:
+    return doc.ExecutionResult(
+        status=str(problem.refusal),
+        modified=False,
+        diff="",
+        diff_summary=doc.DiffSummary(reason=problem.message, added_lines=0, removed_lines=0, files=0),
+        error=problem.message,
+    )
+
+
+def execution_file(
+    ranking: doc.Ranking, candidate: doc.ScoredCandidate, raw: JsonObject, result: doc.ExecutionResult
+) -> doc.Execution:
+    """What was applied, as an artifact. `raw` is the candidate as the ranking has it."""
+    summary = result.diff_summary
+    return doc.Execution(
+        run_id=ranking.run_id,
+        lane=ranking.lane,
+        status="success" if result.modified else result.status,
+        candidate_id=candidate.id,
+        candidate=raw,
+        source_ranking_artifact=ranking.truth_anchor,
+        target=ranking.target,
+        candidate_digest=result.candidate_digest,
+        result=result,
+        execution_trace={
+            "type": "execution_trace",
+            "candidate_id": candidate.id,
+            "category": candidate.category,
+            "target_path": candidate.target_path,
+            "action": candidate.execution_plan.get("action"),
+            "execution_status": result.status,
+            "modified": result.modified,
+            "diff_summary": summary,
+            "error": result.error,
+            "timestamp": stamp(),
+        },
+    )
+
+
+@contextlib.contextmanager
+def only_one(skill: Path) -> Iterator[None]:
+    """No other pipeline works on this skill meanwhile, wherever it keeps its files. Raises UsageError.
+
+    The lock is on the folder itself, leaves nothing in it, and ends with the process.
+    """
+    try:
+        handle = os.open(skill, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise FileError(
+            f"the skill folder `{printable(skill)}` cannot be opened: {error.strerror}",
+            hint="paths in artifacts are relative to the folder that the pipeline was run in",
+        ) from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                raise UsageError(
+                    f"another process is working on the skill `{printable(skill)}`", hint="wait for it, or stop it"
+                ) from None
+            # A file system without locks: the stages still compare the bytes before they write.
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def holding(files: StageFiles, named: Path | str) -> Iterator[SkillUnderEdit]:
+    """The skill for this process alone, with the original back where an earlier process was killed while applying."""
+    found = SkillUnderEdit.at(files.workspace, named)
+    files.refuse_inside(found)
+    with only_one(found.folder):
+        yield recover(files, found.read_again())
+
+
+def settled(files: StageFiles, skill: SkillUnderEdit) -> SkillUnderEdit:
+    """The skill when no stage is halfway through with it: what a stage measures must not be half a candidate.
+
+    Raises UsageError while another process works on it, and where a killed `stage run` left half of an edit.
+    """
+    files.refuse_inside(skill)
+    if _note_of(files, skill).exists():
+        with only_one(skill.folder):
+            skill = recover(files, skill)
+    _require_delivered(skill)
+    return skill
+
+
+def _require_delivered(skill: SkillUnderEdit) -> None:
+    workspace = skill.workspace
+    if not (workspace.store / "store.db").exists():
+        return
+    with workspace.open_store(readonly=True) as store:
+        for info in store.runs():
+            if info.kind != "stages" or info.subject != str(skill.root) or info.finished is not None:
+                continue
+            if is_half_delivered(store.iter_events(info.id)):
+                raise UsageError(
+                    f"`{skill.named}` holds half of an edit: `stage run` is not finished",
+                    hint="run the same `stage run` command again: it completes the edit",
+                )
+
+
+def is_half_delivered(log: Iterable[Event]) -> bool:
+    """Whether a loop was killed between the beginning and the end of a delivery."""
+    open_ones = 0
+    for event in log:
+        open_ones += isinstance(event, DeliveryBegun) - isinstance(event, DeliveryDone)
+    return open_ones > 0
+
+
+# ------------------------------------------------------------------------------------------------ putting in place
+
+
+def apply_in_place(files: StageFiles, skill: SkillUnderEdit, after: Version, *, name: Path) -> doc.RollbackPointer:
+    """Back the original up and put `after` in its place; `applied` when that is on record. A kill on the way is undone
+    by the next stage."""
+    pointer = back_up(files, skill, touched(skill.version, after), name)
+    skill.require_untouched()
+    announce(files, skill, after, pointer)
+    skill.put_in_place(after)
+    return pointer
+
+
+# ----------------------------------------------------------------------------------------------------------- backups
+
+
+def back_up(files: StageFiles, skill: SkillUnderEdit, changed: list[str], name: Path) -> doc.RollbackPointer:
+    """Keep the original in STATE_ROOT/executions/backups/NAME, numbered where that is taken, and return the way back: one
+    file where only that changes, else all."""
+    place = reserved(files.folder("executions") / "backups" / name.parent, name.name)
+    before = skill.version
+    if len(changed) == 1 and changed[0] in before.files:
+        path, entry = place / safe_name(changed[0]), before.files[changed[0]]
+        write_atomically(path, entry.data, executable=entry.executable)
+        return doc.RollbackPointer(
+            method="restore_backup_file", backup_path=printable(path), target_path=skill.path_of(changed[0])
+        )
+    for path_in, entry in before.files.items():
+        write_atomically(place / path_in, entry.data, executable=entry.executable)
+    return doc.RollbackPointer(
+        method="restore_backup_folder", backup_path=printable(place), target_path=skill.named, changed=sorted(changed)
+    )
+
+
+def original_of(pointer: doc.RollbackPointer, skill: SkillUnderEdit) -> Version:
+    """The skill as it was before, from the files on disk and the backup. Raises UsageError for a pointer that does not
+    lead back."""
+    if "\0" in pointer.backup_path + pointer.target_path:
+        raise UsageError("the rollback pointer names no backup and no target")
+    place, inside = skill.workspace.path(pointer.backup_path), skill.inside(pointer.target_path)
+    if inside is None:
+        raise UsageError(f"the rollback pointer's target `{printable(pointer.target_path)}` is not in `{skill.named}`")
+    files = dict(skill.version.files)
+    if pointer.method == "restore_backup_file" and inside:
+        files[inside] = _kept(place)
+        return Version(dict(sorted(files.items())), is_folder=True)
+    if pointer.method != "restore_backup_folder" or inside or pointer.changed is None:
+        raise UsageError(f"the rollback pointer's method {pointer.method!r} is not known")
+    if not place.is_dir():
+        raise FileError(f"the backup `{printable(place)}` does not exist")
+    for name in pointer.changed:
+        if ".." in Path(name).parts or Path(name).is_absolute():
+            raise UsageError(f"the rollback pointer names {name!r}, which is not a file of the skill")
+        if (place / name).is_file():
+            files[name] = _kept(place / name)
+        else:
+            files.pop(name, None)
+    return Version(dict(sorted(files.items())), is_folder=True)
+
+
+def _kept(path: Path) -> Entry:
+    """A file of a backup. The mode is the backup's own; of other programs' backups too."""
+    try:
+        return Entry(path.read_bytes(), os.access(path, os.X_OK))
+    except OSError as error:
+        raise FileError(f"the backup `{printable(path)}` cannot be read: {error.strerror or error}") from None
+
+
+# ------------------------------------------------------------------------------------------- kills while applying
+
+
+class _Applying(msgspec.Struct, kw_only=True):
+    """What is being put in place in a skill: the way back, and the digest of each file that changes (null: removed)."""
+
+    skill: str
+    pointer: doc.RollbackPointer
+    after: dict[str, str | None]
+
+
+def _note_of(files: StageFiles, skill: SkillUnderEdit) -> Path:
+    """One file a skill, as several may share a STATE_ROOT."""
+    return files.folder("applying") / f"{digest_of(os.fsencode(skill.root))[7:23]}.json"
+
+
+def announce(files: StageFiles, skill: SkillUnderEdit, after: Version, pointer: doc.RollbackPointer) -> None:
+    """Write down what is about to be put in place, so that `recover` can undo it if we are killed on the way."""
+    absolute = {name: os.path.abspath(skill.workspace.path(getattr(pointer, name))) for name in _PATHS}
+    note = _Applying(
+        skill=printable(skill.root),
+        pointer=msgspec.structs.replace(pointer, **absolute),
+        after={path: _digest(after, path) for path in touched(skill.version, after)},
+    )
+    write_json(_note_of(files, skill), msgspec.to_builtins(note))
+
+
+_PATHS = ("backup_path", "target_path")
+
+
+def applied(files: StageFiles, skill: SkillUnderEdit) -> None:
+    """The execution artifact is written: nothing is left to recover."""
+    _note_of(files, skill).unlink(missing_ok=True)
+
+
+def recover(files: StageFiles, skill: SkillUnderEdit) -> SkillUnderEdit:
+    """Put the original back where an earlier process was killed while it applied a candidate, and read the skill again.
+
+    Raises UsageError when somebody edited the skill since: nothing is overwritten then.
+    """
+    path = _note_of(files, skill)
+    if not path.exists():
+        return skill
+    note = doc.read_as(doc.read_object(path), _Applying)
+    try:
+        original = original_of(note.pointer, skill)
+    except UsageError as error:
+        error.hint = f"{printable(path)} says what was under way; delete it when the skill is as it should be"
+        raise
+    now = skill.version
+    for name, digest in note.after.items():
+        if now.files.get(name) != original.files.get(name) and _digest(now, name) != digest:
+            raise UsageError(
+                f"an earlier run was stopped while it applied a candidate to `{skill.named}`, and `{name}` was edited "
+                "since; nothing was overwritten",
+                hint=f"the original is kept at {note.pointer.backup_path}; delete {printable(path)} when all is well",
+            )
+    skill.put_in_place(original)
+    applied(files, skill)
+    return skill.read_again()
+
+
+def _digest(version: Version, name: str) -> str | None:
+    entry = version.files.get(name)
+    return None if entry is None else digest_of(entry.data)
+
+
+# ---------------------------------------------------------------------------------------------------------- the gate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,31 +373,25 @@ class GateRequest:
     evaluation: Path | None = None
 
 
-def gate(request: GateRequest, files: StageFiles) -> StageFile[Receipt]:
+def gate(request: GateRequest, files: StageFiles) -> StageFile[doc.Receipt]:
     """Decide, put the original back unless it is kept, and write the receipt.
 
     Raises UsageError, with nothing written, where the skill is neither what was applied nor the original: somebody has
     edited it.
     """
-    path = files.workspace.path
-    ranking = read_stage(path(request.ranking), Ranking, shown=str(request.ranking))
-    execution = read_stage(path(request.execution), Execution, shown=str(request.execution))
-    evaluation = None
-    if request.evaluation is not None:
-        evaluation = read_stage(path(request.evaluation), SkillEvaluation, shown=str(request.evaluation))
+    ranking, execution = files.read(request.ranking, doc.Ranking), files.read(request.execution, doc.Execution)
+    evaluation = None if request.evaluation is None else files.read(request.evaluation, doc.SkillEvaluation)
     at, ranked = find_candidate(ranking, execution.body.candidate_id)
     with holding(files, ranking.body.target.path) as skill:
         found = _find_versions(execution, ranked, skill)
-        evidence = Evidence(
-            candidate_id=ranked.id,
+        evidence = gather(
+            files,
+            skill.with_version(found.before),
+            found.after,
             ranking=ranking.document,
             execution=execution.document,
             evaluation=None if evaluation is None else evaluation.document,
             ranked=ranking.marked.value["scored_candidates"][at],
-            before=found.before,
-            after=found.after,
-            troubles=troubles(found.before, found.after),
-            is_vetoed=is_vetoed(files, skill, found.after),
         )
         result = pass_gate(evidence)
         if result.decision is Decision.KEEP and found.where is not _Where.APPLIED:
@@ -92,24 +402,20 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[Receipt]:
         entry = None
         if result.decision is Decision.PENDING:
             entry = parked(skill, evidence, result, run_id=ranking.body.run_id, lane=ranking.body.lane)
-            park(files, entry)
-        anchors = DecisionFiles(
-            ranking=anchor_of(ranking),
-            execution=anchor_of(execution),
-            evaluation=None if evaluation is None else anchor_of(evaluation),
-        )
+            files.add("pending", entry)
         rollback = _roll_back(result.decision, found, skill)
-        body = receipt_file(files, ranking.body, evidence, result, rollback, anchors)
-        receipt = write_stage(files, body, name=receipt_name(body))
+        read = None if evaluation is None else evaluation.body
+        body = receipt_file(files, ranking.body, execution.body, read, evidence, result, rollback)
+        receipt = files.write(body, name=receipt_name(body))
         record_decision(files, receipt.body, entry, skill)
     return receipt
 
 
-def record_decision(files: StageFiles, receipt: Receipt, entry: JsonObject | None, skill: SkillUnderEdit) -> None:
+def record_decision(files: StageFiles, receipt: doc.Receipt, entry: JsonObject | None, skill: SkillUnderEdit) -> None:
     """What the next commands find: the parked candidate with its receipt, and the state of the pipeline."""
     if entry is not None:
-        park(files, {**entry, "receipt_path": receipt.truth_anchor})
-    note_state(files, receipt, target_path=skill.named)
+        files.add("pending", {**entry, "receipt_path": receipt.truth_anchor})
+    files.note_state(receipt, target_path=skill.named)
 
 
 # ------------------------------------------------------------------------------------------------------- two versions
@@ -133,7 +439,7 @@ class _Found:
     where: _Where
 
 
-def _find_versions(execution: StageFile[Execution], ranked: CandidateEntry, skill: SkillUnderEdit) -> _Found:
+def _find_versions(execution: StageFile[doc.Execution], ranked: doc.CandidateEntry, skill: SkillUnderEdit) -> _Found:
     result, now = execution.body.result, skill.version
     if not result.modified:
         return _Found(before=now, after=now, where=_Where.ORIGINAL)
@@ -170,14 +476,14 @@ def _find_versions(execution: StageFile[Execution], ranked: CandidateEntry, skil
 
 
 def _planned(
-    execution: StageFile[Execution], ranked: CandidateEntry, skill: SkillUnderEdit, before: Version
+    execution: StageFile[doc.Execution], ranked: doc.CandidateEntry, skill: SkillUnderEdit, before: Version
 ) -> Version | None:
     """What the plan makes of the original; None where we cannot tell."""
     executed = execution.body.candidate
     try:
         if executed is not None and "execution_plan" in executed:
-            ranked = msgspec.convert(executed, CandidateEntry)
-        return apply_plan(plan_of(ranked, skill), before)
+            ranked = msgspec.convert(executed, doc.CandidateEntry)
+        return apply_plan(skill.plan_of(ranked), before)
     except (PlanError, msgspec.ValidationError):
         return None
 
@@ -193,25 +499,46 @@ def _changed_lines(diff: str) -> list[str]:
     return [line.rstrip() for line in diff.splitlines() if not line.startswith(("--- ", "+++ ", "\\ "))]
 
 
-def _roll_back(decision: Decision, found: _Found, skill: SkillUnderEdit) -> Rollback:
+def _roll_back(decision: Decision, found: _Found, skill: SkillUnderEdit) -> doc.Rollback:
     if decision is Decision.KEEP:
-        return Rollback(attempted=False, success=False, reason="not_needed")
+        return doc.Rollback(attempted=False, success=False, reason="not_needed")
     if decision is Decision.REJECT:
-        return Rollback(attempted=False, success=False, reason="nothing_was_applied")
+        return doc.Rollback(attempted=False, success=False, reason="nothing_was_applied")
     if found.where is _Where.ORIGINAL:
-        return Rollback(attempted=False, success=True, reason="the_original_was_back_already")
-    put_in_place(skill, found.before)
+        return doc.Rollback(attempted=False, success=True, reason="the_original_was_back_already")
+    skill.put_in_place(found.before)
     why = "parked_for_a_person" if decision is Decision.PENDING else "gate_failed"
-    return Rollback(attempted=True, success=True, reason=why)
+    return doc.Rollback(attempted=True, success=True, reason=why)
 
 
 # ---------------------------------------------------------------------------------------------------------- afterwards
 
 
-def is_vetoed(files: StageFiles, skill: SkillUnderEdit, after: Version) -> bool:
-    """Whether a person has turned these bytes down for this skill."""
+def gather(
+    files: StageFiles,
+    skill: SkillUnderEdit,
+    after: Version,
+    *,
+    ranking: Fields,
+    execution: Fields,
+    evaluation: Fields | None,
+    ranked: Fields,
+) -> Evidence:
+    """What the gate decides by: the documents, what their edit makes of the skill, and whether a person has turned these
+    bytes down for it."""
     folder = printable(skill.root)
-    return any(one.get("candidate_digest") == after.digest and one.get("folder") == folder for one in vetoes(files))
+    vetoes = [one.get("candidate_digest") for one in files.entries("vetoes") if one.get("folder") == folder]
+    return Evidence(
+        candidate_id=str(ranked["id"]),
+        ranking=ranking,
+        execution=execution,
+        evaluation=evaluation,
+        ranked=ranked,
+        before=skill.version,
+        after=after,
+        troubles=troubles(skill.version, after),
+        is_vetoed=after.digest in vetoes,
+    )
 
 
 def parked(skill: SkillUnderEdit, evidence: Evidence, result: GateResult, *, run_id: str, lane: str) -> JsonObject:
@@ -238,25 +565,17 @@ def parked(skill: SkillUnderEdit, evidence: Evidence, result: GateResult, *, run
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionFiles:
-    """The files that a decision rests on."""
-
-    ranking: str
-    execution: str
-    evaluation: str | None
-
-
 def receipt_file(
     files: StageFiles,
-    ranking: Ranking,
+    ranking: doc.Ranking,
+    execution: doc.Execution,
+    evaluation: doc.SkillEvaluation | None,
     evidence: Evidence,
     result: GateResult,
-    rollback: Rollback,
-    anchors: DecisionFiles,
-) -> Receipt:
+    rollback: doc.Rollback,
+) -> doc.Receipt:
     """A decision as an artifact."""
-    name, evaluation, request = evidence.candidate_id, evidence.evaluation, None
+    name, request = evidence.candidate_id, None
     step, owner = "propose_candidates", "proposer"
     if result.decision is Decision.PENDING:
         step, owner = "promote_candidate", "human"
@@ -270,7 +589,7 @@ def receipt_file(
             "approve": approve,
             "drop": f"{approve} --reject",
         }
-    return Receipt(
+    return doc.Receipt(
         run_id=ranking.run_id,
         lane=ranking.lane,
         next_step=step,
@@ -282,18 +601,20 @@ def receipt_file(
         risk_level=str(gate_risk(evidence)),
         candidate_digest=evidence.after.digest if evidence.is_applied else None,
         target=ranking.target,
-        source_ranking_artifact=anchors.ranking,
-        source_execution_artifact=anchors.execution,
-        source_evaluation_artifact=anchors.evaluation,
-        evaluation_verdict=None if evaluation is None else str(evaluation_figure(evaluation, "verdict")),
+        source_ranking_artifact=ranking.truth_anchor,
+        source_execution_artifact=execution.truth_anchor,
+        source_evaluation_artifact=None if evaluation is None else evaluation.truth_anchor,
+        evaluation_verdict=None
+        if evidence.evaluation is None
+        else str(evaluation_figure(evidence.evaluation, "verdict")),
         rollback=rollback,
-        blockers=[Blocker(layer=one.layer, details=one.details) for one in result.blockers],
-        gate_layers=msgspec.convert(result.layers_to_plain(), GateLayers),
+        blockers=[doc.Blocker(layer=one.layer, details=one.details) for one in result.blockers],
+        gate_layers=msgspec.convert(result.layers_to_plain(), doc.GateLayers),
         human_review_request=request,
     )
 
 
-def receipt_name(receipt: Receipt) -> str:
+def receipt_name(receipt: doc.Receipt) -> str:
     return f"gate-{receipt.run_id}-{receipt.candidate_id}"
 
 
@@ -305,7 +626,7 @@ def _text(found: Mapping[str, object], key: str) -> str | None:
 def _promote(name: str, files: StageFiles) -> str:
     """What a person types, from the folder that the gate was run in."""
     words = ["honestone", "stage", "promote", shlex.quote(name)]
-    if files.root != default_root(files.workspace):
+    if files.root != StageFiles.at(files.workspace).root:
         words += ["--state-root", shlex.quote(printable(files.root))]
     return " ".join(words)
 
@@ -416,3 +737,116 @@ def _front_matter_block(block: str) -> str | None:
     except FileError as error:
         return f"{error.place or SKILL_FILE} does not parse: {error.message}"
     return None if isinstance(value, dict) else f"{SKILL_FILE}:2 its front matter is not a mapping"
+
+
+# ----------------------------------------------------------------------------------------------------------- a person
+
+
+def promote(candidate_id: str, files: StageFiles, *, reject: bool = False) -> StageFile[doc.Promotion]:
+    """Apply a parked candidate to the skill, or drop it; writes a receipt and returns it.
+
+    Raises UsageError, with nothing overwritten, for an id that does not wait and for a skill that was edited since.
+    """
+    entry = _waiting(candidate_id, files)
+    named = _skill_path(entry)
+    if reject:
+        kept = {key: entry.get(key) for key in ("candidate_id", "run_id", "folder", "candidate_digest", "title")}
+        files.add("vetoes", {**kept, "reason": _DROPPED, "created_at": stamp()})
+        return _promoted(entry, files, named, kept=False, pointer=None)
+    with holding(files, named) as skill:
+        pointer = None
+        # The very bytes already: an earlier `promote` was stopped right after it had put them there.
+        if skill.version.digest != entry.get("candidate_digest"):
+            pointer = _approve(entry, skill, files)
+        return _promoted(entry, files, named, kept=True, pointer=pointer)
+
+
+_DROPPED = "a person turned it down"
+
+
+def _waiting(name: str, files: StageFiles) -> JsonObject:
+    """A candidate by its id; where two runs have one of the same id, by RUN/ID."""
+    waiting = files.entries("pending")
+    found = [one for one in waiting if name in (one.get("candidate_id"), _full_name(one))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(
+            f"{len(found)} runs have a candidate `{name}` that waits",
+            hint=f"say which: {', '.join(_full_name(one) for one in found)}",
+        )
+    known = ", ".join(str(one.get("candidate_id")) for one in waiting)
+    raise UsageError(
+        f"no candidate `{name}` waits for a person",
+        hint=f"waiting: {known}" if known else "nothing waits; `honestone stage gate` says why it parks something",
+    )
+
+
+def _full_name(entry: Mapping[str, object]) -> str:
+    return f"{entry.get('run_id')}/{entry.get('candidate_id')}"
+
+
+def _approve(entry: JsonObject, skill: SkillUnderEdit, files: StageFiles) -> doc.RollbackPointer:
+    if skill.version.digest != entry.get("base_digest"):
+        raise UsageError(
+            f"`{skill.named}` was edited since the candidate was parked; nothing was overwritten",
+            hint="propose, evaluate and gate again on the skill as it is now, or bring the change in by hand: "
+            "`honestone stage promote` lists it",
+        )
+    candidate = doc.CandidateEntry(
+        id=_required(entry, "candidate_id"),
+        target_path=_required(entry, "target_path"),
+        execution_plan=msgspec.convert(entry.get("execution_plan") or {}, JsonObject),
+    )
+    after = apply_plan(skill.plan_of(candidate), skill.version)
+    if after.digest != entry.get("candidate_digest"):
+        raise UsageError(
+            f"the plan of `{candidate.id}` does not give the bytes that were parked; nothing was written",
+            hint="its entry in pending_promote.json was changed: gate the candidate again",
+        )
+    name = Path(safe_name(_required(entry, "run_id")), safe_name(f"promote-{candidate.id}"))
+    pointer = apply_in_place(files, skill, after, name=name)
+    applied(files, skill)
+    return pointer
+
+
+def _promoted(
+    entry: JsonObject, files: StageFiles, named: str, *, kept: bool, pointer: doc.RollbackPointer | None
+) -> StageFile[doc.Promotion]:
+    """The receipt first: as long as the candidate still waits, the same command can be run again."""
+    name, run_id = _required(entry, "candidate_id"), _required(entry, "run_id")
+    digest, risk, category, gated, lane = (
+        value if isinstance(value := entry.get(key), str) else None
+        for key in ("candidate_digest", "risk_level", "category", "receipt_path", "lane")
+    )
+    body = doc.Promotion(
+        run_id=run_id,
+        lane=lane or doc.LANE,
+        decision="keep" if kept else "reject",
+        reason="a person approved it" if kept else _DROPPED,
+        candidate_id=name,
+        candidate_category=category,
+        risk_level=risk,
+        candidate_digest=digest,
+        target=doc.SkillNamed(path=named),
+        source_gate_receipt=gated,
+        rollback_pointer=pointer,
+    )
+    receipt = files.write(body, name=f"promote-{run_id}-{name}")
+    files.drop("pending", entry)
+    files.note_state(receipt.body, target_path=named)
+    return receipt
+
+
+def _skill_path(entry: JsonObject) -> str:
+    target = entry.get("target")
+    return _required(target if isinstance(target, dict) else {}, "path", shown="target.path")
+
+
+def _required(entry: Mapping[str, object], key: str, *, shown: str = "") -> str:
+    value = entry.get(key)
+    if not isinstance(value, str) or not value:
+        raise UsageError(
+            f"an entry of pending_promote.json has no `{shown or key}`", hint="fix it, or gate the candidate again"
+        )
+    return value

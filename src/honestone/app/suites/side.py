@@ -245,7 +245,8 @@ class BaselineFiles:
         self._folder = folder
         self._note = note
         self._clock = clock
-        _require_writable(folder)
+        hint = "name a folder that can be written: --baseline-cache-dir DIR"
+        require_writable(folder, "the baseline cache", hint=hint)
 
     def find(self, key: str) -> KnownBaseline | None:
         path = self._file(key)
@@ -295,19 +296,15 @@ def _is_decided(result: TaskResult) -> bool:
     return result.passed is not None and min(counts) >= 0 and result.passes <= result.attempts and in_range
 
 
-def _require_writable(folder: Path) -> None:
+def require_writable(folder: Path, what: str, *, hint: str) -> None:
+    """Makes the folder. Raises FileError where that is not possible, or nothing can be written in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(
-            f"the baseline cache `{printable(folder)}` cannot be made: {error.strerror or error}",
-            hint="name a folder that can be written: --baseline-cache-dir DIR",
-        ) from None
+        why = error.strerror or error
+        raise FileError(f"{what} `{printable(folder)}` cannot be made: {why}", hint=hint) from None
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise FileError(
-            f"the baseline cache `{printable(folder)}` cannot be written",
-            hint="name a folder that can be written: --baseline-cache-dir DIR",
-        )
+        raise FileError(f"{what} `{printable(folder)}` cannot be written", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ def apply_command(
 
     Exits 1 when nothing was applied, 2 when the plan would leave the skill.
     """
-    from honestone.app.stages.apply import ApplyRequest, apply
+    from honestone.app.stages.gate import ApplyRequest, apply
 
     done = apply(ApplyRequest(ranking=ranking, candidate_id=candidate_id), stage_files(state_root, output))
     result = done.body.result

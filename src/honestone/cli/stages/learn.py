@@ -23,7 +23,7 @@ def learn_command(state_root: Path | None, output: Path | None, as_json: bool, q
     The list is kept in STATE_ROOT/memory.json, so that it outlives the receipts. What was put back is shown to the next
     worker and to the judges that rank its edits; the gate decides without it.
     """
-    from honestone.app.stages.propose import learn_from
+    from honestone.app.stages.candidates import learn_from
     from honestone.cli.terminal import Progress
 
     with Progress(quiet=quiet) as progress:

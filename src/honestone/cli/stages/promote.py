@@ -25,7 +25,7 @@ def promote_command(
 
     A skill that was edited since is left as it is (exit 2).
     """
-    from honestone.app.stages.promote import promote
+    from honestone.app.stages.gate import promote
 
     files = stage_files(state_root, output)
     if candidate_id is None:
@@ -39,9 +39,7 @@ def promote_command(
 
 
 def _show_pending(files: StageFiles, *, as_json: bool) -> None:
-    from honestone.app.stages.files import pending
-
-    waiting = pending(files)
+    waiting = files.entries("pending")
     if as_json:
         write(dump({"pending": waiting}) + "\n")
         return

@@ -36,7 +36,7 @@ def propose_command(state_root: Path | None, output: Path | None, as_json: bool,
 
     Proposals that change nothing, leave the skill or repeat an earlier one are reported and are not candidates.
     """
-    from honestone.app.stages.propose import ProposeRequest, propose
+    from honestone.app.stages.candidates import ProposeRequest, propose
     from honestone.cli.terminal import Progress
 
     request = ProposeRequest(judging=judging_of(asked), **asked)

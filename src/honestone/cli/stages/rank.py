@@ -28,7 +28,7 @@ def rank_command(
     Judges answer yes/no questions about the edit; a score is the share of yes times 10. Without judges every candidate
     whose plan can be applied gets 7.
     """
-    from honestone.app.stages.rank import RankRequest, rank
+    from honestone.app.stages.candidates import RankRequest, rank
     from honestone.cli.terminal import Progress
 
     judging = judging_of(asked)

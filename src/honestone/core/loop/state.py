@@ -20,6 +20,7 @@ from honestone.core.events import (
     LoopStarted,
     Role,
     RunFinished,
+    Started,
     VersionAccepted,
     VersionRejected,
 )
@@ -48,7 +49,7 @@ class LoopLimits:
         return asdict(self)
 
     @classmethod
-    def of(cls, started: LoopStarted) -> LoopLimits:
+    def of(cls, started: Started) -> LoopLimits:
         """Those that a run was started with."""
         found = started.limits
         return cls(

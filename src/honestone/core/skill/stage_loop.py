@@ -10,7 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from honestone.core.events import CandidateTried, EditProposed, Event, LimitReached, Role, StageDone, VersionRejected
+from honestone.core.events import (
+    CandidateTried,
+    EditProposed,
+    Event,
+    LimitReached,
+    Role,
+    StageDone,
+    StagesStarted,
+    VersionRejected,
+)
 from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import LoopLimits, LoopState
@@ -151,8 +160,10 @@ def in_order(scored: list[Mapping[str, object]]) -> list[str]:
     ]
 
 
-def new_state(original: str, limits: LoopLimits) -> StageLoopState:
-    return StageLoopState(original=original, limits=limits)
+def state_of_stages(started: Event, limits: LoopLimits | None = None) -> StageLoopState:
+    """The state of a run before anything happened, under its own limits or other ones."""
+    assert isinstance(started, StagesStarted)
+    return StageLoopState(original=started.artifact.digest, limits=limits or LoopLimits.of(started))
 
 
 @dataclass(frozen=True, slots=True)
