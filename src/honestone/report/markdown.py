@@ -48,7 +48,7 @@ from honestone.report.documents.suite import (
     counts_words,
     text_of,
 )
-from honestone.report.templates import environment
+from honestone.report.templates import environment, macro
 from honestone.system.drawing import clean, line
 
 LONGEST: Final = 2000  # characters of one quote or suggestion; the record holds all of it
@@ -246,8 +246,7 @@ def trend_markdown(doc: TrendDoc) -> str:
 
 
 def _macro(template: str, name: str) -> Callable[..., str]:
-    found: Callable[..., str] = vars(_environment().get_template(template).module)[name]
-    return found
+    return macro(_environment(), template, name)
 
 
 # ------------------------------------------------------------------------------------------------------ runs of suites

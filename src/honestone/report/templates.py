@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from honestone.system.drawing import line
 
 PAGES: Final = Path(__file__).parent / "pages"
 
@@ -22,3 +26,25 @@ def environment(harmless: Callable[[object], object]) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+
+
+def macro(found: Environment, template: str, name: str) -> Callable[..., str]:
+    drawn: Callable[..., str] = vars(found.get_template(template).module)[name]
+    return drawn
+
+
+@lru_cache(maxsize=1)
+def _texts() -> Environment:
+    found = environment(lambda value: value if isinstance(value, Markup) else Markup(line(value)))
+    found.filters.update(
+        left=lambda value, columns: Markup(f"{value:<{columns}}"),
+        percent=lambda value: f"{float(value):g}",
+        right=lambda value, columns: Markup(f"{value:>{columns}}"),
+    )
+    return found
+
+
+def text_lines(template: str, name: str, /, **values: object) -> list[str]:
+    """The lines of one macro of a text template. Each value becomes one line, and nothing of it can act on a terminal."""
+    text = macro(_texts(), template, name)(**values)
+    return [row.rstrip() for row in text.strip("\n").split("\n")]

@@ -49,7 +49,8 @@ from honestone.core.errors import HonestoneError, Interrupted, UsageError
 from honestone.core.numbers import exact, show_bar
 from honestone.core.rubric import Criterion
 from honestone.report.rubric_draft import draft_table
-from honestone.system.drawing import clean, line, wrap
+from honestone.report.templates import text_lines
+from honestone.system.drawing import line, wrap
 
 _STEPS: Final = {1: "what is judged, and what matters", 2: "the draft", 3: "the bars"}
 
@@ -130,50 +131,21 @@ class _Conversation:
             return
         flags, self.said = self.said, before
         if before.says_something:
-            body = [
-                "An unfinished rubric is kept here:",
-                "",
-                *self._said_so_far(),
-                "",
-                "Enter continues with it, n starts over.",
-            ]
+            body = _question("resume", said=before)
             if await self._choose(body, {"enter": "on", "y": "on", "n": "new"}) == "new":
                 self.said.start_over()
         self.said.about = flags.about or self.said.about
         if flags.wanted:
-            self.said.wanted, self.said.is_listed, self.said.draft, self.said.accepted = (
-                flags.wanted,
-                False,
-                None,
-                False,
-            )
-            self.said.template = None
+            self.said.wanted, self.said.template, self.said.draft = flags.wanted, None, None
+            self.said.is_listed = self.said.accepted = False
         self.said.threshold = flags.threshold or self.said.threshold
         self.said.floor = flags.floor or self.said.floor
         self.said.weights = flags.weights or self.said.weights
 
-    def _said_so_far(self) -> list[str]:
-        out = [f"judged: {line(self.said.about)}"] if self.said.about else []
-        out += self._listed(self.said.wanted)
-        if self.said.draft is not None:
-            out.append("with a draft that was " + ("accepted" if self.said.accepted else "not accepted yet"))
-        return out
-
-    def _listed(self, wanted: Sequence[CriterionWish]) -> list[str]:
-        described = (
-            f"{line(one.name)}: {line(one.description)}" if one.description else line(one.name) for one in wanted
-        )
-        return [f"{number}. {text}" for number, text in enumerate(described, 1)]
-
     # ----------------------------------------------------------------------------------------------------- step one
 
     async def _ask_about(self) -> None:
-        body = [
-            "What will be judged? Say it in your own words, or take a category by its number or name:",
-            "",
-            *(f"{number:>3}  {one.name:<15}{line(one.rubric.title)}" for number, one in enumerate(self.shipped, 1)),
-        ]
-        text = await self._ask("about", body)
+        text = await self._ask("about", _question("about", shipped=self.shipped))
         if text.isdecimal() and 0 < int(text) <= len(self.shipped):
             text = self.shipped[int(text) - 1].name
         if not text:
@@ -184,24 +156,7 @@ class _Conversation:
     async def _ask_criterion(self) -> None:
         said = self.said
         suggested = suggested_template(said.about, self.shipped)
-        body = [f"Judged: {line(said.about)}", ""]
-        if said.wanted:
-            body += [
-                "What matters so far:",
-                "",
-                *self._listed(said.wanted),
-                "",
-                f"{self._what_next()} -2 takes the second one back.",
-            ]
-        else:
-            body += [
-                "What matters? One criterion a line: a name, and after a colon what you would look at. For example",
-                "",
-                "    errors: every error message is quoted, says what to do next",
-            ]
-            if suggested is not None:
-                ids = ", ".join(criterion.id for criterion in suggested.rubric.criteria)
-                body += ["", f"Enter alone takes the template {suggested.name} with its criteria: {ids}"]
+        body = _question("criterion", said=said, suggested=suggested, fewest=FEWEST_CRITERIA)
         text = await self._ask("criterion", body, by_line=True)
         if not text:
             self._end_list(suggested)
@@ -212,11 +167,6 @@ class _Conversation:
         else:
             self._add(parse_many(text))
         self._save()
-
-    def _what_next(self) -> str:
-        return (
-            "Another one, or Enter alone to continue." if len(self.said.wanted) >= FEWEST_CRITERIA else "Another one:"
-        )
 
     def _end_list(self, suggested: ShippedRubric | None) -> None:
         if not self.said.wanted and suggested is not None:
@@ -239,11 +189,7 @@ class _Conversation:
             vague = vague_criterion(one)
             if vague is None or one.id in self.said.warned:
                 continue
-            body = [
-                vague.warning(line(one.name)) + ".",
-                "",
-                "Type what you would look at instead, or Enter to keep it as it is.",
-            ]
+            body = _question("vague", warning=vague.warning(line(one.name)))
             text = await self._ask(f"vague {one.id}", body)
             self.said.warned.append(one.id)
             if text:
@@ -278,12 +224,7 @@ class _Conversation:
             if name is None:
                 self.pages.note = "no model was found, so the draft is from your words and the templates"
                 return ()
-            body = [
-                f"{name} can draft the items: one call, two at most.",
-                "",
-                "Enter lets it; n drafts from your own words and the templates, which costs nothing.",
-            ]
-            if await self._choose(body, {"enter": "y", "y": "y", "n": "n"}) == "n":
+            if await self._choose(_question("model", name=name), {"enter": "y", "y": "y", "n": "n"}) == "n":
                 self.judge = NO_MODEL
                 return ()
         said.judge = name
@@ -296,15 +237,7 @@ class _Conversation:
         """More yes/no items from the person, or five levels where items will not do."""
         criterion = next(one for one in draft.criteria if one.id == id)
         at = [one.id for one in self.said.wanted].index(id)
-        lacking = FEWEST_ITEMS - len(criterion.items)
-        body = [
-            f"{line(self.said.wanted[at].name)} has {len(criterion.items)} of at least {FEWEST_ITEMS} yes/no items:",
-            "",
-            *(f"{n:>3}. {line(item.requirement)}" for n, item in enumerate(criterion.items, 1)),
-            "",
-            f"What else would you look at? {lacking} more, one a line; each a statement that is true or false of what is judged.",
-            "Where that will not do, a and Enter describes five levels instead. -2 takes the second one back.",
-        ]
+        body = _question("items", wish=self.said.wanted[at], criterion=criterion, fewest=FEWEST_ITEMS)
         text = await self._ask(f"items {id}", body, by_line=True)
         one = self.said.wanted[at]
         if text.casefold() in ("a", "ㅁ"):
@@ -331,17 +264,10 @@ class _Conversation:
     async def _ask_levels(self, at: int) -> None:
         one = self.said.wanted[at]
         texts: list[str] = []
-        ends = {0: "at its worst", 50: "half way", 100: "at its best"}
         while len(texts) < len(LEVELS):
             level = LEVELS[len(texts)]
-            body = [
-                f"{line(one.name)} at five levels. What would you see in one that is at {level} of 100?",
-                "",
-                *(f"{value:>5} = {line(text)}" for value, text in zip(LEVELS, texts, strict=False)),
-                f"{level:>5} = {ends.get(level, '')}" if level in ends else f"{level:>5} =",
-                "",
-                "Enter alone goes back to items.",
-            ]
+            said = list(zip(LEVELS, texts, strict=False))
+            body = _question("levels", name=one.name, level=level, said=said)
             text = await self._ask(f"level {level} {one.id}", body)
             if not text:
                 return
@@ -366,11 +292,9 @@ class _Conversation:
             await self._ask_weights(draft)
         elif choice == "edit":
             await self._edit(draft)
-        elif choice == "over":
-            # Only y: whoever types a sentence here ("states the price") did not mean it, and loses nothing.
-            sure = ["Start over? Everything said so far is forgotten.", "", "y starts over, any other key keeps it."]
-            if await self._choose(sure, {"y": "over"}, other="keep") == "over":
-                self.said.start_over()
+        # Only y: whoever types a sentence here ("states the price") did not mean it, and loses nothing.
+        elif choice == "over" and await self._choose(_question("over"), {"y": "over"}, other="keep") == "over":
+            self.said.start_over()
         self._save()
 
     def _problem(self, draft: RubricDraft) -> str | None:
@@ -397,14 +321,7 @@ class _Conversation:
         """Until they sum to 100; Enter alone leaves them as they were."""
         ids = [criterion.id for criterion in draft.criteria]
         while True:
-            body = [
-                "The weight of each criterion in percent, in this order. They have to sum to 100.",
-                "",
-                *(f"{n:>3}  {float(c.weight):>5g}%  {line(c.id)}" for n, c in enumerate(draft.criteria, 1)),
-                "",
-                f"For example: {' '.join(f'{float(c.weight):g}' for c in draft.criteria)}     Enter alone leaves them as they are.",
-            ]
-            text = await self._ask("weights", body)
+            text = await self._ask("weights", _question("weights", criteria=draft.criteria))
             if not text:
                 return
             weights = _weights_in(text, ids)
@@ -444,40 +361,21 @@ class _Conversation:
                     )
                     self.pages.note = trouble or ""
                     return
-                body = [
-                    *wrap(clean(trouble), self.pages.columns),
-                    "",
-                    "e edits again, Enter leaves the draft as it was.",
-                ]
+                body = _question("trouble", trouble=trouble)
                 if await self._choose(body, {"e": "again", "enter": "leave", "n": "leave"}) == "leave":
                     return
 
     # --------------------------------------------------------------------------------------------------- step three
 
     async def _ask_threshold(self, draft: RubricDraft) -> None:
-        usual = show_bar(draft.threshold)
-        body = [
-            "Which overall score has to be reached, from 0 to 100?",
-            "",
-            "   70  as a rule   80  strict   90  very strict",
-            "",
-            f"Enter alone takes {usual}.",
-        ]
+        body = _question("threshold", usual=show_bar(draft.threshold))
         self.said.threshold = self._number(await self._ask("threshold", body), draft.threshold)
         self._save()
 
     async def _ask_floor(self, draft: RubricDraft) -> None:
         threshold = self.said.threshold or Fraction(0)
         usual = min(draft.floor, threshold)
-        body = [
-            "Which score has every criterion to reach on its own, from 0 to 100?",
-            "",
-            *wrap(WHY_FLOOR, self.pages.columns),
-            "",
-            "   50   60   0 turns it off",
-            "",
-            f"Enter alone takes {show_bar(usual)}.",
-        ]
+        body = _question("floor", why=WHY_FLOOR, usual=show_bar(usual))
         floor = self._number(await self._ask("floor", body), usual)
         if floor is not None and floor > threshold:
             self.pages.note = (
@@ -517,6 +415,10 @@ class _Conversation:
     ) -> str:
         self.queued.clear()
         return await self.pages.choose(body, keys, foot=foot, other=other)
+
+
+def _question(name: str, /, **values: object) -> list[str]:
+    return text_lines("rubric_questions.txt.j2", name, **values)
 
 
 _EDIT_HEAD: Final = "# Change anything, then save and leave the editor. The weights have to sum to 100.\n"
