@@ -35,7 +35,7 @@ class Copy:
     def __init__(self, name: str, root: Path) -> None:
         self.name = name
         self.folder = root / name
-        self.artifact = self.folder / EXAMPLES[name].artifact
+        self.artifact = self.folder / EXAMPLES[name]
         self._home = root / "home"
         self._home.mkdir()
         shutil.copytree(
@@ -57,7 +57,7 @@ class Copy:
         )
 
     def improve(self) -> dict[str, Any]:
-        words = [EXAMPLES[self.name].artifact, "--rubric", "rubric.yaml", "--worker", "fix", "--json"]
+        words = [EXAMPLES[self.name], "--rubric", "rubric.yaml", "--worker", "fix", "--json"]
         done = self.run("improve", *words)
         document: dict[str, Any] = json.loads(done.stdout)
         assert done.returncode == 0, done.stderr

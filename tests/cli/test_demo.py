@@ -81,7 +81,7 @@ def test_the_file_holds_the_version_that_passed(document: tuple[Path, dict[str, 
     artifact = folder / improved["artifact"]["path"]
     assert digest_of(artifact.read_bytes()) == improved["artifact"]["digest"]
     assert improved["artifact"]["digest"] != improved["artifact"]["original"]
-    original = examples_folder() / "readme" / EXAMPLES["readme"].artifact
+    original = examples_folder() / "readme" / EXAMPLES["readme"]
     assert digest_of(original.read_bytes()) == improved["artifact"]["original"]
 
 

@@ -6,6 +6,7 @@ It copies an example, says what is judged and by what, and calls `eval` and `imp
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -14,7 +15,6 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,38 +31,12 @@ if TYPE_CHECKING:
 FOLDER = "honestone-demo"
 _RUBRIC = "rubric.yaml"
 _MOST_NAMES = 1000
-_LABEL = 12
 _INTERRUPTED = 130
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """One folder of `examples/`: what in it is judged, and what a stranger should know of it first."""
-
-    artifact: str
-    about: str
-    watch: str
-
-
-EXAMPLES: Mapping[str, Example] = {
-    "readme": Example(
-        artifact="project/README.md",
-        about="the README of a small program. It was written for an older version, is unfinished and too long.",
-        watch="One of the fixes is too greedy: to make the text shorter it drops the longest section, whatever that "
-        "is. See what becomes of that.",
-    ),
-    "package": Example(
-        artifact="project",
-        about="a small Python package. A test fails, it prints when it is imported, and it has habits that hide errors.",
-        watch="The tests have a floor of 100: while one fails nothing else can make up for it, so they come first.",
-    ),
-    "skill": Example(
-        artifact="csv-summary",
-        about="an agent skill. Its name is not valid, its description too long, and the command it shows misspelt.",
-        watch="Text that no step needs is not deleted, but moved to a page that is linked; the links are followed.",
-    ),
-}
+EXAMPLES: Mapping[str, str] = {"readme": "project/README.md", "package": "project", "skill": "csv-summary"}
+"""What is judged in each folder of `examples/`; `report/pages/demo.txt.j2` says what a stranger should know of it."""
 
 
 @click.command("demo", short_help="A whole run, offline, on real files.")
@@ -84,13 +58,12 @@ def demo(name: str, folder: Path | None, keep: bool, as_json: bool, quiet: bool)
     Copies an example to a new folder, scores it, and improves it until it passes: programs judge it, programs work out
     every edit from what the file holds, and what makes it worse is rolled back. Exits as `improve` does.
     """
-    example = EXAMPLES[name]
     source = examples_folder() / name
     place = make_folder(folder)
     shown = _shown(place)
     try:
         copy_example(source, place)
-        return _Demo(name, example, place, shown, keep=keep, as_json=as_json, quiet=quiet).run()
+        return _Demo(name, place, shown, keep=keep, as_json=as_json, quiet=quiet).run()
     finally:
         if not keep:
             shutil.rmtree(place, ignore_errors=True)
@@ -183,20 +156,17 @@ def _working_directory() -> str | None:
 class _Demo:
     """One demo in its folder; `shown` is the folder's name as seen from where the command was typed."""
 
-    def __init__(
-        self, name: str, example: Example, place: Path, shown: str, *, keep: bool, as_json: bool, quiet: bool
-    ) -> None:
+    def __init__(self, name: str, place: Path, shown: str, *, keep: bool, as_json: bool, quiet: bool) -> None:
         from honestone.system.drawing import style_for
 
         self._name = name
-        self._example = example
         self._place = place
         self._shown = shown
         self._keep = keep
         self._as_json = as_json
         self._quiet = quiet
         self._style = style_for(sys.stdout)
-        self._words = [example.artifact, "--rubric", _RUBRIC]
+        self._words = [EXAMPLES[name], "--rubric", _RUBRIC]
 
     def run(self) -> int:
         if self._as_json or self._quiet:
@@ -204,16 +174,13 @@ class _Demo:
         from honestone.formats.rubric_file import read_rubric
 
         rubric = read_rubric(self._place / _RUBRIC).rubric
-        self._tell(_opening(self._style, self._name, self._example, self._shown, rubric))
+        self._tell([*self._page("opening", rubric=rubric, **_facts_of(rubric)), ""])
         self._type("eval", *self._words)
         _call(self._place, ["eval", *self._words])
-        self._tell(_before_the_loop(self._style, self._example))
+        self._tell(["", *self._page("loop"), ""])
         self._type("improve", *self._words)
         code = _call(self._place, ["improve", *self._words])
-        if code == _INTERRUPTED:
-            self._tell(_interrupted(self._style, self._shown, self._words, kept=self._keep))
-        else:
-            self._tell(_closing(self._style, self._example, self._shown, kept=self._keep))
+        self._tell(self._interrupted() if code == _INTERRUPTED else self._closing())
         return code
 
     def _run_plainly(self) -> int:
@@ -229,6 +196,48 @@ class _Demo:
         from honestone.cli.terminal import write
 
         write(self._style.finish(lines))
+
+    def _page(self, part: str, **facts: object) -> list[str]:
+        """A part of `demo.txt.j2` in lines that fit; what is after a label hangs behind it."""
+        from honestone.report.templates import text_lines
+        from honestone.system.drawing import wrap
+
+        lines = []
+        for row in text_lines(
+            "demo.txt.j2", part, name=self._name, artifact=self._words[0], shown=self._shown, **facts
+        ):
+            label = re.match(r"  [a-z]+(?: [a-z]+)*  +", row)
+            first = label[0] if label else ""
+            rows = wrap(row.removeprefix("# ")[len(first) :], min(self._style.columns, 100), first=first)
+            lines += [self._style.paint(one, "bold") for one in rows] if row.startswith("# ") else rows
+        return lines
+
+    def _closing(self) -> list[str]:
+        """Where everything is, and the commands for a file of one's own."""
+        to_pager = "" if self._words[0].endswith(".md") else " | less"  # a folder's version is printed file by file
+        look = {
+            f"cd {shlex.quote(self._shown)}": "",
+            "honestone show last --format diff": "what every round changed",
+            f"honestone show last --version original{to_pager}": "how it was before",
+        }
+        own = {
+            "honestone init": "write a starter rubric.yaml",
+            "honestone doctor": "who can judge and edit here",
+            f"honestone eval README.md --rubric {_RUBRIC}": "score it",
+            f"honestone improve README.md --rubric {_RUBRIC} --worker claude": "",
+        }
+        there = ["", *self._page("closing" if self._keep else "removed")]
+        there += _commands(self._style, look) if self._keep else []
+        return [*there, "", self._style.paint("With a file of your own", "bold"), *_commands(self._style, own)]
+
+    def _interrupted(self) -> list[str]:
+        if not self._keep:
+            return ["", *self._page("removed", start="Interrupted.")]
+        resume = {
+            f"cd {shlex.quote(self._shown)}": "",
+            f"honestone improve {' '.join(self._words)}": "resumes where it stopped",
+        }
+        return ["", self._style.paint("Interrupted; to resume", "bold"), *_commands(self._style, resume)]
 
     def _type(self, *words: str) -> None:
         """The command as a person would type it in this folder."""
@@ -253,42 +262,6 @@ def _call(place: Path, words: list[str]) -> int:
 
 # -------------------------------------------------------------------------------------------------------- the words
 
-
-def _opening(style: Style, name: str, example: Example, shown: str, rubric: Rubric) -> list[str]:
-    """What is judged, by what, who edits and when it passes: before anything is done."""
-    from honestone.core.numbers import show_bar
-
-    floors = {criterion.id: rubric.floor_of(criterion, parent) for criterion, parent in rubric.walk()}
-    strict = [f"{id} {show_bar(floor)}" for id, floor in floors.items() if floor > rubric.floor]
-    return [
-        style.paint(f"Demo: {rubric.title[:1].lower()}{rubric.title[1:]}", "bold"),
-        "",
-        *_wrapped(
-            style,
-            f"This is a real run. A copy of the example `{name}` is in {shown}; everything below happens "
-            "there, without a network and without a model.",
-        ),
-        "",
-        *_row(style, "judged", f"{example.artifact}: {example.about}"),
-        *_row(style, "by", f"{_RUBRIC}: {len(rubric.criteria)} criteria, {_questions(rubric)}"),
-        *_row(
-            style,
-            "edited by",
-            f"the rubric's `fix:` commands, {_fixes(rubric)} programs in tools/ that work out "
-            "each edit from what the file holds. A model could do it as well; here none is needed.",
-        ),
-        *_row(
-            style,
-            "passes when",
-            f"the weighted mean is {show_bar(rubric.threshold)} or more and no criterion is below "
-            f"its floor ({show_bar(rubric.floor)}; {', '.join(strict)}).",
-        ),
-        "",
-        "First the score as it is:",
-        "",
-    ]
-
-
 _WHO_ANSWERS = {
     "command": "by running a program",
     "pytest": "by running tests",
@@ -297,75 +270,26 @@ _WHO_ANSWERS = {
 }
 
 
-def _questions(rubric: Rubric) -> str:
-    """How many items there are, and what answers them."""
-    kinds = Counter(
-        _WHO_ANSWERS.get(item.check.kind, "by looking at the text")
-        for _, item in rubric.questions()
-        if item.check is not None
-    )
-    who = ", ".join(f"{number} {how}" for how, number in kinds.most_common())
-    return f"{kinds.total()} yes/no items, all answered by code ({who})."
+def _facts_of(rubric: Rubric) -> dict[str, object]:
+    """How many items there are and what answers them, how many programs fix them, and which floors are higher."""
+    from honestone.core.numbers import show_bar
 
-
-def _fixes(rubric: Rubric) -> int:
-    """How many different programs there are among the fix commands."""
-    commands = [item.fix for _, item in rubric.questions() if item.fix]
-    return len({word for command in commands for word in command.split() if word.endswith(".py")})
-
-
-def _before_the_loop(style: Style, example: Example) -> list[str]:
-    return [
-        "",
-        *_wrapped(
-            style,
-            "Now the loop. Each round takes one criterion: first those below their floor, then the lowest. After "
-            "an edit every criterion is measured again. What is worse than before is rolled back, and a criterion whose "
-            "edits were rejected twice lets another go first.",
+    checks = [item.check for _, item in rubric.questions() if item.check is not None]
+    kinds = Counter(_WHO_ANSWERS.get(check.kind, "by looking at the text") for check in checks)
+    fixes = {word for _, item in rubric.questions() for word in (item.fix or "").split() if word.endswith(".py")}
+    floors = {criterion.id: rubric.floor_of(criterion, parent) for criterion, parent in rubric.walk()}
+    return {
+        "items": kinds.total(),
+        "answered": ", ".join(f"{number} {how}" for how, number in kinds.most_common()),
+        "fixes": len(fixes),
+        "threshold": show_bar(rubric.threshold),
+        "floors": "; ".join(
+            [
+                show_bar(rubric.floor),
+                ", ".join(f"{id} {show_bar(one)}" for id, one in floors.items() if one > rubric.floor),
+            ]
         ),
-        "",
-        *_wrapped(style, example.watch),
-        "",
-    ]
-
-
-def _closing(style: Style, example: Example, shown: str, *, kept: bool) -> list[str]:
-    """Where everything is, and the commands for a file of one's own."""
-    where = [
-        *_row(style, "folder", shown),
-        *_row(style, "improved", f"{example.artifact}, in place"),
-        *_row(style, "asked", f"{_RUBRIC}; the programs that check and fix are in tools/"),
-        *_row(style, "kept", ".honestone/: every version, answer and decision, and the report"),
-    ]
-    look = {
-        f"cd {shlex.quote(shown)}": "",
-        "honestone show last --format diff": "what every round changed",
-        f"honestone show last --version original{_to_pager(example)}": "how it was before",
     }
-    own = {
-        "honestone init": "write a starter rubric.yaml",
-        "honestone doctor": "who can judge and edit here",
-        f"honestone eval README.md --rubric {_RUBRIC}": "score it",
-        f"honestone improve README.md --rubric {_RUBRIC} --worker claude": "",
-    }
-    if kept:
-        there = ["", style.paint("Where everything is", "bold"), *where]
-        there += ["", style.paint("Look closer", "bold"), *_commands(style, look)]
-    else:
-        there = ["", *_wrapped(style, f"{shown} is removed again, as --no-keep says.")]
-    return [*there, "", style.paint("With a file of your own", "bold"), *_commands(style, own)]
-
-
-def _interrupted(style: Style, shown: str, words: list[str], *, kept: bool) -> list[str]:
-    if not kept:
-        return ["", *_wrapped(style, f"Interrupted. {shown} is removed again, as --no-keep says.")]
-    go_on = {f"cd {shlex.quote(shown)}": "", f"honestone improve {' '.join(words)}": "resumes where it stopped"}
-    return ["", style.paint("Interrupted; to resume", "bold"), *_commands(style, go_on)]
-
-
-def _to_pager(example: Example) -> str:
-    """A folder's version is printed file by file, which is long."""
-    return "" if example.artifact.endswith(".md") else " | less"
 
 
 def _commands(style: Style, commands: Mapping[str, str]) -> list[str]:
@@ -379,17 +303,6 @@ def _commands(style: Style, commands: Mapping[str, str]) -> list[str]:
         gap = " " * (column - len(command)) if side_by_side else ""
         lines.append(f"  {style.paint(command, 'cyan')}{gap + note if side_by_side else ''}")
     return lines
-
-
-def _row(style: Style, label: str, text: str) -> list[str]:
-    first = f"  {label:<{_LABEL}} "
-    return _wrapped(style, text, first=first, rest=" " * len(first))
-
-
-def _wrapped(style: Style, text: str, *, first: str = "", rest: str | None = None) -> list[str]:
-    from honestone.system.drawing import clean, wrap
-
-    return wrap(clean(text), min(style.columns, 100), first=first, rest=rest)
 
 
 def _shown(place: Path) -> str:
