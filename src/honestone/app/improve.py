@@ -8,22 +8,11 @@ from functools import cached_property, partial
 from typing import TypeAlias, cast
 
 from honestone.adapters.registry import AdapterContext, make_self_judge
+from honestone.app import loop
 from honestone.app.history import improvement_report
 from honestone.app.improve_suite import prepare_suite
 from honestone.app.judging_options import make_panel, make_seats, refuse_too_big
-from honestone.app.loop import (
-    ImprovementRequest,
-    LoopPlan,
-    delivery,
-    find_place,
-    find_worker,
-    guarded,
-    limits_in_words,
-    loop_limits,
-    run_loop,
-    started_artifact,
-    worker_context,
-)
+from honestone.app.loop import ImprovementRequest, LoopPlan
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
@@ -107,7 +96,7 @@ def run(
         return observer if decided is None else _Rounds(observer, state, decided)
 
     with plan.workspace.open_store() as store:
-        done = run_loop(plan, store, observer, begun=watch)
+        done = loop.run_loop(plan, store, observer, begun=watch)
         document, report = improvement_report(
             store,
             done.id,
@@ -164,18 +153,18 @@ def prepare(
             hint="honestone improve ARTIFACT (--rubric RUBRIC | --suite SUITE) --worker WORKER",
         )
     rubric = RubricPlan.read(workspace, request.rubric, request.judging, [request.artifact], note=observer.note)
-    place = find_place(request, workspace, workspace.path(request.artifact), rubric.exclude)
+    place = loop.find_place(request, workspace, workspace.path(request.artifact), rubric.exclude)
     loaded = rubric.load(request.artifact)
     rubric.preflight(loaded.version)
     fixes = _fixes(rubric.rubric)
-    context = worker_context(request, workspace, place, workspace.path(request.rubric).parent, fixes)
+    context = loop.worker_context(request, workspace, place, workspace.path(request.rubric).parent, fixes)
     hint = "--worker cmd:COMMAND, or give the rubric's items `fix:` commands and use --worker fix"
-    worker = find_worker(request.worker or ("fix" if fixes else None), context, hint=hint)
+    worker = loop.find_worker(request.worker or ("fix" if fixes else None), context, hint=hint)
     judges = _find_judges(request, rubric, context)
-    place = guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), judges.asked + judges.holdouts)
+    place = loop.guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), judges.asked + judges.holdouts)
     size = [(request.artifact, loaded.version.size)]
     refuse_too_big(judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version)
-    limits = loop_limits(request, workspace, judges.calls)
+    limits = loop.loop_limits(request, workspace, judges.calls)
     shown = Question(artifact=Artifact(place.named, loaded.version), criteria=asked_criteria(rubric.rubric))
     packed = shown_in_part(judges.panel, shown)
     contract = rubric.contract(judges.asked)
@@ -198,21 +187,21 @@ def prepare(
             panel=judges.names(judges.panel),
             holdouts=judges.names(judges.holdouts),
             limits=limits.to_plain(),
-            artifact=started_artifact(place, loaded.version),
+            artifact=loop.started_artifact(place, loaded.version),
             policy=request.policy,
             worker=worker.id,
             rubric=rubric.rubric,
             rubric_path=printable(request.rubric),
             packed=packed,
         ),
-        belongs_to={"holdouts": [seat.identity for seat in judges.holdouts], **delivery(request)},
+        belongs_to={"holdouts": [seat.identity for seat in judges.holdouts], **loop.delivery(request)},
         state=state,
         judgement=partial(judges.judgement, rubric, before_asking),
         notes=(
             *loaded.notes,
             *packing_notes(packed),
             *contacts(workspace, [(worker.id, worker.identity), *judges.identities]),
-            f"{limits_in_words(limits)}; worker {worker.id}; judged by {judges.in_words}",
+            f"{loop.limits_in_words(limits)}; worker {worker.id}; judged by {judges.in_words}",
         ),
         fresh=request.judging.fresh,
     )

@@ -9,20 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from honestone.adapters.checks import CheckRunner
+from honestone.app import loop
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, make_seats
-from honestone.app.loop import (
-    ImprovementRequest,
-    LoopPlan,
-    delivery,
-    find_place,
-    find_worker,
-    guarded,
-    limits_in_words,
-    loop_limits,
-    paths_inside,
-    started_artifact,
-    worker_context,
-)
+from honestone.app.loop import ImprovementRequest, LoopPlan
 from honestone.app.rubric_plan import checks_of
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
 from honestone.app.suites.side import SideRun, not_loaded, results_of
@@ -33,19 +22,9 @@ from honestone.core.ballot import CHECK
 from honestone.core.contract import Contract
 from honestone.core.errors import UsageError
 from honestone.core.events import StartedSuite, SuiteImprovementStarted
+from honestone.core.loop import suite_loop
 from honestone.core.loop.state import LoopLimits
-from honestone.core.loop.suite_loop import (
-    STEERING,
-    TEST,
-    TRAIN,
-    VAL,
-    KeepWhatHelps,
-    Splits,
-    SuiteLoopState,
-    certifying_rubric,
-    state_of_suite,
-    steering_rubric,
-)
+from honestone.core.loop.suite_loop import STEERING, TEST, TRAIN, VAL, KeepWhatHelps, Splits, SuiteLoopState
 from honestone.core.numbers import ONE, exact
 from honestone.core.scorecard import Scorer
 from honestone.core.skill.edit_rubric import EDIT_RUBRIC, failures_in_words, shown_edit
@@ -98,8 +77,8 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
         edit_seats=make_seats(names, make_context(request.judging, workspace)),
     )
     checks = [check for rubric in tasks.rubrics.values() for check in checks_of(rubric)]
-    place = guarded(place, workspace, tasks.checker, checks, (*tasks.seats, *plan.edit_seats))
-    limits = loop_limits(request, workspace, plan.calls)
+    place = loop.guarded(place, workspace, tasks.checker, checks, (*tasks.seats, *plan.edit_seats))
+    limits = loop.loop_limits(request, workspace, plan.calls)
     loaded = load_artifact(place.path, exclude=place.exclude, max_bytes=place.max_bytes)
     most = plan.most(limits.rounds, lambda cases: sum(case.attempts for case in cases))
     more = f"{f' of {count} proposals' if count > 1 else ''}, {most} runs of {tasks.target_name}"
@@ -113,13 +92,17 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
         started=plan.started(place, loaded.version, worker, limits),
         belongs_to={
             "holdouts": [],
-            **delivery(request),
+            **loop.delivery(request),
             "tasks": tasks.identity(replace(tasks.subject, version=None, skill=None), tasks.cases),
             "candidates": count,
         },
-        state=state_of_suite,
+        state=suite_loop.state_of_suite,
         judgement=partial(plan.judgement, place, observer),
-        notes=(*loaded.notes, *tasks.notes, f"{limits_in_words(limits, more)}; worker {worker.id}; tasks: {sizes}"),
+        notes=(
+            *loaded.notes,
+            *tasks.notes,
+            f"{loop.limits_in_words(limits, more)}; worker {worker.id}; tasks: {sizes}",
+        ),
         fresh=request.judging.fresh,
     )
 
@@ -147,9 +130,9 @@ def _place(request: ImprovementRequest, workspace: Workspace, tasks: SuitePlan, 
     root, hidden = path.resolve(), tasks.files
     judging = {file for file in tasks.judging_files() - hidden if file != root}
     return replace(
-        find_place(request, workspace, path, hidden | judging),
+        loop.find_place(request, workspace, path, hidden | judging),
         siblings={},
-        off_limits=paths_inside(root, (*hidden, _fixtures(tasks))),
+        off_limits=loop.paths_inside(root, (*hidden, _fixtures(tasks))),
         must_hold=(SKILL_FILE,) if is_skill else (),
     )
 
@@ -159,8 +142,8 @@ def _fixtures(tasks: SuitePlan) -> Path:
 
 
 def _worker(request: ImprovementRequest, workspace: Workspace, tasks: SuitePlan, place: Place) -> Worker:
-    context = worker_context(request, workspace, place, tasks.source.base)
-    worker = find_worker(request.worker, context, hint=_HINT)
+    context = loop.worker_context(request, workspace, place, tasks.source.base)
+    worker = loop.find_worker(request.worker, context, hint=_HINT)
     if not worker.can_work_on(()):
         raise UsageError(f"the worker `{worker.id}` runs a rubric's fix commands, and tasks have none", hint=_HINT)
     return worker
@@ -204,11 +187,11 @@ class _Tasks:
             panel=STEERING,
             holdouts=(TEST,),
             limits=limits.to_plain(),
-            artifact=started_artifact(place, version),
+            artifact=loop.started_artifact(place, version),
             policy=KeepWhatHelps().name,
             worker=worker.id,
-            rubric=steering_rubric(self.splits, title=title, least=self.least),
-            certifying=certifying_rubric(self.splits, title=title, least=self.least),
+            rubric=suite_loop.steering_rubric(self.splits, title=title, least=self.least),
+            certifying=suite_loop.certifying_rubric(self.splits, title=title, least=self.least),
             splits=self.splits.ids,
             candidates=self.candidates,
             require_improvement=self.request.require_improvement,
@@ -235,7 +218,7 @@ class _Tasks:
             splits=self.splits,
             loop=run,
             folder=place.path.name,
-            leave_out=paths_inside(place.path, (_fixtures(self.tasks),)),
+            leave_out=loop.paths_inside(place.path, (_fixtures(self.tasks),)),
         )
         edits = PanelOfEdits(seats=self.edit_seats, store=store, judging=self.request.judging, named=place.named)
         return TaskJudgement(
@@ -263,7 +246,7 @@ class SplitRuns:
 
     async def run(self, version: Version, split: str, meter: Meter) -> SplitRun:
         cases, subject = self.splits.of(split), self._subject(version)
-        record, left = self._finished(subject, cases), _left_of(meter)
+        record, left = self._finished(subject, cases), meter.rest()
         is_new = record is None
         if record is None:
             side = SideRun.open(self.plan, self.store, self.observer, subject, cases, left)
@@ -312,7 +295,7 @@ class PanelOfEdits:
     async def score(
         self, before: Version, after: Version, failed: Sequence[str], meter: Meter
     ) -> tuple[Fraction | None, Spend]:
-        panel = make_panel(self.seats, self.store, _left_of(meter), self.judging)
+        panel = make_panel(self.seats, self.store, meter.rest(), self.judging)
         evaluator = Evaluator(EDIT_RUBRIC, CheckRunner(Path()), panel)  # the rubric has no check
         shown = Artifact(self.named, shown_edit(before, after))
         judged = await evaluator.judge(shown, input=failures_in_words(list(failed)))
@@ -321,18 +304,6 @@ class PanelOfEdits:
     async def close(self) -> None:
         for seat in self.seats:
             await seat.judge.close()
-
-
-def _left_of(meter: Meter) -> Meter:
-    """A meter for one side that grants what the loop's has left."""
-    used = meter.before.judge_calls + meter.spent.judge_calls
-    known = (meter.before.usd or 0.0) + (meter.spent.usd or 0.0)
-    return Meter(
-        calls=max(0, meter.calls - used),
-        minutes=max(0.0, meter.minutes - meter.seconds / 60),
-        usd=None if meter.usd is None else max(0.0, meter.usd - known),
-        clock=meter.clock,
-    )
 
 
 def _cut_short(record: SuiteRecord, left: Meter, whole: Meter) -> str | None:

@@ -457,11 +457,7 @@ Spending: TypeAlias = (
 
 def total_spend(log: Iterable[Event]) -> Spend:
     """What the events of a run say was spent."""
-    total = Spend()
-    for event in log:
-        if isinstance(event, Spending):
-            total.join(event.spend)
-    return total
+    return Spend.of(event.spend for event in log if isinstance(event, Spending))
 
 
 # ---------------------------------------------------------------------------------------------------------- the codec

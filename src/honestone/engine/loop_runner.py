@@ -11,19 +11,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Generic
 
+from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
-from honestone.core.events import (
-    CandidateTried,
-    DeliveryBegun,
-    DeliveryDone,
-    EditProposed,
-    Event,
-    LimitReached,
-    RunFinished,
-    VersionAccepted,
-    VersionRejected,
-)
+from honestone.core.events import CandidateTried, Event
 from honestone.core.json_value import JsonObject
 from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size
@@ -122,9 +113,11 @@ class LoopRunner(Generic[S]):
                 case Propose():
                     await self._propose(action)
                 case Accept(version=version, reason=reason):
-                    self.record(VersionAccepted(round=self.state.rounds[-1].number, version=version, reason=reason))
+                    self.record(
+                        events.VersionAccepted(round=self.state.rounds[-1].number, version=version, reason=reason)
+                    )
                 case RollBack(reason=reason):
-                    self.record(VersionRejected(round=self.state.rounds[-1].number, reason=reason))
+                    self.record(events.VersionRejected(round=self.state.rounds[-1].number, reason=reason))
 
     async def close(self) -> None:
         await self._judgement.close()
@@ -142,10 +135,10 @@ class LoopRunner(Generic[S]):
         """Whether a limit is used up; then that is on record."""
         reason = self.meter.exhausted()
         if reason is not None:
-            self.reach_limit(LimitReached(reason=reason))
+            self.reach_limit(events.LimitReached(reason=reason))
         return reason is not None
 
-    def reach_limit(self, limit: LimitReached) -> None:
+    def reach_limit(self, limit: events.LimitReached) -> None:
         if self.state.limit is None:
             self.record(limit)
 
@@ -170,14 +163,14 @@ class LoopRunner(Generic[S]):
         if stop.result not in (Result.COULD_NOT_JUDGE, Result.CONTRACT_CHANGED):
             self._deliver_elsewhere()
         if self.state.finished is None and stop.is_final:
-            event = self._timed(RunFinished(result=str(stop.result), reason=stop.reason, changed=stop.changed))
+            event = self._timed(events.RunFinished(result=str(stop.result), reason=stop.reason, changed=stop.changed))
             self.store.finish_run(self.run, str(stop.result), event)
             self._apply(event)
 
     def _end_with_another_contract(self, changed: tuple[str, ...]) -> Stop:
         """What was judged by files that are no longer those of the contract is not delivered, nor what was before."""
         if self.state.rounds and self.state.rounds[-1].is_open:
-            self.record(VersionRejected(round=self.state.rounds[-1].number, reason="what judges changed"))
+            self.record(events.VersionRejected(round=self.state.rounds[-1].number, reason="what judges changed"))
         if self.state.delivered != self.state.original and not self.place.dry_run:
             self._put(self.state.original)
         named = ", ".join(changed[:5]) + (" and more" if len(changed) > 5 else "")
@@ -229,7 +222,7 @@ class LoopRunner(Generic[S]):
         candidate: int | None = None,
         candidates: Sequence[JsonObject] = (),
     ) -> None:
-        proposed = EditProposed(
+        proposed = events.EditProposed(
             round=len(self.state.rounds) + 1,
             focus=action.focus,
             outcome=made.outcome,
@@ -318,7 +311,7 @@ class LoopRunner(Generic[S]):
             self._put(best.digest)
 
     def _put(self, digest: str) -> None:
-        self.record(DeliveryBegun(version=digest))
+        self.record(events.DeliveryBegun(version=digest))
         self._write(digest)
 
     def _write(self, digest: str) -> None:
@@ -327,7 +320,7 @@ class LoopRunner(Generic[S]):
         found = self.place.delivered(before, after)
         if found.digest != after.digest:
             deliver(self.place.target, found, after)
-        self.record(DeliveryDone(version=digest))
+        self.record(events.DeliveryDone(version=digest))
 
     def _require_untouched(self, expected: str) -> None:
         if self.place.on_disk().digest != expected:
@@ -353,7 +346,7 @@ class LoopRunner(Generic[S]):
             return
         found = self.place.on_disk().digest
         if found != self.state.delivered and found in self.state.kept:
-            self.record(DeliveryDone(version=found))
+            self.record(events.DeliveryDone(version=found))
 
 
 async def work_on_copy(

@@ -5,20 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
+from honestone.core import pairwise
 from honestone.core.artifact import Version
 from honestone.core.ballot import Ballot, JudgeState
 from honestone.core.json_value import JsonObject
-from honestone.core.pairwise import (
-    ORDERS,
-    STEERED,
-    Comparison,
-    Order,
-    PairAnswers,
-    compare,
-    in_which_order,
-    pair_question,
-    same,
-)
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Rule
 from honestone.core.spend import Spend
@@ -30,7 +20,7 @@ from honestone.ports import Checker, SizedJudge
 class PairJudged:
     """A comparison and what it took. `ballots` are one a judge, its two orders as one, to tell who took part."""
 
-    comparison: Comparison
+    comparison: pairwise.Comparison
     ballots: tuple[Ballot, ...]
     spend: Spend
     packed: dict[str, dict[str, JsonObject]]
@@ -42,19 +32,19 @@ async def judge_pair(
 ) -> PairJudged:
     """The seats' judges have to be such as take a `PairQuestion`. Equal bytes cost no call: neither is better."""
     if a.digest == b.digest:
-        return PairJudged(comparison=same(rubric), ballots=(), spend=Spend(), packed={}, are_same=True)
+        return PairJudged(comparison=pairwise.same(rubric), ballots=(), spend=Spend(), packed={}, are_same=True)
     spend = Spend()
     checks = await _check(rubric, a, b, checker)
-    questions = {order: pair_question(rubric, a, b, order) for order in ORDERS}
+    questions = {order: pairwise.pair_question(rubric, a, b, order) for order in pairwise.ORDERS}
     seats = panel.seats if rubric.asks_judges else ()
-    asked = [(seat, order) for seat in seats for order in ORDERS]
+    asked = [(seat, order) for seat in seats for order in pairwise.ORDERS]
     found = await asyncio.gather(*(panel.consult_one(seat, questions[order]) for seat, order in asked))
-    looks: dict[str, dict[Order, Ballot]] = {seat.id: {} for seat in seats}
+    looks: dict[str, dict[pairwise.Order, Ballot]] = {seat.id: {} for seat in seats}
     for (seat, order), consulted in zip(asked, found, strict=True):
         looks[seat.id][order] = _in_our_words(consulted.ballot)
         spend.join(consulted.spend)
     return PairJudged(
-        comparison=compare(rubric, PairAnswers(judges=looks, checks=checks), rule),
+        comparison=pairwise.compare(rubric, pairwise.PairAnswers(judges=looks, checks=checks), rule),
         ballots=tuple(_as_one(judge, ballots) for judge, ballots in looks.items()),
         spend=spend,
         packed={seat.id: shown for seat in seats if (shown := _packed(seat, rubric, a, b)) is not None},
@@ -74,10 +64,10 @@ def _in_our_words(ballot: Ballot) -> Ballot:
     """The panel names a judge that fell for the control item by the question of a scorecard; here it is another."""
     if not ballot.tampered:
         return ballot
-    return replace(ballot, reason=STEERED, abstained=dict.fromkeys(ballot.abstained, STEERED))
+    return replace(ballot, reason=pairwise.STEERED, abstained=dict.fromkeys(ballot.abstained, pairwise.STEERED))
 
 
-def _as_one(judge: str, looks: dict[Order, Ballot]) -> Ballot:
+def _as_one(judge: str, looks: dict[pairwise.Order, Ballot]) -> Ballot:
     """A judge's part in both orders: there if both looks are, else what went wrong in which."""
     failed = {order: ballot for order, ballot in looks.items() if ballot.state is not JudgeState.AVAILABLE}
     states = [ballot.state for ballot in failed.values()]
@@ -87,7 +77,7 @@ def _as_one(judge: str, looks: dict[Order, Ballot]) -> Ballot:
         judge=judge,
         marks={},
         state=state,
-        reason=in_which_order({order: ballot.reason or "no answer" for order, ballot in failed.items()}),
+        reason=pairwise.in_which_order({order: ballot.reason or "no answer" for order, ballot in failed.items()}),
         problems=tuple(dict.fromkeys(problem for ballot in looks.values() for problem in ballot.problems)),
         repairs=tuple(dict.fromkeys(repair for ballot in looks.values() for repair in ballot.repairs)),
     )
@@ -96,6 +86,6 @@ def _as_one(judge: str, looks: dict[Order, Ballot]) -> Ballot:
 def _packed(seat: Seat, rubric: Rubric, a: Version, b: Version) -> dict[str, JsonObject] | None:
     """What this judge was shown of A and B, where it was not the whole."""
     judge = seat.judge
-    shown = judge.packed(pair_question(rubric, a, b, "a_first")) if isinstance(judge, SizedJudge) else None
+    shown = judge.packed(pairwise.pair_question(rubric, a, b, "a_first")) if isinstance(judge, SizedJudge) else None
     names = {"first": "a", "second": "b"}
     return {names[place]: part for place, part in shown.items()} if shown else None

@@ -297,9 +297,6 @@ def split(
 
 def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
     """One ballot from several calls. A judge that followed the artifact in one of them is not believed in any."""
-    spend = Spend()
-    for part in parts:
-        spend.join(part.spend)
     ballots = [part.ballot for part in parts]
     tampered = next((ballot for ballot in ballots if ballot.tampered), None)
     marks = {} if tampered else {key: mark for ballot in ballots for key, mark in ballot.marks.items()}
@@ -323,7 +320,7 @@ def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
                 for parts in zip(*(ballot.earlier for ballot in ballots), strict=False)
             ),
         ),
-        spend=spend,
+        spend=Spend.of(part.spend for part in parts),
         refused=next((part.refused for part in parts if part.refused), None) if not marks else None,
     )
 
@@ -409,18 +406,13 @@ class Evaluator:
         attempt: int = 1,
     ) -> Question:
         """What the judges are asked about an artifact, or about the output that a target made of it."""
-        if output is None:
-            return Question(
-                artifact=artifact, criteria=self._asked, input=input, reference=reference, case=case, attempt=attempt
-            )
-        workspace = None if output.diff is None else {"path": output.folder, "diff": output.diff}
         return Question(
             artifact=artifact,
             criteria=self._asked,
             input=input,
             reference=reference,
-            output=output.text,
-            workspace=workspace,
+            output=None if output is None else output.text,
+            workspace={"path": output.folder, "diff": output.diff} if output and output.diff is not None else None,
             case=case,
             attempt=attempt,
         )
@@ -455,9 +447,7 @@ class Evaluator:
                 asking.cancel()
                 await asyncio.gather(asking, return_exceptions=True)
             raise
-        spend = Spend()
-        for one in consulted:
-            spend.join(one.spend)
+        spend = Spend.of(one.spend for one in consulted)
         refused = next((one.refused for one in consulted if one.refused is not None), None)
         return Judged(ballots=(*checks, *(one.ballot for one in consulted)), spend=spend, refused=refused)
 

@@ -17,7 +17,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot
 from honestone.core.errors import UsageError
-from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, unified_diff
+from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, touched, unified_diff
 from honestone.core.scorecard import Scorer
 from honestone.core.skill import brief
 from honestone.core.skill import risk as risks
@@ -239,7 +239,7 @@ def _slug(text: str) -> str:
 
 
 def _title(before: Version, after: Version) -> str:
-    paths, size = risks.touched(before, after), diff_size(before, after)
+    paths, size = touched(before, after), diff_size(before, after)
     named = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
     return f"Edit {named}: {size.added} line{'' if size.added == 1 else 's'} added, {size.removed} removed"
 

@@ -28,27 +28,12 @@ from honestone.app.stages.files import (
 from honestone.core.artifact import Entry, Version, as_text, digest_of
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import DeliveryBegun, DeliveryDone, Event
-from honestone.core.loop.proposal import diff_size, unified_diff
-from honestone.core.skill.gate_layers import (
-    Decision,
-    Evidence,
-    Fields,
-    GateResult,
-    evaluation_figure,
-    gate_risk,
-    pass_gate,
-)
-from honestone.core.skill.plan import (
-    Plan,
-    PlanError,
-    Refusal,
-    WriteFiles,
-    apply_plan,
-    plan_between,
-    plan_to_plain,
-    target_of,
-)
-from honestone.core.skill.risk import risk_of, touched
+from honestone.core.loop.proposal import diff_size, touched, unified_diff
+from honestone.core.skill import gate_layers as layers
+from honestone.core.skill import plan as plans
+from honestone.core.skill.gate_layers import Decision, Evidence, GateResult
+from honestone.core.skill.plan import Plan, PlanError, Refusal
+from honestone.core.skill.risk import risk_of
 from honestone.core.skill.skill_file import SKILL_FILE, split
 from honestone.formats import stage_files as doc
 from honestone.formats.stage_files import JsonObject, StageFile
@@ -77,7 +62,7 @@ def apply(request: ApplyRequest, files: StageFiles) -> StageFile[doc.Execution]:
         skill.require_base(candidate)
         try:
             plan = skill.plan_of(candidate)
-            after = apply_plan(plan, skill.version)
+            after = plans.apply_plan(plan, skill.version)
         except PlanError as problem:
             if problem.refusal is Refusal.OUTSIDE:
                 raise
@@ -97,7 +82,7 @@ def applied_result(
 ) -> doc.ExecutionResult:
     """What an execution says of an edit that was put in place."""
     size = diff_size(skill.version, after)
-    if isinstance(plan, WriteFiles):
+    if isinstance(plan, plans.WriteFiles):
         what = f"wrote {len(plan.files)} and deleted {len(plan.delete)} files"
     else:
         what = f"{plan.action} in {plan.target}"
@@ -393,7 +378,7 @@ def gate(request: GateRequest, files: StageFiles) -> StageFile[doc.Receipt]:
             evaluation=None if evaluation is None else evaluation.document,
             ranked=ranking.marked.value["scored_candidates"][at],
         )
-        result = pass_gate(evidence)
+        result = layers.pass_gate(evidence)
         if result.decision is Decision.KEEP and found.where is not _Where.APPLIED:
             raise UsageError(
                 f"the candidate `{ranked.id}` is no longer in place in `{skill.named}`, so it cannot be kept",
@@ -483,7 +468,7 @@ def _planned(
     try:
         if executed is not None and "execution_plan" in executed:
             ranked = msgspec.convert(executed, doc.CandidateEntry)
-        return apply_plan(skill.plan_of(ranked), before)
+        return plans.apply_plan(skill.plan_of(ranked), before)
     except (PlanError, msgspec.ValidationError):
         return None
 
@@ -519,10 +504,10 @@ def gather(
     skill: SkillUnderEdit,
     after: Version,
     *,
-    ranking: Fields,
-    execution: Fields,
-    evaluation: Fields | None,
-    ranked: Fields,
+    ranking: layers.Fields,
+    execution: layers.Fields,
+    evaluation: layers.Fields | None,
+    ranked: layers.Fields,
 ) -> Evidence:
     """What the gate decides by: the documents, what their edit makes of the skill, and whether a person has turned these
     bytes down for it."""
@@ -543,7 +528,7 @@ def gather(
 
 def parked(skill: SkillUnderEdit, evidence: Evidence, result: GateResult, *, run_id: str, lane: str) -> JsonObject:
     """All that is needed to apply the candidate later."""
-    plan = plan_between(evidence.before, evidence.after)
+    plan = plans.plan_between(evidence.before, evidence.after)
     return {
         "candidate_id": evidence.candidate_id,
         "run_id": run_id,
@@ -551,13 +536,13 @@ def parked(skill: SkillUnderEdit, evidence: Evidence, result: GateResult, *, run
         "title": evidence.ranked.get("title"),
         "target": {"path": skill.named},
         "folder": printable(skill.root),
-        "target_path": skill.path_of(target_of(plan)),
+        "target_path": skill.path_of(plans.target_of(plan)),
         "category": evidence.ranked.get("category"),
-        "risk_level": str(gate_risk(evidence)),
+        "risk_level": str(layers.gate_risk(evidence)),
         "reason": result.reason,
         "reasons": list(result.human),
         "diff": unified_diff(evidence.before, evidence.after),
-        "execution_plan": plan_to_plain(plan),
+        "execution_plan": plans.plan_to_plain(plan),
         "base_digest": evidence.before.digest,
         "candidate_digest": evidence.after.digest,
         "created_at": stamp(),
@@ -598,7 +583,7 @@ def receipt_file(
         reason=result.reason,
         candidate_id=name,
         candidate_category=_text(evidence.ranked, "category"),
-        risk_level=str(gate_risk(evidence)),
+        risk_level=str(layers.gate_risk(evidence)),
         candidate_digest=evidence.after.digest if evidence.is_applied else None,
         target=ranking.target,
         source_ranking_artifact=ranking.truth_anchor,
@@ -606,7 +591,7 @@ def receipt_file(
         source_evaluation_artifact=None if evaluation is None else evaluation.truth_anchor,
         evaluation_verdict=None
         if evidence.evaluation is None
-        else str(evaluation_figure(evidence.evaluation, "verdict")),
+        else str(layers.evaluation_figure(evidence.evaluation, "verdict")),
         rollback=rollback,
         blockers=[doc.Blocker(layer=one.layer, details=one.details) for one in result.blockers],
         gate_layers=msgspec.convert(result.layers_to_plain(), doc.GateLayers),
@@ -798,7 +783,7 @@ def _approve(entry: JsonObject, skill: SkillUnderEdit, files: StageFiles) -> doc
         target_path=_required(entry, "target_path"),
         execution_plan=msgspec.convert(entry.get("execution_plan") or {}, JsonObject),
     )
-    after = apply_plan(skill.plan_of(candidate), skill.version)
+    after = plans.apply_plan(skill.plan_of(candidate), skill.version)
     if after.digest != entry.get("candidate_digest"):
         raise UsageError(
             f"the plan of `{candidate.id}` does not give the bytes that were parked; nothing was written",

@@ -19,30 +19,20 @@ from honestone.app.stages import candidates as proposals
 from honestone.app.stages import evaluate, gate
 from honestone.app.stages.candidates import HOURS, Proposal
 from honestone.app.stages.files import D, SkillUnderEdit, StageFiles, safe_name, stamp, stamped, write_json
+from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.contract import digest_json
 from honestone.core.errors import FileError, Interrupted, UsageError
-from honestone.core.events import (
-    CandidateTried,
-    Event,
-    LimitReached,
-    RunFinished,
-    StageDone,
-    StagesStarted,
-    StartedArtifact,
-    StartedSuite,
-    total_spend,
-)
+from honestone.core.events import CandidateTried, Event, LimitReached, StageDone
 from honestone.core.json_value import JsonObject as JsonMapping
 from honestone.core.loop.actions import Ask, Propose
-from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.proposal import ProposalOutcome, touched
 from honestone.core.loop.state import LoopLimits, fold
 from honestone.core.skill import stage_loop as stages
 from honestone.core.skill.brief import Occasion
 from honestone.core.skill.evaluation import SkillVerdict
 from honestone.core.skill.gate_layers import EXIT_OF, Decision, Evidence, pass_gate
 from honestone.core.skill.plan import PlanError
-from honestone.core.skill.risk import touched
 from honestone.core.skill.stage_loop import EVALUATED, EXECUTED, GATED, PROPOSED, RANKED, TRACED, StageLoopState
 from honestone.core.spend import Meter, Spend
 from honestone.engine.loop_runner import Judgement, LoopRunner
@@ -122,7 +112,7 @@ def run_all_stages(request: StageRunRequest, files: StageFiles, observer: Observ
         else:
             # Last of all: a run that was killed before its document was written is resumed.
             result = str(done.stop.result)
-            store.finish_run(done.id, result, RunFinished(result=result, reason=done.stop.reason))
+            store.finish_run(done.id, result, events.RunFinished(result=result, reason=done.stop.reason))
         return ended
 
 
@@ -147,7 +137,7 @@ class _StagePlan(LoopPlan[StageLoopState]):
                 hint="run the command of that run again: it completes the edit; or start over with --fresh",
             )
         why = "another run of this skill was started"
-        store.finish_run(old.id, "INTERRUPTED", RunFinished(result="INTERRUPTED", reason=why))
+        store.finish_run(old.id, "INTERRUPTED", events.RunFinished(result="INTERRUPTED", reason=why))
 
 
 def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, observer: Observer) -> _StagePlan:
@@ -193,7 +183,7 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
 
     def judgement(run: str, store: Store, meter: Meter) -> StageJudgement:
         started = next(store.iter_events(run))
-        assert isinstance(started, StagesStarted)
+        assert isinstance(started, events.StagesStarted)
         return StageJudgement(
             files=files,
             skill=skill.with_version(load_version(store, started.artifact.digest)),
@@ -213,13 +203,13 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
         version=skill.version,
         worker=worker,
         policy=stages.Gate(candidates=request.candidates),
-        started=StagesStarted(
+        started=events.StagesStarted(
             contract=contract,
             contract_id=digest_json({"path": str(skill.root), **contract}),
             panel=tuple(seat.id for seat in seats),
             limits=asdict(limits),
-            artifact=StartedArtifact(path=skill.named, digest=skill.version.digest, is_folder=True),
-            suite=StartedSuite(path=printable(request.task_suite)),
+            artifact=events.StartedArtifact(path=skill.named, digest=skill.version.digest, is_folder=True),
+            suite=events.StartedSuite(path=printable(request.task_suite)),
             worker=request.worker,
             policy="gate",
             target=runs.target,
@@ -246,7 +236,7 @@ def recorded_pipeline(files: StageFiles, store: Store, run: str) -> PipelineRun:
     """A run of all stages as its events tell it, finished or not."""
     log = store.events(run)
     last, state = log[-1], fold(stages.state_of_stages(log[0]), log[1:])
-    reason = last.reason if isinstance(last, RunFinished) else state.limit or "it is not finished"
+    reason = last.reason if isinstance(last, events.RunFinished) else state.limit or "it is not finished"
     if stages.end_of(state) is None and state.limit is None:
         state.limit = reason
     return _pipeline(run, log, state, reason, None, _place(files, run))
@@ -256,7 +246,7 @@ def _pipeline(
     run: str, log: Sequence[Event], state: StageLoopState, reason: str, skill: doc.SkillNamed | None, path: Path
 ) -> PipelineRun:
     started = log[0]
-    assert isinstance(started, StagesStarted)
+    assert isinstance(started, events.StagesStarted)
     number = stages.end_of(state) if state.limit is None else None
     last = None if number is None else _try(state, number)
     body = doc.Pipeline(
@@ -272,7 +262,7 @@ def _pipeline(
         mock=started.mock,
         tries=[_try(state, one + 1) for one in range(len(state.rounds))],
         limits=asdict(state.limits),
-        usage=dict(total_spend(log).to_plain()),
+        usage=dict(events.total_spend(log).to_plain()),
         truth_anchor=printable(path.absolute()),
     )
     approve = None

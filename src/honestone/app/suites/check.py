@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -69,13 +69,7 @@ class PlacedRemark:
     suggestion: str
 
     def to_plain(self) -> dict[str, str]:
-        return {
-            "rule": self.rule,
-            "place": self.place,
-            "message": self.message,
-            "why": self.why,
-            "suggestion": self.suggestion,
-        }
+        return asdict(self)
 
 
 @dataclass(slots=True, kw_only=True)

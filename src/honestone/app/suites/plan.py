@@ -10,14 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honestone.app.judging_options import (
-    JudgingOptions,
-    choose_judges,
-    make_context,
-    make_seats,
-    max_bytes,
-    require_quorum,
-)
+from honestone.app import judging_options
+from honestone.app.judging_options import JudgingOptions
 from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import check_lock
 from honestone.app.suites.baseline import Baseline
@@ -137,7 +131,7 @@ class SuitePlan:
 
     @property
     def max_bytes(self) -> int:
-        return max_bytes(self.judging, self.workspace.settings)
+        return judging_options.max_bytes(self.judging, self.workspace.settings)
 
     # ------------------------------------------------------------------------------------------------ contracts
 
@@ -283,12 +277,12 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
     source = read_any_suite(path, request.judging.outside(workspace.path))
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
-    size = max_bytes(request.judging, workspace.settings)
+    size = judging_options.max_bytes(request.judging, workspace.settings)
     subject = request.subject or _load_subject(workspace, request, source, size)
     checker = _make_checker(workspace, request, source, cases)
     name = _name_target(request, source, subject)
     chosen = choose_cases(cases, request.choice, lambda: _last_statuses(workspace, path))
-    context = make_context(
+    context = judging_options.make_context(
         request.judging,
         workspace,
         target_timeout=request.target_timeout or source.suite.target.timeout or TARGET_TIMEOUT,
@@ -428,9 +422,9 @@ def _make_seats(
     if asking is None:
         return ()
     looks = 2 if judging.effort == "thorough" else 1
-    seats = make_seats(choose_judges(judging, asking, workspace), context, looks=looks)
+    seats = judging_options.make_seats(judging_options.choose_judges(judging, asking, workspace), context, looks=looks)
     for rubric in {id(case.rubric): case.rubric for case in chosen if not case.skip}.values():
-        require_quorum(rubric, seats)
+        judging_options.require_quorum(rubric, seats)
     return seats
 
 

@@ -109,7 +109,7 @@ def _placeholder_lines(version: Version) -> list[str]:
 def diff_size(before: Version, after: Version) -> DiffSize:
     """Lines added and removed, and files touched. A binary file counts as one line."""
     added = removed = files = 0
-    for path in _touched(before, after):
+    for path in touched(before, after):
         files += 1
         old, new = _without_common_ends(_lines(before, path), _lines(after, path))
         for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new).get_opcodes():
@@ -131,7 +131,7 @@ def _without_common_ends(old: list[str], new: list[str]) -> tuple[list[str], lis
 def unified_diff(before: Version, after: Version) -> str:
     """The change as a unified diff; binary files are named only."""
     out: list[str] = []
-    for path in _touched(before, after):
+    for path in touched(before, after):
         if _is_binary(before, path) or _is_binary(after, path):
             out.append(f"Binary file {path} differs\n")
             continue
@@ -142,7 +142,8 @@ def unified_diff(before: Version, after: Version) -> str:
     return "".join(out)
 
 
-def _touched(before: Version, after: Version) -> list[str]:
+def touched(before: Version, after: Version) -> list[str]:
+    """The paths of the files that differ."""
     paths = sorted({*before.files, *after.files})
     return [path for path in paths if before.files.get(path) != after.files.get(path)]
 

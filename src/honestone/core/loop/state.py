@@ -7,23 +7,9 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
+from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, JudgeState
-from honestone.core.events import (
-    BallotCast,
-    CandidateRanked,
-    CandidateTried,
-    DeliveryBegun,
-    DeliveryDone,
-    EditProposed,
-    Event,
-    LimitReached,
-    LoopStarted,
-    Role,
-    RunFinished,
-    Started,
-    VersionAccepted,
-    VersionRejected,
-)
+from honestone.core.events import Event, LoopStarted, Role, Started
 from honestone.core.loop.actions import Accept, Action, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.rubric import Rubric
@@ -114,7 +100,7 @@ class LoopState:
     best: str = ""
     rounds: list[Round] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    tried: list[CandidateTried] = field(default_factory=list)
+    tried: list[events.CandidateTried] = field(default_factory=list)
     ranks: dict[str, Fraction | None] = field(default_factory=dict)
     ballots: dict[tuple[str, Role], dict[str, Ballot]] = field(default_factory=dict)
     limit: str | None = None
@@ -134,15 +120,15 @@ class LoopState:
     def apply(self, event: Event) -> None:
         """Take in one event. Others than these are facts for reports and change nothing here."""
         match event:
-            case BallotCast():
+            case events.BallotCast():
                 self.ballots.setdefault((event.version, event.role), {})[event.ballot.judge] = event.ballot
                 self._cards.pop(event.version, None)
                 self._find_best()
-            case CandidateTried():
+            case events.CandidateTried():
                 self.tried.append(event)
-            case CandidateRanked():
+            case events.CandidateRanked():
                 self.ranks[event.version] = event.score
-            case EditProposed():
+            case events.EditProposed():
                 self.tried.clear()
                 self.rounds.append(
                     Round(
@@ -154,22 +140,22 @@ class LoopState:
                         version=event.version,
                     )
                 )
-            case VersionAccepted():
+            case events.VersionAccepted():
                 self.rounds[-1].accepted, self.rounds[-1].reason = True, event.reason
                 self.current = event.version
                 self.kept.append(self.current)
                 before = self.best
                 self._find_best()
                 self.rounds[-1].is_progress = self.best != before
-            case VersionRejected():
+            case events.VersionRejected():
                 self.rounds[-1].accepted, self.rounds[-1].reason = False, event.reason
-            case DeliveryBegun():
+            case events.DeliveryBegun():
                 self.delivering = event.version
-            case DeliveryDone():
+            case events.DeliveryDone():
                 self.delivered, self.delivering = event.version, None
-            case LimitReached():
+            case events.LimitReached():
                 self.limit = event.reason
-            case RunFinished():
+            case events.RunFinished():
                 self.finished = Stop(result=Result(event.result), reason=event.reason, changed=event.changed)
                 if self.finished.result is Result.CONTRACT_CHANGED:
                     self.best = self.original

@@ -169,13 +169,7 @@ class Lesson:
     hit_count: int = 1
 
     def to_plain(self) -> dict[str, object]:
-        return {
-            "type": self.type,
-            "succeeded": self.succeeded,
-            "context": dict(self.context),
-            "timestamp": self.timestamp,
-            "hit_count": self.hit_count,
-        }
+        return {**{name: getattr(self, name) for name in self.__slots__}, "context": dict(self.context)}
 
     @property
     def kind(self) -> tuple[str, bool, str]:

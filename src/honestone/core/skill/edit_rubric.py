@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.loop.proposal import unified_diff
+from honestone.core.loop.proposal import touched, unified_diff
 from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.core.skill.risk import touched
 from honestone.core.skill.skill_file import SKILL_FILE
 from honestone.core.tables import table_text
 

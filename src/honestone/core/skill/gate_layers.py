@@ -20,16 +20,9 @@ from enum import StrEnum
 from typing import Final, TypeAlias, TypeGuard
 
 from honestone.core.artifact import Version
-from honestone.core.skill.risk import (
-    NOT_KEPT_ALONE,
-    Category,
-    Recommendation,
-    Risk,
-    category_of,
-    risk_of,
-    touched,
-    worst,
-)
+from honestone.core.loop.proposal import touched
+from honestone.core.skill import risk as risks
+from honestone.core.skill.risk import Recommendation, Risk
 
 Fields: TypeAlias = Mapping[str, object]
 """An artifact, or a part of one, as its file has it: other programs write them too."""
@@ -263,11 +256,11 @@ def _reasons_for_a_person(evidence: Evidence) -> Iterator[str]:
     risk = gate_risk(evidence)
     if risk is not Risk.LOW:
         yield f"{risk} risk"
-    said, shown = ranked.get("category"), category_of(evidence.before, evidence.after)
-    if not isinstance(said, str) or said not in [str(one) for one in Category]:
+    said, shown = ranked.get("category"), risks.category_of(evidence.before, evidence.after)
+    if not isinstance(said, str) or said not in [str(one) for one in risks.Category]:
         yield f"its category {_word(said)} is not known"
     for category in dict.fromkeys((str(said), str(shown))):
-        if category in [str(one) for one in NOT_KEPT_ALONE]:
+        if category in [str(one) for one in risks.NOT_KEPT_ALONE]:
             yield f"it changes {category}"
     if ranked.get("recommendation") == Recommendation.HOLD:
         yield "the ranking holds it back"
@@ -279,7 +272,7 @@ def gate_risk(evidence: Evidence) -> Risk:
     """The worse of what the ranking says and what the bytes show. Any other word counts as medium."""
     said = evidence.ranked.get("risk_level")
     stated = Risk(said) if said in [str(one) for one in Risk] else Risk.MEDIUM
-    return worst((stated, risk_of(evidence.before, evidence.after)))
+    return risks.worst((stated, risks.risk_of(evidence.before, evidence.after)))
 
 
 LAYERS: Final = {

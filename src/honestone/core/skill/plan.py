@@ -23,19 +23,9 @@ from typing import ClassVar, TypeAlias
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import UsageError
-from honestone.core.skill.skill_file import (
-    SKILL_FILE,
-    Section,
-    find,
-    lines_of,
-    newline_of,
-    parsed_heading,
-    rendered,
-    sections,
-    the_section,
-    updated,
-    with_section_at,
-)
+from honestone.core.loop.proposal import touched
+from honestone.core.skill import skill_file
+from honestone.core.skill.skill_file import SKILL_FILE, Section
 
 MAX_PLAN_BYTES = 10_000_000
 
@@ -142,14 +132,14 @@ def _edited(plan: EditSection | UpdateFrontMatter, version: Version) -> Version:
 
 def _new_text(plan: EditSection | UpdateFrontMatter, text: str) -> str:
     if isinstance(plan, UpdateFrontMatter):
-        return updated(text, plan.updates)
-    newline = newline_of(text)
+        return skill_file.updated(text, plan.updates)
+    newline = skill_file.newline_of(text)
     if plan.action == REPLACE:
-        old = the_section(text, plan.heading)
-        heading = lines_of(text[old.start : old.end])[0].rstrip("\r\n")
-        new = rendered(heading, plan.lines, newline)
-        return with_section_at(text[: old.start] + text[old.end :], old.start, new, newline)
-    if find(text, plan.heading):
+        old = skill_file.the_section(text, plan.heading)
+        heading = skill_file.lines_of(text[old.start : old.end])[0].rstrip("\r\n")
+        new = skill_file.rendered(heading, plan.lines, newline)
+        return skill_file.with_section_at(text[: old.start] + text[old.end :], old.start, new, newline)
+    if skill_file.find(text, plan.heading):
         raise PlanError(
             Refusal.NO_CHANGE,
             f"the plan changes nothing: `{plan.target}` has the section {plan.heading.strip()!r} already",
@@ -157,10 +147,10 @@ def _new_text(plan: EditSection | UpdateFrontMatter, text: str) -> str:
         )
     level, at = 2, len(text)
     if plan.before is not None:
-        follower = the_section(text, plan.before)
+        follower = skill_file.the_section(text, plan.before)
         level, at = follower.level, follower.start
-    new = rendered(plan.heading, plan.lines, newline, level=level)
-    return with_section_at(text, at, new, newline)
+    new = skill_file.rendered(plan.heading, plan.lines, newline, level=level)
+    return skill_file.with_section_at(text, at, new, newline)
 
 
 def _written(plan: WriteFiles, version: Version) -> Version:
@@ -219,7 +209,7 @@ def _require_inside(path: str) -> None:
 def plan_between(old: Version, new: Version) -> Plan:
     """The plan that turns one version into the other: a Markdown action where the edit is exactly that, else whole
     files. Raises PlanError where nothing differs."""
-    paths = sorted(path for path in {*old.files, *new.files} if old.files.get(path) != new.files.get(path))
+    paths = touched(old, new)
     if not paths:
         raise PlanError(Refusal.NO_CHANGE, "nothing differs between the two versions")
     if len(paths) == 1 and paths[0].lower().endswith(".md"):
@@ -263,7 +253,7 @@ _TRIED = 8
 
 def _guesses(path: str, before: str, after: str) -> list[EditSection]:
     """The actions that this edit could be; each is tried."""
-    old, new = sections(before), sections(after)
+    old, new = skill_file.sections(before), skill_file.sections(after)
     known = {(section.level, section.title) for section in old}
     added = [section for section in new if (section.level, section.title) not in known]
     if len(added) == 1:
@@ -285,7 +275,7 @@ def _guesses(path: str, before: str, after: str) -> list[EditSection]:
 
 def _content(text: str, section: Section) -> tuple[str, ...]:
     """What is below a section's heading, without the blank lines around it."""
-    lines = [line.rstrip("\r\n") for line in lines_of(text[section.start : section.end])[1:]]
+    lines = [line.rstrip("\r\n") for line in skill_file.lines_of(text[section.start : section.end])[1:]]
     while lines and not lines[0]:
         lines.pop(0)
     while lines and not lines[-1]:
@@ -367,7 +357,7 @@ def _heading(plain: Mapping[str, object], key: str) -> str:
     if not isinstance(heading, str):
         raise PlanError(Refusal.ERROR, f"the plan's `{key}` is not a text")
     try:
-        parsed_heading(heading)
+        skill_file.parsed_heading(heading)
     except ValueError as error:
         raise PlanError(Refusal.ERROR, f"the plan's `{key}`: {error}") from None
     return heading

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.artifact import Entry, Version, as_text
+from honestone.core.loop.proposal import touched
 from honestone.core.skill.skill_file import SKILL_FILE, entries, is_plain, split
 
 
@@ -41,11 +42,6 @@ def risk_of(old: Version, new: Version) -> Risk:
 
 def worst(risks: Iterable[Risk]) -> Risk:
     return max(risks, key=_ORDER.index, default=Risk.LOW)
-
-
-def touched(old: Version, new: Version) -> list[str]:
-    paths = sorted({*old.files, *new.files})
-    return [path for path in paths if old.files.get(path) != new.files.get(path)]
 
 
 def _risk_of_file(path: str, old: Entry | None, new: Entry | None) -> Risk:

@@ -10,16 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from honestone.core.events import (
-    CandidateTried,
-    EditProposed,
-    Event,
-    LimitReached,
-    Role,
-    StageDone,
-    StagesStarted,
-    VersionRejected,
-)
+from honestone.core import events
+from honestone.core.events import Event
 from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import LoopLimits, LoopState
@@ -70,19 +62,19 @@ class StageLoopState(LoopState):
 
     def apply(self, event: Event) -> None:
         match event:
-            case StageDone():
+            case events.StageDone():
                 self._file(event)
-            case CandidateTried():
+            case events.CandidateTried():
                 if not self.tried:
                     self.batch = len(self.rounds) + 1
                 LoopState.apply(self, event)
-            case EditProposed():
+            case events.EditProposed():
                 self._try(event)
-            case VersionRejected():
+            case events.VersionRejected():
                 LoopState.apply(self, event)
                 if all(self.decided(version) for version in self.wanted):
                     self._end_batch()
-            case LimitReached():
+            case events.LimitReached():
                 # The round that is under way is not decided: the next process opens it again.
                 if self.rounds and self.rounds[-1].is_open:
                     self.rounds.pop()
@@ -90,14 +82,14 @@ class StageLoopState(LoopState):
             case _:
                 LoopState.apply(self, event)
 
-    def _file(self, event: StageDone) -> None:
+    def _file(self, event: events.StageDone) -> None:
         self.files[event.round, event.stage] = StagedFile(path=event.path, document=event.document)
         if event.stage == RANKED:
             scored = event.document["scored_candidates"]
             assert isinstance(scored, list)
             self.wanted = in_order(scored)
 
-    def _try(self, event: EditProposed) -> None:
+    def _try(self, event: events.EditProposed) -> None:
         number, tried = event.round, list(self.tried)
         if self.limit is not None:
             return
@@ -120,7 +112,7 @@ class StageLoopState(LoopState):
         """The baseline is run with the first candidate that is worth it."""
         return True
 
-    def unasked(self, version: str, role: Role) -> tuple[str, ...]:
+    def unasked(self, version: str, role: events.Role) -> tuple[str, ...]:
         """Whether its tasks are still to be run: what the ranking rejects is not run, what was decided not again."""
         number = len(self.rounds)
         if version == self.original or version not in self.wanted:
@@ -142,7 +134,7 @@ class StageLoopState(LoopState):
         return Decision(str(receipt.document["decision"])) if receipt is not None else Decision.REJECT
 
 
-def _why(event: EditProposed) -> str:
+def _why(event: events.EditProposed) -> str:
     found = [
         f"{one['outcome']}, {one['detail']}" if one.get("detail") else str(one["outcome"]) for one in event.candidates
     ]
@@ -162,7 +154,7 @@ def in_order(scored: list[Mapping[str, object]]) -> list[str]:
 
 def state_of_stages(started: Event, limits: LoopLimits | None = None) -> StageLoopState:
     """The state of a run before anything happened, under its own limits or other ones."""
-    assert isinstance(started, StagesStarted)
+    assert isinstance(started, events.StagesStarted)
     return StageLoopState(original=started.artifact.digest, limits=limits or LoopLimits.of(started))
 
 
