@@ -20,7 +20,7 @@ from honestone.app.loop import ImprovementRequest, outside_a_loop
 from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
-from honestone.app.step import StepResult, Submission, resume_steps, start_steps
+from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps
 from honestone.app.suites.compare import CompareRequest, compare_runs, require_gates
 from honestone.app.suites.plan import CaseChoice, SuiteRequest
 from honestone.app.suites.run import evaluate_suite
@@ -242,6 +242,7 @@ def step(
     submit: bool = False,
     reply: str | None = None,
     run: str | None = None,
+    session: str | None = None,
     round: int | None = None,
     ended: Literal["exited", "timeout", "denied", "crashed"] = "exited",
     message: str = "",
@@ -263,14 +264,14 @@ def step(
 
     With an artifact and a rubric a run is started, or the same one resumed; without, the latest run is resumed (or
     `run`), with the options it was started with. `submit=True` hands in the edit at the last action's location, `reply`
-    a judge's reply. Raises as `improve` does, and UsageError without a run of steps.
+    a judge's reply. A run that was started with a `session` is the latest one for this session alone. Raises as `improve` does, and UsageError without a run of steps.
     """
     workspace = _workspace(folder, store)
     if submit or reply is not None or artifact is None:
         handed = Submission(
             is_edit=submit and reply is None, reply=reply, round=round, ended=ended, message=message[:2000]
         )
-        found = outside_a_loop(lambda: resume_steps(workspace, run, handed, Quiet()))
+        found = outside_a_loop(lambda: resume_steps(workspace, run, handed, Quiet(), StepsForm(session=session)))
     else:
         request = ImprovementRequest(
             artifact=Path(artifact),
@@ -283,7 +284,7 @@ def step(
             dry_run=dry_run,
             output=None if output is None else Path(output),
         )
-        found = outside_a_loop(lambda: start_steps(workspace, request, Quiet()))
+        found = outside_a_loop(lambda: start_steps(workspace, request, Quiet(), StepsForm(session=session)))
     found.hand_out()
     return found
 

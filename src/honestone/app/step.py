@@ -7,7 +7,7 @@ one resumes it. What is handed out is below the store, in `step/RUN/`, until it 
 from __future__ import annotations
 
 import json
-import shutil
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,6 +15,8 @@ from typing import Final, Literal
 
 from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import Ending, StepWorker, SubmittedEdit, Waiting
+from honestone.app.agents.holds import read_holds
+from honestone.app.agents.owned_run import KEPT, REPLIES, STEPS
 from honestone.app.history import improvement_report, state_of
 from honestone.app.host_judge import still_asked, take_reply
 from honestone.app.improve import prepare, run
@@ -23,6 +25,7 @@ from honestone.app.loop import ImprovementRequest
 from honestone.app.quiet import Quiet
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import Question
+from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.events import Event, LoopStarted
 from honestone.core.loop.actions import Propose, Result, exit_code
@@ -31,11 +34,13 @@ from honestone.core.loop.state import LoopState, decide
 from honestone.engine.panel import Seat, split
 from honestone.ports import Observer, Store
 from honestone.report.documents import JsonDocument, plain
-from honestone.system.files import write_atomically
+from honestone.system.files import remove, write_atomically
 
 SCHEMA: Final = "honestone.step/1"
-_SESSION, _HANDED_OUT = "session.json", "handed-out"
+_HANDED_OUT: Final = "handed-out"
+_COMPACT_END: Final = "schema run session result reason score_before score_after rounds report".split()
 _OWN_OPTIONS: Final = ("holdouts", "policy", "rounds", "max_diff", "dry_run", "output")
+_LONGEST_SESSION: Final = 200
 START_HINT: Final = "honestone step next ARTIFACT --rubric RUBRIC"
 
 
@@ -53,12 +58,14 @@ class Submission:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
     """What must be done next. `action` is `propose`, `judge`, `done` or `interrupted`; `document` is what the command
-    prints. An action counts as handed out only after `hand_out`: until then a submission is not about it."""
+    prints, on one line where it is `compact`. An action counts as handed out only after `hand_out`: until then a
+    submission is not about it."""
 
     action: str
     run: str
     document: JsonDocument
     exit_code: int = 0
+    compact: bool = False
     hand_out: Callable[[], None] = lambda: None
 
     @property
@@ -76,30 +83,59 @@ class StepResult:
         return self.document
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepsForm:
+    """How a run of steps is driven. `quiet` (no progress) and `compact` hold for the calls that follow too.
+
+    `session` is the one that owns the run. `compact` actions are for an agent's context: a judge's prompt is in a file,
+    and the end is a summary.
+    """
+
+    session: str | None = None
+    quiet: bool = False
+    compact: bool = False
+
+    @classmethod
+    def kept(cls, folder: Path) -> StepsForm:
+        """That of the last call; the default where what is kept cannot be read: who needs the rest of it says so."""
+        try:
+            plain = json.loads((folder / KEPT).read_bytes())
+            options = plain["options"]
+            return cls(session=plain.get("session"), quiet=options["quiet"], compact=options.get("compact", False))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return cls()
+
+
 def start_steps(
-    workspace: Workspace, request: ImprovementRequest, observer: Observer, *, quiet: bool = False
+    workspace: Workspace, request: ImprovementRequest, observer: Observer, form: StepsForm = StepsForm()
 ) -> StepResult:
-    """Start or resume the run of this request, up to the first action. `quiet` also holds for the calls that follow.
+    """Start or resume the run of this request, up to the first action. The session takes it over.
 
     Raises as `improve` does, and UsageError for judges that are objects: they cannot be kept from call to call.
     """
     if not all(isinstance(judge, str) for judge in (*request.judging.judges, *request.holdouts)):
         raise UsageError("the judges of steps must be names: they are kept from call to call")
-    session = _Session(workspace=workspace, request=request, quiet=quiet)
-    return _work(session, Submission(), Quiet() if quiet else observer)
+    if form.session is not None and not (form.session.isprintable() and 0 < len(form.session) <= _LONGEST_SESSION):
+        raise UsageError(f"a session's id has 1 to {_LONGEST_SESSION} printable characters")
+    return _work(_Steps(workspace=workspace, request=request, form=form), Submission(), observer)
 
 
-def resume_steps(workspace: Workspace, run: str | None, submission: Submission, observer: Observer) -> StepResult:
-    """The next action of a run, the latest one without a name, after taking what is submitted.
+def resume_steps(
+    workspace: Workspace, run: str | None, submission: Submission, observer: Observer, form: StepsForm = StepsForm()
+) -> StepResult:
+    """The next action of a run after taking what is submitted; without a name, of the latest one that the session owns,
+    or, without a session, that no session owns.
 
     Raises UsageError where there is no such run, or its options cannot be read.
     """
     with workspace.open_store() as store:
-        folder = _folder_of(store, run)
+        folder = _folder_of(store, run, None if run else _belongs_to(form.session))
+        kept = StepsForm.kept(folder)
+        form = StepsForm(session=kept.session, quiet=form.quiet or kept.quiet, compact=form.compact or kept.compact)
         if store.find_run(folder.name).finished is not None:
-            return _done(folder.name, plain(improvement_report(store, folder.name, shown=workspace.shown)[0]))
-    session = _Session.load(folder.resolve(), workspace)
-    return _work(session, submission, Quiet() if session.quiet else observer)
+            document = plain(improvement_report(store, folder.name, shown=workspace.shown)[0])
+            return _done(folder.name, document, form)
+    return _work(replace(_Steps.load(folder.resolve(), workspace), form=form), submission, observer)
 
 
 def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
@@ -112,6 +148,8 @@ def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
     return {
         "schema": SCHEMA,
         "run": folder.name,
+        "session": StepsForm.kept(folder).session,
+        "held": _held(folder),
         "artifact": _started(log).artifact.path,
         "rounds": sum(not entry.is_open for entry in state.rounds),
         "best_interval": [float(best.low * 100), float(best.high * 100)],
@@ -132,16 +170,24 @@ def _wants_edit(state: LoopState, log: Sequence[Event], handed_out: int | None) 
     return isinstance(action, Propose) and handed_out == len(state.rounds) + 1
 
 
-# ---------------------------------------------------------------------------------------------------------- sessions
+def _held(folder: Path) -> int | None:
+    """How often the stop hook held the session; None where the count is damaged."""
+    try:
+        return read_holds(folder).total
+    except ValueError:
+        return None
+
+
+# -------------------------------------------------------------------------------------------------- what is kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Session:
+class _Steps:
     """What a run of steps was started with, kept with it so that later calls need not repeat it."""
 
     workspace: Workspace
     request: ImprovementRequest
-    quiet: bool = False
+    form: StepsForm = StepsForm()
 
     def keep(self, folder: Path) -> None:
         request = self.request
@@ -152,17 +198,20 @@ class _Session:
             "folder": str(self.workspace.folder),
             "artifact": str(request.artifact),
             "rubric": str(request.rubric),
-            "options": {**options, "quiet": self.quiet},
+            "session": self.form.session or StepsForm.kept(folder).session,
+            "options": {**options, "quiet": self.form.quiet, "compact": self.form.compact},
         }
-        write_atomically(folder / _SESSION, json.dumps(plain).encode(), private=True)
+        write_atomically(folder / KEPT, json.dumps(plain).encode(), private=True)
 
     @classmethod
-    def load(cls, folder: Path, workspace: Workspace) -> _Session:
-        """The session of a run, in the folder where it was started: its paths and commands are relative to that."""
+    def load(cls, folder: Path, workspace: Workspace) -> _Steps:
+        """Those of a run, in the folder where it was started: its paths and commands are relative to that."""
         try:
-            plain = json.loads((folder / _SESSION).read_bytes())
+            plain = json.loads((folder / KEPT).read_bytes())
             given = {**plain["options"], "fresh": False}
-            quiet, output = given.pop("quiet", False), given.pop("output", None)
+            output = given.pop("output", None)
+            for name in ("quiet", "compact"):
+                given.pop(name, None)
             for name in ("judges", "pass_env", "holdouts"):
                 given[name] = tuple(given[name])
             return cls(
@@ -174,7 +223,6 @@ class _Session:
                     output=None if output is None else Path(output),
                     **given,
                 ),
-                quiet=quiet,
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(
@@ -183,17 +231,26 @@ class _Session:
             ) from None
 
 
-def _steps(store: Store) -> Path:
-    return store.root / "step"
+def _belongs_to(session: str | None) -> Callable[[Path], bool]:
+    """Whether a run is the session's; without a session, whether it is no session's."""
+    return lambda folder: StepsForm.kept(folder).session == session
 
 
-def _folder_of(store: Store, run: str | None) -> Path:
-    """The folder of the run that is meant: the one named, else the newest unfinished one, else the newest."""
-    folders = sorted((path.parent for path in _steps(store).glob(f"*/{_SESSION}")), reverse=True)
+def _folder_of(store: Store, run: str | None, belongs: Callable[[Path], bool] | None = None) -> Path:
+    """The folder of the run that is meant: the one named, else of those that belong the newest unfinished one, else the
+    newest."""
+    there = sorted((path.parent for path in (store.root / STEPS).glob(f"*/{KEPT}")), reverse=True)
+    folders = [folder for folder in there if belongs is None or belongs(folder)]
     if run is not None and run not in ("last", "latest"):
         name = store.find_run(run).id
         folders = [folder for folder in folders if folder.name == name]
     if not folders:
+        if there and run is None:
+            owner = StepsForm.kept(there[0]).session
+            raise UsageError(
+                "the step runs here belong to other sessions",
+                hint=f"name the run ({there[0].name}), or its session: --session {shlex.quote(owner or '')}",
+            )
         raise UsageError("no step run found", hint=f"start one: {START_HINT}")
     unfinished = [folder for folder in folders if store.find_run(folder.name).finished is None]
     return (unfinished or folders)[0]
@@ -209,23 +266,25 @@ def _handed_out(folder: Path) -> int | None:
     return max(numbers, default=None)
 
 
-def _drop_rounds(folder: Path, *, but: str = "") -> None:
-    for old in folder.glob("round-*"):
-        if old.name != but:
-            shutil.rmtree(old, ignore_errors=True)
+def _drop_old(folder: Path, handed: str, *, but: str = "") -> None:
+    """Copies of rounds, or prompts and the replies to them, that were handed out before."""
+    for old in folder.glob(handed):
+        if old.name.partition(".")[0] != but:
+            remove(old)
 
 
 # ---------------------------------------------------------------------------------------------------------- working
 
 
-def _work(session: _Session, submission: Submission, observer: Observer) -> StepResult:
-    worker, desk = StepWorker(), _Desk(submission.reply, session.request.judging.ask)
-    plan = prepare(session.workspace, replace(session.request, worker=worker), observer, before_asking=desk.require)
+def _work(steps: _Steps, submission: Submission, observer: Observer) -> StepResult:
+    worker, desk = StepWorker(), _Desk(submission.reply, steps.request.judging.ask)
+    observer = Quiet() if steps.form.quiet else observer
+    plan = prepare(steps.workspace, replace(steps.request, worker=worker), observer, before_asking=desk.require)
 
     def begun(run: str) -> None:
-        worker.folder = folder = (session.workspace.store / "step" / run).resolve()
+        worker.folder = desk.folder = folder = (steps.workspace.store / STEPS / run).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        session.keep(folder)
+        steps.keep(folder)
         round = _handed_out(folder)
         if submission.is_edit and submission.round in (None, round):
             worker.edit = SubmittedEdit(round=round, ended=submission.ended, message=submission.message)
@@ -238,8 +297,9 @@ def _work(session: _Session, submission: Submission, observer: Observer) -> Step
     if result.result is Result.INTERRUPTED:
         return StepResult(action="interrupted", run=result.run, document=result.document, exit_code=result.exit_code)
     assert worker.folder is not None
-    _drop_rounds(worker.folder)
-    return _done(result.run, result.document)
+    for handed in ("round-*", "prompt-*"):
+        _drop_old(worker.folder, handed)
+    return _done(result.run, result.document, StepsForm.kept(worker.folder))
 
 
 def _not_used(submission: Submission, worker: StepWorker, desk: _Desk) -> list[str]:
@@ -253,28 +313,49 @@ def _not_used(submission: Submission, worker: StepWorker, desk: _Desk) -> list[s
 
 def _wanted(waiting: Waiting, folder: Path, not_used: Sequence[str]) -> StepResult:
     """An action, as a document."""
-    details = dict(waiting.details)
+    form, details = StepsForm.kept(folder), dict(waiting.details)
     wrong = details.pop("problems", None)
     problems = [*not_used, *(wrong if isinstance(wrong, list) else ())]
-    document: JsonDocument = {"schema": SCHEMA, "action": waiting.action, "run": folder.name, **details}
-    if problems:
-        document["problems"] = problems
-    round = f"round-{details.get('round')}"
-    is_edit = waiting.action == "propose"
-    how = f"--round {details['round']}" if is_edit else "--reply FILE"
-    document["then"] = f"honestone step submit {folder.name} {how}"
+    name, how = "", "--reply FILE"
+    if waiting.action == "propose":
+        name, how = f"round-{details['round']}", f"--round {details['round']}"
+    elif form.compact:
+        # Not the token: several judges may get the same prompt, and one's reply is not another's.
+        name = f"prompt-{digest_json({'judge': details['judge'], 'token': details.pop('token')})[7:19]}"
+        place, reply = folder / f"{name}.txt", folder / f"{name}.reply.txt"
+        write_atomically(place, str(details.pop("prompt")).encode("utf-8", "replace"), private=True)
+        details |= {"prompt_file": str(place), "reply_file": str(reply)}
+        how = f"--reply {shlex.quote(str(reply))}"
+    document: JsonDocument = {
+        "schema": SCHEMA,
+        "action": waiting.action,
+        "run": folder.name,
+        "session": form.session,
+        **details,
+        **({"problems": problems} if problems else {}),
+        "then": f"honestone step submit {folder.name} {how}",
+    }
 
     def hand_out() -> None:
-        if is_edit:
-            (folder / round / _HANDED_OUT).touch()
-            _drop_rounds(folder, but=round)
+        if waiting.action == "propose":
+            (folder / name / _HANDED_OUT).touch()
+            _drop_old(folder, "round-*", but=name)
+        _drop_old(folder, "prompt-*", but=name)
 
-    return StepResult(action=waiting.action, run=folder.name, document=document, hand_out=hand_out)
-
-
-def _done(run: str, document: JsonDocument) -> StepResult:
     return StepResult(
-        action="done", run=run, document={"action": "done", **document}, exit_code=exit_code(Result(document["result"]))
+        action=waiting.action, run=folder.name, document=document, compact=form.compact, hand_out=hand_out
+    )
+
+
+def _done(run: str, document: JsonDocument, form: StepsForm) -> StepResult:
+    code = exit_code(Result(document["result"]))
+    found = {**document, "session": form.session}
+    if form.compact:
+        scores = {"score_before": document["baseline"]["score"], "score_after": document["final"]["score"]}
+        found |= {"schema": SCHEMA, "rounds": len(document["rounds"]), **scores}
+        found = {name: found[name] for name in _COMPACT_END}
+    return StepResult(
+        action="done", run=run, document={"action": "done", **found}, exit_code=code, compact=form.compact
     )
 
 
@@ -288,6 +369,7 @@ class _Desk:
     def __init__(self, reply: str | None, ask: Literal["rubric", "criterion", "item"]) -> None:
         self._reply = reply
         self._ask = ask
+        self.folder: Path | None = None
         self._problems: tuple[str, ...] = ()
 
     def require(self, store: Store, seats: Sequence[Seat], question: Question) -> None:
@@ -305,6 +387,9 @@ class _Desk:
             if taken.refused:
                 self._problems = ("the reply was refused and is not recorded", *taken.refused)
             else:
+                assert self.folder is not None
+                with (self.folder / REPLIES).open("a") as counted:
+                    counted.write(".")
                 wanted = still_asked(store, seat, question)
         if wanted is not None:
             raise Waiting(

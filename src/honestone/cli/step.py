@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import click
 
+from honestone.app.agents.owned_run import SESSION_VARIABLES
 from honestone.app.loop import ImprovementRequest
-from honestone.app.step import StepResult, Submission, resume_steps, start_steps, steps_status
+from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps, steps_status
 from honestone.cli import options as shared
 from honestone.cli.judge_prompt import read_reply_file
 from honestone.cli.main import LazyGroup
 from honestone.cli.options import loop_options
-from honestone.cli.terminal import Progress, dump, here, write
+from honestone.cli.terminal import Progress, dump, dump_line, here, write
 from honestone.core.errors import Interrupted, UsageError
 
 COMMANDS: Final = {
@@ -22,6 +23,19 @@ COMMANDS: Final = {
     "submit": ("honestone.cli.step:submit", "Hand in what was asked for, and continue."),
     "status": ("honestone.cli.step:status", "Where the run is."),
 }
+
+
+_session_option = click.option(
+    "--session",
+    metavar="ID",
+    envvar=SESSION_VARIABLES,
+    help=f"The agent's session that owns the run. [{', '.join(SESSION_VARIABLES)}]",
+)
+_compact_option = click.option(
+    "--compact",
+    is_flag=True,
+    help="One line an action, prompts in files, a short end. The calls that follow do so too.",
+)
 
 
 @click.group(
@@ -43,8 +57,18 @@ def step() -> None:
 @click.option("--json", "as_json", is_flag=True, hidden=True)
 @loop_options
 @shared.judging_options
+@_session_option
+@_compact_option
 @shared.quiet_option
-def next_(artifact: Path | None, rubric: Path | None, as_json: bool, quiet: bool, **options: Any) -> int:
+def next_(
+    artifact: Path | None,
+    rubric: Path | None,
+    as_json: bool,
+    session: str | None,
+    compact: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
     """Run the loop until it needs somebody, and print what to do as JSON. Asking again prints the same.
 
     \b
@@ -52,15 +76,16 @@ def next_(artifact: Path | None, rubric: Path | None, as_json: bool, quiet: bool
     judge    answer the `prompt`, then: honestone step submit --reply FILE
     done     the result, as `improve` prints it
 
-    Without ARTIFACT it resumes the latest run. Exits 0 while there is something to do, then as `improve`.
+    Without ARTIFACT it resumes the latest run of this session, never another's. Exits 0 while there is something to do, then as `improve`.
     """
+    form = StepsForm(session=session or None, quiet=quiet, compact=compact)
     if artifact is None:
-        return _resume(None, Submission())
+        return _resume(None, Submission(), form)
     if rubric is None:
         raise UsageError("a run of steps needs a rubric", hint=f"honestone step next {artifact} --rubric RUBRIC")
     request = ImprovementRequest(artifact=artifact, rubric=rubric, judging=shared.take_judging(options), **options)
     with Progress(quiet=quiet) as progress:
-        return _print(start_steps(here(), request, progress, quiet=quiet), progress)
+        return _print(start_steps(here(), request, progress, form), progress)
 
 
 @click.command("submit")
@@ -84,7 +109,20 @@ def next_(artifact: Path | None, rubric: Path | None, as_json: bool, quiet: bool
 )
 @click.option("--message", default="", metavar="TEXT", help="A word on it for the record.")
 @click.option("--json", "as_json", is_flag=True, hidden=True)
-def submit(run: str | None, reply_path: str | None, ended: Any, number: int | None, message: str, as_json: bool) -> int:
+@_session_option
+@_compact_option
+@shared.quiet_option
+def submit(
+    run: str | None,
+    reply_path: str | None,
+    ended: Any,
+    number: int | None,
+    message: str,
+    as_json: bool,
+    session: str | None,
+    compact: bool,
+    quiet: bool,
+) -> int:
     """Hand in the edited copy, or a judge's reply with --reply, and continue to the next action.
 
     The bytes at the location decide what the edit is worth. With RUN and --round, as each action's `then` has them,
@@ -92,7 +130,7 @@ def submit(run: str | None, reply_path: str | None, ended: Any, number: int | No
     """
     reply = None if reply_path is None else read_reply_file(reply_path)
     handed = Submission(reply=reply, is_edit=reply is None, round=number, ended=ended, message=message[:2000])
-    return _resume(run, handed)
+    return _resume(run, handed, StepsForm(session=session or None, quiet=quiet, compact=compact))
 
 
 @click.command("status")
@@ -113,9 +151,9 @@ def status(run: str | None, as_json: bool) -> int:
     return 0
 
 
-def _resume(run: str | None, submission: Submission) -> int:
-    with Progress() as progress:
-        return _print(resume_steps(here(), run, submission, progress), progress)
+def _resume(run: str | None, submission: Submission, form: StepsForm) -> int:
+    with Progress(quiet=form.quiet) as progress:
+        return _print(resume_steps(here(), run, submission, progress, form), progress)
 
 
 def _print(found: StepResult, progress: Progress) -> int:
@@ -123,7 +161,7 @@ def _print(found: StepResult, progress: Progress) -> int:
     progress.close()
     if found.action == "interrupted":
         raise Interrupted(f"interrupted; `honestone step next` resumes it (run {found.run}), as does the same command:")
-    write(dump(found.document) + "\n")
+    write((dump_line if found.compact else dump)(found.document) + "\n")
     sys.stdout.flush()
     found.hand_out()
     return found.exit_code

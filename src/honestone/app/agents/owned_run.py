@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -78,20 +78,3 @@ def _stores(places: Iterable[Path]) -> Iterator[Path]:
     for store in dict.fromkeys(folder / named for folder in folders):
         if (store / STEPS).is_dir():
             yield store
-
-
-def newest_of(folders: Sequence[Path], session: str | None) -> list[Path]:
-    """Those of the folders whose run belongs to this session; without one, those that belong to none."""
-    return [folder for folder in folders if owner_of(folder) == session]
-
-
-def owner_of(folder: Path) -> str | None:
-    """The session that a run belongs to. None too where what is kept of it is damaged: that is said when it is used."""
-    try:
-        plain = json.loads((folder / KEPT).read_bytes())
-    except (OSError, ValueError):
-        return None
-    match plain:
-        case {"session": str(owner)}:
-            return owner
-    return None
