@@ -45,7 +45,6 @@ EXAMPLES: Mapping[str, str] = {"readme": "project/README.md", "package": "projec
     "--dir",
     "folder",
     type=shared.PATH,
-    default=None,
     metavar="DIR",
     help=f"The folder to make. [{FOLDER}; a number is added when it is there]",
 )

@@ -20,10 +20,10 @@ from honestone.core.errors import UsageError
 @click.argument("artifacts", nargs=-1, required=True, metavar="ARTIFACT...|SUITE")
 @click.option("--rubric", "rubric_path", type=shared.PATH, help="The rubric file; without one, run a suite.")
 @shared.judging_options
-@click.option("--target", default=None, help="What makes the output that is judged. [the suite's, else identity]")
+@click.option("--target", help="What makes the output that is judged. [the suite's, else identity]")
 @click.option("--gate-only", is_flag=True, help="Stop asking judges once the verdict cannot change.")
-@click.option("--input", "input_text", default=None, help="The input that a target gets. [the artifact's text]")
-@click.option("--reference", default=None, help="A reference answer that judges see.")
+@click.option("--input", "input_text", help="The input that a target gets. [the artifact's text]")
+@click.option("--reference", help="A reference answer that judges see.")
 @shared.accept_loss_option
 @click.option("--locked", is_flag=True, help="Refuse a rubric, prompt, judge or bar other than `rubric lock` wrote.")
 @shared.suite_options

@@ -26,17 +26,15 @@ from honestone.system.drawing import style_for
     type=shared.PATH,
     help="A suite instead of a rubric: its train split is shown, val accepts, test certifies.",
 )
-@click.option("--target", default=None, metavar="TARGET", help="With --suite: what does the tasks.")
+@click.option("--target", metavar="TARGET", help="With --suite: what does the tasks.")
 @click.option(
     "--candidates",
     type=click.IntRange(1, 20),
-    default=None,
     help="With --suite: proposals per round; the best on the train split is kept. [1]",
 )
 @click.option(
     "--min-pass-rate",
     type=shared.Amount(min=0, max=1),
-    default=None,
     metavar="0-1",
     help="With --suite: share of the tasks of val, and of test, that must pass. [1]",
 )
@@ -48,7 +46,7 @@ from honestone.system.drawing import style_for
 @click.option(
     "--worker", metavar="WORKER", help="Who edits: cmd:COMMAND, fix, ... [fix, where the rubric has fix commands]"
 )
-@click.option("--worker-timeout", type=shared.Amount(min=0, min_open=True), default=None, metavar="SECONDS")
+@click.option("--worker-timeout", type=shared.ABOVE_ZERO, metavar="SECONDS")
 @click.option(
     "--self",
     "self_judge",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -29,9 +28,9 @@ def asking_options(command: F) -> F:
             show_default=True,
             help="Which look of this judge: 1 is that of agent:NAME#2.",
         ),
-        click.option("--reference", default=None, help="A reference answer that the judge sees."),
-        click.option("--input", "input_text", default=None, help="The input that the text answers."),
-        click.option("--rubric", "rubric_path", type=shared.PATH, required=True, help="The rubric file."),
+        click.option("--reference", help="A reference answer that the judge sees."),
+        click.option("--input", help="The input that the text answers."),
+        click.option("--rubric", type=shared.PATH, required=True, help="The rubric file."),
         click.argument("artifact", type=shared.PATH),
     ):
         command = option(command)
@@ -41,22 +40,10 @@ def asking_options(command: F) -> F:
 @click.command("prompt")
 @asking_options
 @click.option(
-    "--judge",
-    "name",
-    metavar="NAME",
-    default=None,
-    help="Whose reply is wanted; what is wrong with the one on record is then named.",
+    "--judge", metavar="NAME", help="Whose reply is wanted; what is wrong with the one on record is then named."
 )
 @shared.json_option
-def prompt(
-    artifact: Path,
-    rubric_path: Path,
-    input_text: str | None,
-    reference: str | None,
-    draw: int,
-    name: str | None,
-    as_json: bool,
-) -> None:
+def prompt(as_json: bool, **asked: Any) -> None:
     """Print the prompt that a model judge would get about ARTIFACT.
 
     Let any agent or chat answer it, and hand the reply to `honestone judge submit`. The same artifact and rubric
@@ -64,10 +51,7 @@ def prompt(
     """
     from honestone.app.host_judge import HostQuestion, host_prompt
 
-    asked = HostQuestion(
-        artifact=artifact, rubric=rubric_path, judge=name, input=input_text, reference=reference, draw=draw
-    )
-    found = host_prompt(here(), asked)
+    found = host_prompt(here(), HostQuestion(**asked))
     if as_json:
         write(dump(found.document) + "\n")
         return
@@ -78,21 +62,10 @@ def prompt(
 
 @click.command("submit")
 @asking_options
-@click.option(
-    "--judge", "name", metavar="NAME", required=True, help="Who answered: the judge is agent:NAME from now on."
-)
+@click.option("--judge", metavar="NAME", required=True, help="Who answered: the judge is agent:NAME from now on.")
 @click.option("--reply", "reply_path", metavar="FILE", default="-", help="The reply; - is stdin. [-]")
 @shared.json_option
-def submit(
-    artifact: Path,
-    rubric_path: Path,
-    input_text: str | None,
-    reference: str | None,
-    draw: int,
-    name: str,
-    reply_path: str,
-    as_json: bool,
-) -> int:
+def submit(reply_path: str, as_json: bool, **asked: Any) -> int:
     """Record a reply to `honestone judge prompt` as that of the judge agent:NAME.
 
     `honestone eval ARTIFACT --rubric RUBRIC --judge agent:NAME` then uses it at no cost. Exits 0 when every item was
@@ -100,10 +73,7 @@ def submit(
     """
     from honestone.app.host_judge import HostQuestion, submit_reply
 
-    asked = HostQuestion(
-        artifact=artifact, rubric=rubric_path, judge=name, input=input_text, reference=reference, draw=draw
-    )
-    document = submit_reply(here(), asked, read_reply_file(reply_path))
+    document = submit_reply(here(), HostQuestion(**asked), read_reply_file(reply_path))
     write(dump(document) + "\n" if as_json else _as_text(document))
     return 0 if document["complete"] else 1
 

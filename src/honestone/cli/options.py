@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,6 +37,7 @@ class Quorum(click.ParamType[int | str]):
 F = TypeVar("F", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
+ABOVE_ZERO = Amount(min=0, min_open=True)
 
 
 def take_judging(options: dict[str, Any]) -> JudgingOptions:
@@ -53,6 +54,11 @@ def combined(*options: Callable[[F], F]) -> Callable[[F], F]:
         return command
 
     return decorate
+
+
+def choice(name: str, values: Sequence[str], default: str | None = None, *, help: str) -> Callable[[F], F]:
+    """One of several words. Without a default the help says what holds."""
+    return click.option(name, type=click.Choice(values), default=default, show_default=default is not None, help=help)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
@@ -76,16 +82,13 @@ gate_options = combined(
 )
 
 combine_option = click.option(
-    "--combine",
-    type=click.Choice(["mean", "median", "majority", "min"]),
-    default=None,
-    help="How votes become one. [mean]",
+    "--combine", type=click.Choice(["mean", "median", "majority", "min"]), help="How votes become one. [mean]"
 )
 
 limit_options = combined(
-    click.option("--max-calls", type=click.IntRange(min=0), default=None, help="Judge calls, retries included."),
-    click.option("--max-usd", type=Amount(min=0), default=None, help="Money, where the price is known."),
-    click.option("--max-minutes", type=Amount(min=0), default=None, help="Time worked on the run."),
+    click.option("--max-calls", type=click.IntRange(min=0), help="Judge calls, retries included."),
+    click.option("--max-usd", type=Amount(min=0), help="Money, where the price is known."),
+    click.option("--max-minutes", type=Amount(min=0), help="Time worked on the run."),
 )
 
 judging_options = combined(
@@ -95,57 +98,36 @@ judging_options = combined(
     click.option(
         "--quorum",
         type=Quorum(),
-        default=None,
         metavar="N|all",
         help="Judges that must answer, and suffice; `all` counts those not installed too. [the rubric's, else a missing vote leaves the gate open]",
     ),
-    click.option(
-        "--effort",
-        type=click.Choice(["quick", "standard", "thorough"]),
-        default="standard",
-        show_default=True,
-        help="Judges, repeats and rounds in one dial.",
-    ),
+    choice("--effort", ["quick", "standard", "thorough"], "standard", help="Judges, repeats and rounds in one dial."),
     click.option(
         "--repeat",
         type=click.IntRange(1, 20),
-        default=None,
         help="Looks per judge; of a suite, runs of each case: one that flips is unstable. [1; thorough: 2 looks]",
     ),
-    click.option(
+    choice(
         "--evidence",
-        type=click.Choice(["warn", "require", "off"]),
-        default="warn",
-        show_default=True,
+        ["warn", "require", "off"],
+        "warn",
         help="What to do when a judge's quote is not found in the text.",
     ),
-    click.option(
-        "--ask",
-        type=click.Choice(["rubric", "criterion", "item"]),
-        default="rubric",
-        show_default=True,
-        help="What one call to a judge covers.",
-    ),
-    click.option(
+    choice("--ask", ["rubric", "criterion", "item"], "rubric", help="What one call to a judge covers."),
+    choice(
         "--pack",
-        type=click.Choice(["none", "head", "outline"]),
-        default="none",
-        show_default=True,
+        ["none", "head", "outline"],
+        "none",
         help="What a judge is shown of an artifact that is too big for it.",
     ),
     click.option(
-        "--max-age",
-        type=Amount(min=0),
-        default=None,
-        metavar="DAYS",
-        help="Recorded replies older than this are asked again.",
+        "--max-age", type=Amount(min=0), metavar="DAYS", help="Recorded replies older than this are asked again."
     ),
-    click.option("--judge-timeout", type=Amount(min=0, min_open=True), default=None, metavar="SECONDS"),
-    click.option(
+    click.option("--judge-timeout", type=ABOVE_ZERO, metavar="SECONDS"),
+    choice(
         "--sandbox",
-        type=click.Choice(["auto", "require", "bwrap", "landlock", "none"]),
-        default="auto",
-        show_default=True,
+        ["auto", "require", "bwrap", "landlock", "none"],
+        "auto",
         help="Where checks run code. `require` refuses to run it without a sandbox.",
     ),
     click.option("--pass-env", multiple=True, metavar="NAME", help="A variable that judges and workers may see."),
@@ -157,41 +139,27 @@ judging_options = combined(
         help="A host of the settings that may be given a standard key, such as OPENAI_API_KEY.",
     ),
     limit_options,
-    click.option(
-        "--max-size", type=Amount(min=0, min_open=True), default=None, metavar="MB", help="Largest artifact. [10]"
-    ),
+    click.option("--max-size", type=ABOVE_ZERO, metavar="MB", help="Largest artifact. [10]"),
     click.option("--fresh", is_flag=True, help="Start over: ignore recorded replies."),
 )
 
 suite_options = combined(
-    click.option("--artifact", type=PATH, default=None, help="What a suite is run on, instead of the one it names."),
+    click.option("--artifact", type=PATH, help="What a suite is run on, instead of the one it names."),
     click.option("--case", "cases", multiple=True, metavar="ID", help="Run this case only; repeat it."),
     click.option("--tag", "tags", multiple=True, help="Run cases with this tag only."),
     click.option("--split", "splits", multiple=True, help="Run this split only: train, val or test."),
-    click.option("--shard", default=None, metavar="I/N", help="Run every N-th case, from the I-th."),
+    click.option("--shard", metavar="I/N", help="Run every N-th case, from the I-th."),
     click.option("--failed", is_flag=True, help="Run the cases that failed in the suite's last run."),
     click.option("--errored", is_flag=True, help="Run the cases that the last run gave no verdict."),
+    click.option("--attempts", type=click.IntRange(1, 100), help="Runs of each case, instead of the suite's."),
+    choice("--attempt-rule", ["pass@k", "pass^k", "mean", "best"], help="What several attempts at a case come to."),
+    click.option("--concurrency", type=click.IntRange(1, 1000), help="Cases at a time. [8]"),
+    click.option("--target-timeout", type=ABOVE_ZERO, metavar="SECONDS"),
     click.option(
-        "--attempts", type=click.IntRange(1, 100), default=None, help="Runs of each case, instead of the suite's."
-    ),
-    click.option(
-        "--attempt-rule",
-        type=click.Choice(["pass@k", "pass^k", "mean", "best"]),
-        default=None,
-        help="What several attempts at a case come to.",
-    ),
-    click.option("--concurrency", type=click.IntRange(1, 1000), default=None, help="Cases at a time. [8]"),
-    click.option("--target-timeout", type=Amount(min=0, min_open=True), default=None, metavar="SECONDS"),
-    click.option(
-        "--min-pass-rate",
-        type=Amount(min=0, max=1),
-        default=None,
-        metavar="0-1",
-        help="Share of cases that has to pass. [1]",
+        "--min-pass-rate", type=Amount(min=0, max=1), metavar="0-1", help="Share of cases that has to pass. [1]"
     ),
     click.option(
         "--baseline",
-        default=None,
         metavar="RUN|PATH|GIT-REF",
         help="Compare with a run, a saved report, another artifact, the artifact at a git ref, or a skill with `without`.",
     ),
@@ -203,7 +171,7 @@ suite_options = combined(
     ),
     click.option("--across-contracts", is_flag=True, help="Compare runs even if they were judged differently."),
     click.option("--update-baseline", is_flag=True, help="Save this run's report as the baseline's file."),
-    click.option("--output", type=PATH, default=None, help="Save the JSON report there too."),
+    click.option("--output", type=PATH, help="Save the JSON report there too."),
 )
 
 
@@ -217,17 +185,10 @@ loop_options = combined(
     ),
     click.option("--policy", type=click.Choice(list(POLICIES)), default="keep-best", show_default=True),
     click.option(
-        "--rounds",
-        type=click.IntRange(min=1, max=100),
-        default=None,
-        help="Rounds after the baseline. [by effort: 3, 5, 8]",
+        "--rounds", type=click.IntRange(min=1, max=100), help="Rounds after the baseline. [by effort: 3, 5, 8]"
     ),
     click.option(
-        "--max-diff",
-        type=click.IntRange(min=1),
-        default=None,
-        metavar="LINES",
-        help=f"Changed lines in one round. [{MAX_DIFF}]",
+        "--max-diff", type=click.IntRange(min=1), metavar="LINES", help=f"Changed lines in one round. [{MAX_DIFF}]"
     ),
     click.option("--dry-run", is_flag=True, help="Leave the file alone; the best version is kept in the store."),
     click.option("--output", type=PATH, help="Deliver the best version there and leave the file alone."),

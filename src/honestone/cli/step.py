@@ -90,9 +90,7 @@ def next_(
 
 @click.command("submit")
 @click.argument("run", required=False)
-@click.option(
-    "--reply", "reply_path", metavar="FILE", default=None, help="A judge's reply, where one was asked for; - is stdin."
-)
+@click.option("--reply", "reply_path", metavar="FILE", help="A judge's reply, where one was asked for; - is stdin.")
 @click.option(
     "--ended",
     type=click.Choice(["exited", "timeout", "denied", "crashed"]),
@@ -104,7 +102,6 @@ def next_(
     "--round",
     "number",
     type=click.IntRange(min=1),
-    default=None,
     help="The round that is handed in: repeated by mistake, it is not taken for the next one's.",
 )
 @click.option("--message", default="", metavar="TEXT", help="A word on it for the record.")

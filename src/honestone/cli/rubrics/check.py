@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,17 +35,7 @@ if TYPE_CHECKING:
 @shared.judging_options
 @shared.json_option
 @shared.quiet_option
-def check(
-    path: Path,
-    strict: bool,
-    fix: bool,
-    golden: Path | None,
-    oracle: Path | None,
-    history: bool | None,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> int:
+def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     """Check a rubric, ours or another tool's. Errors exit 2; findings exit 0, or 1 with --strict.
 
     With --golden or --oracle judges are asked: exit 1 when a verdict is not as it must be, 3 when it cannot be decided.
@@ -54,14 +43,13 @@ def check(
     from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
     from honestone.cli.terminal import Progress, here
 
-    judging = shared.take_judging(options)
-    request = RubricCheckRequest(path=path, judging=judging, fix=fix, golden=golden, oracle=oracle, history=history)
+    request = RubricCheckRequest(judging=shared.take_judging(options), **options)
     with Progress(quiet=quiet) as progress:
         checked = check_rubric(here(), request, progress)
     if as_json:
         write(dump(checked.to_plain()) + "\n")
     else:
-        _print(checked, with_table=bool(history))
+        _print(checked, with_table=bool(request.history))
     return checked.exit_code(strict=strict)
 
 

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -45,20 +45,7 @@ OUTPUT: Final = Path("rubric.yaml")
 @click.option("-y", "--yes", is_flag=True, help="Ask nothing, accept the draft and write it.")
 @shared.json_option
 def new(
-    about: str | None,
-    criteria: tuple[str, ...],
-    items: tuple[str, ...],
-    anchors: tuple[str, ...],
-    weights: tuple[str, ...],
-    threshold: float | None,
-    floor: float | None,
-    judge: str | None,
-    template: str | None,
-    list_templates: bool,
-    output: Path,
-    force: bool,
-    yes: bool,
-    as_json: bool,
+    template: str | None, list_templates: bool, force: bool, yes: bool, as_json: bool, about: str | None, **said: Any
 ) -> int:
     """Make a rubric out of what matters to you.
 
@@ -69,20 +56,10 @@ def new(
 
     if list_templates:
         return _list_templates(as_json)
-    request = NewRubricRequest(
-        output=output,
-        about=about or "",
-        criteria=criteria,
-        items=items,
-        anchors=anchors,
-        weights=weights,
-        threshold=threshold,
-        floor=floor,
-        judge=judge,
-    )
+    request = NewRubricRequest(about=about or "", **said)
     if template is not None:
         return _write_template(template, request, force=force, as_json=as_json)
-    refuse_overwriting(output, force, example="rubric.yaml")
+    refuse_overwriting(request.output, force, example="rubric.yaml")
     request.answers()  # what cannot be read is refused before anything is asked
     if yes or as_json or not sys.stdin.isatty():
         return _by_flags(request, yes=yes, force=force, as_json=as_json)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,22 +20,10 @@ _MARKS = {True: "ok", False: "not ok", None: "unknown"}
 @click.option("--ranking", type=shared.PATH, required=True, metavar="FILE", help="The ranking artifact.")
 @click.option("--execution", type=shared.PATH, required=True, metavar="FILE", help="What `stage apply` wrote.")
 @click.option(
-    "--evaluation",
-    type=shared.PATH,
-    default=None,
-    metavar="FILE",
-    help="What `stage evaluate` wrote. Without it nothing is kept.",
+    "--evaluation", type=shared.PATH, metavar="FILE", help="What `stage evaluate` wrote. Without it nothing is kept."
 )
 @stage_options
-def gate_command(
-    ranking: Path,
-    execution: Path,
-    evaluation: Path | None,
-    state_root: Path | None,
-    output: Path | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def gate_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Decide about a candidate that was applied. For every decision but `keep` the skill is put back as it was.
 
     \b
@@ -44,8 +32,7 @@ def gate_command(
     from honestone.app.stages.gate import GateRequest, gate
     from honestone.core.skill.gate_layers import EXIT_OF, Decision
 
-    request = GateRequest(ranking=ranking, execution=execution, evaluation=evaluation)
-    done = gate(request, stage_files(state_root, output))
+    done = gate(GateRequest(**asked), stage_files(state_root, output))
     show_artifact(done.document, _lines(done.body), as_json=as_json)
     return EXIT_OF[Decision(done.body.decision)]
 

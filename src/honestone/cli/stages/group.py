@@ -38,16 +38,11 @@ def stage() -> None:
     """
 
 
-_SECONDS = shared.Amount(min=0, min_open=True)
 stage_options = shared.combined(
     click.option(
-        "--state-root",
-        type=shared.PATH,
-        default=None,
-        metavar="DIR",
-        help="Where the pipeline keeps its files. [.honestone/stage]",
+        "--state-root", type=shared.PATH, metavar="DIR", help="Where the pipeline keeps its files. [.honestone/stage]"
     ),
-    click.option("--output", type=shared.PATH, default=None, metavar="FILE", help="Write the artifact there instead."),
+    click.option("--output", type=shared.PATH, metavar="FILE", help="Write the artifact there instead."),
     shared.json_option,
     shared.quiet_option,
 )
@@ -59,14 +54,14 @@ worker_options = shared.combined(
     click.option(
         "--source", "sources", type=shared.PATH, multiple=True, metavar="FILE", help="Feedback or notes; repeat it."
     ),
-    click.option("--worker-timeout", type=_SECONDS, default=None, metavar="SECONDS"),
+    click.option("--worker-timeout", type=shared.ABOVE_ZERO, metavar="SECONDS"),
 )
 judge_options = shared.combined(
     click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
-    click.option("--judge-timeout", type=_SECONDS, default=None, metavar="SECONDS"),
+    click.option("--judge-timeout", type=shared.ABOVE_ZERO, metavar="SECONDS"),
 )
 task_options = shared.combined(
-    click.option("--target", metavar="TARGET", default=None, help="The agent that does the tasks. [claude]"),
+    click.option("--target", metavar="TARGET", help="The agent that does the tasks. [claude]"),
     click.option(
         "--pass-k",
         type=click.IntRange(1, 100),

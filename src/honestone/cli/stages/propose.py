@@ -25,7 +25,6 @@ from honestone.cli.stages.group import judging_of, show_artifact, stage_files, s
 @click.option(
     "--task-suite",
     type=shared.PATH,
-    default=None,
     metavar="SUITE",
     help="Show the worker the tasks of this suite that failed last; never those of the test split.",
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,23 +28,12 @@ if TYPE_CHECKING:
     help="A run or a saved report that shows which tasks are passed. [the suite's runs on record]",
 )
 @click.option("--run", "run_bare", is_flag=True, help="Run the tasks once without any skill, to see which need none.")
-@click.option("--target", default=None, metavar="TARGET", help="With --run: who does the tasks.")
+@click.option("--target", metavar="TARGET", help="With --run: who does the tasks.")
 @click.option("--accept-loss", is_flag=True, help="Check the rest of a file that says what honestone cannot.")
 @shared.judging_options
 @shared.json_option
 @shared.quiet_option
-def check(
-    path: Path,
-    strict: bool,
-    skill: Path | None,
-    runs: tuple[str, ...],
-    run_bare: bool,
-    target: str | None,
-    accept_loss: bool,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> int:
+def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     """Check a suite, ours or another tool's. Errors and losses exit 2; findings exit 0, or 1 with --strict.
 
     Which tasks are passed without the skill, and which are never passed, is known from runs: those on record,
@@ -54,15 +42,7 @@ def check(
     from honestone.app.suites.check import SuiteCheckRequest, check_suite
     from honestone.cli.terminal import Progress, here
 
-    request = SuiteCheckRequest(
-        path=path,
-        judging=shared.take_judging(options),
-        skill=skill,
-        runs=runs,
-        run_bare=run_bare,
-        target=target,
-        accept_loss=accept_loss,
-    )
+    request = SuiteCheckRequest(judging=shared.take_judging(options), **options)
     with Progress(quiet=quiet) as progress:
         checked = check_suite(here(), request, progress)
     write(dump(checked.to_plain()) + "\n" if as_json else _text(checked))

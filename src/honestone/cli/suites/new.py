@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -28,37 +28,24 @@ MOST_TASKS = 200
     metavar="DIR",
     help="Session logs of Claude Code or Codex, or JSON with `messages`.",
 )
-@click.option("--output", type=shared.PATH, default=None, metavar="FILE", help="Where to write it. [stdout]")
+@click.option("--output", type=shared.PATH, metavar="FILE", help="Where to write it. [stdout]")
 @click.option(
     "--format",
     "form",
     type=click.Choice(("task-suite", "honestone")),
-    default=None,
     help="task_suite 1.0 or ours. [task-suite; from transcripts: honestone]",
 )
-@click.option(
-    "--judge", "model", default=None, metavar="MODEL", help="A model that drafts: codex, PROVIDER:MODEL, cmd:COMMAND."
-)
+@click.option("--judge", "model", metavar="MODEL", help="A model that drafts: codex, PROVIDER:MODEL, cmd:COMMAND.")
 @click.option(
     "--tasks",
     "most",
     type=click.IntRange(1, MOST_TASKS),
-    default=None,
     metavar="N",
     help="So many at most. [10; from transcripts: 30]",
 )
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @shared.json_option
-def new(
-    skill: Path | None,
-    sessions: Path | None,
-    output: Path | None,
-    form: str | None,
-    model: str | None,
-    most: int | None,
-    force: bool,
-    as_json: bool,
-) -> int:
+def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
     """Draft a suite of tasks, judged by code wherever words can tell.
 
     It is a draft: the file begins with what a person should look at. With --from and --from-transcripts the tasks are
@@ -67,10 +54,10 @@ def new(
     from honestone.app.suites.draft import SuiteDraftRequest, draft_tasks
     from honestone.cli.terminal import here
 
-    if skill is None and sessions is None:
+    request = SuiteDraftRequest(**asked)
+    if request.skill is None and request.sessions is None:
         raise click.UsageError("name a skill (--from) or sessions (--from-transcripts)", click.get_current_context())
     refuse_overwriting(output, force, example="suite.yaml")
-    request = SuiteDraftRequest(skill=skill, sessions=sessions, form=form, model=model, most=most)
     drafted = draft_tasks(here(), request)
     text = drafted.text(output)
     if output is not None:
@@ -82,7 +69,7 @@ def new(
         _print_summary(drafted, sys.stderr)
     else:
         _print_summary(drafted, sys.stdout)
-        _print_next(output, skill)
+        _print_next(output, request.skill)
     return 0
 
 
