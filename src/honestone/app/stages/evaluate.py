@@ -22,7 +22,7 @@ from honestone.app.stages.gate import settled
 from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
 from honestone.app.suites.run import evaluate_suite
-from honestone.app.suites.side import BaselineFiles, CutShort, SharedMeter, compare_skill, require_writable
+from honestone.app.suites.side import BaselineFiles, CutShort, SkillRun, require_writable
 from honestone.app.suites.subject import WITHOUT, SuiteSubject, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
@@ -408,11 +408,10 @@ class TaskRuns:
         request = replace(request, judging=replace(request.judging, fresh=fresh))
         assert request.subject is not None
         plan = replace(self.plan, request=request, subject=request.subject)
-        shared, report = SharedMeter(meter=meter.rest()), None
+        both, report = SkillRun(plan=plan, store=store, observer=self.observer, meter=meter.rest()), None
         with contextlib.suppress(CutShort):
-            record = await compare_skill(plan, store, self.observer, request.against, shared)
-            report = plain(suite_document(record))
-        runs = {run: total_spend(store.events(run)).without(known.get(run, Spend())) for run in shared.runs}
+            report = plain(suite_document(await both.compare(request.against)))
+        runs = {run: total_spend(store.events(run)).without(known.get(run, Spend())) for run in both.runs}
         return TasksDone(runs=runs, report=report)
 
     async def close(self) -> None:

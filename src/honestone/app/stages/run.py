@@ -282,15 +282,13 @@ def _try(state: StageLoopState, number: int) -> doc.PipelineTry:
     paths = {
         name: None if (found := state.file_of(number, stage)) is None else found.path for name, stage in _PATHS.items()
     }
-    ranking, evaluated = state.file_of(number, RANKED), state.file_of(number, EVALUATED)
+    evaluated = state.file_of(number, EVALUATED)
     figures = None if evaluated is None else msgspec.convert(evaluated.document, doc.SkillEvaluation)
-    candidate = None
-    if ranking is not None and entry.version is not None:
-        candidate = _candidate(msgspec.convert(ranking.document, doc.Ranking), entry.version)
+    is_ranked = paths["ranking"] is not None and entry.version is not None
     known = {
         "decision": str(state.decision(number)),
         "reason": entry.reason,
-        "candidate_id": None if candidate is None else candidate.id,
+        "candidate_id": _tried(state, number, entry.version or "").candidate.id if is_ranked else None,
         **paths,
         **{name: getattr(figures or _UNKNOWN, name) for name in _RATES},
     }
@@ -311,8 +309,9 @@ _RATES = ("execution_pass_rate", "baseline_pass_rate", "delta", "interval")
 _UNKNOWN = doc.Figures(verdict="")
 
 
-def _candidate(ranking: doc.Ranking, version: str) -> doc.ScoredCandidate:
-    return next(one for one in ranking.scored_candidates if one.candidate_digest == version)
+def _tried(state: StageLoopState, number: int, version: str) -> _Tried:
+    ranking = _body(state, number, RANKED, doc.Ranking)
+    return _Tried(number, ranking, next(one for one in ranking.scored_candidates if one.candidate_digest == version))
 
 
 def _body(state: StageLoopState, number: int, stage: str, kind: type[D]) -> D:
@@ -353,6 +352,19 @@ class SkillPlace(Place):
 
 
 # ------------------------------------------------------------------------------------------------------- the judgement
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """The candidate of a round, as its ranking has it."""
+
+    number: int
+    ranking: doc.Ranking
+    candidate: doc.ScoredCandidate
+
+    @property
+    def name(self) -> str:
+        return f"{self.ranking.run_id}-{self.candidate.id}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -488,7 +500,7 @@ class StageJudgement(Judgement[StageLoopState]):
         reason = f"the ranking rejects it: {', '.join(map(str, best.blockers)) or 'no reason given'}"
         if loop.state.file_of(number, TRACED) is None:
             notes = "; ".join(best.judge_notes)
-            self._trace(loop, number, ranking, best, f"{reason} ({notes})" if notes else reason, None)
+            self._trace(loop, _Tried(number, ranking, best), f"{reason} ({notes})" if notes else reason, None)
         return next((one for one in new if one.version == best.candidate_digest), new[0])
 
     # -- judging
@@ -496,33 +508,28 @@ class StageJudgement(Judgement[StageLoopState]):
     async def ask(self, loop: StageLoop, action: Ask) -> None:
         """Evaluate the candidate and have the gate decide; what an earlier process recorded is not done again."""
         number, state = len(loop.state.rounds), loop.state
-        ranking = _body(state, number, RANKED, doc.Ranking)
-        candidate, after = _candidate(ranking, action.version), loop.version(action.version)
+        tried, after = _tried(state, number, action.version), loop.version(action.version)
         evaluation = None
         if not gate.troubles(self.skill.version, after):
             try:
-                if state.file_of(number, EVALUATED) is None and not await self._evaluate(
-                    loop, number, ranking, candidate
-                ):
+                if state.file_of(number, EVALUATED) is None and not await self._evaluate(loop, tried):
                     return
             except PlanError as problem:
-                self._trace(loop, number, ranking, candidate, problem.message, None)
+                self._trace(loop, tried, problem.message, None)
                 return
             evaluation = _body(state, number, EVALUATED, doc.SkillEvaluation)
-        self._gate(loop, number, ranking, candidate, evaluation)
+        self._gate(loop, tried, evaluation)
 
-    async def _evaluate(
-        self, loop: StageLoop, number: int, ranking: doc.Ranking, candidate: doc.ScoredCandidate
-    ) -> bool:
+    async def _evaluate(self, loop: StageLoop, tried: _Tried) -> bool:
         """False where a limit came first, or agents and judges could not work: that is not a try."""
-        file = loop.state.file_of(number, RANKED)
+        file = loop.state.file_of(tried.number, RANKED)
         assert file is not None
         asked = evaluate.TwoSides(
-            run_id=ranking.run_id,
+            run_id=tried.ranking.run_id,
             skill=self.skill,
-            after=self.skill.edited(candidate),
+            after=self.skill.edited(tried.candidate),
             before=self.skill.version,
-            candidate=candidate,
+            candidate=tried.candidate,
             ranking=file.path,
         )
         if loop.out_of_budget():
@@ -541,32 +548,25 @@ class StageJudgement(Judgement[StageLoopState]):
             why = f"the evaluation could not be made: {body.reason}"
             loop.reach_limit(LimitReached(reason=why, spend=done.spend, of_runs=done.runs))
             return False
-        self._write(loop, number, EVALUATED, body, f"{ranking.run_id}-{candidate.id}", done.spend, done.runs)
+        self._write(loop, tried.number, EVALUATED, body, tried.name, done.spend, done.runs)
         return True
 
-    def _gate(
-        self,
-        loop: StageLoop,
-        number: int,
-        ranking: doc.Ranking,
-        candidate: doc.ScoredCandidate,
-        evaluation: doc.SkillEvaluation | None,
-    ) -> None:
+    def _gate(self, loop: StageLoop, tried: _Tried, evaluation: doc.SkillEvaluation | None) -> None:
         """Execution, traces and receipt, the receipt last: it decides the round."""
-        state, before, after = loop.state, self.skill.version, self.skill.edited(candidate)
-        name = f"{ranking.run_id}-{candidate.id}"
+        state, number, ranking, candidate = loop.state, tried.number, tried.ranking, tried.candidate
+        before, after = self.skill.version, self.skill.edited(candidate)
         if state.file_of(number, EXECUTED) is None:
             place = Path(safe_name(ranking.run_id), safe_name(candidate.id))
             pointer = gate.back_up(self.files, self.skill, touched(before, after), place)
             result = gate.applied_result(self.skill, self.skill.plan_of(candidate), after, pointer)
             body = gate.execution_file(ranking, candidate, msgspec.to_builtins(candidate), result)
-            self._write(loop, number, EXECUTED, body, name)
+            self._write(loop, number, EXECUTED, body, tried.name)
         execution = _body(state, number, EXECUTED, doc.Execution)
-        evidence = self._evidence(state, number, candidate, after)
+        evidence = self._evidence(state, tried, after)
         found = pass_gate(evidence)
         decision = found.decision
         if decision in (Decision.REVERT, Decision.REJECT) and state.file_of(number, TRACED) is None:
-            self._trace(loop, number, ranking, candidate, found.reason, evaluation)
+            self._trace(loop, tried, found.reason, evaluation)
         rollback = doc.Rollback(attempted=False, success=True, reason="never_put_in_place")
         if decision is Decision.KEEP:
             rollback = doc.Rollback(attempted=False, success=False, reason="not_needed")
@@ -575,9 +575,8 @@ class StageJudgement(Judgement[StageLoopState]):
         self._record_decision(loop, number)
         loop.observer.note(f"try {number}: {decision}, {found.reason}")
 
-    def _evidence(self, state: StageLoopState, number: int, candidate: doc.ScoredCandidate, after: Version) -> Evidence:
-        ranking, execution = state.file_of(number, RANKED), state.file_of(number, EXECUTED)
-        evaluation = state.file_of(number, EVALUATED)
+    def _evidence(self, state: StageLoopState, tried: _Tried, after: Version) -> Evidence:
+        ranking, execution, evaluation = (state.file_of(tried.number, stage) for stage in (RANKED, EXECUTED, EVALUATED))
         assert ranking is not None and execution is not None
         return gate.gather(
             self.files,
@@ -586,36 +585,27 @@ class StageJudgement(Judgement[StageLoopState]):
             ranking=ranking.document,
             execution=execution.document,
             evaluation=None if evaluation is None else evaluation.document,
-            ranked=msgspec.to_builtins(candidate),
+            ranked=msgspec.to_builtins(tried.candidate),
         )
 
     def _record_decision(self, loop: StageLoop, number: int) -> None:
         state = loop.state
         receipt, entry = _body(state, number, GATED, doc.Receipt), None
         if receipt.decision == Decision.PENDING:
-            ranking = _body(state, number, RANKED, doc.Ranking)
             version = state.rounds[number - 1].version or ""
-            evidence = self._evidence(state, number, _candidate(ranking, version), loop.version(version))
+            evidence = self._evidence(state, _tried(state, number, version), loop.version(version))
             entry = gate.parked(self.skill, evidence, pass_gate(evidence), run_id=receipt.run_id, lane=receipt.lane)
         gate.record_decision(self.files, receipt, entry, self.skill)
 
-    def _trace(
-        self,
-        loop: StageLoop,
-        number: int,
-        ranking: doc.Ranking,
-        candidate: doc.ScoredCandidate,
-        reason: str,
-        evaluation: doc.SkillEvaluation | None,
-    ) -> None:
+    def _trace(self, loop: StageLoop, tried: _Tried, reason: str, evaluation: doc.SkillEvaluation | None) -> None:
         """What the next proposal is shown of a try that was put back; never anything of the test split."""
         broken = set(evaluation.regressions) if evaluation is not None else set()
         failed = self.tasks.shown(proposals.failed_in(evaluation.candidate_results)) if evaluation is not None else []
         failed.sort(key=lambda one: one.task_id not in broken)  # what it broke comes first
         body = doc.Traces(
-            run_id=ranking.run_id,
-            candidate_id=candidate.id,
-            candidate_digest=candidate.candidate_digest,
+            run_id=tried.ranking.run_id,
+            candidate_id=tried.candidate.id,
+            candidate_digest=tried.candidate.candidate_digest,
             reason=reason,
             failed_tasks=[
                 doc.TracedTask(
@@ -623,11 +613,11 @@ class StageJudgement(Judgement[StageLoopState]):
                 )
                 for one in failed
             ],
-            failed_category=candidate.category,
+            failed_category=tried.candidate.category,
             scores_before=None if evaluation is None else evaluation.baseline_pass_rate,
             scores_after=None if evaluation is None else evaluation.execution_pass_rate,
         )
-        self._write(loop, number, TRACED, body, f"{ranking.run_id}-{candidate.id}")
+        self._write(loop, tried.number, TRACED, body, tried.name)
 
 
 def _known_spend(log: Sequence[Event]) -> dict[str, Spend]:

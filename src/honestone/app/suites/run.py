@@ -9,7 +9,7 @@ from functools import cached_property
 from honestone.app.suites.baseline import Baseline, find_baseline
 from honestone.app.suites.compare import compare_summaries
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite_cost
-from honestone.app.suites.side import SideRun, run_skill
+from honestone.app.suites.side import SideRun, SkillRun
 from honestone.app.suites.subject import SuiteSubject
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
@@ -56,7 +56,7 @@ def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
         if baseline is not None and baseline.subject is not None:
             _require_two_sides(plan)
         if plan.subject.is_isolated:
-            return SuiteResult(record=run_skill(plan, store, observer, baseline))
+            return SuiteResult(record=SkillRun(plan=plan, store=store, observer=observer).to_end(baseline))
         if baseline is not None and baseline.is_same:
             plan = plan.with_note(
                 f"{plan.subject.path} is the same at {baseline.name}: its run is compared with itself"

@@ -43,14 +43,6 @@ class CutShort(Exception):
     """A run was cut short by a limit, which the message names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedMeter:
-    """The limits that a loop leaves for the runs of one version, and the runs that were made under them."""
-
-    meter: Meter
-    runs: list[str] = field(default_factory=list)
-
-
 @dataclass(kw_only=True)
 class SideRun:
     """`record` is the run as far as it got; `meter` holds its limits."""
@@ -317,85 +309,84 @@ class _Before:
     usage: JsonObject = field(default_factory=dict)
 
 
-def run_skill(plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline | None) -> SuiteRecord:
-    """The candidate's run, completed with the baseline's results where there is a baseline. Raises Interrupted."""
-    try:
-        return run_to_end(lambda: compare_skill(plan, store, observer, baseline), plan.close)
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted; the same command resumes the run and repeats nothing on record") from None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillRun:
+    """A skill's tasks, run with those of its baseline. With a `meter` its limits hold for both sides together, and `runs`
+    are those that were made under it."""
 
+    plan: SuitePlan
+    store: Store
+    observer: Observer
+    meter: Meter | None = None
+    runs: list[str] = field(default_factory=list)
 
-async def compare_skill(
-    plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline | None, shared: SharedMeter | None = None
-) -> SuiteRecord:
-    """The same inside an event loop; whoever calls it closes the plan.
+    def to_end(self, baseline: Baseline | None) -> SuiteRecord:
+        """The candidate's run, completed with the baseline's results where there is a baseline. Raises Interrupted."""
+        try:
+            return run_to_end(lambda: self.compare(baseline), self.plan.close)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted; the same command resumes the run and repeats nothing on record") from None
 
-    With a `shared` meter its limits hold for both sides together. Raises CutShort when one comes first.
-    """
-    if baseline is None:
-        _say_cost(plan, observer, sides=1, cached=0)
-        side = await _worked(plan, store, observer, plan.subject, shared)
-        results = results_of(plan.chosen, side.record)
-        share = side.record.rates.pass_rate
-        return side.finish(
-            {
-                "execution_pass_rate": None if share is None else float(share),
-                "mock": plan.is_mock,
-                "structure": _structure(plan),
-                "flags": [*suite_flags(side.record), *not_loaded(side.record)],
-                "candidate_results": [result.to_plain() for result in results],
-            }
-        )
-    before = await _before(plan, store, observer, baseline, shared)
-    broken = None if baseline.is_without else broken_suite(before.results)
-    if broken is not None:
-        side = SideRun.open(plan, store, observer, plan.subject, plan.chosen, plan.meter(0))
-        side.pass_by(broken)
-        return side.finish(_compared(plan, side.record, [], before, baseline))
-    side = await _worked(plan, store, observer, plan.subject, shared)
-    return side.finish(_compared(plan, side.record, results_of(plan.chosen, side.record), before, baseline))
+    async def compare(self, baseline: Baseline | None) -> SuiteRecord:
+        """The same inside an event loop; whoever calls it closes the plan. Raises CutShort when a limit of the meter that
+        is shared comes first."""
+        plan = self.plan
+        if baseline is None:
+            self._say_cost(sides=1, cached=0)
+            side = await self._worked(plan.subject)
+            results = results_of(plan.chosen, side.record)
+            share = side.record.rates.pass_rate
+            return side.finish(
+                {
+                    "execution_pass_rate": None if share is None else float(share),
+                    "mock": plan.is_mock,
+                    "structure": _structure(plan),
+                    "flags": [*suite_flags(side.record), *not_loaded(side.record)],
+                    "candidate_results": [result.to_plain() for result in results],
+                }
+            )
+        before = await self._before(baseline)
+        broken = None if baseline.is_without else broken_suite(before.results)
+        if broken is not None:
+            side = SideRun.open(plan, self.store, self.observer, plan.subject, plan.chosen, plan.meter(0))
+            side.pass_by(broken)
+            return side.finish(_compared(plan, side.record, [], before, baseline))
+        side = await self._worked(plan.subject)
+        return side.finish(_compared(plan, side.record, results_of(plan.chosen, side.record), before, baseline))
 
-
-async def _worked(
-    plan: SuitePlan, store: Store, observer: Observer, subject: SuiteSubject, shared: SharedMeter | None
-) -> SideRun:
-    if shared is None:
-        meter = plan.meter(plan.judge_calls(plan.chosen))
-        side = SideRun.open(plan, store, observer, subject, plan.chosen, meter)
+    async def _worked(self, subject: SuiteSubject) -> SideRun:
+        plan, is_shared = self.plan, self.meter is not None
+        meter = self.meter or plan.meter(plan.judge_calls(plan.chosen))
+        side = SideRun.open(plan, self.store, self.observer, subject, plan.chosen, meter, is_shared=is_shared)
+        self.runs.append(side.run)
         await side.work()
+        if is_shared:
+            side.require_whole()
         return side
-    side = SideRun.open(plan, store, observer, subject, plan.chosen, shared.meter, is_shared=True)
-    shared.runs.append(side.run)
-    await side.work()
-    side.require_whole()
-    return side
 
+    async def _before(self, baseline: Baseline) -> _Before:
+        plan = self.plan
+        if baseline.summary is not None:
+            self._say_cost(sides=1, cached=0)
+            return _Before(results=baseline.summary.tasks, run=baseline.summary.run)
+        assert baseline.subject is not None
+        cache = plan.request.cache or RunsAsCache(self.store)
+        key = plan.identity(baseline.subject, plan.chosen)
+        known = None if plan.judging.fresh else cache.find(key)
+        if known is not None and _ids(known.results) != {case.id for case in plan.chosen if case.skip is None}:
+            known = None
+        self._say_cost(sides=2, cached=0 if known is None else len(known.results))
+        if known is not None:
+            return _Before(results=known.results, run=known.run, is_cached=True)
+        record = (await self._worked(baseline.subject)).finish()
+        results = results_of(plan.chosen, record)
+        if results and all(result.passed is not None for result in results):
+            cache.keep(key, KnownBaseline(results=tuple(results), run=record.run))
+        return _Before(results=results, run=record.run, usage=plain(suite_usage(record)))
 
-async def _before(
-    plan: SuitePlan, store: Store, observer: Observer, baseline: Baseline, shared: SharedMeter | None
-) -> _Before:
-    if baseline.summary is not None:
-        _say_cost(plan, observer, sides=1, cached=0)
-        return _Before(results=baseline.summary.tasks, run=baseline.summary.run)
-    assert baseline.subject is not None
-    cache = plan.request.cache or RunsAsCache(store)
-    key = plan.identity(baseline.subject, plan.chosen)
-    known = None if plan.judging.fresh else cache.find(key)
-    if known is not None and _ids(known.results) != {case.id for case in plan.chosen if case.skip is None}:
-        known = None
-    _say_cost(plan, observer, sides=2, cached=0 if known is None else len(known.results))
-    if known is not None:
-        return _Before(results=known.results, run=known.run, is_cached=True)
-    record = (await _worked(plan, store, observer, baseline.subject, shared)).finish()
-    results = results_of(plan.chosen, record)
-    if results and all(result.passed is not None for result in results):
-        cache.keep(key, KnownBaseline(results=tuple(results), run=record.run))
-    return _Before(results=results, run=record.run, usage=plain(suite_usage(record)))
-
-
-def _say_cost(plan: SuitePlan, observer: Observer, *, sides: int, cached: int) -> None:
-    for note in (skill_cost(plan, sides=sides, cached=cached), *plan.contacts, *plan.notes):
-        observer.note(note)
+    def _say_cost(self, *, sides: int, cached: int) -> None:
+        for note in (skill_cost(self.plan, sides=sides, cached=cached), *self.plan.contacts, *self.plan.notes):
+            self.observer.note(note)
 
 
 def results_of(cases: Sequence[Case], record: SuiteRecord) -> list[TaskResult]:
