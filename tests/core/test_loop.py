@@ -26,10 +26,22 @@ from honestone.core.events import (
     VersionAccepted,
     event_from_plain,
 )
-from honestone.core.loop.actions import Accept, Action, Ask, Propose, Result, RollBack, Stop, exit_code
 from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.state import LoopLimits, LoopState, decide, fold
+from honestone.core.loop.state import (
+    Accept,
+    Action,
+    Ask,
+    LoopLimits,
+    LoopState,
+    Propose,
+    Result,
+    RollBack,
+    Stop,
+    decide,
+    exit_code,
+    fold,
+)
 from honestone.core.rubric import Item, Rubric
 from honestone.core.scorecard import Line, Scorer
 

@@ -13,11 +13,10 @@ from honestone.core.ballot import Ballot, Question, Reading, asked_criteria
 from honestone.core.contract import make_contract
 from honestone.core.errors import RubricError
 from honestone.core.events import BallotCast, EditProposed
-from honestone.core.loop.actions import Result, RollBack
-from honestone.core.loop.actions import exit_code as loop_exit_code
 from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.proposal import ProposalOutcome, classify
-from honestone.core.loop.state import LoopLimits, LoopState, decide
+from honestone.core.loop.state import LoopLimits, LoopState, Result, RollBack, decide
+from honestone.core.loop.state import exit_code as loop_exit_code
 from honestone.core.reading.answers import read_program
 from honestone.core.reading.reply import ReplySchema, read_reply
 from honestone.core.rubric import Item, Rubric

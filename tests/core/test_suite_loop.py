@@ -21,9 +21,8 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
-from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.state import LoopLimits, decide
+from honestone.core.loop.state import Accept, Ask, LoopLimits, Propose, Result, RollBack, Stop, decide
 from honestone.core.loop.suite_loop import (
     TEST,
     TRAIN,

@@ -19,15 +19,14 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.ballot import CHECK
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import event_to_plain
-from honestone.core.loop.actions import Result, Stop
 from honestone.core.loop.policies import POLICIES
-from honestone.core.loop.state import LoopLimits, LoopState, fold
+from honestone.core.loop.state import LoopLimits, LoopState, Result, Stop, fold
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend
+from honestone.engine.judgements import PanelJudgement
 from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.panel import Evaluator, Panel
-from honestone.engine.panel_judgement import PanelJudgement
 from honestone.engine.place import Place, load_version, require_resumable, sweep, version_blobs
 from honestone.ports import Brief, CallFailed, Judge, Store, WorkDone
 from honestone.system.files import load_artifact

@@ -14,8 +14,7 @@ import pytest
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.artifact import Version
 from honestone.core.events import StartedArtifact, StartedSuite, SuiteImprovementStarted, event_to_plain
-from honestone.core.loop.actions import Result, Stop
-from honestone.core.loop.state import LoopLimits, fold
+from honestone.core.loop.state import LoopLimits, Result, Stop, fold
 from honestone.core.loop.suite_loop import (
     KeepWhatHelps,
     Splits,
@@ -28,9 +27,9 @@ from honestone.core.rubric import Check, Criterion, Item, Rubric
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Case, Message, Split
+from honestone.engine.judgements import SplitRun, TaskJudgement
 from honestone.engine.loop_runner import LoopRunner
 from honestone.engine.place import Place, version_blobs
-from honestone.engine.task_judgement import SplitRun, TaskJudgement
 from honestone.system.files import load_artifact
 from honestone.testing import ScriptedWorker, unchanged
 

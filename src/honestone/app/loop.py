@@ -24,9 +24,8 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.contract import differences, digest_json
 from honestone.core.errors import ContractMismatch, Interrupted, UsageError
 from honestone.core.events import Event, LoopStarted, RunFinished, Started, StartedArtifact, total_spend
-from honestone.core.loop.actions import Result, Stop
 from honestone.core.loop.proposal import MAX_DIFF
-from honestone.core.loop.state import LoopLimits, Policy, S, fold
+from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
 from honestone.core.rubric import Check
 from honestone.core.spend import Meter, Spend
 from honestone.engine.loop_runner import Judgement, LoopRunner

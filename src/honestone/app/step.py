@@ -28,9 +28,8 @@ from honestone.core.ballot import Question
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.events import Event, LoopStarted
-from honestone.core.loop.actions import Propose, Result, exit_code
 from honestone.core.loop.policies import POLICIES
-from honestone.core.loop.state import LoopState, decide
+from honestone.core.loop.state import LoopState, Propose, Result, decide, exit_code
 from honestone.engine.panel import Seat, split
 from honestone.ports import Observer, Store
 from honestone.report.documents import JsonDocument, plain

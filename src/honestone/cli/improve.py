@@ -12,7 +12,7 @@ from honestone.cli import options as shared
 from honestone.cli.options import loop_options
 from honestone.cli.terminal import FORMATS, Progress, here, render_improvement, write
 from honestone.core.errors import Interrupted
-from honestone.core.loop.actions import Result
+from honestone.core.loop.state import Result
 from honestone.report.documents.improvement import RoundDoc
 from honestone.report.improvement_text import round_text
 from honestone.system.drawing import style_for

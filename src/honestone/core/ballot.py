@@ -205,7 +205,7 @@ def _facts(judge: str, plain: JsonObject) -> JsonObject:
 
 
 def checked_ballot(said: object) -> Ballot:
-    """What text checks said, as `engine.bulk` records it: {criterion: {item: [met, note]}}."""
+    """What text checks said, as `engine.evaluate` records it: {criterion: {item: [met, note]}}."""
     marks: dict[Key, Mark] = {}
     abstained: dict[Key, str] = {}
     assert isinstance(said, Mapping)

@@ -16,9 +16,8 @@ from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.core.events import CandidateTried, Event
 from honestone.core.json_value import JsonObject
-from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size
-from honestone.core.loop.state import Policy, S, decide
+from honestone.core.loop.state import Accept, Ask, Policy, Propose, Result, RollBack, S, Stop, decide
 from honestone.core.spend import Meter, Spend
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker

@@ -22,10 +22,9 @@ from honestone.core.events import (
     LoopStarted,
     SuiteImprovementStarted,
 )
-from honestone.core.loop.actions import Result
 from honestone.core.loop.focus import below_floor
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.state import LoopState, Round
+from honestone.core.loop.state import LoopState, Result, Round
 from honestone.core.numbers import to_points
 from honestone.core.rubric import as_written
 from honestone.core.scorecard import Line, Scorecard

@@ -21,7 +21,7 @@ from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, t
 from honestone.core.scorecard import Scorer
 from honestone.core.skill import brief
 from honestone.core.skill import risk as risks
-from honestone.core.skill.edit_rubric import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
+from honestone.core.skill.brief import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
 from honestone.core.skill.gate_layers import Decision
 from honestone.core.skill.plan import PlanError, Refusal, plan_between, plan_to_plain, target_of
 from honestone.core.skill.stage_loop import DID_NOT_WORK

@@ -21,8 +21,7 @@ from honestone.app.stages.files import SkillUnderEdit, StageFiles, find_candidat
 from honestone.app.stages.gate import settled
 from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
-from honestone.app.suites.run import evaluate_suite
-from honestone.app.suites.side import BaselineFiles, CutShort, SkillRun, require_writable
+from honestone.app.suites.run import BaselineFiles, CutShort, SkillRun, evaluate_suite, require_writable
 from honestone.app.suites.subject import WITHOUT, SuiteSubject, skill_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version

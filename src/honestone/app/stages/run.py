@@ -25,9 +25,8 @@ from honestone.core.contract import digest_json
 from honestone.core.errors import FileError, Interrupted, UsageError
 from honestone.core.events import CandidateTried, Event, LimitReached, StageDone
 from honestone.core.json_value import JsonObject as JsonMapping
-from honestone.core.loop.actions import Ask, Propose
 from honestone.core.loop.proposal import ProposalOutcome, touched
-from honestone.core.loop.state import LoopLimits, fold
+from honestone.core.loop.state import Ask, LoopLimits, Propose, fold
 from honestone.core.skill import stage_loop as stages
 from honestone.core.skill.brief import Occasion
 from honestone.core.skill.evaluation import SkillVerdict

@@ -1,26 +1,515 @@
-"""Running a suite: its cases, the baseline's first where there is one to run, and what the two come to."""
+"""Running a suite: one run of its cases with one subject, resumed where it is unfinished; the baseline's first where there
+is one to run, or known from before; and what the two come to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from pathlib import Path
+from typing import Final, Protocol
 
+import msgspec
+
+from honestone.app.judging_options import make_panel
+from honestone.app.loop import run_to_end
 from honestone.app.suites.baseline import Baseline, find_baseline
 from honestone.app.suites.compare import compare_summaries
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite_cost
-from honestone.app.suites.side import SideRun, SkillRun
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
 from honestone.app.suites.subject import SuiteSubject
 from honestone.app.workspace import Workspace
-from honestone.core.errors import UsageError
-from honestone.core.events import total_spend
+from honestone.core.errors import FileError, Interrupted, UsageError
+from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared, total_spend
+from honestone.core.json_value import JsonObject
+from honestone.core.numbers import exact
 from honestone.core.scorecard import Outcome, Verdict
-from honestone.core.suite.comparison import BASELINE_GATES
-from honestone.core.suite.record import RunSummary, SuiteRecord, summary_of
+from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill, rate
+from honestone.core.skill.structure import check_structure
+from honestone.core.spend import Meter
+from honestone.core.suite.attempts import Status
+from honestone.core.suite.case import Case
+from honestone.core.suite.comparison import BASELINE_GATES, CaseSide, RunComparison, compare, judge_comparison
+from honestone.core.suite.record import CaseRecord, RunSummary, SuiteRecord, read_record, summary_of, task_of
+from honestone.engine.panel import Evaluator, Panel
+from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, Store
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import SuiteReportDoc
-from honestone.report.suite import baseline_fields, suite_document
+from honestone.report.suite import baseline_fields, comparison_document, suite_document, suite_flags, suite_usage
+from honestone.system.files import printable, write_atomically
+
+
+class CutShort(Exception):
+    """A run was cut short by a limit, which the message names."""
+
+
+@dataclass(kw_only=True)
+class SideRun:
+    """`record` is the run as far as it got; `meter` holds its limits."""
+
+    plan: SuitePlan
+    store: Store
+    observer: Observer
+    subject: SuiteSubject
+    meter: Meter
+    run: str
+    record: SuiteRecord
+    _evaluators: dict[str, Evaluator] = field(default_factory=dict)
+
+    @classmethod
+    def open(
+        cls,
+        plan: SuitePlan,
+        store: Store,
+        observer: Observer,
+        subject: SuiteSubject,
+        cases: Sequence[Case],
+        meter: Meter,
+        *,
+        is_shared: bool = False,
+    ) -> SideRun:
+        """The unfinished run of the same identity, or a new one. Raises UsageError while another one is at it.
+
+        What it has spent counts against the meter, unless that is shared: then whoever shares it knows of that.
+        """
+        identity = plan.identity(subject, cases)
+        if not store.lock(identity):
+            raise UsageError(
+                "this suite is being run with the same target and judges already", hint="wait for that run, or stop it"
+            )
+        resumed = _unfinished(plan, store, observer, identity, None if is_shared else meter)
+        if resumed is not None:
+            run, log = resumed
+        else:
+            log = [plan.started(subject, cases, meter)]
+            run = store.start_run(
+                kind="suite", subject=plan.suite_name, identity=identity, contract=plan.contract.id, first=log[0]
+            )
+        record = read_record(log, run=run)
+        return cls(plan=plan, store=store, observer=observer, subject=subject, meter=meter, run=run, record=record)
+
+    def work_to_end(self) -> None:
+        """Runs every case; the run is left open. Raises Interrupted."""
+        try:
+            run_to_end(self.work, self.plan.close)
+        except KeyboardInterrupt:
+            message = f"interrupted; the same command resumes run {self.run} and repeats nothing on record"
+            raise Interrupted(message) from None
+
+    async def work(self) -> None:
+        """The same inside an event loop. Whoever calls it closes the plan."""
+        plan = self.plan
+        panel = make_panel(plan.seats, self.store, self.meter, plan.judging)
+        await SuiteRun(
+            run=self.run,
+            record=self.record,
+            evaluator=lambda case: self._evaluator(case, panel),
+            target=plan.target,
+            store=self.store,
+            meter=self.meter,
+            observer=self.observer,
+            base=plan.source.base,
+            cwd=plan.workspace.folder,
+            version=self.subject.version,
+            artifact=self.subject.path,
+            isolated=self.subject.is_isolated,
+            skill=self.subject.skill,
+            concurrency=plan.at_once,
+        ).all()
+
+    def _evaluator(self, case: CaseRecord, panel: Panel) -> Evaluator:
+        """Cases with equal rubrics share one."""
+        found = self._evaluators.get(case.rubric)
+        if found is None:
+            found = Evaluator(self.plan.rubrics[case.rubric], self.plan.checker, panel)
+            self._evaluators[case.rubric] = found
+        return found
+
+    def require_whole(self) -> None:
+        """Raises CutShort where a limit came before every case had its result. The run stays open: when it is resumed,
+        what is on record is not run again."""
+        reason = self.meter.exhausted() or self.meter.no_call_left()
+        wanted = (one.result.status for one in self.record.cases.values() if one.case.skip is None)
+        if reason is not None and any(status in (Status.SKIPPED, Status.INCONCLUSIVE) for status in wanted):
+            raise CutShort(reason)
+
+    def pass_by(self, reason: str) -> None:
+        """None of the cases is worth a call."""
+        log = [CasePassedBy(case=id, reason=reason) for id in self.record.cases]
+        self.store.append_many(self.run, log)
+        for event in log:
+            self.record.add(event)
+
+    def finish(self, compared: JsonObject | None = None) -> SuiteRecord:
+        """Closes the run. `compared` is what its report says of a baseline: only a complete run passes."""
+        if compared is not None:
+            if compared.get("verdict") == "pass" and self.record.is_cut_short:
+                compared = {**compared, "verdict": "inconclusive", "reasons": ["not every case was reached"]}
+            event = SidesCompared(fields=compared)
+            self.store.append(self.run, event)
+            self.record.add(event)
+        verdict = self.record.verdict
+        finished = RunFinished(result=verdict, seconds=round(self.meter.seconds, 3))
+        self.store.finish_run(self.run, verdict, finished)
+        self.record.add(finished)
+        return self.record
+
+
+def _unfinished(
+    plan: SuitePlan, store: Store, observer: Observer, identity: str, meter: Meter | None
+) -> tuple[str, list[Event]] | None:
+    """The run that is resumed with what it holds; what it spent is counted. `--fresh` closes it instead."""
+    old = store.unfinished(identity)
+    if old is None:
+        return None
+    if plan.judging.fresh:
+        store.finish_run(old.id, "interrupted", RunFinished(result="interrupted", reason="started over with --fresh"))
+        return None
+    # What a judge was not asked because of a limit is asked now.
+    log = [one for one in store.events(old.id) if not (isinstance(one, AttemptJudged) and one.refused)]
+    if meter is not None:
+        meter.before.join(total_spend(log))
+    done = sum(1 for event in log if isinstance(event, AttemptJudged))
+    observer.note(f"resuming run {old.id}: {done} attempt{'s are' if done != 1 else ' is'} judged already")
+    return old.id, log
+
+
+BASELINE_LIFE: Final = timedelta(days=7)
+MAX_BYTES: Final = 64_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownBaseline:
+    """A baseline that was run: every task decided, and the run it can be recomputed from, where that is known."""
+
+    results: tuple[TaskResult, ...]
+    run: str | None = None
+
+
+class BaselineCache(Protocol):
+    """Where baselines are remembered, by what decides their results and never by a path."""
+
+    def find(self, key: str) -> KnownBaseline | None: ...
+
+    def keep(self, key: str, known: KnownBaseline) -> None: ...
+
+
+class RunsAsCache:
+    """The runs in the store: a finished one with the same key, not older than seven days, without an open task."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def find(self, key: str) -> KnownBaseline | None:
+        oldest = (datetime.now(UTC) - BASELINE_LIFE).isoformat()
+        for info in self._store.runs():
+            if info.started < oldest:
+                return None
+            if info.kind == "suite" and info.identity == key and info.finished is not None:
+                results = summary_of(read_record(self._store.events(info.id))).tasks
+                if results and all(result.passed is not None for result in results):
+                    return KnownBaseline(results=tuple(results), run=info.id)
+        return None
+
+    def keep(self, key: str, known: KnownBaseline) -> None:
+        """Nothing to do: the run is in the store."""
+
+
+class _Kept(msgspec.Struct, kw_only=True):
+    created_at: datetime
+    pass_rate: float
+    results: tuple[TaskResult, ...]
+    key: str
+    run: str | None = None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class BaselineFiles:
+    """A BaselineCache in a folder. Raises FileError when it is made where it cannot write.
+
+    `note` gets a line when a baseline could not be kept: that is not a reason to lose what was paid for.
+    """
+
+    def __init__(self, folder: Path, *, note: Callable[[str], None], clock: Callable[[], datetime] = _now) -> None:
+        self._folder = folder
+        self._note = note
+        self._clock = clock
+        hint = "name a folder that can be written: --baseline-cache-dir DIR"
+        require_writable(folder, "the baseline cache", hint=hint)
+
+    def find(self, key: str) -> KnownBaseline | None:
+        path = self._file(key)
+        try:
+            if path.stat().st_size > MAX_BYTES:
+                return None
+            kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+        except (OSError, ValueError, RecursionError):
+            return None
+        share = rate(kept.results)
+        is_good = kept.key == key and self._is_fresh(kept.created_at) and all(map(_is_decided, kept.results))
+        if not is_good or share is None or kept.pass_rate != float(share):
+            return None
+        return KnownBaseline(results=kept.results, run=kept.run)
+
+    def keep(self, key: str, known: KnownBaseline) -> None:
+        share = rate(known.results)
+        plain = {
+            "created_at": self._clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "pass_rate": None if share is None else float(share),
+            "results": [result.to_plain() for result in known.results],
+            "key": key,
+            "run": known.run,
+        }
+        path = self._file(key)
+        text = json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        try:
+            write_atomically(path, text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            why = error.strerror or error
+            self._note(f"the baseline could not be kept in {printable(path)}: {why}; the next command runs it again")
+
+    def _file(self, key: str) -> Path:
+        """A fixed length, whatever the key looks like."""
+        return self._folder / f"baseline_{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+
+    def _is_fresh(self, made: datetime) -> bool:
+        if made.tzinfo is None:
+            return False
+        return timedelta(0) <= self._clock() - made <= BASELINE_LIFE
+
+
+def _is_decided(result: TaskResult) -> bool:
+    """Whether it is the result of a task that passed or failed, with figures that can be."""
+    counts = (result.duration_ms, result.attempts, result.passes)
+    in_range = result.score is None or 0 <= result.score <= 1
+    return result.passed is not None and min(counts) >= 0 and result.passes <= result.attempts and in_range
+
+
+def require_writable(folder: Path, what: str, *, hint: str) -> None:
+    """Makes the folder. Raises FileError where that is not possible, or nothing can be written in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or error
+        raise FileError(f"{what} `{printable(folder)}` cannot be made: {why}", hint=hint) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FileError(f"{what} `{printable(folder)}` cannot be written", hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Before:
+    """The baseline's side of a comparison, run now or earlier. `usage` is what it cost this time."""
+
+    results: Sequence[TaskResult]
+    run: str | None = None
+    is_cached: bool = False
+    usage: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillRun:
+    """A skill's tasks, run with those of its baseline. With a `meter` its limits hold for both sides together, and `runs`
+    are those that were made under it."""
+
+    plan: SuitePlan
+    store: Store
+    observer: Observer
+    meter: Meter | None = None
+    runs: list[str] = field(default_factory=list)
+
+    def to_end(self, baseline: Baseline | None) -> SuiteRecord:
+        """The candidate's run, completed with the baseline's results where there is a baseline. Raises Interrupted."""
+        try:
+            return run_to_end(lambda: self.compare(baseline), self.plan.close)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted; the same command resumes the run and repeats nothing on record") from None
+
+    async def compare(self, baseline: Baseline | None) -> SuiteRecord:
+        """The same inside an event loop; whoever calls it closes the plan. Raises CutShort when a limit of the meter that
+        is shared comes first."""
+        plan = self.plan
+        if baseline is None:
+            self._say_cost(sides=1, cached=0)
+            side = await self._worked(plan.subject)
+            results = results_of(plan.chosen, side.record)
+            share = side.record.rates.pass_rate
+            return side.finish(
+                {
+                    "execution_pass_rate": None if share is None else float(share),
+                    "mock": plan.is_mock,
+                    "structure": _structure(plan),
+                    "flags": [*suite_flags(side.record), *not_loaded(side.record)],
+                    "candidate_results": [result.to_plain() for result in results],
+                }
+            )
+        before = await self._before(baseline)
+        broken = None if baseline.is_without else broken_suite(before.results)
+        if broken is not None:
+            side = SideRun.open(plan, self.store, self.observer, plan.subject, plan.chosen, plan.meter(0))
+            side.pass_by(broken)
+            return side.finish(_compared(plan, side.record, [], before, baseline))
+        side = await self._worked(plan.subject)
+        return side.finish(_compared(plan, side.record, results_of(plan.chosen, side.record), before, baseline))
+
+    async def _worked(self, subject: SuiteSubject) -> SideRun:
+        plan, is_shared = self.plan, self.meter is not None
+        meter = self.meter or plan.meter(plan.judge_calls(plan.chosen))
+        side = SideRun.open(plan, self.store, self.observer, subject, plan.chosen, meter, is_shared=is_shared)
+        self.runs.append(side.run)
+        await side.work()
+        if is_shared:
+            side.require_whole()
+        return side
+
+    async def _before(self, baseline: Baseline) -> _Before:
+        plan = self.plan
+        if baseline.summary is not None:
+            self._say_cost(sides=1, cached=0)
+            return _Before(results=baseline.summary.tasks, run=baseline.summary.run)
+        assert baseline.subject is not None
+        cache = plan.request.cache or RunsAsCache(self.store)
+        key = plan.identity(baseline.subject, plan.chosen)
+        known = None if plan.judging.fresh else cache.find(key)
+        if known is not None and _ids(known.results) != {case.id for case in plan.chosen if case.skip is None}:
+            known = None
+        self._say_cost(sides=2, cached=0 if known is None else len(known.results))
+        if known is not None:
+            return _Before(results=known.results, run=known.run, is_cached=True)
+        record = (await self._worked(baseline.subject)).finish()
+        results = results_of(plan.chosen, record)
+        if results and all(result.passed is not None for result in results):
+            cache.keep(key, KnownBaseline(results=tuple(results), run=record.run))
+        return _Before(results=results, run=record.run, usage=plain(suite_usage(record)))
+
+    def _say_cost(self, *, sides: int, cached: int) -> None:
+        for note in (skill_cost(self.plan, sides=sides, cached=cached), *self.plan.contacts, *self.plan.notes):
+            self.observer.note(note)
+
+
+def results_of(cases: Sequence[Case], record: SuiteRecord) -> list[TaskResult]:
+    """One result for every task that was to be run; one that a budget did not reach is open."""
+    return [task_of(record.cases[case.id]) for case in cases if case.skip is None]
+
+
+def not_loaded(record: SuiteRecord) -> list[str]:
+    """Tasks where the agent reported what it did, and reading the skill was not part of it in any attempt."""
+    names = []
+    for id, case in record.cases.items():
+        made = [case.produced.get(number) for number in case.attempts]
+        traces = [one.trace if one is not None else None for one in made]
+        if traces and all(trace is not None and trace.skill_loaded is False for trace in traces):
+            names.append(id)
+    return [f"the agent never loaded the skill: {', '.join(names)}"] if names else []
+
+
+def flaky(result: TaskResult) -> str:
+    return f"flaky: {result.task_id} ({result.passes} of {result.attempts})"
+
+
+def _structure(plan: SuitePlan) -> list[JsonObject]:
+    """What the files of the skill let one doubt: advice, kept apart and never part of a score."""
+    skill = plan.subject.skill
+    if skill is None:
+        return []
+    return [
+        {"rule": one.rule, "line": one.line, "message": one.message, "suggestion": one.suggestion}
+        for one in check_structure(skill.version, folder=skill.name)
+    ]
+
+
+def _compared(
+    plan: SuitePlan, record: SuiteRecord, after: Sequence[TaskResult], before: _Before, baseline: Baseline
+) -> JsonDocument:
+    """What the candidate's report says of its baseline. `after` is empty where the candidate was never run."""
+    request = plan.request
+    now, then = _shared(after, before.results) if baseline.summary is not None else (after, before.results)
+    found = judge_skill(now, then, is_without=baseline.is_without, require_improvement=request.require_improvement)
+    comparison = _comparison(plan, record, now, then, baseline)
+    verdict = found.verdict
+    reasons: tuple[str, ...] = (found.reason,) if found.reason else ()
+    if verdict is SkillVerdict.PASS and not comparison.found.pairs:
+        verdict, reasons = SkillVerdict.ERROR, comparison.verdict.reasons
+    gated = bool(request.fail_on or comparison.found.missing)
+    if verdict is SkillVerdict.PASS and gated and comparison.verdict.outcome is Outcome.FAIL:
+        verdict, reasons = SkillVerdict.FAIL, comparison.verdict.reasons
+    own = record.own_verdict
+    if verdict is SkillVerdict.PASS and request.min_pass_rate is not None and own.outcome is not Outcome.PASS:
+        verdict = SkillVerdict.FAIL if own.outcome is Outcome.FAIL else SkillVerdict.ERROR
+        reasons = own.reasons
+    # The candidate's flaky tasks are in its own report already.
+    flaky_before = [f"{flaky(result)} in the baseline" for result in then if result.is_flaky]
+    document = plain(comparison_document(comparison))
+    return {
+        "verdict": str(verdict),
+        "reasons": list(reasons),
+        "execution_pass_rate": found.execution_pass_rate,
+        "baseline_pass_rate": found.baseline_pass_rate,
+        "delta": found.delta,
+        "interval": None if found.interval is None else list(found.interval),
+        "regressions": document["regressions"],
+        "baseline": {"name": baseline.name, "run": before.run, "usage": dict(before.usage)},
+        "baseline_cached": before.is_cached,
+        "mock": plan.is_mock,
+        "structure": _structure(plan),
+        "flags": [*suite_flags(record), *flaky_before, *not_loaded(record), *_one_sided(comparison)],
+        "candidate_results": [result.to_plain() for result in now],
+        "baseline_results": [result.to_plain() for result in then],
+        "comparison": document,
+    }
+
+
+def _shared(
+    after: Sequence[TaskResult], before: Sequence[TaskResult]
+) -> tuple[Sequence[TaskResult], Sequence[TaskResult]]:
+    """The tasks of both sides: a run from before may hold other ones, and rates of other tasks say nothing."""
+    both = _ids(after) & _ids(before)
+    return [r for r in after if r.task_id in both], [r for r in before if r.task_id in both]
+
+
+def _ids(results: Sequence[TaskResult]) -> set[str]:
+    return {result.task_id for result in results}
+
+
+def _one_sided(comparison: RunComparison) -> list[str]:
+    found = comparison.found
+    parts = {"in the baseline only": found.missing, "in the candidate only": found.new}
+    return [f"not compared, {where}: {', '.join(ids)}" for where, ids in parts.items() if ids]
+
+
+def _comparison(
+    plan: SuitePlan, record: SuiteRecord, after: Sequence[TaskResult], before: Sequence[TaskResult], baseline: Baseline
+) -> RunComparison:
+    gates = plan.request.fail_on or BASELINE_GATES
+    if baseline.summary is not None:
+        return compare_summaries(
+            baseline.summary,
+            summary_of(record),
+            gates=gates,
+            across=plan.request.across_contracts,
+            left_out=plan.left_out,
+        )
+    # A candidate that was never run has lost nothing.
+    found = compare(_sides(before) if after else {}, _sides(after))
+    return RunComparison(found=found, verdict=judge_comparison(found, gates), baseline=None, candidate=record.run)
+
+
+def _sides(results: Sequence[TaskResult]) -> dict[str, CaseSide]:
+    status = {True: Status.PASSED, False: Status.FAILED, None: Status.INCONCLUSIVE}
+    return {
+        result.task_id: CaseSide(
+            status=status[result.passed],
+            score=None if result.score is None else exact(result.score),
+            is_unstable=result.is_flaky,
+        )
+        for result in results
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +560,7 @@ def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
         if baseline is None:
             return SuiteResult(record=side.finish())
         before = baseline.summary or summary_of(side.record)
-        return SuiteResult(record=side.finish(_compared(plan, side.record, before, baseline.name)))
+        return SuiteResult(record=side.finish(_compared_runs(plan, side.record, before, baseline.name)))
 
 
 def _baseline_of(plan: SuitePlan, store: Store) -> Baseline | None:
@@ -129,12 +618,12 @@ def _run_both(
     first.work_to_end()
     second = _open(plan, store, observer, plan.subject, sides=2, after=first.run)
     second.work_to_end()
-    record = second.finish(_compared(plan, second.record, summary_of(first.record), baseline.name))
+    record = second.finish(_compared_runs(plan, second.record, summary_of(first.record), baseline.name))
     first.finish()
     return record
 
 
-def _compared(plan: SuitePlan, record: SuiteRecord, before: RunSummary, name: str) -> JsonDocument:
+def _compared_runs(plan: SuitePlan, record: SuiteRecord, before: RunSummary, name: str) -> JsonDocument:
     """What the report says of its baseline. The verdict is the comparison's; with --min-pass-rate both must hold. What a
     limit kept from being run is not lost, but open."""
     request = plan.request

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.focus import choose_focus
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.state import LoopState, Policy
+from honestone.core.loop.state import Accept, Ask, LoopState, Policy, Propose, Result, RollBack, Stop
 from honestone.core.numbers import show_points
 from honestone.core.scorecard import Scorecard
 

@@ -15,10 +15,9 @@ from typing import Final
 from honestone.core.ballot import Ballot, JudgeState, Mark
 from honestone.core.errors import UsageError
 from honestone.core.events import Event, Role, SuiteImprovementStarted
-from honestone.core.loop.actions import Accept, RollBack
 from honestone.core.loop.focus import short_items
 from honestone.core.loop.policies import SteeredByScore
-from honestone.core.loop.state import LoopLimits, LoopState, Words
+from honestone.core.loop.state import Accept, LoopLimits, LoopState, RollBack, Words
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.core.scorecard import ItemLine, Line, Outcome, Scorecard, Scorer, Verdict, judge_gate

@@ -1,4 +1,5 @@
-"""The brief of a worker that edits a skill: what failed before, what was learned, and what people said, as data."""
+"""The brief of a worker that edits a skill: what failed before, what was learned, and what people said, as data; and what a
+panel is asked about its edit: a short rubric of yes/no questions, the same for every candidate."""
 
 from __future__ import annotations
 
@@ -6,8 +7,13 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Final
 
+from honestone.core.artifact import Entry, Version
+from honestone.core.loop.proposal import touched, unified_diff
+from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.core.skill.skill_file import SKILL_FILE
 from honestone.core.tables import table_text
 
 MOST_OF_A_SOURCE: Final = 20_000
@@ -275,3 +281,35 @@ def why(lesson: Lesson) -> str:
     tasks = counts(lesson.context.get("failed_tasks"))
     most = sorted(tasks, key=lambda name: -tasks[name])[:5]
     return f"{reason}" + (f"; tasks that failed: {', '.join(most)}" if most else "")
+
+
+EDIT: Final = "edit"
+DIFF_FILE: Final = "proposed-edit.diff"
+_QUESTIONS: Final = tomllib.loads(table_text("skill/brief"))["edit"]
+
+EDIT_RUBRIC: Final = Rubric(
+    title="A good edit of an agent skill",
+    threshold=Fraction(6, 10),
+    floor=Fraction(0),
+    criteria=(
+        Criterion(
+            id=EDIT,
+            requirement=f"The edit of an agent skill in {DIFF_FILE} is a good one; the files below skill/ show the skill with it",
+            items=tuple(Item(id=name, requirement=text) for name, text in _QUESTIONS.items()),
+        ),
+    ),
+)
+
+
+def shown_edit(before: Version, after: Version) -> Version:
+    """What the panel looks at: the diff, SKILL.md and the changed files as they would be."""
+    paths = dict.fromkeys([SKILL_FILE, *touched(before, after)])
+    files = {DIFF_FILE: Entry(unified_diff(before, after).encode("utf-8", "surrogateescape"))}
+    files |= {f"skill/{path}": after.files[path] for path in paths if path in after.files}
+    return Version(files, is_folder=True)
+
+
+def failures_in_words(tasks: Sequence[str], lessons: Sequence[str] = ()) -> str | None:
+    """The input that goes with an edit: which tasks failed before it, and what was put back in earlier runs."""
+    parts = (("Tasks that failed before the edit:", tasks), ("Tried before and put back:", lessons))
+    return "\n".join("\n".join([title, *(f"- {one}" for one in found)]) for title, found in parts if found) or None

@@ -12,9 +12,8 @@ from typing import Final
 
 from honestone.core import events
 from honestone.core.events import Event
-from honestone.core.loop.actions import Accept, Ask, Propose, Result, RollBack, Stop
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.state import LoopLimits, LoopState
+from honestone.core.loop.state import Accept, Ask, LoopLimits, LoopState, Propose, Result, RollBack, Stop
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.skill.gate_layers import Decision, Fields
