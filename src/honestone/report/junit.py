@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
+from jinja2 import Environment
+from markupsafe import Markup
 from msgspec.structs import replace
 
 from honestone.report.documents.improvement import ImprovementDoc
@@ -25,29 +28,19 @@ from honestone.report.documents.scorecard import (
     verdict_words,
 )
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.templates import environment
 from honestone.system.drawing import clean, line
 
 _Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
-_GATE_OUTCOMES: Final[dict[str, _Outcome]] = {
-    "pass": "passed",
-    "fail": "failure",
-    "inconclusive": "error",
+_OUTCOMES: Final[dict[str, _Outcome]] = {
+    **dict.fromkeys(("pass", "passed", "PASSED"), "passed"),
+    **dict.fromkeys(("fail", "failed"), "failure"),
+    **dict.fromkeys(("inconclusive", "target-error", "UNCONFIRMED", "COULD_NOT_JUDGE", "INTERRUPTED"), "error"),
     "skipped": "skipped",
 }
-_RESULT_OUTCOMES: Final[dict[str, _Outcome]] = {
-    "PASSED": "passed",
-    "UNCONFIRMED": "error",
-    "COULD_NOT_JUDGE": "error",
-    "INTERRUPTED": "error",
-}
-_STATUS_OUTCOMES: Final[dict[str, _Outcome]] = {
-    "passed": "passed",
-    "failed": "failure",
-    "inconclusive": "error",
-    "target-error": "error",
-    "skipped": "skipped",
-}
+"""Of verdicts, statuses of cases and results of loops."""
+
 LONGEST_OUTPUT: Final = 4000
 
 
@@ -77,7 +70,7 @@ def improvement_junit(doc: ImprovementDoc) -> str:
     result = _Test(
         classname=path,
         name="result",
-        outcome=_RESULT_OUTCOMES.get(doc.result, "failure"),
+        outcome=_OUTCOMES.get(doc.result, "failure"),
         message=doc.result_words + (f": {line(doc.reason)}" if doc.reason else ""),
     )
     card = doc.last_card
@@ -113,7 +106,7 @@ def _scorecard_tests(doc: ScorecardDoc) -> list[_Test]:
         taken.add((classname, name))
         tests.append(_item_test(classname, name, criterion, item))
     reasons = [line(one) for one in doc.reasons]
-    outcome = _GATE_OUTCOMES.get(doc.verdict, "error")
+    outcome = _OUTCOMES.get(doc.verdict, "error")
     message = f"{verdict_words(doc.verdict)}: {'; '.join(reasons) or doc.score_words}"
     return [*tests, _Test(classname=path, name="gate", outcome=outcome, message=message, details="\n".join(reasons))]
 
@@ -150,7 +143,7 @@ def _said(item: ItemDoc, of: str) -> Iterable[str]:
 
 
 def _case_test(case: CaseDoc, suite: str) -> _Test:
-    outcome = _STATUS_OUTCOMES[case.status]
+    outcome = _OUTCOMES[case.status]
     why = case.why[0] if case.why else f"score {span_words(case.score, case.interval)}"
     return _Test(
         classname=suite,
@@ -182,41 +175,15 @@ def _case_details(case: CaseDoc) -> Iterable[str]:
 # ---------------------------------------------------------------------------------------------------------------- XML
 
 
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    return environment(lambda value: value if isinstance(value, Markup) else Markup(xml_text(str(value))))
+
+
 def _suites_xml(suites: Sequence[tuple[str, Sequence[_Test], Sequence[tuple[str, str]]]]) -> str:
     """The document, with counts that add up. What is to be known of a suite's run are its properties."""
     every = [case for _, cases, _ in suites for case in cases]
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {_counts('honestone', every)}>"]
-    for name, cases, known in suites:
-        lines.append(f"  <testsuite {_counts(name, cases)}>")
-        if known:
-            properties = (f'      <property name="{xml_text(key)}" value="{xml_text(value)}"/>' for key, value in known)
-            lines += ["    <properties>", *properties, "    </properties>"]
-        lines += [_case_xml(case) for case in cases]
-        lines.append("  </testsuite>")
-    return "\n".join([*lines, "</testsuites>"]) + "\n"
-
-
-def _counts(name: str, cases: Sequence[_Test]) -> str:
-    found = {kind: sum(case.outcome == kind for case in cases) for kind in ("failure", "error", "skipped")}
-    seconds = sum(case.seconds for case in cases)
-    return (
-        f'name="{xml_text(name)}" tests="{len(cases)}" failures="{found["failure"]}" errors="{found["error"]}" '
-        f'skipped="{found["skipped"]}" time="{seconds:.3f}"'
-    )
-
-
-def _case_xml(case: _Test) -> str:
-    start = (
-        f'    <testcase classname="{xml_text(case.classname)}" name="{xml_text(case.name)}" time="{case.seconds:.3f}"'
-    )
-    if case.outcome == "passed":
-        return f"{start}/>"
-    message = f'message="{xml_text(case.message)}"'
-    if case.outcome == "skipped":
-        return f"{start}>\n      <skipped {message}/>\n    </testcase>"
-    kind = "unmet" if case.outcome == "failure" else "could-not-judge"
-    body = xml_text(case.details)
-    return f'{start}>\n      <{case.outcome} {message} type="{kind}">{body}</{case.outcome}>\n    </testcase>'
+    return _environment().get_template("junit.xml.j2").render(suites=suites, every=every) + "\n"
 
 
 _IMPOSSIBLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

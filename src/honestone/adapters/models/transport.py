@@ -126,9 +126,9 @@ class Transport:
     async def post(self, endpoint: Endpoint, path: str, payload: Mapping[str, Any], *, model: str) -> dict[str, Any]:
         """The JSON object that the server answered with. Raises CallFailed; HttpRefused for a 400 or 422."""
         variable, key = endpoint.key.read()
-        headers = {"Content-Type": "application/json", **endpoint.headers, **_key_header(endpoint.auth, key)}
+        headers = {"Content-Type": "application/json", **endpoint.headers, **key_header(endpoint.auth, key)}
         async with self._turn(endpoint):
-            got = await self._exchange("POST", endpoint, path, headers, _encode(payload))
+            got = await self.exchange("POST", endpoint, path, headers, _encode(payload))
         if isinstance(got, CallFailed):
             raise got
         if len(key) >= _LONG_KEY and key.encode() in got.body:
@@ -140,7 +140,7 @@ class Transport:
 
     async def get(self, endpoint: Endpoint, path: str) -> Answer | None:
         """A look without a key and without cost; None when no answer comes in time."""
-        got = await self._exchange("GET", endpoint, path, {}, None)
+        got = await self.exchange("GET", endpoint, path, {}, None)
         return None if isinstance(got, CallFailed) else got
 
     async def close(self) -> None:
@@ -158,7 +158,7 @@ class Transport:
             self._turns[name] = asyncio.Semaphore(endpoint.concurrency)
         return self._turns[name]
 
-    async def _exchange(
+    async def exchange(
         self, method: str, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> Answer | CallFailed:
         """Failures are returned, so that none of them drags the library's own error, which holds the headers, along."""
@@ -479,7 +479,7 @@ def _encode(payload: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode(payload)
 
 
-def _key_header(auth: str, key: str) -> dict[str, str]:
+def key_header(auth: str, key: str) -> dict[str, str]:
     if not key:
         return {}
     return {auth: f"Bearer {key}" if auth == "authorization" else key}
