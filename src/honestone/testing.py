@@ -62,22 +62,33 @@ PATIENCE = 300.0
 # ---------------------------------------------------------------------------------------------------------- scripts
 
 
-class _Script:
-    """One step for ever, or a list of steps one after another."""
+class _Scripted:
+    """Takes one step for ever, or a list of steps one after another."""
 
-    def __init__(self, steps: Any, what: str) -> None:
+    def __init__(self, steps: Any, what: str, usage: Usage | None = None) -> None:
+        self.closed = 0
         self._steps = list(steps) if isinstance(steps, list | tuple) else None
         self._always = steps
         self._what = what
-        self.taken = 0
+        self._usage = usage or Usage()
+        self._taken = 0
 
-    def next(self) -> Any:
-        self.taken += 1
-        if self._steps is None:
-            return self._always
-        if self.taken > len(self._steps):
+    async def _step(self, *given: object) -> Any:
+        """What the next step comes to: a function is called with what is `given`, an error is raised."""
+        self._taken += 1
+        if self._steps is not None and self._taken > len(self._steps):
             raise AssertionError(f"{self._what} has {len(self._steps)} steps, but was asked for one more")
-        return self._steps[self.taken - 1]
+        step = self._always if self._steps is None else self._steps[self._taken - 1]
+        if callable(step) and not isinstance(step, type):
+            step = step(*given)
+        if isinstance(step, Awaitable):
+            step = await step
+        if isinstance(step, BaseException):
+            raise step
+        return step
+
+    async def close(self) -> None:
+        self.closed += 1
 
 
 # ---------------------------------------------------------------------------------------------------------- judges
@@ -86,7 +97,7 @@ Answers: TypeAlias = Mapping[Any, Any]
 """Answers by (criterion, item), item or criterion; the most exact name counts. One left out is not answered."""
 
 
-class ScriptedJudge:
+class ScriptedJudge(_Scripted):
     """A `Judge` that gives the answers it was made with. It reads its own replies as those of `script:` judges are read.
 
     A step is True, False or a number (to every item), a mapping of answers, a text (the raw reply), a Reply, a
@@ -103,15 +114,13 @@ class ScriptedJudge:
         usage: Usage | None = None,
         identity: JsonObject | None = None,
     ) -> None:
+        super().__init__(steps, f"the script of the judge {id!r}", usage)
         self.id = id
         self.is_paid = is_paid
         self.identity: JsonObject = {"kind": "scripted", "name": id, **(identity or {})}
         self.questions: list[Question] = []
         self.problems: list[tuple[str, ...]] = []
         self.bodies: list[str] = []
-        self.closed = 0
-        self._usage = usage or Usage()
-        self._script = _Script(steps, f"the script of the judge {id!r}")
 
     @property
     def calls(self) -> int:
@@ -124,13 +133,7 @@ class ScriptedJudge:
         self.questions.append(question)
         self.bodies.append(request.body)
         self.problems.append(tuple(json.loads(request.body).get("problems", ())))
-        step = self._script.next()
-        if callable(step) and not isinstance(step, type):
-            step = step(question)
-        if isinstance(step, Awaitable):
-            step = await step
-        if isinstance(step, Exception):
-            raise step
+        step = await self._step(question)
         if isinstance(step, Reply):
             return step
         text = step if isinstance(step, str) else json.dumps(reply_json(question, step), ensure_ascii=False)
@@ -138,9 +141,6 @@ class ScriptedJudge:
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
         return read_program(reply.text, question)
-
-    async def close(self) -> None:
-        self.closed += 1
 
 
 def reply_json(question: Question, answers: Any) -> dict[str, Json]:
@@ -191,7 +191,7 @@ def _entry(item: Item, answer: Any) -> dict[str, Json]:
 # ---------------------------------------------------------------------------------------------------------- models
 
 
-class ScriptedModel:
+class ScriptedModel(_Scripted):
     """A `Model` that writes what it was made with.
 
     A step is a text, a Completion, a CallFailed to raise, or a function of the prompt that returns one of these
@@ -199,26 +199,17 @@ class ScriptedModel:
     """
 
     def __init__(self, steps: Any = "", *, name: str = "scripted", usage: Usage | None = None) -> None:
+        super().__init__(steps, f"the script of the model {name!r}", usage)
         self.identity: JsonObject = {"kind": "scripted", "model": name}
         self.prompts: list[Prompt] = []
-        self.closed = 0
         self._name = name
-        self._usage = usage or Usage()
-        self._script = _Script(steps, f"the script of the model {name!r}")
 
     async def complete(self, prompt: Prompt) -> Completion:
         self.prompts.append(prompt)
-        step = self._script.next()
-        if callable(step) and not isinstance(step, type):
-            step = step(prompt)
-        if isinstance(step, Exception):
-            raise step
+        step = await self._step(prompt)
         if isinstance(step, Completion):
             return step
         return Completion(text=step, usage=self._usage, model=self._name)
-
-    async def close(self) -> None:
-        self.closed += 1
 
 
 def fill_in(
@@ -262,7 +253,7 @@ def _numbered(text: str) -> dict[str, str]:
 # ---------------------------------------------------------------------------------------------------------- workers
 
 
-class ScriptedWorker:
+class ScriptedWorker(_Scripted):
     """A `Worker` that makes the edits it was made with.
 
     A step is a text (the new content of a file artifact), a mapping of paths to texts or None (a folder's files to
@@ -271,12 +262,11 @@ class ScriptedWorker:
     """
 
     def __init__(self, steps: Any, *, id: str = "scripted", fixes_only: bool = False) -> None:
+        super().__init__(steps, f"the script of the worker {id!r}")
         self.id = id
         self.identity: JsonObject = {"kind": "scripted", "name": id}
         self.briefs: list[Brief] = []
-        self.closed = 0
         self._fixes_only = fixes_only
-        self._script = _Script(steps, f"the script of the worker {id!r}")
 
     @property
     def calls(self) -> int:
@@ -287,20 +277,13 @@ class ScriptedWorker:
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         self.briefs.append(brief)
-        step = self._script.next()
-        if callable(step) and not isinstance(step, type):
-            step = step(place, brief)
-        if isinstance(step, Awaitable):
-            step = await step
+        step = await self._step(place, brief)
         if isinstance(step, str):
             place.write_text(step, encoding="utf-8")
         elif isinstance(step, Mapping):
             for name, text in step.items():
                 _write(place / name, text)
         return step if isinstance(step, WorkDone) else WorkDone(ended="exited", exit=0)
-
-    async def close(self) -> None:
-        self.closed += 1
 
 
 def _write(path: Path, text: str | None) -> None:

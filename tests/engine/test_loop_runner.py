@@ -493,25 +493,11 @@ def test_a_run_goes_on_when_the_person_brought_back_the_original(tmp_path: Path)
     """Its original, or any version it accepted, are bytes that it knows."""
     loop = file_loop(tmp_path, ["one two\n", KeyboardInterrupt(), GOOD])
     with pytest.raises(KeyboardInterrupt):
-        run_raising(loop)
+        loop.run()
     assert loop.text == "one two\n"
     loop.place.path.write_text(START)
     assert loop.run().result is Result.PASSED
     assert loop.text == GOOD
-
-
-def run_raising(loop: Loop) -> Stop:
-    """A step that is an exception is raised by the worker, as Ctrl-C would be."""
-    plain = loop.worker.propose
-
-    async def propose(brief: Brief, place: Path, brief_file: Path) -> WorkDone:
-        script = loop.worker._script
-        if script._steps is not None and isinstance(script._steps[script.taken], BaseException):
-            raise script.next()
-        return await plain(brief, place, brief_file)
-
-    loop.worker.propose = propose  # type: ignore[method-assign]
-    return loop.run()
 
 
 def test_a_dry_run_leaves_the_file_alone(tmp_path: Path) -> None:
@@ -626,7 +612,7 @@ def test_the_limit_of_minutes_ends_the_loop(tmp_path: Path) -> None:
 
     loop.worker = ScriptedWorker([slow, KeyboardInterrupt()])
     with pytest.raises(KeyboardInterrupt):
-        run_raising(loop)
+        loop.run()
     loop.clock.now += 10**6  # between the two processes nobody works
     loop.worker = ScriptedWorker([slow, crash])
     stop = loop.run()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from honestone.cli.stages.schema import schema_command
+from honestone.cli.stages.learn import schema_command
 from honestone.formats.stage_files import SCHEMAS, stage_schema
 
 jsonschema = pytest.importorskip("jsonschema")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from honestone.adapters.models.options import Options, merged
-from honestone.adapters.models.transport import Endpoint, HttpRefused, hold, host_of, let_go
+from honestone.adapters.transport import Endpoint, HttpRefused, hold, host_of, let_go
 from honestone.core.errors import SettingsError
 from honestone.ports import CallFailed, Completion, Prompt, Usage
 

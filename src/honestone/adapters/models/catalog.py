@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from honestone.adapters.models.transport import Endpoint, KeyVariable, clean, decode, hold, is_loopback, let_go
+from honestone.adapters.transport import Endpoint, KeyVariable, clean, decode, hold, is_loopback, let_go
 from honestone.core.errors import SettingsError
 from honestone.ports import CallFailed, Model
 

@@ -10,7 +10,7 @@ from honestone.adapters.models.api_model import PROBABILITY, SCHEMA, SEED, ApiMo
 from honestone.adapters.models.image_parts import data_url, parts_of
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
-from honestone.adapters.models.transport import clean
+from honestone.adapters.transport import clean
 from honestone.ports import CallFailed, Completion, Prompt
 
 SCHEMA_NAME = "reply"

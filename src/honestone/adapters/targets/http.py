@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from honestone.adapters.models.transport import Answer, Endpoint, hold, key_header, let_go
 from honestone.adapters.targets.command import prompt_of
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, as_output
+from honestone.adapters.transport import Answer, Endpoint, hold, key_header, let_go
 from honestone.core.artifact import Version
 from honestone.core.checks import visible
 from honestone.core.errors import SettingsError

@@ -1,4 +1,8 @@
-"""`honestone stage gate`: six layers over what was applied; it stays only if all of them let it, else the original is back."""
+"""`honestone stage apply`, `gate` and `promote`: a candidate's edit is tried on the skill itself, and stays or is put back.
+
+The gate looks at what was applied in six layers; it stays only if all of them let it, else the original is back. What
+it parked a person approves or drops.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,35 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.group import show_artifact, stage_files, stage_options
+from honestone.cli.stages.group import show_artifact, show_lines, stage_files, stage_options
+from honestone.cli.terminal import dump, write
 
 if TYPE_CHECKING:
+    from honestone.app.stages.files import StageFiles
     from honestone.formats.stage_files import Receipt
 
 _MARKS = {True: "ok", False: "not ok", None: "unknown"}
+
+
+@click.command("apply", short_help="Apply a candidate, with a backup.")
+@click.option("--input", "ranking", type=shared.PATH, required=True, metavar="FILE", help="The ranking artifact.")
+@click.option("--candidate-id", required=True, metavar="ID")
+@stage_options
+def apply_command(
+    ranking: Path, candidate_id: str, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool
+) -> int:
+    """Carry out a candidate's plan on the skill. The original is kept; `stage gate` keeps the edit or puts it back.
+
+    Exits 1 when nothing was applied, 2 when the plan would leave the skill.
+    """
+    from honestone.app.stages.gate import ApplyRequest, apply
+
+    done = apply(ApplyRequest(ranking=ranking, candidate_id=candidate_id), stage_files(state_root, output))
+    result = done.body.result
+    reason = result.diff_summary.reason if result.diff_summary else ""
+    lines = [result.diff.rstrip("\n")] if result.diff else []
+    show_artifact(done.document, [*lines, f"{result.status}: {reason}"], as_json=as_json)
+    return 0 if result.modified else 1
 
 
 @click.command("gate", short_help="Keep it, park it, or put the original back.")
@@ -43,3 +70,39 @@ def _lines(receipt: Receipt) -> list[str]:
         for one in receipt.gate_layers.layer_results
     ]
     return [f"{receipt.decision}: {receipt.reason}", *layers]
+
+
+@click.command("promote", short_help="Approve or drop what was parked.")
+@click.argument("candidate_id", metavar="[ID]", required=False)
+@click.option("--reject", is_flag=True, help="Drop it, and never keep the same bytes for this skill.")
+@stage_options
+def promote_command(
+    candidate_id: str | None, reject: bool, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool
+) -> int:
+    """Apply the parked candidate ID to the skill, modes too, or drop it. Without ID: list what waits.
+
+    A skill that was edited since is left as it is (exit 2).
+    """
+    from honestone.app.stages.gate import promote
+
+    files = stage_files(state_root, output)
+    if candidate_id is None:
+        if reject:
+            raise click.UsageError("--reject needs the ID of a candidate", click.get_current_context())
+        _show_pending(files, as_json=as_json)
+        return 0
+    receipt = promote(candidate_id, files, reject=reject)
+    show_artifact(receipt.document, [f"{receipt.body.decision}: {receipt.body.reason}"], as_json=as_json)
+    return 0
+
+
+def _show_pending(files: StageFiles, *, as_json: bool) -> None:
+    waiting = files.entries("pending")
+    if as_json:
+        write(dump({"pending": waiting}) + "\n")
+        return
+    lines = []
+    for one in waiting:
+        lines.append(f"{one.get('candidate_id')}: {one.get('title')} ({one.get('reason')})")
+        lines += [f"    {line}" for line in str(one.get("diff") or "").splitlines()]
+    show_lines(lines or ["nothing waits for a person"])

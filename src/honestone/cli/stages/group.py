@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "propose": ("honestone.cli.stages.propose:propose_command", "Candidates: real edits by a worker."),
-    "rank": ("honestone.cli.stages.rank:rank_command", "Have a panel score the candidates."),
+    "propose": ("honestone.cli.stages.candidates:propose_command", "Candidates: real edits by a worker."),
+    "rank": ("honestone.cli.stages.candidates:rank_command", "Have a panel score the candidates."),
     "evaluate": ("honestone.cli.stages.evaluate:evaluate_command", "Run a candidate's edit on real tasks."),
-    "apply": ("honestone.cli.stages.apply:apply_command", "Apply a candidate, with a backup."),
+    "apply": ("honestone.cli.stages.gate:apply_command", "Apply a candidate, with a backup."),
     "gate": ("honestone.cli.stages.gate:gate_command", "Keep it, park it, or put the original back."),
-    "promote": ("honestone.cli.stages.promote:promote_command", "Approve or drop what was parked."),
+    "promote": ("honestone.cli.stages.gate:promote_command", "Approve or drop what was parked."),
     "run": ("honestone.cli.stages.run:run_command", "Run all stages, with up to three attempts."),
     "learn": ("honestone.cli.stages.learn:learn_command", "What helped so far, per category."),
-    "schema": ("honestone.cli.stages.schema:schema_command", "The JSON Schema of an artifact."),
+    "schema": ("honestone.cli.stages.learn:schema_command", "The JSON Schema of an artifact."),
 }
 
 

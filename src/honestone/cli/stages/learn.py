@@ -1,4 +1,4 @@
-"""`honestone stage learn`: what helped so far and what did not."""
+"""`honestone stage learn` and `schema`: what helped so far and what did not, and the shape of the pipeline's files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from honestone.cli.stages.group import show_lines, stage_files, stage_options
 from honestone.cli.terminal import dump, write
+from honestone.formats.stage_files import SCHEMAS, stage_schema
 
 if TYPE_CHECKING:
     from honestone.core.skill.brief import Lesson
@@ -53,3 +54,14 @@ def _lines(lessons: list[Lesson]) -> Iterator[str]:
             if not lesson.succeeded:
                 yield f"  {lesson.hit_count} did not ({why(lesson)})"
     yield "the next brief and the ranking show what did not help; the gate decides without it"
+
+
+@click.command("schema", short_help="The JSON Schema of an artifact.")
+@click.argument("name", type=click.Choice(list(SCHEMAS)), required=False)
+def schema_command(name: str | None) -> int:
+    """Print the JSON Schema of an artifact; without a NAME, list the names."""
+    if name is None:
+        write("".join(f"{one}  {about}\n" for one, (about, _) in SCHEMAS.items()))
+    else:
+        write(dump(stage_schema(name)) + "\n")
+    return 0

@@ -1,4 +1,4 @@
-"""The one way to a model API: JSON out, JSON in, and every way that can fail kept apart.
+"""The one way to a server, a model API or a target: JSON out, JSON in, and every way that can fail kept apart.
 
 One connection pool serves all models of a process (one per event loop). Nothing is retried here and nothing is
 followed: a redirect, a page of HTML or half a reply is a failure with a reason, never something to read a verdict from.
