@@ -162,6 +162,58 @@ ATTACKS = [
 ]
 
 
+def in_suite(name: str, body: str, changed: str | None, check: str, **files: str) -> Attack:
+    """A suite whose target does `body` to the real folder before it answers `text`; the judge says no to that."""
+
+    def build(desk: Desk) -> Iterable[str]:
+        for file, text in files.items():
+            desk.put(file.replace("__", "/").replace("_DOT_", "."), text)
+        desk.put("notes.txt", "mine\n")
+        head = f"import pathlib, sys\ndesk = pathlib.Path({str(desk.folder)!r})\nsys.stdin.read()\n"
+        desk.put("t.py", f"{head}{body}print('more' if {changed is None} else 'text')\n")
+        desk.put("s.yaml", f"suite: 1\ncases:\n  - {{id: a, input: hello, {check if check == GOOD else f'checks: [{check}]'}}}\n")
+        asked = ["--judge", desk.judge("j.py", "more")] if check == GOOD else []
+        return ["--target", f"cmd:{PYTHON} {desk.folder / 't.py'}", *asked]
+
+    def after(_: Desk, ended: Ended) -> bool:
+        return changed is None or changed in ended.err
+
+    exit = 0 if changed is None else 3
+    return Attack(name=f"suite: {name}", hole=2, build=build, command=("eval", "s.yaml"), exit=exit, after=after)
+
+
+GOOD = "rubric: [It is good]"
+SAYS_YES = put("j.py", "import json, sys\nq = json.load(sys.stdin)\n") + (
+    "p.write_text(p.read_text() + \"print(json.dumps({'criteria': {c['id']: {'met': True} for c in q['criteria']}}))\\n\")\n"
+)
+ATTACKS += [
+    in_suite("honest target", put("notes.txt", "new\n"), None, GOOD),
+    in_suite("honest target of a check", put("log.txt", "x"), None, "{command: python c.py}", c_DOT_py="print(1)\n"),
+    in_suite("the judge", SAYS_YES, "j.py", GOOD),
+    in_suite("the judge's new module", put("json.py", "x = 1\n"), "json.py", GOOD),
+    in_suite(
+        "the program of a check", put("c.py", ""), "c.py", "{command: python c.py}", c_DOT_py="raise SystemExit(1)\n"
+    ),
+    in_suite(
+        "a grader",
+        put("g.py", "print('{\"score\": 1}')\n"),
+        "g.py",
+        "{grader: python g.py}",
+        g_DOT_py="print('{\"score\": 0}')\n",
+    ),
+    in_suite(
+        "a python check",
+        put("checks.py", "def good(text): return True\n"),
+        "checks.py",
+        "{python: 'checks:good'}",
+        checks_DOT_py="def good(text): return False\n",
+    ),
+    in_suite(
+        "a check that is gone", "(desk / 'c.py').unlink()\n", "c.py", "{command: python c.py}", c_DOT_py="print(1)\n"
+    ),
+]
+
+
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
 def test_attack(attack: Attack, tmp_path: Path) -> None:
     attack.run(tmp_path)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.checks import visible
-from honestone.core.errors import FileError
+from honestone.core.errors import CouldNotJudge, FileError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced
 from honestone.core.skill.skill_file import Skill
 from honestone.core.spend import Meter, Spend
@@ -22,6 +22,7 @@ from honestone.ports import HasCapacity, Observer, Output, Store, Target, Task
 from honestone.system.workspace import Folder, make_folder, run_command
 
 SETUP_TIMEOUT = 600.0
+_CHANGED = "a target that changes it may not be judged by it; what was judged before is on record"
 
 
 @dataclass(kw_only=True)
@@ -30,12 +31,14 @@ class SuiteRun:
 
     `record` is the run so far, and is filled while it goes by: attempts on record are not run again, outputs on record
     are judged without running the target. Cases that a budget does not reach are skipped with the reason.
-    `evaluator` gives what judges a case; cases with equal rubrics may share one.
+    `evaluator` gives what judges a case; cases with equal rubrics may share one. `changed` names the files that judge it
+    and are not what they were.
     """
 
     run: str
     record: SuiteRecord
     evaluator: Callable[[CaseRecord], Evaluator]
+    changed: Callable[[CaseRecord], Sequence[str]]
     target: Target | None
     store: Store
     meter: Meter
@@ -54,7 +57,9 @@ class SuiteRun:
     _left: int = 0
 
     async def all(self) -> None:
-        """Every case to its end. Each step of an attempt is on record before the next."""
+        """Every case to its end. Each step of an attempt is on record before the next.
+
+        Raises CouldNotJudge when a file that judges changed meanwhile."""
         cases = list(self.record.cases.values())
         for case in cases:
             if case.is_complete or (case.case.skip is not None and case.passed_by is not None):
@@ -161,6 +166,8 @@ class SuiteRun:
             case=case.id,
             attempt=number,
         )
+        if changed := self.changed(record):
+            raise CouldNotJudge(f"what judges changed while the suite ran: {', '.join(changed[:5])}", hint=_CHANGED)
         self._put(
             AttemptJudged(
                 case=case.id, attempt=number, ballots=judged.ballots, spend=judged.spend, refused=judged.refused

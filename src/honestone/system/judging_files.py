@@ -62,6 +62,8 @@ class JudgingFiles:
 
 
 def _modules_beside(program: Path, data: bytes) -> Iterator[Path]:
+    """Where its imports would be found next to it, also those that are not there yet: a new one would take the place of
+    the library's."""
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -77,7 +79,8 @@ def _modules_beside(program: Path, data: bytes) -> Iterator[Path]:
             place = program.parent
             for part in name.split("."):
                 place = place / part
-                yield from (path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file())
+                yield from (place.with_name(part + suffix) for suffix in (".py", ".pyc", ".so"))
+                yield place / "__init__.py"
 
 
 def files_named(identity: object, base: Path) -> Iterator[Path]:

@@ -18,15 +18,17 @@ from honestone.app.suites.baseline import Baseline
 from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
 from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
+from honestone.core.checks import KINDS
 from honestone.core.contract import Contract, digest_json, make_contract
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted
-from honestone.core.rubric import Rubric, to_plain
+from honestone.core.rubric import Check, Rubric, to_plain
 from honestone.core.suite.case import AttemptRule, Case, Split, case_document
 from honestone.core.suite.record import read_record, rubric_key
 from honestone.formats.source import SuiteSource, refuse_losses
 from honestone.ports import TargetWithNotes
 from honestone.system.files import load_artifact, printable
+from honestone.system.judging_files import JudgingFiles, files_named
 from honestone.system.workspace import require_workspace
 
 if TYPE_CHECKING:
@@ -194,6 +196,18 @@ class SuitePlan:
         """The real paths of the programs, tests and schemas that its checks are made of."""
         checks = [check for rubric in self.rubrics.values() for check in checks_of(rubric)]
         return frozenset(path.resolve() for path in self.checker.judging_files(checks))
+
+    @cached_property
+    def watches(self) -> Mapping[str, tuple[JudgingFiles, ...]]:
+        """By the key of a rubric: the files that judge its cases, as they are when this is first asked."""
+        base = self.workspace.folder
+        judges = JudgingFiles(lambda: files_named([seat.identity for seat in self.seats], base), base=base)
+        return {key: (judges, *self._watch_of(checks_of(rubric))) for key, rubric in self.rubrics.items()}
+
+    def _watch_of(self, checks: Sequence[Check]) -> Sequence[JudgingFiles]:
+        code = [check for check in checks if KINDS[check.kind].family != "text"]
+        base = self.workspace.folder
+        return [JudgingFiles(lambda: self.checker.judging_files(code), base=base)] if code else []
 
     # ----------------------------------------------------------------------------------------------------- costs
 

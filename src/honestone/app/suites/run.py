@@ -102,12 +102,13 @@ class SideRun:
 
     async def work(self) -> None:
         """The same inside an event loop. Whoever calls it closes the plan."""
-        plan = self.plan
+        plan, watches = self.plan, self.plan.watches
         panel = make_panel(plan.seats, self.store, self.meter, plan.judging)
         await SuiteRun(
             run=self.run,
             record=self.record,
             evaluator=lambda case: self._evaluator(case, panel),
+            changed=lambda case: [name for watch in watches[case.rubric] for name in watch.changed()],
             target=plan.target,
             store=self.store,
             meter=self.meter,
