@@ -1,20 +1,27 @@
 """Becomes a check's program under limits, and ends everything that the program started.
 
-Started as a script with the file descriptors of its order (JSON: `limits`, `rules`, `program`, `argv`) and of its report (the error number when the program cannot be executed). It stays as the parent: orphans of the
-program come to it, also those with a session and an environment of their own, and it ends them before it ends as the
-program did. The standard library alone, since it runs before everything else does.
+Started with the file descriptors of its order (marshalled: `limits`, `rules`, `program`, `argv`) and of its
+report (the error number when the program cannot be executed). It stays as the parent: orphans of the program come to it,
+also those with a session and an environment of their own, and it ends them before it ends as the program did. It runs once
+for each check, so it imports only what costs next to nothing: no json, enum, typing or contextlib (15 ms together).
 """
+
+# ruff: noqa: SIM105 - contextlib is one of them
 
 from __future__ import annotations
 
 import ctypes
-import json
+import marshal
 import os
 import resource
-import signal
 import sys
-from contextlib import suppress
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from typing import Any, NoReturn
+else:
+    import _signal as signal  # without the enumerations
 
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
 LOOKS_INTO_OTHERS = (16, 17, 19, 21, 38, 39)
@@ -34,7 +41,7 @@ def libc() -> Any:
 
 def main() -> None:
     with open(int(sys.argv[1]), "rb") as file:
-        order = json.load(file)
+        order = marshal.load(file)
     report = int(sys.argv[2])
     os.set_inheritable(report, False)
     linux = libc() if sys.platform == "linux" else None
@@ -69,17 +76,19 @@ def wait_for(program: int) -> int:
 
 
 def end_as(status: int, ours: int) -> NoReturn:
-    for _ in range(1000):  # a fork bomb has new children until all are ended in one look
-        end_below(ours)
-        try:
-            while os.waitpid(-1, 0):
-                pass
-        except ChildProcessError:
-            break
+    try:
+        os.waitpid(-1, os.WNOHANG)  # most programs leave nothing that runs
+        for _ in range(1000):  # a fork bomb has new children until all are ended in one look
+            end_below(ours)
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        with suppress(OSError):
+        try:
             signal.signal(number, signal.SIG_DFL)
+        except OSError:  # of those that nobody can handle
+            pass
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.kill(ours, number)
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
@@ -90,23 +99,30 @@ def end_below(ours: int) -> None:
     parents = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
-            with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
-                parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+            except (OSError, ValueError, IndexError):
+                pass
     below = {ours}
     while more := {pid for pid, parent in parents.items() if parent in below} - below:
         below |= more
     for pid in below - {ours}:
-        with suppress(OSError):
+        try:
             os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
 
 
 def become(order: dict[str, Any], report: int) -> NoReturn:
     for name, soft, hard in order["limits"]:
-        with suppress(AttributeError, ValueError, OSError):
+        try:
             which = getattr(resource, name)
             top = resource.getrlimit(which)[1]
             bound = [n if top == resource.RLIM_INFINITY else min(n, top) for n in (soft, hard)]
             resource.setrlimit(which, (bound[0], bound[1]))
+        except (AttributeError, ValueError, OSError):
+            pass
     # Python ignores these two, and what is ignored stays ignored in the program that takes its place.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
@@ -151,14 +167,12 @@ def landlock(linux: Any, readable: list[str], writable: list[str], listable: lis
         return False
     for paths, wanted in ((readable, EXECUTE | READ_FILE | READ_DIR), (writable, every), (listable, READ_DIR)):
         for path in paths:
-            with suppress(OSError):
+            try:
                 place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-                allowed = wanted if os.path.isdir(path) else wanted & FILE_RIGHTS
-                rule = (allowed & every).to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
-                linux.syscall(LANDLOCK_ADD, rules, 1, rule, 0)
-                os.close(place)
+            except OSError:
+                continue
+            allowed = wanted if os.path.isdir(path) else wanted & FILE_RIGHTS
+            rule = (allowed & every).to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
+            linux.syscall(LANDLOCK_ADD, rules, 1, rule, 0)
+            os.close(place)
     return bool(linux.syscall(LANDLOCK_RESTRICT, rules, 0) == 0)
-
-
-if __name__ == "__main__":
-    main()

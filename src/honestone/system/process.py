@@ -11,7 +11,7 @@ import atexit
 import contextlib
 import errno
 import hashlib
-import json
+import marshal
 import os
 import re
 import selectors
@@ -25,6 +25,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, ClassVar, Final
 
@@ -38,7 +39,11 @@ GRACE: Final = 0.5
 LAUNCHER_GRACE: Final = 10.0
 """The launcher ends its program after a grace of its own, and then what the program left in other groups."""
 
-_LAUNCHER: Final = Path(__file__).with_name("_child.py")
+# Imported rather than run as a script, whose bytecode Python does not keep: reading it took a sixth of a small check.
+_LAUNCHER: Final = (
+    *("-I", "-S", "-c", "import sys; sys.path.append(sys.argv.pop(1)); import _child; _child.main()"),
+    str(Path(__file__).parent),
+)
 _CHUNK: Final = 65_536
 _LARGE_FILE: Final = 50_000_000
 
@@ -126,6 +131,7 @@ def base_environment(extra: Mapping[str, str] | None = None, pass_names: Iterabl
     return env
 
 
+@cache
 def _is_harmless(name: str) -> bool:
     return (name in _PASSED_ON or name.startswith("LC_")) and not _SECRET.search(name)
 
@@ -302,11 +308,11 @@ class _Watched:
                 raise NotStarted(f"{self.argv[0]}: embedded null byte")
             # Limits are set by a small program that then starts the real one: `preexec_fn` is unsafe with threads.
             order = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed once the launcher has it
-            order.write(json.dumps(_order(self.limits, self.rules, program, words)).encode())
+            marshal.dump(_order(self.limits, self.rules, program, words), order)
             order.seek(0)
             self._report, report_write = os.pipe()
             pass_fds = (order.fileno(), report_write)
-            words = [sys.executable, "-I", "-S", str(_LAUNCHER), *map(str, pass_fds)]
+            words = [sys.executable, *_LAUNCHER, *map(str, pass_fds)]
             program, self._grace = sys.executable, LAUNCHER_GRACE
         try:
             process = subprocess.Popen(
