@@ -171,7 +171,10 @@ def in_suite(name: str, body: str, changed: str | None, check: str, **files: str
         desk.put("notes.txt", "mine\n")
         head = f"import pathlib, sys\ndesk = pathlib.Path({str(desk.folder)!r})\nsys.stdin.read()\n"
         desk.put("t.py", f"{head}{body}print('more' if {changed is None} else 'text')\n")
-        desk.put("s.yaml", f"suite: 1\ncases:\n  - {{id: a, input: hello, {check if check == GOOD else f'checks: [{check}]'}}}\n")
+        desk.put(
+            "s.yaml",
+            f"suite: 1\ncases:\n  - {{id: a, input: hello, {check if check == GOOD else f'checks: [{check}]'}}}\n",
+        )
         asked = ["--judge", desk.judge("j.py", "more")] if check == GOOD else []
         return ["--target", f"cmd:{PYTHON} {desk.folder / 't.py'}", *asked]
 
