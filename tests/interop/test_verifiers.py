@@ -15,8 +15,9 @@ from honestone.core.ballot import Ballot, Mark
 from honestone.core.errors import FileError, UsageError
 from honestone.core.scorecard import Scorer
 from honestone.formats.source import ForeignRubric
+from honestone.formats.toml_nodes import toml_marked
 from honestone.interop.recognise import read_any_rubric
-from honestone.interop.verifiers.read import READERS, toml_marked
+from honestone.interop.verifiers.read import READERS
 
 RUBRIC = '''# quality
 title = "Answers"
@@ -96,7 +97,7 @@ def test_gradings_equal_the_documented_mean(tmp_path_factory: Any, parts: list[t
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        (RUBRIC.replace("weight = 2.5", "wieght = 2.5"), ":8:10", "unknown key `wieght`"),
+        (RUBRIC.replace("weight = 2.5", "wieght = 2.5"), ":8:1", "unknown key `wieght`"),
         (RUBRIC.replace("weight = 2.5", "weight = -1"), ":8:10", "0 or more"),
         (RUBRIC.replace("weight = 2.5", "weight = inf"), ":8:10", "must be a number"),
         (RUBRIC.replace('"depth"', '"cause"'), ":10:1", "two criteria have the name `cause`"),

@@ -5,7 +5,9 @@ Files are hostile data: everything here is bounded, and what is refused is refus
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from math import isinf
 from typing import Any, Final, Literal, TypeAlias
 
@@ -90,6 +92,37 @@ def key_of(node: Node) -> MapKey:
     if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
         return node.value
     return node.raw or ""
+
+
+Spot: TypeAlias = tuple[int, int]
+"""Line and column, from 1."""
+
+
+def node_of(
+    value: Any,
+    spot: Spot,
+    spots: Mapping[tuple[MapKey, ...], Spot] = {},
+    keys: Mapping[tuple[MapKey, ...], Spot] = {},
+    path: tuple[MapKey, ...] = (),
+) -> Node:
+    """Plain values as nodes: each at the spot of its path, else where what is around it is; keys likewise. A number of a
+    kind that knows how it was written has that as `raw`."""
+    spot = spots.get(path, spot)
+    if isinstance(value, dict):
+        node = Node({}, None, *spot, {})
+        for key, below in value.items():
+            child = node_of(below, spot, spots, keys, (*path, key))
+            node.put(Node(key, str(key), *keys.get((*path, key), (child.line, child.column))), child)
+    elif isinstance(value, list):
+        node = Node([], None, *spot, [])
+        for index, below in enumerate(value):
+            node.append(node_of(below, spot, spots, keys, (*path, index)))
+    elif value is None or isinstance(value, bool):
+        node = Node(value, json.dumps(value), *spot)
+    else:
+        raw = str(getattr(value, "raw", value))
+        node = Node(value if isinstance(value, int | float) else raw, raw, *spot)
+    return node
 
 
 def scalar(raw: str) -> Scalar:

@@ -7,14 +7,40 @@ begin with a dot are outside. A person names other folders with --allow-outside.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from honestone.core.errors import UsageError
-from honestone.formats.settings import settings_file
+from honestone.core.errors import SettingsError, UsageError
+
+NAME: Final = "honestone.toml"
+_SPEAKS_OF_US: Final = re.compile(rb"(?m)^\s*\[\[?\s*tool\.honestone\s*[.\]]")
+
+
+def settings_file(start: Path) -> Path | None:
+    """The file that says which settings hold in a folder."""
+    for folder in (start, *start.parents):
+        path = folder / NAME
+        if path.is_file():
+            return path
+        project = folder / "pyproject.toml"
+        if project.is_file() and _SPEAKS_OF_US.search(settings_bytes(project)):
+            return project
+    return None
+
+
+def settings_bytes(path: Path) -> bytes:
+    """What a settings file holds. Raises SettingsError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(
+            f"the settings cannot be read: {error.strerror or error}", place=str(path), hint="make the file readable"
+        ) from None
 
 
 class OutsideProject(UsageError):

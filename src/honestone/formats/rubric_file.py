@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeAlias, TypeGuard, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast
 
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
 from honestone.core.numbers import exact
@@ -99,10 +99,8 @@ Got: TypeAlias = dict[str, Any]
 
 
 class RubricReading(FileReading):
-    """One pass over a rubric file, or over a format that holds rubrics among other things: `readers` say how
-    each kind of value is read. `wrong_at` are the paths of the problems."""
-
-    readers: ClassVar[Mapping[Takes, Callable[[Any, Any, FilePath, str], Any]]]
+    """One pass over a rubric file, or over a format that holds rubrics among other things. What a key takes
+    is the name of the method that reads it: method(value, path, owner).     `wrong_at` are the paths of the problems."""
 
     def __init__(self, marked: Marked, key: str = "", what: str = "") -> None:
         super().__init__(marked, key, what)
@@ -204,7 +202,7 @@ class RubricReading(FileReading):
                 )
             else:
                 with self.noting():
-                    got[field.key] = self.readers[field.takes](self, value, here, owner)
+                    got[field.key] = getattr(self, field.takes.replace("-", "_"))(value, here, owner)
         return got
 
     @contextmanager
@@ -475,22 +473,6 @@ class UncheckedRubric:
     quorum: Quorum | None = None
     criteria: tuple[Criterion, ...]
 
-
-RubricReading.readers = {
-    "version": RubricReading.version,
-    "name": RubricReading.name,
-    "text": RubricReading.text,
-    "weight": RubricReading.weight,
-    "points": RubricReading.points,
-    "level": RubricReading.level,
-    "quorum": RubricReading.quorum,
-    "flag": RubricReading.flag,
-    "items": RubricReading.items,
-    "criteria": RubricReading.criteria,
-    "anchors": RubricReading.anchors,
-    "check": RubricReading.check,
-    "command": RubricReading.command,
-}
 
 # A criterion with one of these has been reported already, if anything is wrong with it.
 _SAYS_IT = {"requirement", "check", *cast(Field, SHAPES["criterion"].field("requirement")).also}

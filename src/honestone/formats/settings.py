@@ -6,18 +6,16 @@ Keys live in the environment only; a setting names the variable (`api_key_env`).
 from __future__ import annotations
 
 import math
-import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from honestone.core.errors import SettingsError
+from honestone.core.errors import FileError, SettingsError
+from honestone.formats.marked import Marked
+from honestone.formats.project import settings_bytes, settings_file
+from honestone.formats.toml_nodes import toml_marked
 from honestone.ports import Settings
-
-NAME: Final = "honestone.toml"
 
 _PROGRAMS: Final = ("script", "cmd", "record", "agent", "python", "http", "https")
 _KINDS: Final = (*_PROGRAMS, "openai", "anthropic", "google", "ollama", "vllm", "compatible")
@@ -59,43 +57,20 @@ def find_settings(start: Path) -> Settings:
     return Settings() if path is None else read_settings(path)
 
 
-def settings_file(start: Path) -> Path | None:
-    """The file that says which settings hold in a folder."""
-    for folder in (start, *start.parents):
-        path = folder / NAME
-        if path.is_file():
-            return path
-        project = folder / "pyproject.toml"
-        if project.is_file() and _SPEAKS_OF_US.search(_read(project)):
-            return project
-    return None
-
-
-_SPEAKS_OF_US: Final = re.compile(rb"(?m)^\s*\[\[?\s*tool\.honestone\s*[.\]]")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SettingsError(
-            f"the settings cannot be read: {error.strerror or error}", place=str(path), hint="make the file readable"
-        ) from None
-
-
 def read_settings(path: Path) -> Settings:
     """Raises SettingsError with the place of what is wrong."""
     try:
-        text = _read(path).decode("utf-8-sig")
-        plain = tomllib.loads(text)
+        marked = toml_marked(settings_bytes(path).decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
         raise SettingsError(f"it is not UTF-8 (byte {error.start})", place=str(path)) from None
-    except tomllib.TOMLDecodeError as error:
-        raise _toml_error(error, path) from None
+    except FileError as error:
+        hint = "values need quotes, tables need [brackets]"
+        raise SettingsError(error.message, place=error.place, hint=hint) from None
     above = ("tool", "honestone") if path.name == "pyproject.toml" else ()
+    plain: Any = marked.value
     for name in above:
         plain = plain.get(name, {})
-    place = _Place(path, text, above)
+    place = _Place(marked, above)
     place.check_keys(plain, _TABLES, "table")
     for table in ("judges", "workers", "targets"):
         for name, entry in place.mapping(plain, table).items():
@@ -130,20 +105,14 @@ def read_settings(path: Path) -> Settings:
 
 
 class _Place:
-    """Finds the line of a key, which tomllib does not tell. `above` are the tables that all of ours lie in."""
+    """The places of a file's settings. `above` are the tables that all of ours are in."""
 
-    def __init__(self, path: Path, text: str, above: tuple[str, ...]) -> None:
-        self._path = path
-        self._above = above
-        self._keys = list(_keys_in(text))
+    def __init__(self, marked: Marked, above: tuple[str, ...]) -> None:
+        self._marked, self._above = marked, above
 
     def error(self, where: Sequence[str], message: str, hint: str | None = None) -> SettingsError:
         """An error at the key that `where` leads to, or at the nearest one above it."""
-        wanted = (*self._above, *where)
-        found = max(self._keys, key=lambda key: _shared(key[0], wanted), default=None)
-        known = found is not None and _shared(found[0], wanted) > len(self._above)
-        place = f"{self._path}:{found[1]}:{found[2]}" if found and known else str(self._path)
-        return SettingsError(message, place=place, hint=hint)
+        return SettingsError(message, place=self._marked.key_at((*self._above, *where)), hint=hint)
 
     def mapping(self, plain: Mapping[str, object], name: str) -> Mapping[str, Any]:
         found = plain.get(name, {})
@@ -181,38 +150,6 @@ _WORDS: Final[dict[type, str]] = {
     list: "a list",
     bool: "true or false",
 }
-_HEADER: Final = re.compile(r"\s*\[\[?([^\[\]]+)\]")
-_KEY: Final = re.compile(r"\s*([\w.\-\s\"']+?)\s*=")
-_TOML_PLACE: Final = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
 
 
-def _keys_in(text: str) -> Iterator[tuple[tuple[str, ...], int, int]]:
-    """Every table and key of a TOML text as (its path, line, column). Good enough to point at one."""
-    table: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := _HEADER.match(line):
-            table = _path(header[1])
-            yield table, number, header.start(1) + 1
-        elif key := _KEY.match(line):
-            yield (*table, *_path(key[1])), number, key.start(1) + 1
-
-
-def _path(dotted: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
-
-
-def _shared(path: Sequence[str], wanted: Sequence[str]) -> int:
-    """How many steps two paths have in common, from the start."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, wanted, strict=False)))
-
-
-def _toml_error(error: tomllib.TOMLDecodeError, path: Path) -> SettingsError:
-    said = str(error)
-    at = _TOML_PLACE.search(said)
-    place = f"{path}:{at[1]}:{at[2]}" if at else str(path)
-    return SettingsError(
-        f"it is not TOML: {_TOML_PLACE.sub('', said)}", place=place, hint="values need quotes, tables need [brackets]"
-    )
-
-
-__all__ = ["NAME", "Settings", "find_settings", "read_settings"]
+__all__ = ["Settings", "find_settings", "read_settings"]

@@ -302,9 +302,7 @@ class _SuiteReading(RubricReading):
             raise Refused("this rubric has no `criteria`", path, hint + ", or {file: PATH}", at_key=True)
         if not isinstance(value, dict | list):
             seems_a_path = isinstance(value, str) and value.strip().endswith((".yaml", ".yml", ".json"))
-            raise self.must_be(
-                "rubric", value, path, owner, f"write {{file: {value.strip()}}}" if seems_a_path else hint
-            )
+            raise self.must_be("part", value, path, owner, f"write {{file: {value.strip()}}}" if seems_a_path else hint)
         got: Got = {}
         listed, entries = (path, value) if isinstance(value, list) else ((*path, "criteria"), value["criteria"])
         self.name_texts(entries)
@@ -556,7 +554,7 @@ class _SuiteReading(RubricReading):
 
     def workspace_files(self, value: Any, path: FilePath, owner: str) -> dict[str, str]:
         if not isinstance(value, dict):
-            raise self.must_be("files", value, path, owner)
+            raise self.must_be("workspace-files", value, path, owner)
         files: dict[str, str] = {}
         for here in self._keys(path):
             name, text = self.marked.raw_key(here), value_at(self.marked.value, here)
@@ -573,6 +571,8 @@ class _SuiteReading(RubricReading):
             if above:
                 self.problem(f"`{above}` of `files` is a file and a folder at once", path)
         return files
+
+    ref = RubricReading.name
 
     def git(self, value: Any, path: FilePath, owner: str) -> tuple[str, str | None]:
         if isinstance(value, dict):
@@ -621,35 +621,6 @@ class _SuiteReading(RubricReading):
     def cases(self, value: Any, path: FilePath, owner: str) -> None:
         """Only whether they are a list: they are read when all that they inherit is known."""
         self.each("cases", value, path, owner, lambda entry, here: None)
-
-
-_SuiteReading.readers = {
-    **RubricReading.readers,
-    "suite-version": _SuiteReading.suite_version,
-    "case-id": _SuiteReading.case_id,
-    "prose": _SuiteReading.prose,
-    "content": _SuiteReading.content,
-    "path": _SuiteReading.path,
-    "folder": _SuiteReading.folder,
-    "target": _SuiteReading.target,
-    "rubric": _SuiteReading.part,
-    "checks": _SuiteReading.checks,
-    "count": _SuiteReading.count,
-    "rule": _SuiteReading.rule,
-    "seconds": _SuiteReading.seconds,
-    "commands": _SuiteReading.commands,
-    "workspace": _SuiteReading.workspace,
-    "cases": _SuiteReading.cases,
-    "input": _SuiteReading.input,
-    "split": _SuiteReading.split,
-    "tags": _SuiteReading.tags,
-    "expect": _SuiteReading.expect,
-    "output": _SuiteReading.output,
-    "files": _SuiteReading.workspace_files,
-    "git": _SuiteReading.git,
-    "ref": _SuiteReading.name,
-    "paths": _SuiteReading.paths,
-}
 
 
 def _first(*values: Fraction | None) -> Fraction:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.document import Document, MarkedLine
-from honestone.formats.nodes import Node
+from honestone.formats.nodes import Node, node_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, did_you_mean, shown
 from honestone.formats.source import SuiteSource
 from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, undecided
@@ -91,10 +91,7 @@ def _samples(document: Document, main: FileReading) -> Iterator[FileEntry]:
 
 def _table(document: Document, main: FileReading) -> Iterator[FileEntry]:
     for line, row in csv_rows(document.text, document.name, main):
-        root = Node({}, None, line, 1, {})
-        for column, cell in row.items():
-            if cell:
-                root.put(Node(column, column, line, 1), Node(cell, cell, line, 1))
+        root = node_of({column: cell for column, cell in row.items() if cell}, (line, 1))
         yield FileReading(MarkedLine(document.name, root, line)).at()
 
 

@@ -17,7 +17,7 @@ from honestone.core.rubric import slug
 from honestone.core.suite.case import AttemptRule, Case, Message, Suite, TargetSpec
 from honestone.formats.document import Document, MarkedLine
 from honestone.formats.marked import Marked
-from honestone.formats.nodes import Node
+from honestone.formats.nodes import node_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.criteria import as_text, distinct, gated, undecided
@@ -31,9 +31,6 @@ MAX_CASES: Final = 10_000
 _MEDIA: Final = words(".png .jpg .jpeg .gif .webp .bmp .svg .pdf .mp3 .wav .ogg .mp4 .mov .webm")
 MAX_FILLED_IN_ALL: Final = 50_000_000
 """Characters that all prompts together may come to once their variables are filled in."""
-
-
-# ---------------------------------------------------------------------------------------------- tables of keys
 
 
 # -------------------------------------------------------------------------------------------------- what is read
@@ -386,7 +383,7 @@ class _Config:
                 assertion["metric"] = row["__metric"]
         if asserts:
             test["assert"] = asserts
-        reading = self.other(MarkedLine(str(file), _node(test, line), line))
+        reading = self.other(MarkedLine(str(file), node_of(test, (line, 1)), line))
         reading.losses += [
             Loss(place=f"{file}:{line}:1", message=f"the column `{column}` has no meaning here") for column in unread
         ]
@@ -632,21 +629,6 @@ def _number(text: str) -> int | float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
-
-
-def _node(value: Any, line: int) -> Node:
-    """A value made here as a node, all of it at one line."""
-    if isinstance(value, dict):
-        node = Node({}, None, line, 1, {})
-        for key, child in value.items():
-            node.put(Node(key, key, line, 1), _node(child, line))
-        return node
-    if isinstance(value, list):
-        node = Node([], None, line, 1, [])
-        for child in value:
-            node.append(_node(child, line))
-        return node
-    return Node(value, value if isinstance(value, str) else json.dumps(value), line, 1)
 
 
 # ------------------------------------------------------------------------------------------------ being recognised

@@ -14,10 +14,10 @@ from honestone.core.numbers import ZERO, exact
 from honestone.core.rubric import Criterion, Item, Rubric, problems, slug
 from honestone.formats.document import Document
 from honestone.formats.marked import Marked
-from honestone.formats.nodes import Node
+from honestone.formats.nodes import Spot, node_of
+from honestone.formats.reader import Steps
 from honestone.formats.rubric_file import UncheckedRubric
 from honestone.formats.source import ForeignRubric, SourceErrors
-from honestone.formats.yaml_lines import decimal
 from honestone.interop.criteria import checklist, scaled, yes_no
 from honestone.interop.reader import Formats, Reader
 
@@ -182,36 +182,21 @@ class _Contract:
 
     def marked(self) -> Marked:
         """The rubric as marked values, so that remarks about it have a place in the Markdown file."""
-        root = Node({}, None, 1, 1, {})
-        for key, bar, line in (
-            ("threshold", self.rubric.threshold, self.threshold_line),
-            ("floor", self.rubric.floor, self.floor_line),
-        ):
-            if line is not None:
-                _put(root, key, Node(float(bar * 100), decimal(bar * 100), line, 1))
-        listed = Node([], None, self.rows[0].line, 1, [])
-        for row, criterion in zip(self.rows, self.rubric.criteria, strict=True):
-            entry = Node({}, None, row.line, row.cells["criterion"][1], {})
-            for key, value, column in (
-                ("id", criterion.id, "criterion"),
-                ("requirement", criterion.requirement, "description" if "description" in row.cells else "criterion"),
-                ("weight", float(criterion.weight), "weight"),
-            ):
-                raw = decimal(criterion.weight) if key == "weight" else str(value)
-                _put(entry, key, Node(value, raw, row.line, row.cells[column][1]))
-            listed_items = [item for item in criterion.items if not item.whole]
-            if listed_items:
-                items = Node([], None, row.line, row.cells["sub-items"][1], [])
-                for item in listed_items:
-                    items.append(Node(item.requirement, item.requirement, row.line, row.cells["sub-items"][1]))
-                _put(entry, "items", items)
-            listed.append(entry)
-        _put(root, "criteria", listed)
-        return Marked(self.name, root)
-
-
-def _put(mapping: Node, key: str, value: Node) -> None:
-    mapping.put(Node(key, key, value.line, value.column), value)
+        lines = {"threshold": self.threshold_line, "floor": self.floor_line}
+        spots: dict[Steps, Spot] = {(key,): (line, 1) for key, line in lines.items() if line is not None}
+        value: dict[str, object] = {str(key): float(getattr(self.rubric, str(key)) * 100) for (key,) in spots}
+        spots["criteria",] = (self.rows[0].line, 1)
+        listed = value["criteria"] = []
+        for index, (row, criterion) in enumerate(zip(self.rows, self.rubric.criteria, strict=True)):
+            described = "description" if "description" in row.cells else "criterion"
+            columns = {"id": "criterion", "requirement": described, "weight": "weight", "items": "sub-items"}
+            at: Steps = ("criteria", index)
+            spots[at] = (row.line, row.cells["criterion"][1])
+            spots |= {(*at, key): (row.line, row.cells[of][1]) for key, of in columns.items() if of in row.cells}
+            items = [item.requirement for item in criterion.items if not item.whole]
+            said = {"id": criterion.id, "requirement": criterion.requirement, "weight": float(criterion.weight)}
+            listed.append(said | ({"items": items} if items else {}))
+        return Marked(self.name, node_of(value, (1, 1), spots))
 
 
 def _cells(line: str) -> list[tuple[str, int]]:

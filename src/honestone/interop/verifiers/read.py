@@ -19,9 +19,9 @@ from honestone.core.numbers import ONE
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric
 from honestone.formats.document import Document
 from honestone.formats.marked import Marked
-from honestone.formats.nodes import MAX_DEPTH, Node, refuse
 from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean
 from honestone.formats.source import ForeignRubric
+from honestone.formats.toml_nodes import toml_marked
 from honestone.interop.criteria import scaled, unique_ids, yes_no
 from honestone.interop.reader import Formats, Reader
 
@@ -251,100 +251,6 @@ def _read_named(reading: FileReading, entry: FileEntry, file: str, config: Path)
         inner.problem("no criterion has a weight above 0", ())
     reading.join(inner)
     return criteria
-
-
-# ------------------------------------------------------------------------------------------------------ TOML with places
-
-
-class _Written(float):
-    """A float that remembers how it was written."""
-
-    raw: str
-
-    def __new__(cls, text: str) -> _Written:
-        self = super().__new__(cls, text.replace("_", ""))
-        self.raw = text.replace("_", "")
-        return self
-
-
-def toml_marked(text: str, name: str) -> Marked:
-    """TOML with the place of every table and key. Raises FileError when it is not TOML."""
-    try:
-        value = tomllib.loads(text, parse_float=_Written)
-    except tomllib.TOMLDecodeError as error:
-        at = re.search(r" \(at line (\d+), column (\d+)\)", str(error))
-        line, column = (int(at[1]), int(at[2])) if at else (len(text.splitlines()) or 1, 1)
-        message = re.sub(r" \(at [^)]*\)$", "", str(error))
-        raise refuse(name, line, column, f"this is not valid TOML: {message[:1].lower()}{message[1:]}") from None
-    except RecursionError:
-        raise refuse(name, 1, 1, f"this is nested more than {MAX_DEPTH} levels deep") from None
-    return Marked(name, _toml_node(value, (), (1, 1), _toml_places(text), name))
-
-
-def _toml_node(
-    value: Any, path: Steps, place: tuple[int, int], places: Mapping[Steps, tuple[int, int]], name: str
-) -> Node:
-    line, column = places.get(path, place)
-    if len(path) > MAX_DEPTH:
-        raise refuse(name, line, column, f"this is nested more than {MAX_DEPTH} levels deep")
-    if isinstance(value, dict):
-        node = Node({}, None, line, column, {})
-        for key, below in value.items():
-            child = _toml_node(below, (*path, key), (line, column), places, name)
-            node.put(Node(key, key, child.line, child.column), child)
-    elif isinstance(value, list):
-        node = Node([], None, line, column, [])
-        for index, below in enumerate(value):
-            node.append(_toml_node(below, (*path, index), (line, column), places, name))
-    elif isinstance(value, bool):
-        node = Node(value, str(value).lower(), line, column)
-    elif isinstance(value, _Written):
-        node = Node(float(value), value.raw, line, column)
-    elif isinstance(value, int):
-        node = Node(value, str(value), line, column)
-    else:
-        node = Node(str(value), str(value), line, column)
-    return node
-
-
-_NAME = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
-_TABLE = re.compile(rf"\s*(\[{{1,2}})\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*\]")
-_KEY = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=\s*")
-
-
-def _toml_places(text: str) -> Mapping[Steps, tuple[int, int]]:
-    """Where tables and keys are. Only for messages: what is inside an inline value is found at the value's start."""
-    places: dict[Steps, tuple[int, int]] = {}
-    counts: dict[Steps, int] = {}
-    table: Steps = ()
-    quotes = None  # the quotes that a text over several lines waits for
-    for number, line in enumerate(text.split("\n"), 1):
-        if quotes is not None:
-            quotes = None if line.count(quotes) % 2 else quotes
-            continue
-        quotes = next((q for q in ('"""', "'''") if line.count(q) % 2), None)
-        if header := _TABLE.match(line):
-            table = _table_path(_names(header[2]), len(header[1]) == 2, counts)
-            places[table] = (number, header.start(1) + 1)
-        elif key := _KEY.match(line):
-            places[(*table, *_names(key[1]))] = (number, key.end() + 1)
-    return places
-
-
-def _names(dotted: str) -> list[str]:
-    return [name.strip("\"'") for name in re.findall(_NAME, dotted)]
-
-
-def _table_path(names: Sequence[str], is_entry: bool, counts: dict[Steps, int]) -> Steps:
-    """The path of a table's header: names of arrays of tables are followed by the number of the entry they mean."""
-    path: Steps = ()
-    for index, name in enumerate(names):
-        path = (*path, name)
-        if is_entry and index == len(names) - 1:
-            counts[path] = counts.get(path, 0) + 1
-        if path in counts:
-            path = (*path, counts[path] - 1)
-    return path
 
 
 READERS: tuple[Reader, ...] = (FORMATS.reader("verifiers", signs, read),)
