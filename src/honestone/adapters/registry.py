@@ -419,7 +419,7 @@ def _model(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext, 
         parameters=known.get("parameters"),
         concurrency=known.get("concurrency"),
     )
-    from honestone.adapters.models.priced_model import PricedModel
+    from honestone.adapters.models.prices import PricedModel
 
     return PricedModel(made, provider, model, context.settings.prices)
 

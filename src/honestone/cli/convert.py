@@ -18,16 +18,9 @@ from honestone.system.new_file import refuse_overwriting, write_new
 
 
 def _convert_options(forms: tuple[str, ...]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    options = (
+    return shared.combined(
         click.argument("path", type=shared.PATH),
-        click.option(
-            "--to",
-            "form",
-            type=click.Choice(forms),
-            default="honestone",
-            show_default=True,
-            help="The format to write.",
-        ),
+        shared.choice("--to", "|".join(forms), "honestone", help="The format to write."),
         click.option("--output", type=shared.PATH, metavar="FILE", help="Where to write it. [stdout]"),
         click.option("--force", is_flag=True, help="Overwrite an existing file."),
         click.option(
@@ -36,34 +29,27 @@ def _convert_options(forms: tuple[str, ...]) -> Callable[[Callable[..., int]], C
         shared.quiet_option,
     )
 
-    def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
 
 @click.command("convert", short_help="Write a suite in another format.")
 @_convert_options(SUITE_FORMATS)
 @shared.allow_outside_option
-def convert_suite(path: Path, form: str, accept_loss: bool, allow_outside: tuple[Path, ...], **writing: Any) -> int:
+def convert_suite(path: Path, to: str, accept_loss: bool, allow_outside: tuple[Path, ...], **writing: Any) -> int:
     """Write a suite, ours or another tool's, in another format.
 
     What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
     """
-    made = suite_in(path, form, accept_loss=accept_loss, output=writing["output"], allowed=allow_outside)
+    made = suite_in(path, to, accept_loss=accept_loss, output=writing["output"], allowed=allow_outside)
     return _give(made, **writing)
 
 
 @click.command("convert", short_help="Write a rubric in another format.")
 @_convert_options(RUBRIC_FORMATS)
-def convert_rubric(path: Path, form: str, accept_loss: bool, **writing: Any) -> int:
+def convert_rubric(path: Path, to: str, accept_loss: bool, **writing: Any) -> int:
     """Write a rubric, ours or another tool's, in another format.
 
     What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
     """
-    return _give(rubric_in(path, form, accept_loss=accept_loss), **writing)
+    return _give(rubric_in(path, to, accept_loss=accept_loss), **writing)
 
 
 def _give(made: Conversion, *, output: Path | None, force: bool, quiet: bool) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -13,28 +12,23 @@ from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import FileError, UsageError
 from honestone.report.documents import JsonDocument
 
-F = TypeVar("F", bound=Callable[..., object])
-
 LONGEST_REPLY = 10_000_000
 
 
-def asking_options(command: F) -> F:
-    """What decides a prompt. `judge prompt`, `judge submit` and `eval` agree on it."""
-    for option in (
-        click.option(
-            "--draw",
-            type=click.IntRange(0, 99),
-            default=0,
-            show_default=True,
-            help="Which look of this judge: 1 is that of agent:NAME#2.",
-        ),
-        click.option("--reference", help="A reference answer that the judge sees."),
-        click.option("--input", help="The input that the text answers."),
-        click.option("--rubric", type=shared.PATH, required=True, help="The rubric file."),
-        click.argument("artifact", type=shared.PATH),
-    ):
-        command = option(command)
-    return command
+# What decides a prompt. `judge prompt`, `judge submit` and `eval` agree on it.
+asking_options = shared.combined(
+    click.argument("artifact", type=shared.PATH),
+    click.option("--rubric", type=shared.PATH, required=True, help="The rubric file."),
+    click.option("--input", help="The input that the text answers."),
+    click.option("--reference", help="A reference answer that the judge sees."),
+    click.option(
+        "--draw",
+        type=click.IntRange(0, 99),
+        default=0,
+        show_default=True,
+        help="Which look of this judge: 1 is that of agent:NAME#2.",
+    ),
+)
 
 
 @click.command("prompt")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -56,9 +56,11 @@ def combined(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def choice(name: str, values: Sequence[str], default: str | None = None, *, help: str) -> Callable[[F], F]:
-    """One of several words. Without a default the help says what holds."""
-    return click.option(name, type=click.Choice(values), default=default, show_default=default is not None, help=help)
+def choice(name: str, words: str, default: str | None = None, *, help: str) -> Callable[[F], F]:
+    """One of several words, written `a|b|c`. Without a default the help says what holds."""
+    return click.option(
+        name, type=click.Choice(words.split("|")), default=default, show_default=default is not None, help=help
+    )
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
@@ -81,9 +83,7 @@ gate_options = combined(
     ),
 )
 
-combine_option = click.option(
-    "--combine", type=click.Choice(["mean", "median", "majority", "min"]), help="How votes become one. [mean]"
-)
+combine_option = choice("--combine", "mean|median|majority|min", help="How votes become one. [mean]")
 
 limit_options = combined(
     click.option("--max-calls", type=click.IntRange(min=0), help="Judge calls, retries included."),
@@ -101,32 +101,22 @@ judging_options = combined(
         metavar="N|all",
         help="Judges that must answer, and suffice; `all` counts those not installed too. [the rubric's, else a missing vote leaves the gate open]",
     ),
-    choice("--effort", ["quick", "standard", "thorough"], "standard", help="Judges, repeats and rounds in one dial."),
+    choice("--effort", "quick|standard|thorough", "standard", help="Judges, repeats and rounds in one dial."),
     click.option(
         "--repeat",
         type=click.IntRange(1, 20),
         help="Looks per judge; of a suite, runs of each case: one that flips is unstable. [1; thorough: 2 looks]",
     ),
-    choice(
-        "--evidence",
-        ["warn", "require", "off"],
-        "warn",
-        help="What to do when a judge's quote is not found in the text.",
-    ),
-    choice("--ask", ["rubric", "criterion", "item"], "rubric", help="What one call to a judge covers."),
-    choice(
-        "--pack",
-        ["none", "head", "outline"],
-        "none",
-        help="What a judge is shown of an artifact that is too big for it.",
-    ),
+    choice("--evidence", "warn|require|off", "warn", help="What to do when a judge's quote is not found in the text."),
+    choice("--ask", "rubric|criterion|item", "rubric", help="What one call to a judge covers."),
+    choice("--pack", "none|head|outline", "none", help="What a judge is shown of an artifact that is too big for it."),
     click.option(
         "--max-age", type=Amount(min=0), metavar="DAYS", help="Recorded replies older than this are asked again."
     ),
     click.option("--judge-timeout", type=ABOVE_ZERO, metavar="SECONDS"),
     choice(
         "--sandbox",
-        ["auto", "require", "bwrap", "landlock", "none"],
+        "auto|require|bwrap|landlock|none",
         "auto",
         help="Where checks run code. `require` refuses to run it without a sandbox.",
     ),
@@ -152,7 +142,7 @@ suite_options = combined(
     click.option("--failed", is_flag=True, help="Run the cases that failed in the suite's last run."),
     click.option("--errored", is_flag=True, help="Run the cases that the last run gave no verdict."),
     click.option("--attempts", type=click.IntRange(1, 100), help="Runs of each case, instead of the suite's."),
-    choice("--attempt-rule", ["pass@k", "pass^k", "mean", "best"], help="What several attempts at a case come to."),
+    choice("--attempt-rule", "pass@k|pass^k|mean|best", help="What several attempts at a case come to."),
     click.option("--concurrency", type=click.IntRange(1, 1000), help="Cases at a time. [8]"),
     click.option("--target-timeout", type=ABOVE_ZERO, metavar="SECONDS"),
     click.option(

@@ -91,11 +91,10 @@ def next_(
 @click.command("submit")
 @click.argument("run", required=False)
 @click.option("--reply", "reply_path", metavar="FILE", help="A judge's reply, where one was asked for; - is stdin.")
-@click.option(
+@shared.choice(
     "--ended",
-    type=click.Choice(["exited", "timeout", "denied", "crashed"]),
-    default="exited",
-    show_default=True,
+    "exited|timeout|denied|crashed",
+    "exited",
     help="How the edit ended; what it achieved is read from the bytes.",
 )
 @click.option(

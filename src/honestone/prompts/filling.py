@@ -7,6 +7,7 @@ comes from a digest of the prompt's own content, so the same question always giv
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any, Final, NamedTuple
 from honestone.core.artifact import Version, digest_of
 from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.images import Image, image_type
+from honestone.core.json_value import JsonObject
 from honestone.core.packing import Packed
 from honestone.core.request import Request
 from honestone.core.rubric import Anchors, Item, Key, as_written
@@ -53,6 +55,12 @@ def parse_template(text: str) -> Template:
 @lru_cache(maxsize=16)
 def load_template(name: str) -> Template:
     return parse_template((Path(__file__).parent / f"{name}.md").read_text("utf-8"))
+
+
+def load_schema(name: str) -> JsonObject:
+    """The JSON Schema of the reply that a template asks for."""
+    schema: JsonObject = json.loads((Path(__file__).parent / f"{name}.schema.json").read_text("utf-8"))
+    return schema
 
 
 # ------------------------------------------------------------------------------------------------ the judge's prompt

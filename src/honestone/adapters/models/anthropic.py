@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from honestone.adapters.loose_json import count, string, table, tables, total
-from honestone.adapters.models.api_model import SCHEMA, ApiModel, no_reply, usage, without_nones
-from honestone.adapters.models.image_parts import base64_of, parts_of
+from honestone.adapters.models.api_model import SCHEMA, ApiModel, base64_of, no_reply, parts_of, usage, without_nones
 from honestone.adapters.models.schemas import for_anthropic
 from honestone.ports import Completion, Image, Prompt
 

@@ -1,19 +1,21 @@
 """What the model APIs have in common: one call, what a server may decline, and careful reading of what it sent.
 
-Images of a prompt become content parts, each API's own kind (`parts`).
+Images of a prompt become parts of a message, each API's own kind. They come before the prompt, each after its number, so that
+our words are last.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from honestone.adapters.models.options import Options, merged
 from honestone.adapters.transport import Endpoint, HttpRefused, hold, host_of, let_go
 from honestone.core.errors import SettingsError
-from honestone.ports import CallFailed, Completion, Prompt, Usage
+from honestone.ports import CallFailed, Completion, Image, Prompt, Usage
 
 SCHEMA: Final = "a JSON schema for the reply"
 SEED: Final = "a seed"
@@ -138,3 +140,21 @@ def no_reply(what: str, model: str) -> CallFailed:
 
 def without_nones(body: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value is not None}
+
+
+def base64_of(image: Image) -> str:
+    return b64encode(image.data).decode("ascii")
+
+
+def data_url(image: Image) -> str:
+    return f"data:{image.media_type};base64,{base64_of(image)}"
+
+
+def parts_of(
+    prompt: Prompt, as_text: Callable[[str], dict[str, Any]], as_image: Callable[[Image], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """`Image 1:`, the image, ..., and the prompt's text at the end."""
+    parts: list[dict[str, Any]] = []
+    for number, image in enumerate(prompt.images, start=1):
+        parts += [as_text(f"Image {number}:"), as_image(image)]
+    return [*parts, as_text(prompt.text)]

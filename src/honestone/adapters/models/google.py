@@ -7,8 +7,17 @@ from typing import Any
 from urllib.parse import quote
 
 from honestone.adapters.loose_json import count, string, table, tables, total
-from honestone.adapters.models.api_model import PROBABILITY, SCHEMA, SEED, ApiModel, no_reply, usage, without_nones
-from honestone.adapters.models.image_parts import base64_of, parts_of
+from honestone.adapters.models.api_model import (
+    PROBABILITY,
+    SCHEMA,
+    SEED,
+    ApiModel,
+    base64_of,
+    no_reply,
+    parts_of,
+    usage,
+    without_nones,
+)
 from honestone.adapters.models.probability import answers, google_tokens
 from honestone.adapters.models.schemas import for_google
 from honestone.ports import Completion, Image, Prompt

@@ -6,8 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from honestone.adapters.loose_json import count, string, table, tables
-from honestone.adapters.models.api_model import PROBABILITY, SCHEMA, SEED, ApiModel, no_reply, usage, without_nones
-from honestone.adapters.models.image_parts import data_url, parts_of
+from honestone.adapters.models.api_model import (
+    PROBABILITY,
+    SCHEMA,
+    SEED,
+    ApiModel,
+    data_url,
+    no_reply,
+    parts_of,
+    usage,
+    without_nones,
+)
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
 from honestone.adapters.transport import clean

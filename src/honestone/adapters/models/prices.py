@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final
 
 from honestone.core.errors import SettingsError
-from honestone.ports import Usage
+from honestone.ports import Completion, Model, Prompt, Usage
 
 CHARS_PER_TOKEN: Final = 4
 _MILLION: Final = 1_000_000
@@ -101,3 +101,26 @@ def _from_library(provider: str, model: str) -> Price | None:
     except Exception:
         # A library of prices must never end a run: whatever it raises, the price is unknown.
         return None
+
+
+class PricedModel:
+    """`prices` is the settings' table; a price does not change what a model says, so the identity leaves it out."""
+
+    def __init__(self, model: Model, provider: str, name: str, prices: Mapping[str, Any]) -> None:
+        self.model = model
+        self.concurrency = 1024  # the transport bounds the calls of each provider; a second gate would only queue them
+        self._price = price(provider, name, prices)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self.model.identity
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        completion = await self.model.complete(prompt)
+        if completion.usage.usd is not None:
+            return completion
+        cost = usd(completion.usage, self._price)
+        return completion if cost is None else replace(completion, usage=replace(completion.usage, usd=cost))
+
+    async def close(self) -> None:
+        await self.model.close()

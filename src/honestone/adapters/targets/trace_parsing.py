@@ -85,17 +85,8 @@ def usage_of(trace: Trace) -> Usage:
 
 # ----------------------------------------------------------------------------------------------------------- traces
 
-_KNOWN: Final = (
-    "trace",
-    "tool_calls",
-    "token_usage",
-    "usage",
-    "input_tokens",
-    "output_tokens",
-    "usd",
-    "cost_usd",
-    "duration_ms",
-    "skill_loaded",
+_KNOWN: Final = frozenset(
+    "trace tool_calls token_usage usage input_tokens output_tokens usd cost_usd duration_ms skill_loaded".split()
 )
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from honestone.core.artifact import as_text
 from honestone.core.errors import FileError
 from honestone.ports import Brief, CallFailed, Completion, EagerWorker, Model, Prompt, Usage, WorkDone
-from honestone.prompts.filling import load_template
+from honestone.prompts.filling import load_schema, load_template
 from honestone.system.files import load_artifact, write_atomically
 
 SHORT_BYTES: Final = 8_000
@@ -32,22 +32,7 @@ MAX_REPLY_CHARS: Final = 2_000_000
 _MAX_OBJECTS: Final = 200
 _BOM: Final = b"\xef\xbb\xbf"
 
-SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "edits": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"path": {"type": "string"}, "search": {"type": "string"}, "replace": {"type": "string"}},
-                "required": ["path", "search", "replace"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["edits"],
-    "additionalProperties": False,
-}
+SCHEMA: Final[Mapping[str, Any]] = load_schema("edit")
 
 Ask = Callable[[Prompt], Awaitable[Completion]]
 

@@ -19,16 +19,9 @@ if TYPE_CHECKING:
 
 
 _AS_GIVEN = (
-    "artifact",
-    "attempts",
-    "attempt_rule",
-    "concurrency",
-    "target_timeout",
-    "baseline",
-    "across_contracts",
-    "update_baseline",
-    "require_improvement",
-)
+    "artifact attempts attempt_rule concurrency target_timeout baseline across_contracts update_baseline "
+    "require_improvement"
+).split()
 
 
 def take_suite_request(
