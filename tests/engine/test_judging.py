@@ -33,7 +33,9 @@ MIXED = world.rubric(
 
 def judge(rubric: Rubric, *judges: ScriptedJudge, text: str = world.TEXT, **more: Any) -> Judged:
     bench = Evaluator(rubric, CheckRunner(Path()), world.panel(judges))
-    return world.run(bench.judge(Artifact("a.md", Version.of_text(text, "a.md")), **more))
+    return world.run(
+        bench.judge(bench.question(Artifact("a.md", Version.of_text(text, "a.md")), **more), more.get("output"))
+    )
 
 
 def test_code_answers_its_items_and_judges_are_asked_only_the_rest() -> None:

@@ -571,7 +571,7 @@ class PanelOfEdits:
         panel = make_panel(self.seats, self.store, meter.rest(), self.judging)
         evaluator = Evaluator(EDIT_RUBRIC, CheckRunner(Path()), panel)  # the rubric has no check
         shown = Artifact(self.named, shown_edit(before, after))
-        judged = await evaluator.judge(shown, input=failures_in_words(list(failed)))
+        judged = await evaluator.judge(evaluator.question(shown, input=failures_in_words(list(failed))))
         return Scorer(EDIT_RUBRIC, self.judging.rule).card(judged.ballots).score, judged.spend
 
     async def close(self) -> None:

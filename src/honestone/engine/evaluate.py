@@ -293,8 +293,9 @@ class Evaluation:
                 return failed, {}
         artifact = Artifact(name, version)
         blobs = version_blobs(version) if self._asks_judges else {}
-        judged = await self.evaluator.judge(artifact, input=self.input, reference=self.reference, output=made)
-        packed = self._packed(artifact, made)
+        question = self.evaluator.question(artifact, input=self.input, reference=self.reference, output=made)
+        judged = await self.evaluator.judge(question, made)
+        packed = shown_in_part(self.evaluator.panel.seats, question)
         output = None if made is None else made.text
         judged.spend.target_calls += self.target is not None
         changed = self.changed()
@@ -310,14 +311,6 @@ class Evaluation:
             error=f"what judges changed while it was judged: {', '.join(changed[:5])}" if changed else None,
         )
         return judgement, blobs
-
-    def _packed(self, artifact: Artifact, output: Output | None) -> dict[str, JsonObject]:
-        """What each judge is shown of a text that is too big for it."""
-        packing = [seat for seat in self.evaluator.panel.seats if isinstance(seat.judge, SizedJudge)]
-        if not packing:
-            return {}
-        question = self.evaluator.question(artifact, input=self.input, reference=self.reference, output=output)
-        return shown_in_part(packing, question)
 
     def _judge_texts(self, texts: TextEvaluator, paths: Sequence[Path]) -> Iterator[JudgedArtifact]:
         loaded = ((printable(path), load_file(self.base / path, max_bytes=self.max_bytes)) for path in paths)

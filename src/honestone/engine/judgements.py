@@ -51,7 +51,7 @@ class PanelJudgement(Judgement[LoopState]):
             return
         artifact = Artifact(loop.place.named, loop.version(action.version))
         if CHECK in action.judges:
-            ballot = await self._evaluator.check(artifact)
+            ballot = await self._evaluator.check(self._evaluator.question(artifact))
             loop.record(BallotCast(version=action.version, role=action.role, ballot=ballot))
         wanted = [seat for seat in self._seats[action.role] if seat.id in action.judges]
         if not wanted:

@@ -129,9 +129,9 @@ class Panel:
             first = await self._look(seat, request, question, spend)
         except CallFailed as failed:
             state = JudgeState.SKIPPED if failed.missing else JudgeState.DEGRADED
-            return Consulted(ballot=_no_ballot(seat, question, state, failed.reason), spend=spend)
+            return Consulted(ballot=_no_ballot(seat, question, failed.reason, state=state), spend=spend)
         except NotGranted as refused:
-            ballot = _no_ballot(seat, question, JudgeState.DEGRADED, f"not asked: {refused}")
+            ballot = _no_ballot(seat, question, f"not asked: {refused}")
             return Consulted(ballot=ballot, spend=spend, refused=str(refused))
         reading = first
         second_failed: str | None = None
@@ -233,21 +233,19 @@ class Panel:
 
     def _ballot(self, seat: Seat, question: Question, reading: Reading, second_failed: str | None) -> Ballot:
         if reading.tampered:
-            return replace(_no_ballot(seat, question, JudgeState.DEGRADED, TAMPERED), tampered=True)
+            return replace(_no_ballot(seat, question, TAMPERED), tampered=True)
         if reading.control == "missed":
             if reading.problems and not reading.marks:
-                return _no_ballot(
-                    seat, question, JudgeState.DEGRADED, f"no usable answer: {reading.problems[0]}", reading
-                )
+                return _no_ballot(seat, question, f"no usable answer: {reading.problems[0]}", reading)
             why = "it did not answer a question whose answer is known, so nothing it said can be trusted"
-            return _no_ballot(seat, question, JudgeState.DEGRADED, why, reading)
+            return _no_ballot(seat, question, why, reading)
         marks, unfound = self._with_evidence(question, reading)
         abstained = {key: reading.errors.get(key, "no answer") for key, _ in question.items() if key not in marks}
         abstained.update(unfound)
         problems = (*reading.problems, *((second_failed,) if second_failed else ()))
         if not marks:
             why = next(iter((*reading.problems, *reading.errors.values(), *unfound.values())), "no usable answer")
-            return _no_ballot(seat, question, JudgeState.DEGRADED, f"no usable answer: {why}", reading)
+            return _no_ballot(seat, question, f"no usable answer: {why}", reading)
         return Ballot(
             judge=seat.id, kind=seat.kind, marks=marks, abstained=abstained, problems=problems, repairs=reading.repairs
         )
@@ -356,7 +354,12 @@ def _merge(first: Reading, second: Reading) -> Reading:
 
 
 def _no_ballot(
-    seat: Seat, question: Question, state: JudgeState, reason: str, reading: Reading | None = None
+    seat: Seat,
+    question: Question,
+    reason: str,
+    reading: Reading | None = None,
+    *,
+    state: JudgeState = JudgeState.DEGRADED,
 ) -> Ballot:
     return Ballot(
         judge=seat.id,
@@ -417,31 +420,15 @@ class Evaluator:
             attempt=attempt,
         )
 
-    async def judge(
-        self,
-        artifact: Artifact,
-        *,
-        input: str | None = None,
-        reference: str | None = None,
-        output: Output | None = None,
-        case: str | None = None,
-        attempt: int = 1,
-    ) -> Judged:
-        """All checks and all seats. Judges are asked first, so that calls are granted in the order of the artifacts."""
+    async def judge(self, question: Question, output: Output | None = None) -> Judged:
+        """All checks and all seats. Judges are asked first, so that calls are granted in the order of the artifacts.
+        `output` is what the question's output is the text of."""
         asking: asyncio.Task[list[Consulted]] | None = None
-        question = (
-            self.question(artifact, input=input, reference=reference, output=output, case=case, attempt=attempt)
-            if self._asked
-            else None
-        )
-        if question is not None and self._checks and self._gate_only is None:
+        if question.criteria and self._checks and self._gate_only is None:
             asking = asyncio.create_task(self.panel.consult(question))
         try:
-            checks = [await self.check(artifact, output, input, reference)] if self._checks else []
-            if question is None:
-                consulted = []
-            else:
-                consulted = await (asking or self._consult(question, checks))
+            checks = [await self.check(question, output)] if self._checks else []
+            consulted = await (asking or self._consult(question, checks)) if question.criteria else []
         except BaseException:
             if asking is not None:
                 asking.cancel()
@@ -463,13 +450,10 @@ class Evaluator:
             found += await self.panel.consult(question, [seats.pop(0)])
         return [*found, *(_spared(seat) for seat in seats)]
 
-    async def check(
-        self, artifact: Artifact, output: Output | None = None, input: str | None = None, reference: str | None = None
-    ) -> Ballot:
+    async def check(self, question: Question, output: Output | None = None) -> Ballot:
         """What code says."""
-        findings = await self.checker.run(
-            [check for _, check in self._checks], artifact.version, output, input=input, reference=reference
-        )
+        checks, version = [check for _, check in self._checks], question.artifact.version
+        findings = await self.checker.run(checks, version, output, input=question.input, reference=question.reference)
         return check_ballot(self._checks, findings)
 
 

@@ -158,14 +158,11 @@ class SuiteRun:
 
     async def _judge(self, record: CaseRecord, number: int, output: Output | None) -> None:
         case = record.case
-        judged = await self.evaluator(record).judge(
-            self._judged(output),
-            input=case.input or None,
-            reference=case.reference,
-            output=output,
-            case=case.id,
-            attempt=number,
+        evaluator, about = self.evaluator(record), {"reference": case.reference, "case": case.id}
+        question = evaluator.question(
+            self._judged(output), input=case.input or None, output=output, attempt=number, **about
         )
+        judged = await evaluator.judge(question, output)
         if changed := self.changed(record):
             raise CouldNotJudge(f"what judges changed while the suite ran: {', '.join(changed[:5])}", hint=_CHANGED)
         self._put(

@@ -98,7 +98,7 @@ class Trial:
 
         async def one(subject: ExampleSubject) -> Tried:
             async with slots:
-                judged = await evaluator.judge(Artifact(subject.name, subject.version))
+                judged = await evaluator.judge(evaluator.question(Artifact(subject.name, subject.version)))
             card = self._plan.scorer.card(judged.ballots)
             return Tried(card=card, verdict=judge_gate(card, self.rubric))
 

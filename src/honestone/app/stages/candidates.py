@@ -322,7 +322,8 @@ async def review(edit: CandidateEdit, skill: SkillUnderEdit, panel: Panel, lesso
     shown = Artifact(skill.named, shown_edit(edit.before, edit.after))
     rationale = edit.candidate.rationale
     known = failures_in_words([rationale] if rationale.strip() else [], lessons)
-    return await Evaluator(EDIT_RUBRIC, CheckRunner(skill.workspace.folder), panel).judge(shown, input=known)
+    evaluator = Evaluator(EDIT_RUBRIC, CheckRunner(skill.workspace.folder), panel)
+    return await evaluator.judge(evaluator.question(shown, input=known))
 
 
 # ---------------------------------------------------------------------------------------------------------- the edits

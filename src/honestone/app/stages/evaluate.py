@@ -368,59 +368,32 @@ class TasksDone:
         return Spend.of(self.runs.values())
 
 
-@dataclass(slots=True, kw_only=True)
-class TaskRuns:
-    """The tasks of a suite, run for `stage run` under the limits of its loop. What a limit cuts short is left open in the
-    store and resumed by the next process."""
+async def compare_sides(
+    plan: SuitePlan,
+    request: EvaluateSkillRequest,
+    asked: TwoSides,
+    store: Store,
+    meter: Meter,
+    observer: Observer,
+    *,
+    known: Mapping[str, Spend],
+) -> TasksDone:
+    """Both sides under the limits of a loop, the baseline's from the last seven days where there is one. What a limit cuts
+    short is left open in the store and resumed by the next process. `known` is what the loop has counted of each run.
 
-    plan: SuitePlan
-    request: EvaluateSkillRequest
-    observer: Observer
-
-    @property
-    def source(self) -> SuiteSource:
-        return self.plan.source
-
-    @property
-    def target(self) -> str:
-        return self.plan.target_name
-
-    @property
-    def count(self) -> int:
-        return sum(1 for case in self.plan.chosen if case.skip is None)
-
-    @property
-    def judge_calls(self) -> int:
-        """How often judges are asked on one side, without retries."""
-        return self.plan.judge_calls(self.plan.chosen)
-
-    def identity(self) -> str:
-        """All that decides what a task's result is, but the skill."""
-        return self.plan.identity(SuiteSubject.without_skill(), self.plan.chosen)
-
-    async def compare(
-        self, store: Store, meter: Meter, asked: TwoSides, *, fresh: bool, known: Mapping[str, Spend]
-    ) -> TasksDone:
-        """Both sides, the baseline's from the last seven days where there is one. `known` is what the loop has counted of
-        each run. Raises PlanError where the sides would be the same."""
-        request = suite_request(asked, self.request, self.source, self.plan.workspace)
-        request = replace(request, judging=replace(request.judging, fresh=fresh))
-        assert request.subject is not None
-        plan = replace(self.plan, request=request, subject=request.subject)
-        both, report = SkillRun(plan=plan, store=store, observer=self.observer, meter=meter.rest()), None
-        with contextlib.suppress(CutShort):
-            report = plain(suite_document(await both.compare(request.against)))
-        runs = {run: total_spend(store.events(run)).without(known.get(run, Spend())) for run in both.runs}
-        return TasksDone(runs=runs, report=report)
-
-    async def close(self) -> None:
-        await self.plan.close()
+    Raises PlanError where the sides would be the same.
+    """
+    wanted = suite_request(asked, request, plan.source, plan.workspace)
+    assert wanted.subject is not None
+    plan = replace(plan, request=wanted, subject=wanted.subject)
+    both, report = SkillRun(plan=plan, store=store, observer=observer, meter=meter.rest()), None
+    with contextlib.suppress(CutShort):
+        report = plain(suite_document(await both.compare(wanted.against)))
+    runs = {run: total_spend(store.events(run)).without(known.get(run, Spend())) for run in both.runs}
+    return TasksDone(runs=runs, report=report)
 
 
-def prepare_tasks(
-    skill: SkillUnderEdit, request: EvaluateSkillRequest, suite: SuiteSource, observer: Observer
-) -> TaskRuns:
+def plan_tasks(skill: SkillUnderEdit, request: EvaluateSkillRequest, suite: SuiteSource) -> SuitePlan:
     """Everything read and checked. Raises UsageError and its kinds."""
     as_it_is = TwoSides(run_id="-", skill=skill, after=skill.version)
-    plan = plan_suite(skill.workspace, suite_request(as_it_is, request, suite, skill.workspace), Quiet())
-    return TaskRuns(plan=plan, request=request, observer=observer)
+    return plan_suite(skill.workspace, suite_request(as_it_is, request, suite, skill.workspace), Quiet())

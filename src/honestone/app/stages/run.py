@@ -19,6 +19,8 @@ from honestone.app.stages import candidates as proposals
 from honestone.app.stages import evaluate, gate
 from honestone.app.stages.candidates import HOURS, Proposal
 from honestone.app.stages.files import D, SkillUnderEdit, StageFiles, safe_name, stamp, stamped, write_json
+from honestone.app.suites.plan import SuitePlan
+from honestone.app.suites.subject import SuiteSubject
 from honestone.core import events
 from honestone.core.artifact import Version
 from honestone.core.contract import digest_json
@@ -40,6 +42,7 @@ from honestone.engine.place import Place, load_version
 from honestone.formats import stage_files as doc
 from honestone.formats.stage_files import JsonObject
 from honestone.ports import Brief, Observer, RunInfo, Store
+from honestone.system.drawing import count as many
 from honestone.system.files import printable
 
 KIND = "stages"
@@ -127,7 +130,7 @@ class _StagePlan(LoopPlan[StageLoopState]):
         return self.started.contract_id
 
     def done_in_words(self, state: StageLoopState) -> str:
-        return f"{_many(len(state.rounds), 'try is', 'tries are')} on record"
+        return f"{many(len(state.rounds), 'try is', 'tries are')} on record"
 
     def pass_over(self, store: Store, old: RunInfo) -> None:
         if gate.is_half_delivered(store.iter_events(old.id)):
@@ -156,23 +159,27 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
     sources = proposals.read_sources(workspace, request.sources)
     worker = proposals.make_stage_worker(request.worker, skill, request.worker_timeout)
     seats = proposals.edit_seats(skill, judging)
-    runs = evaluate.prepare_tasks(skill, asked, suite, observer)
+    tasks = evaluate.plan_tasks(skill, asked, suite)
+    count = sum(1 for case in tasks.chosen if case.skip is None)
     tries, proposed = request.retries, request.retries * request.candidates
     # Every reply may have to be asked for twice.
-    calls = 2 * (len(seats) * proposed + runs.judge_calls * (tries + 1))
+    calls = 2 * (len(seats) * proposed + tasks.judge_calls(tasks.chosen) * (tries + 1))
     meter = judging.meter(workspace.settings, calls=calls, minutes=HOURS)
     limits = LoopLimits(rounds=tries, calls=meter.calls, minutes=meter.minutes, usd=meter.usd)
-    total = runs.count * request.pass_k * (tries + 1)
+    total = count * request.pass_k * (tries + 1)
     cost = (
-        f"up to {_many(runs.count, 'task')} x {_many(request.pass_k, 'attempt')} x (baseline + "
-        f"{_many(tries, 'try', 'tries')}) = {total} agent runs of {runs.target}; "
-        f"up to {_many(proposed, 'proposal')} by {worker.id}"
+        f"up to {many(count, 'task')} x {many(request.pass_k, 'attempt')} x (baseline + "
+        f"{many(tries, 'try', 'tries')}) = {total} agent runs of {tasks.target_name}; "
+        f"up to {many(proposed, 'proposal')} by {worker.id}"
     )
     observer.note(f"{cost}; at most {limits.calls} judge calls" if calls else cost)
     occasion = proposals.read_occasion(files, skill, request.sources, task_suite=request.task_suite, observer=observer)
     contract: JsonMapping = {
         "kind": KIND,
-        "suite": [str(workspace.path(request.task_suite).resolve()), runs.identity()],
+        "suite": [
+            str(workspace.path(request.task_suite).resolve()),
+            tasks.identity(SuiteSubject.without_skill(), tasks.chosen),
+        ],
         "worker": [request.worker, dict(worker.identity)],
         "target": "mock" if request.mock else asked.target,
         "judges": [seat.identity for seat in seats],
@@ -189,7 +196,7 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
             occasion=replace(occasion, lessons=started.lessons),
             tasks=proposals.read_suite_tasks(workspace, request.task_suite),
             asked=asked,
-            runs=runs,
+            plan=tasks,
             seats=seats,
             judging=judging,
             worker=request.worker,
@@ -211,7 +218,7 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
             suite=events.StartedSuite(path=printable(request.task_suite)),
             worker=request.worker,
             policy="gate",
-            target=runs.target,
+            target=tasks.target_name,
             candidates=request.candidates,
             pass_k=request.pass_k,
             mock=request.mock,
@@ -269,10 +276,6 @@ def _pipeline(
         request = _body(state, number, GATED, doc.Receipt).human_review_request or {}
         approve = str(request.get("approve"))
     return PipelineRun(body=body, approve=approve)
-
-
-def _many(count: int, one: str, several: str | None = None) -> str:
-    return f"{count} {one if count == 1 else several or one + 's'}"
 
 
 def _try(state: StageLoopState, number: int) -> doc.PipelineTry:
@@ -375,14 +378,14 @@ class StageJudgement(Judgement[StageLoopState]):
     occasion: Occasion
     tasks: proposals.SuiteTasks
     asked: evaluate.EvaluateSkillRequest
-    runs: evaluate.TaskRuns
+    plan: SuitePlan
     seats: tuple[Seat, ...]
     judging: JudgingOptions
     worker: str
     mock: bool
 
     async def close(self) -> None:
-        await self.runs.close()
+        await self.plan.close()
         for seat in self.seats:
             await seat.judge.close()
 
@@ -534,15 +537,18 @@ class StageJudgement(Judgement[StageLoopState]):
         if loop.out_of_budget():
             return False
         fresh = self.judging.fresh and not any(stage == EVALUATED for _, stage in loop.state.files)
+        request = replace(self.asked, judging=replace(self.asked.judging, fresh=fresh))
         known = _known_spend(loop.store.events(loop.run))
-        done = await self.runs.compare(loop.store, loop.meter, asked, fresh=fresh, known=known)
+        done = await evaluate.compare_sides(
+            self.plan, request, asked, loop.store, loop.meter, loop.observer, known=known
+        )
         loop.meter.counted(done.spend)
         if done.report is None:
             limit = loop.meter.exhausted() or loop.meter.no_call_left()
             why = limit or "a limit came before every task was run"
             loop.reach_limit(LimitReached(reason=why, spend=done.spend, of_runs=done.runs))
             return False
-        body = evaluate.evaluation_file(asked, self.asked, self.runs.source, done.report)
+        body = evaluate.evaluation_file(asked, self.asked, self.plan.source, done.report)
         if body.verdict == SkillVerdict.ERROR:
             why = f"the evaluation could not be made: {body.reason}"
             loop.reach_limit(LimitReached(reason=why, spend=done.spend, of_runs=done.runs))

@@ -27,6 +27,7 @@ from honestone.core.suite.case import AttemptRule, Case, Split, case_document
 from honestone.core.suite.record import read_record, rubric_key
 from honestone.formats.source import SuiteSource, refuse_losses
 from honestone.ports import TargetWithNotes
+from honestone.system.drawing import count
 from honestone.system.files import load_artifact, printable
 from honestone.system.judging_files import JudgingFiles, files_named
 from honestone.system.workspace import require_workspace
@@ -547,7 +548,7 @@ def suite_cost(plan: SuitePlan, sides: int) -> str:
     """`3 cases x 2 attempts: up to 6 runs of claude, 6 judge calls (codex), at most 22 with retries`."""
     runnable = [case for case in plan.chosen if case.skip is None]
     attempts = sum(case.attempts for case in runnable)
-    parts = [_many(len(runnable), "case")]
+    parts = [count(len(runnable), "case")]
     each = {case.attempts for case in runnable}
     if len(each) > 1:
         parts = [f"{attempts} attempts at {parts[0]}"]
@@ -555,12 +556,12 @@ def suite_cost(plan: SuitePlan, sides: int) -> str:
         parts.append(f"{each.pop()} attempts")
     if sides == 2:
         parts.append("2 sides")
-    runs = "no target runs" if plan.target is None else f"up to {_many(attempts * sides, 'run')} of {plan.target_name}"
+    runs = "no target runs" if plan.target is None else f"up to {count(attempts * sides, 'run')} of {plan.target_name}"
     words = f"{' x '.join(parts)}: {runs}"
     if plan.seats:
         calls = plan.judge_calls(runnable) * sides
         judges = ", ".join(seat.id for seat in plan.seats)
-        words += f", {_many(calls, 'judge call')} ({judges}), at most {plan.meter(calls).calls} with retries"
+        words += f", {count(calls, 'judge call')} ({judges}), at most {plan.meter(calls).calls} with retries"
     return words
 
 
@@ -571,14 +572,10 @@ def skill_cost(plan: SuitePlan, *, sides: int, cached: int) -> str:
     total = sum(case.attempts for case in tasks) * sides
     most = "up to " if attempts > 1 else ""
     words = (
-        f"{most}{_many(len(tasks), 'task')} x {_many(attempts, 'attempt')} x {_many(sides, 'side')}"
+        f"{most}{count(len(tasks), 'task')} x {count(attempts, 'attempt')} x {count(sides, 'side')}"
         f" = {total} agent runs of {plan.target_name}"
     )
     if cached:
         words += f", baseline cached: {cached}"
     calls = plan.judge_calls(tasks) * sides
     return f"{words}; {most}{calls} judge calls" if calls else words
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")

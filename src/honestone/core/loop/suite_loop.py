@@ -24,7 +24,7 @@ from honestone.core.scorecard import ItemLine, Line, Outcome, Scorecard, Scorer,
 from honestone.core.skill.brief import SENTENCES, FailedTask, one_line, task_lines
 from honestone.core.skill.evaluation import NOISE, TaskResult
 from honestone.core.suite.case import Case, Split
-from honestone.core.suite.comparison import bootstrap
+from honestone.core.suite.comparison import bootstrap_pairs
 
 TRAIN, VAL, TEST = (str(split) for split in (Split.TRAIN, Split.VAL, Split.TEST))
 
@@ -289,13 +289,7 @@ class SuiteLoopState(LoopState):
 def paired_interval(before: Line, after: Line) -> tuple[Fraction, Fraction] | None:
     """95% bootstrap of the differences task by task; None while one has no result on either side."""
     then = {line.item.id: line.met for line in before.items}
-    changes = []
-    for line in after.items:
-        was = then[line.item.id]
-        if was is None or line.met is None:
-            return None
-        changes.append(line.met - was)
-    return bootstrap(changes)
+    return bootstrap_pairs((then[line.item.id], line.met) for line in after.items)
 
 
 def state_of_suite(started: Event) -> SuiteLoopState:

@@ -17,7 +17,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from honestone.core.json_value import Json
-from honestone.core.suite.comparison import bootstrap
+from honestone.core.suite.comparison import bootstrap, bootstrap_pairs
 
 BROKEN_BELOW = Fraction(1, 5)
 """A baseline under this rate means a broken suite; exactly this is enough."""
@@ -107,7 +107,8 @@ def judge_skill(
     """Candidate and baseline are results of the same tasks. `is_without`: the baseline has no skill at all."""
     now, then = rate(candidate), rate(baseline)
     delta = now - then if now is not None and then is not None else None
-    interval = _interval(candidate, baseline)
+    before = {result.task_id: _share(result) for result in baseline}
+    interval = bootstrap_pairs((before.get(result.task_id), _share(result)) for result in candidate)
     verdict, reason = _verdict(candidate, baseline, is_without=is_without, strict=require_improvement)
     return SkillResult(
         verdict=verdict,
@@ -151,16 +152,8 @@ def _is_above_noise(candidate: Sequence[TaskResult], baseline: Sequence[TaskResu
     return bootstrap([Fraction(int(now[id]) - int(then[id])) for id in now])[0] > 0
 
 
-def _interval(candidate: Sequence[TaskResult], baseline: Sequence[TaskResult]) -> tuple[Fraction, Fraction] | None:
-    """95% paired bootstrap of the per-task differences; None while a task is open."""
-    then = {result.task_id: result.passed for result in baseline}
-    changes = []
-    for result in candidate:
-        before = then.get(result.task_id)
-        if result.passed is None or before is None:
-            return None
-        changes.append(Fraction(int(result.passed) - int(before)))
-    return bootstrap(changes) if changes else None
+def _share(result: TaskResult) -> Fraction | None:
+    return None if result.passed is None else Fraction(result.passed)
 
 
 def _fell(low: Fraction, high: Fraction, then_low: Fraction, then_high: Fraction) -> str:

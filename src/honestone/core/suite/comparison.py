@@ -7,7 +7,7 @@ p                    exact two-sided sign test over wins and losses, ties left o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, lcm
@@ -166,6 +166,13 @@ def sign_test(wins: int, losses: int) -> float:
         return 1.0
     tail = sum(comb(count, k) for k in range(min(wins, losses) + 1))
     return float(min(Fraction(1), Fraction(2 * tail, 2**count)))
+
+
+def bootstrap_pairs(pairs: Iterable[tuple[Fraction | None, Fraction | None]]) -> tuple[Fraction, Fraction] | None:
+    """95% bootstrap of the differences from before to after; None without a pair, and while one has no result on a side."""
+    changes = [None if before is None or after is None else after - before for before, after in pairs]
+    known = [change for change in changes if change is not None]
+    return bootstrap(known) if known and len(known) == len(changes) else None
 
 
 def bootstrap(numbers: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
