@@ -16,7 +16,7 @@ from typing import Final, Literal
 from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import Ending, StepWorker, SubmittedEdit, Waiting
 from honestone.app.agents.holds import read_holds
-from honestone.app.agents.owned_run import KEPT, REPLIES, STEPS
+from honestone.app.agents.kept import KEPT, REPLIES, STEPS, read_json
 from honestone.app.history import improvement_report, state_of
 from honestone.app.host_judge import still_asked, take_reply
 from honestone.app.improve import prepare, run
@@ -98,11 +98,13 @@ class StepsForm:
     def kept(cls, folder: Path) -> StepsForm:
         """That of the last call; the default where what is kept cannot be read: who needs the rest of it says so."""
         try:
-            plain = json.loads((folder / KEPT).read_bytes())
-            options = plain["options"]
-            return cls(session=plain.get("session"), quiet=options["quiet"], compact=options.get("compact", False))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            plain = read_json(folder / KEPT)
+        except (OSError, ValueError):
             return cls()
+        match plain:
+            case {"session": str() | None as session, "options": {"quiet": bool(quiet), "compact": bool(compact)}}:
+                return cls(session=session, quiet=quiet, compact=compact)
+        return cls()
 
 
 def start_steps(
@@ -223,7 +225,7 @@ class _Steps:
                     **given,
                 ),
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise UsageError(
                 f"what is known of run {folder.name} cannot be used: {error}",
                 hint=f"start from the command again: {START_HINT}",

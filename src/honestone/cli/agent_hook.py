@@ -17,7 +17,10 @@ import click
 from honestone.cli.main import LazyGroup
 from honestone.core.json_value import JsonObject, visible
 
-COMMANDS: Final = {"stop": ("honestone.cli.agent_hook:stop", "Hold a session whose loop is not finished.")}
+COMMANDS: Final = {
+    "stop": ("honestone.cli.agent_hook:stop", "Hold a session whose loop is not finished."),
+    "session-start": ("honestone.cli.agent_hook:session_start", "Remind a session of its loop."),
+}
 
 
 class HookGroup(LazyGroup):
@@ -41,21 +44,43 @@ def hook() -> None:
 
 
 @click.command("stop")
-def stop() -> None:
+@click.option(
+    "--state", metavar="FILE", help="Decide by the state.json of a rulph loop; {session_id} in the name is filled in."
+)
+def stop(state: str | None) -> None:
     """Hold a session that owns an unfinished run of steps; let go otherwise.
 
     For `Stop` (Claude Code, Codex) and `AfterAgent` (Gemini). Held is {"decision": "block", "reason"}; let go is nothing,
     or {"systemMessage"} where an unfinished run is given up: after 15 holds, or 5 with nothing new on record.
     """
-    from honestone.app.agents.stop import answer_stop
-
     given = _given()
-    answer = answer_stop(given, _places(given))
+    if state is not None:
+        from honestone.app.agents.rulph_state import answer_by_state
+
+        answer = answer_by_state(given, state, Path().resolve())
+    else:
+        from honestone.app.agents.stop import answer_stop
+
+        answer = answer_stop(given, _places(given))
     if answer.reason is not None:
         _print({"decision": "block", "reason": answer.reason})
     elif answer.word is not None:
         _print({"systemMessage": answer.word})
         _say(answer.word)
+
+
+@click.command("session-start")
+def session_start() -> None:
+    """Remind a session that was resumed or compacted of its unfinished run: contract and next command.
+
+    In Gemini CLI, whose shell does not know the session, it gives the id for --session too.
+    """
+    from honestone.app.agents.session_start import answer_start
+
+    given = _given()
+    text = answer_start(given, _places(given), os.environ.get("GEMINI_SESSION_ID"))
+    if text is not None:
+        _print({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
 
 
 def _given() -> JsonObject:
@@ -72,8 +97,8 @@ def _places(given: JsonObject) -> list[Path]:
 
 
 def _print(answer: JsonObject) -> None:
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+    with suppress(OSError):  # at once, so that nothing is left to fail when the command ends
+        os.write(sys.stdout.fileno(), json.dumps(answer).encode() + b"\n")
 
 
 def _say(text: str) -> None:

@@ -185,7 +185,8 @@ class Panel:
 
     async def _paid_reply(self, key: str, seat: Seat, request: Request, question: Question, spend: Spend) -> Reply:
         certifies = seat.id in self.first_counts
-        if not self.fresh or key in self._asked or certifies:
+        # A host agent cannot be asked: what it replied to this very prompt is on record, or is not there.
+        if not self.fresh or seat.kind == "agent" or key in self._asked or certifies:
             first = self.store.answers(key)[:1] if certifies else []
             kept = _kept_reply(first[0] if first else self.store.reply(key, since=self.oldest_reply))
             if kept is not None:

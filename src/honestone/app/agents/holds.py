@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from honestone.app.agents.kept import HOLDS, read_json
 from honestone.system.files import write_atomically
 
 MOST: Final = 15
@@ -18,8 +19,6 @@ MOST: Final = 15
 
 MOST_IN_A_ROW: Final = 5
 """Holds with nothing new on record between them."""
-
-_FILE: Final = "holds.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +40,13 @@ class Holds:
 def read_holds(folder: Path) -> Holds:
     """Raises ValueError for a count that is damaged."""
     try:
-        plain = json.loads((folder / _FILE).read_bytes())
+        plain = read_json(folder / HOLDS)
     except FileNotFoundError:
         return Holds()
     match plain:
         case {"total": int(total), "in_a_row": int(in_a_row), "recorded": str(recorded)} if 0 <= in_a_row <= total:
             return Holds(total=total, in_a_row=in_a_row, recorded=recorded)
-    raise ValueError(f"{folder / _FILE} holds no count")
+    raise ValueError(f"{folder / HOLDS} holds no count")
 
 
 def count_hold(folder: Path, recorded: str) -> Holds | None:
@@ -55,7 +54,7 @@ def count_hold(folder: Path, recorded: str) -> Holds | None:
     with alone_in(folder):
         holds = read_holds(folder).one_more(recorded)
         if holds is not None:
-            write_atomically(folder / _FILE, json.dumps(asdict(holds)).encode(), private=True)
+            write_atomically(folder / HOLDS, json.dumps(asdict(holds)).encode(), private=True)
         return holds
 
 

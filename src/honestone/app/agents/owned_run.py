@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Iterable, Iterator
@@ -11,16 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.stores.unfinished import unfinished_loops
+from honestone.app.agents.kept import KEPT, REPLIES, STEPS, read_json
 
 SESSION_VARIABLES: Final = ("HONESTONE_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 """Where a session finds its id in its shell, the first that is set."""
-
-STEPS: Final = "step"
-KEPT: Final = "session.json"
-"""In `step/RUN/` of a store: what the run was started with, and the session that owns it."""
-
-REPLIES: Final = "replies"
-"""There too: one character for each reply of a host agent that was recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +47,7 @@ def find_owned_run(session: str, places: Iterable[Path]) -> OwnedRun | None:
         for run, last in unfinished_loops(store):
             folder = store / STEPS / run
             try:
-                plain = json.loads((folder / KEPT).read_bytes())
+                plain = read_json(folder / KEPT)
             except FileNotFoundError:
                 continue  # a run of `improve`
             except ValueError:
