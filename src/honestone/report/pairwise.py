@@ -17,7 +17,8 @@ from honestone.core.rubric import as_written
 from honestone.report.documents.pairwise import FoundQuoteDoc, LooksDoc, PairCheckDoc, PairCriterionDoc, PairwiseDoc
 from honestone.report.documents.scorecard import ArtifactDoc, UsageDoc
 from honestone.report.scorecard import judge_states
-from honestone.system.drawing import Style, line
+from honestone.report.templates import text_lines
+from honestone.system.drawing import Style
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,66 +112,15 @@ _VERDICT: Final = {"a": "A is better", "b": "B is better", "tie": "neither is be
 def pairwise_text(document: PairwiseDoc, style: Style) -> str:
     """The comparison for a terminal, drawn from its document."""
     look = {"a": "green", "b": "green", "tie": "yellow", None: "red"}[document.preferred]
-    head = _VERDICT[document.preferred]
-    between = style.glyph("between")
-    out = [
-        style.paint(head.upper(), look, "bold") + f"{between}preference for B {_share(document)}",
-        f"  A  {line(document.a.path)}",
-        f"  B  {line(document.b.path)}",
-        "",
-    ]
-    for criterion in document.criteria:
-        out += _criterion_text(criterion, style)
-    out += ["", *_judges_text(document, style)]
-    out += [f"{style.glyph('warn')} {line(note)}" for note in document.notes or ()]
-    return style.finish(out)
+    head = style.paint(_VERDICT[document.preferred].upper(), look, "bold")
+    rows = text_lines("pairwise.txt.j2", "page", doc=document, share=_share, glyph=style.glyph, points=_points)
+    return style.finish([f"{head}{style.glyph('between')}preference for B {_share(document)}", *rows])
+
+
+def _points(rate: float) -> str:
+    return show_points(Fraction(rate))
 
 
 def _share(entry: PairwiseDoc | PairCriterionDoc) -> str:
-    low, high = (show_points(Fraction(number)) for number in entry.interval)
+    low, high = map(_points, entry.interval)
     return low if low == high else f"{low}-{high}"
-
-
-def _criterion_text(criterion: PairCriterionDoc, style: Style) -> list[str]:
-    indent = "    " if criterion.parent else "  "
-    wins = criterion.wins
-    votes = ", ".join(
-        f"{count} {name}" for name, count in (("A", wins["a"]), ("B", wins["b"]), ("tie", wins["tie"])) if count
-    )
-    kind = "penalty " if criterion.is_penalty else ""
-    tail = f"  judges: {votes}" if votes else ""
-    out = [f"{indent}{_share(criterion):>11}  {line(criterion.id)} ({kind}weight {criterion.weight}){tail}"]
-    for check in criterion.checks:
-        out.append(
-            f"{indent}             check {line(check.id)}: A {_met(check.a)}, B {_met(check.b)}"
-            + (f" ({line(check.note)})" if check.note else "")
-        )
-    for judge, looks in criterion.by_judge.items():
-        if looks.inconsistent:
-            said = f"{looks.a_first} with A first, {looks.b_first} with B first"
-            out.append(f"{indent}             {style.glyph('split')} {line(judge)} contradicts itself: {said}")
-        elif looks.winner is None:
-            out.append(f"{indent}             {style.glyph('unknown')} {line(judge)}: {line(looks.note or '')}")
-    return out
-
-
-def _met(met: bool | None) -> str:
-    return "unknown" if met is None else "met" if met else "unmet"
-
-
-def _judges_text(document: PairwiseDoc, style: Style) -> list[str]:
-    out = []
-    for judge in document.judges:
-        reason = f": {line(judge.reason)}" if judge.reason else ""
-        out.append(f"  {line(judge.id)} {judge.state}{reason}")
-    rate = document.first_position_rate
-    if rate is not None:
-        out.append(
-            f"  the first place won {show_points(Fraction(rate))} of 100 (50 is unbiased); "
-            f"{document.inconsistent} of {document.compared} comparisons changed with the order and count as ties"
-        )
-    if document.low_confidence:
-        out.append("  LOW CONFIDENCE: fewer than two judges on a criterion")
-    usage = document.usage
-    out.append(f"  {usage.judge_calls} judge calls, {usage.cached_calls} from the record")
-    return out

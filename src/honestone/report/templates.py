@@ -37,6 +37,7 @@ def macro(found: Environment, template: str, name: str) -> Callable[..., str]:
 def _texts() -> Environment:
     found = environment(lambda value: value if isinstance(value, Markup) else Markup(line(value)))
     found.filters.update(
+        own=Markup,
         left=lambda value, columns: Markup(f"{value:<{columns}}"),
         percent=lambda value: f"{float(value):g}",
         right=lambda value, columns: Markup(f"{value:>{columns}}"),
