@@ -132,7 +132,7 @@ def _check(check: Check) -> Iterator[str]:
         yield f"check: {check.name}"
         return
     pairs = check_pairs(check)
-    inline = "check: {" + ", ".join(f"{flow(key)}: {flow(value)}" for key, value in pairs) + "}"
+    inline = f"check: {flow(dict(pairs))}"
     if len(inline) <= INLINE:
         yield inline
         return

@@ -131,9 +131,9 @@ def _shared_criteria(cases: Sequence[Case], own_gate: Sequence[Case]) -> tuple[C
 def _common_lines(common: _Common) -> list[str]:
     lines: list[str] = []
     if common.criteria:
-        lines += _rubric(common.criteria, title=common.title)
+        lines += rubric_lines(common.criteria, title=common.title)
     if (common.threshold, common.floor) != (DEFAULT_THRESHOLD, DEFAULT_FLOOR):
-        lines += _gate(common.threshold, common.floor)
+        lines += gate_lines(common.threshold, common.floor)
     lines += _limits(common, attempts=1, attempt_rule=AttemptRule.MEAN, timeout=None)
     lines += _commands("setup", common.setup)
     lines += _commands("teardown", common.teardown)
@@ -142,7 +142,7 @@ def _common_lines(common: _Common) -> list[str]:
     return lines
 
 
-def _gate(threshold: Fraction, floor: Fraction) -> list[str]:
+def gate_lines(threshold: Fraction, floor: Fraction) -> list[str]:
     return [f"threshold: {decimal(threshold * 100)}", f"floor: {decimal(floor * 100)}"]
 
 
@@ -156,7 +156,7 @@ def _limits(of: Case | _Common, *, attempts: int, attempt_rule: AttemptRule, tim
         yield f"timeout: {decimal(exact(of.timeout))}"
 
 
-def _rubric(criteria: tuple[Criterion, ...], *, title: str = "", gate: list[str] | None = None) -> list[str]:
+def rubric_lines(criteria: tuple[Criterion, ...], *, title: str = "", gate: list[str] | None = None) -> list[str]:
     """A list of criteria, or a whole rubric where there is more to say."""
     listed = [line for criterion in criteria for line in entry(list(criterion_lines(criterion)))]
     if not title and gate is None:
@@ -200,11 +200,11 @@ def _judged_by(rubric: Rubric, common: _Common) -> Iterator[str]:
     if common.names_gate_of(rubric):
         listed = own[: len(own) - len(checks)]
         if listed:
-            yield from _rubric(listed)
+            yield from rubric_lines(listed)
     else:
         checks = checks if len(checks) < len(own) else ()
         listed = own[: len(own) - len(checks)]
-        yield from _rubric(listed, title=rubric.title, gate=_gate(rubric.threshold, rubric.floor))
+        yield from rubric_lines(listed, title=rubric.title, gate=gate_lines(rubric.threshold, rubric.floor))
     if checks:
         yield "checks:"
         for check in checks:
@@ -224,7 +224,7 @@ def _as_checks(criteria: tuple[Criterion, ...], ids: set[str]) -> tuple[Check, .
 def _check(check: Check) -> list[str]:
     if check.value is None and not check.options:
         return [f"- {check.name}"]
-    inline = "- {" + ", ".join(f"{flow(key)}: {flow(value)}" for key, value in check_pairs(check)) + "}"
+    inline = f"- {flow(dict(check_pairs(check)))}"
     return [inline] if len(inline) <= INLINE else entry(check_lines(check))
 
 

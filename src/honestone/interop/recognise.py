@@ -14,26 +14,15 @@ from honestone.formats.added_checks import load_entry
 from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
+from honestone.formats.reader import words
 from honestone.formats.rubric_file import RubricSource, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import read_suite
 from honestone.interop.reader import Reader
 
-MODULES: Final = (
-    "task_suite",
-    "agentv",
-    "agent_skills",
-    "promptfoo",
-    "autorubric",
-    "rubric_package",
-    "healthbench",
-    "paperbench",
-    "verifiers",
-    "pydantic_evals",
-    "inspect_dataset",
-    "rulph",
-    "waza",
-    "checkeval",
+MODULES: Final = words(
+    "task_suite agentv agent_skills promptfoo autorubric rubric_package healthbench paperbench verifiers"
+    " pydantic_evals inspect_dataset rulph waza checkeval"
 )
 """The folders of `interop`, one a family of formats; the module `read` of each has `READERS`."""
 

@@ -27,6 +27,7 @@ from honestone.core.errors import FileError
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Rubric, slug
 from honestone.core.suite.case import Case, Message, Suite, split_of
+from honestone.formats.reader import words
 from honestone.interop.criteria import scaled
 
 MAX_BYTES: Final = 50_000_000
@@ -235,22 +236,9 @@ def _said(content: Any) -> str:
     return "\n".join(part for part in parts if part)
 
 
-_MACHINERY: Final = (
-    "system-reminder",
-    "environment_context",
-    "user_instructions",
-    "local-command-stdout",
-    "local-command-stderr",
-    "local-command-caveat",
-    "command-name",
-    "command-message",
-    "command-args",
-    "command-contents",
-    "turn_aborted",
-    "ide_opened_file",
-    "ide_selection",
-    "task-notification",
-    "INSTRUCTIONS",
+_MACHINERY: Final = words(
+    "system-reminder environment_context user_instructions local-command-stdout local-command-stderr local-command-caveat command-name"
+    " command-message command-args command-contents turn_aborted ide_opened_file ide_selection task-notification INSTRUCTIONS"
 )
 _NOBODY: Final = re.compile(
     r"\A\s*(?:# AGENTS\.md instructions|\[Request interrupted|Caveat: The messages below|This session is being continued from|/[\w:-]+\s*\Z)"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+from honestone.formats.reader import words
+
 PASS_MARK: Final = Fraction(80, 100)
 """What a case has to reach in every dialect, unless the file says otherwise."""
 
@@ -149,20 +151,12 @@ def _likeness_of_tests(value: Mapping[str, object]) -> int:
     return 20
 
 
-_KEYS_OF_CASES: Final = {
-    "input",
-    "input_messages",
-    "vars",
-    "criteria",
-    "expected_outcome",
-    "assert",
-    "assertions",
-    "rubrics",
-    "evaluators",
-    "execution",
-    "expected_output",
-    "turns",
-}
+_KEYS_OF_CASES: Final = set(
+    words(
+        "input input_messages vars criteria expected_outcome assert"
+        " assertions rubrics evaluators execution expected_output turns"
+    )
+)
 
 
 def likeness_of_row(row: Any) -> int:

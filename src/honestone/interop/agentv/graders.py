@@ -14,7 +14,7 @@ from honestone.core.errors import FileError
 from honestone.core.rubric import Check, Criterion, as_written, slug
 from honestone.formats.fields import near
 from honestone.formats.marked import read_marked
-from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean, shown
+from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean, shown, words
 from honestone.interop.agentv.dialect import Dialect
 from honestone.interop.agentv.keys import CODE_GRADERS, FORMATS, TABLES
 from honestone.interop.agentv.rubrics import NO_BAR, Bar, rated, read_criteria, read_criterion
@@ -370,6 +370,11 @@ def read_checks(take: FileEntry, kind: str, frame: Frame) -> Checks | None:
 # ---------------------------------------------------------------------------------------------------------- texts
 
 
+_TEXTS: Final = words(
+    "contains contains-any contains-all icontains icontains-any icontains-all starts-with ends-with equals"
+)
+
+
 def _text(kind: str) -> _Read:
     def read(take: FileEntry, frame: Frame) -> Checks | None:
         value = take.texts("value")
@@ -618,11 +623,15 @@ def _skill_used(take: FileEntry, frame: Frame) -> Checks | None:
 # --------------------------------------------------------------------------------------------------------- limits
 
 
-def _limit(kind: str, *keys: str) -> _Read:
+LIMITS: Final = {"latency": "threshold", "cost": "budget"}
+"""Graders that are a limit, here and in AgentV, with the key of it."""
+
+
+def _limit(kind: str, key: str) -> _Read:
     def read(take: FileEntry, frame: Frame) -> Checks | None:
-        most = take.number(*keys, low=0)
+        most = take.number(key, low=0)
         if most is None:
-            take.problem(f"`{kind}` needs `{keys[0]}`") if take.which(*keys) is None else None
+            take.problem(f"`{kind}` needs `{key}`") if key not in take else None
             return None
         return single(kind, as_written(most))
 
@@ -712,20 +721,9 @@ def _words(take: FileEntry) -> list[str] | None:
 
 
 CODE: Final[Mapping[str, _Read]] = {
-    **{
-        kind: _text(kind)
-        for kind in (
-            "contains",
-            "contains-any",
-            "contains-all",
-            "icontains",
-            "icontains-any",
-            "icontains-all",
-            "starts-with",
-            "ends-with",
-            "equals",
-        )
-    },
+    **{kind: _text(kind) for kind in _TEXTS},
+    **{kind: _limit(kind, key) for kind, key in LIMITS.items()},
+    **dict.fromkeys(words("script code code-judge code-grader script-grader"), _script),
     "regex": _regex,
     "is-json": _is_json,
     "field-accuracy": _field_accuracy,
@@ -734,14 +732,7 @@ CODE: Final[Mapping[str, _Read]] = {
     "trajectory:tool-sequence": _tool_sequence,
     "trajectory:tool-args-match": _tool_args,
     "skill-used": _skill_used,
-    "latency": _limit("latency", "threshold"),
-    "cost": _limit("cost", "budget"),
     "token-usage": _tokens,
     "execution-metrics": _metrics,
-    "script": _script,
-    "code": _script,
-    "code-judge": _script,
-    "code-grader": _script,
-    "script-grader": _script,
 }
 """Graders that are code, by type in kebab case."""

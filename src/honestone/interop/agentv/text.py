@@ -11,7 +11,7 @@ from typing import Any, Final
 from honestone.core.errors import FileError
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.marked import read_text
-from honestone.formats.reader import FileEntry, FileReading, Steps, shown
+from honestone.formats.reader import FileEntry, FileReading, Steps, shown, words
 from honestone.interop.agentv.keys import TABLES
 
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
@@ -175,15 +175,9 @@ class Texts:
 
 
 _OURS: Final = {
-    "input": "(the input)",
-    "question": "(the input)",
-    "output": "(the output)",
-    "candidate_answer": "(the output)",
-    "answer": "(the output)",
-    "expected_output": "(the reference)",
-    "reference_answer": "(the reference)",
-    "expected_messages": "(the reference)",
-    "input_messages": "(the input)",
+    **dict.fromkeys(words("input question input_messages"), "(the input)"),
+    **dict.fromkeys(words("output candidate_answer answer"), "(the output)"),
+    **dict.fromkeys(words("expected_output reference_answer expected_messages"), "(the reference)"),
     "file_changes": "(the changes)",
 }
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from io import StringIO
 from typing import Any, Final, Literal, TypeAlias
 
 from honestone.core.numbers import exact
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_written
+from honestone.core.rubric import Anchors, Check, Criterion, Rubric, as_written
 from honestone.core.suite.case import AttemptRule, Case, Message, Suite
 from honestone.formats.check_words import check_in_words
 from honestone.formats.source import Loss
 from honestone.interop.agentv.cases import GOAL_THEN_ANSWER
 from honestone.interop.agentv.dialect import FIVE, FOUR, PASS_MARK, SEED, TWO, Dialect
+from honestone.interop.agentv.graders import LIMITS
 from honestone.interop.agentv.rubrics import TOP, is_rated
 from honestone.interop.agentv.targets import use_of
 from honestone.interop.agentv.text import names_file, placeholders
@@ -363,34 +364,16 @@ class _Writer:
 
     def _checklist(self, here: str, c: Criterion) -> Iterator[Plain]:
         self.lose(here, "a checklist is written as a group of criteria")
+        named = [(f"{c.id}.{item.id}", item) for item in c.items]
         children = tuple(
             Criterion(
-                id=f"{c.id}.{item.id}",
+                id=id,
                 requirement=item.requirement,
-                items=(
-                    Item(
-                        id=f"{c.id}.{item.id}",
-                        requirement=item.requirement,
-                        anchors=item.anchors,
-                        check=item.check,
-                        whole=True,
-                    ),
-                ),
+                items=(replace(item, id=id, whole=True, fix=None, may_not_apply=False),),
             )
-            for item in c.items
+            for id, item in named
         )
-        yield self._group(
-            here,
-            Criterion(
-                id=c.id,
-                requirement=c.id,
-                weight=c.weight,
-                floor=c.floor,
-                required=c.required,
-                negate=c.negate,
-                children=children,
-            ),
-        )
+        yield self._group(here, replace(c, requirement=c.id, fix=None, items=(), children=children))
 
     def _rated(self, here: str, c: Criterion) -> Plain:
         text = self._words(here, c.requirement)
@@ -481,6 +464,8 @@ class _Writer:
             return self._tool_calls(value, options)
         if options:
             return f"{kind} with {', '.join(f'`{name}`' for name in options)}"
+        if kind in LIMITS:
+            return {"type": kind, LIMITS[kind]: value}
         match kind:
             case "contains" | "icontains" if isinstance(value, list):
                 return {"type": f"{kind}-{'any' if negated else 'all'}", "value": value}
@@ -496,10 +481,6 @@ class _Writer:
                 return {"type": "is-json"}
             case "json-schema" if is_five and isinstance(value, dict):
                 return {"type": "is-json", "value": value}
-            case "latency":
-                return {"type": "latency", "threshold": value}
-            case "cost":
-                return {"type": "cost", "budget": value}
             case "tokens" if isinstance(value, dict):
                 return {"type": "token-usage", **{f"max_{name}": most for name, most in value.items()}}
             case "tool-count" if is_five and isinstance(value, dict) and len(value) == 1:
@@ -540,8 +521,6 @@ class _Writer:
 
 def _with_floor(rubric: Rubric, c: Criterion) -> Criterion:
     """A top-level criterion with the floor that holds for it: AgentV has none for all."""
-    from dataclasses import replace
-
     floor = rubric.floor_of(c, None)
     return c if c.is_penalty else replace(c, floor=floor or None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -44,17 +44,28 @@ _OTHER_MODEL = "asks a model of another kind (embeddings, a classifier, a servic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a list of assertions is read with. `gates`: each must pass by itself, without a threshold over it."""
+
+    gates: bool
+    fill: Fill
+    siblings: SiblingFiles
+    depth: int = 0
+
+    def deeper(self, *, gates: bool) -> Scope:
+        return replace(self, gates=gates, depth=self.depth + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assertion:
-    """One assertion being read. `gates`: it must pass by itself, without a threshold over it."""
+    """One assertion being read."""
 
     at: FileEntry
     type: str
     negated: bool
     weight: Fraction
-    gates: bool
     metric: str | None
-    fill: Fill
-    siblings: SiblingFiles
+    scope: Scope
 
     @property
     def here(self) -> Steps:
@@ -65,7 +76,7 @@ class Assertion:
         return self.bar(ONE)
 
     def bar(self, mark: Fraction) -> Fraction | None:
-        return mark if self.gates and self.weight > 0 else None
+        return mark if self.scope.gates and self.weight > 0 else None
 
     def below(self, keys: Keys) -> FileEntry:
         """The value as a mapping, which the caller has made sure of."""
@@ -92,7 +103,7 @@ class Assertion:
         if text.startswith("package:"):
             self.at.reading.loss(f"`{text[:60]}` {_CODE}", path)
             return None
-        return self.fill(text, self.at.reading, path)
+        return self.scope.fill(text, self.at.reading, path)
 
     def _file(self, name: str, path: Steps) -> Any:
         reading = self.at.reading
@@ -100,13 +111,13 @@ class Assertion:
         if Path(plain).suffix.lower() in CODE_FILES:
             reading.loss(f"`file://{name}` {_CODE}", path)
             return None
-        found = self.siblings.find(reading, name, path)
+        found = self.scope.siblings.find(reading, name, path)
         if found is None:
             return None
         if found.suffix.lower() in (".json", ".yaml", ".yml"):
-            marked = self.siblings.marked(reading, found, path)
+            marked = self.scope.siblings.marked(reading, found, path)
             return None if marked is None else marked.value
-        return self.siblings.open(reading, found, path)
+        return self.scope.siblings.open(reading, found, path)
 
     def text(self) -> str | None:
         """A value that is one text."""
@@ -324,7 +335,7 @@ def _tool_arguments(a: Assertion) -> Criterion | None:
         a.problem("needs a `name` and `args`")
         return None
     filled = {
-        key: a.fill(value, a.at.reading, a.here) if isinstance(value, str) else value
+        key: a.scope.fill(value, a.at.reading, a.here) if isinstance(value, str) else value
         for key, value in arguments.items()
     }
     args = "exact" if mode == "exact" else "subset"
@@ -332,24 +343,15 @@ def _tool_arguments(a: Assertion) -> Criterion | None:
 
 
 _READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
-    "contains": _one_text,
-    "icontains": _one_text,
-    "starts-with": _one_text,
-    "regex": _one_text,
-    "contains-any": _several_texts,
-    "contains-all": _several_texts,
-    "icontains-any": _several_texts,
-    "icontains-all": _several_texts,
+    **dict.fromkeys(words("contains icontains starts-with regex"), _one_text),
+    **dict.fromkeys(words("contains-any contains-all icontains-any icontains-all"), _several_texts),
+    **dict.fromkeys(words("latency cost"), _limit),
+    **dict.fromkeys(words("llm-rubric model-graded-closedqa"), _rubric),
+    **dict.fromkeys(words("factuality model-graded-factuality"), _factuality),
     "equals": _equals,
     "is-json": _is_json,
-    "latency": _limit,
-    "cost": _limit,
     "word-count": _word_count,
-    "llm-rubric": _rubric,
-    "model-graded-closedqa": _rubric,
     "g-eval": _g_eval,
-    "factuality": _factuality,
-    "model-graded-factuality": _factuality,
     "trajectory:tool-used": _tool_used,
     "trajectory:tool-sequence": _tool_sequence,
     "trajectory:tool-args-match": _tool_arguments,
@@ -366,31 +368,22 @@ def is_type(name: str) -> bool:
 # ------------------------------------------------------------------------------------------------------ the walk
 
 
-def read_assertions(
-    at: FileEntry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int = 0
-) -> list[Criterion]:
-    """A list of assertions. `gates`: each has to pass; else a threshold of the test is what counts."""
+def read_assertions(at: FileEntry, scope: Scope) -> list[Criterion]:
+    """A list of assertions."""
     if not isinstance(at.value, list):
         at.problem(f"`assert` must be a list of assertions, not {shown(at.value)}")
         return []
-    found = (
-        read_assertion(FileEntry(at.reading, (*at.path, index)), gates=gates, fill=fill, siblings=siblings, depth=depth)
-        for index in range(len(at.value))
-    )
+    found = (read_assertion(at.below(index), scope) for index in range(len(at.value)))
     return [criterion for criterion in found if criterion is not None]
 
 
-def read_assertion(
-    at: FileEntry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int = 0
-) -> Criterion | None:
+def read_assertion(at: FileEntry, scope: Scope) -> Criterion | None:
     if "$ref" in at:
-        meant = _referred(at, depth)
-        if meant is None:
-            return None
-        return read_assertion(meant, gates=gates, fill=fill, siblings=siblings, depth=depth + 1)
+        meant = _referred(at, scope.depth)
+        return None if meant is None else read_assertion(meant, scope.deeper(gates=scope.gates))
     written = at.value.get("type") if at.is_mapping else None
     if written == "assert-set":
-        return _set(at, gates=gates, fill=fill, siblings=siblings, depth=depth)
+        return _set(at, scope)
     type = str(written).removeprefix("not-")
     if type in FORMATS.lost or type.startswith("promptfoo:redteam:"):
         why, hint = FORMATS.lost.get(type, (_OTHER_MODEL, None))
@@ -408,10 +401,8 @@ def read_assertion(
         at=at,
         type=type,
         negated=written != type,
-        gates=gates,
         metric=at.text("metric"),
-        fill=fill,
-        siblings=siblings,
+        scope=scope,
         weight=ZERO if at.flag("metricOnly") else ONE if weight is None else weight,
     )
     return _READ[type](assertion)
@@ -430,7 +421,7 @@ def _referred(at: FileEntry, depth: int) -> FileEntry | None:
     return FileEntry(at.reading, path)
 
 
-def _set(at: FileEntry, *, gates: bool, fill: Fill, siblings: SiblingFiles, depth: int) -> Criterion | None:
+def _set(at: FileEntry, scope: Scope) -> Criterion | None:
     """A group: all of it must pass, or the mean must reach its own threshold."""
     at.read(TABLES["set"])
     threshold = at.number("threshold", low=0, high=1)
@@ -440,21 +431,20 @@ def _set(at: FileEntry, *, gates: bool, fill: Fill, siblings: SiblingFiles, dept
     if "assert" not in at:
         at.problem("an `assert-set` needs `assert`, a list of assertions")
         return None
-    if depth > 5:
+    if scope.depth > 5:
         at.problem("sets of assertions are nested too deeply")
         return None
-    below = at.below("assert")
-    each = gates and threshold is None and weight > 0
-    children = read_assertions(below, gates=each, fill=fill, siblings=siblings, depth=depth + 1)
+    gates = scope.gates and weight > 0
+    children = read_assertions(at.below("assert"), scope.deeper(gates=gates and threshold is None))
     if not children:
         return None
     if not any(child.weight > 0 for child in children):
         at.note("a set whose assertions all have weight 0 is left out: it decides nothing")
         return None
     id = metric or "assert-set"
-    floor = (implied_floor(children) if threshold is None else threshold) if gates and weight > 0 else None
-    words = metric or f"{'enough' if threshold is not None else 'all'} of {len(children)} assertions"
-    return Criterion(id=id, requirement=words, weight=weight, floor=floor, children=tuple(children))
+    floor = (implied_floor(children) if threshold is None else threshold) if gates else None
+    said = metric or f"{'enough' if threshold is not None else 'all'} of {len(children)} assertions"
+    return Criterion(id=id, requirement=said, weight=weight, floor=floor, children=tuple(children))
 
 
 # ------------------------------------------------------------------------------------------------- in one cell

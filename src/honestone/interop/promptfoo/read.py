@@ -23,7 +23,15 @@ from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.criteria import as_text, distinct, gated, undecided
 from honestone.interop.csv_rows import csv_rows
 from honestone.interop.placeholders import fill
-from honestone.interop.promptfoo.asserts import CODE_FILES, FORMATS, TABLES, assertion_of_cell, is_type, read_assertions
+from honestone.interop.promptfoo.asserts import (
+    CODE_FILES,
+    FORMATS,
+    TABLES,
+    Scope,
+    assertion_of_cell,
+    is_type,
+    read_assertions,
+)
 from honestone.interop.reader import Reader
 from honestone.interop.sibling_files import SiblingFiles
 
@@ -544,13 +552,12 @@ class _Config:
             for key, value in variables.items()
         }
         threshold = next((layer.threshold for layer in reversed(layers) if layer.threshold is not None), None)
+        scope = Scope(gates=threshold is None, fill=filled, siblings=self.siblings)
         criteria = [
             criterion
             for layer in layers
             if (layer is test or test.keeps_defaults) and "assert" in layer.at
-            for criterion in read_assertions(
-                layer.at.below("assert"), gates=threshold is None, fill=filled, siblings=self.siblings
-            )
+            for criterion in read_assertions(layer.at.below("assert"), scope)
         ]
         messages = [
             Message(message.role, filled(message.content, prompt.reading, prompt.path)) for message in prompt.messages

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from honestone.core.errors import RubricError, UsageError
 from honestone.core.numbers import ONE, ZERO, exact
-from honestone.core.rubric import Criterion, Rubric, slug
+from honestone.core.rubric import Criterion, Item, Rubric, slug
 from honestone.core.suite.case import AttemptRule, Case, Suite, TargetSpec
-from honestone.formats.rubric_write import criterion_lines
 from honestone.formats.source import Loss
+from honestone.formats.suite_write import gate_lines, rubric_lines
 from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
 from honestone.interop.criteria import FROM_0_TO_1
 from honestone.interop.task_suite.read import FIXTURES, VERSION
@@ -73,26 +73,15 @@ def _judge(case: Case, losses: list[Loss]) -> list[str]:
     )
     if words is not None:
         return _listed("not-contains", words[0])
-    return ["type: rubric", "rubric:", *indent(_whole(case))]
+    try:
+        gate = gate_lines(rubric.threshold, rubric.floor)
+        return ["type: rubric", *rubric_lines(rubric.criteria, title=rubric.title, gate=gate)]
+    except RubricError as error:
+        raise UsageError(f"case `{case.id}`: {error.message}", hint=error.hint) from None
 
 
 def _listed(kind: str, words: list[str]) -> list[str]:
     return [f"type: {kind}", "expected:", *(f"  - {scalar(word)}" for word in words)]
-
-
-def _whole(case: Case) -> list[str]:
-    rubric = case.rubric
-    try:
-        criteria = [line for c in rubric.criteria for line in entry(list(criterion_lines(c)))]
-        return [
-            *([f"title: {scalar(rubric.title)}"] if rubric.title else []),
-            f"threshold: {decimal(rubric.threshold * 100)}",
-            f"floor: {decimal(rubric.floor * 100)}",
-            "criteria:",
-            *indent(criteria),
-        ]
-    except RubricError as error:
-        raise UsageError(f"case `{case.id}`: {error.message}", hint=error.hint) from None
 
 
 def _is_plain(criterion: Criterion) -> bool:
@@ -127,10 +116,16 @@ def _needs_all(rubric: Rubric) -> bool:
     )
 
 
-def _test_file(rubric: Rubric) -> str | None:
+def _one_item(rubric: Rubric) -> tuple[Criterion, Item] | None:
+    """The criterion and its item, where the rubric is one question."""
     if len(rubric.criteria) != 1 or not _is_plain(rubric.criteria[0]) or len(rubric.criteria[0].items) != 1:
         return None
-    check = rubric.criteria[0].items[0].check
+    return rubric.criteria[0], rubric.criteria[0].items[0]
+
+
+def _test_file(rubric: Rubric) -> str | None:
+    one = _one_item(rubric)
+    check = one[1].check if one else None
     if check is None or check.kind != "pytest" or check.negated or check.options or not _needs_all(rubric):
         return None
     return check.value if isinstance(check.value, str) and check.value.startswith(f"{FIXTURES}/") else None
@@ -138,13 +133,12 @@ def _test_file(rubric: Rubric) -> str | None:
 
 def _scored(rubric: Rubric) -> Criterion | None:
     """The criterion, when it is one on the scale 0 to 1, judged by the threshold alone."""
-    if len(rubric.criteria) != 1 or not _is_plain(rubric.criteria[0]) or len(rubric.criteria[0].items) != 1:
+    one = _one_item(rubric)
+    if one is None or one[1].anchors is None or dict(one[1].anchors.levels) != dict(FROM_0_TO_1):
         return None
-    criterion = rubric.criteria[0]
-    anchors = criterion.items[0].anchors
+    criterion, item = one
     by_threshold = rubric.floor_of(criterion, None) <= rubric.threshold and not criterion.required
-    is_scale = anchors is not None and dict(anchors.levels) == dict(FROM_0_TO_1)
-    return criterion if is_scale and by_threshold and not criterion.items[0].may_not_apply else None
+    return criterion if by_threshold and not item.may_not_apply else None
 
 
 # ---------------------------------------------------------------------------------------------------- losses
