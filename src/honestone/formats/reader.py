@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from honestone.core.errors import HonestoneError, UsageError
+from honestone.core.numbers import ONE
 from honestone.core.rubric import Rubric
 from honestone.core.suite.case import Case, Suite
 from honestone.formats.fields import near
@@ -362,6 +363,16 @@ class FileEntry:
             self.problem(f"`{key}` is {float(number):g}, but must be a whole number", key)
             return None
         return number
+
+    def weight(self, key: str) -> Fraction:
+        """A weight of 0 or more; 1 without one."""
+        number = self.number(key, low=0)
+        return ONE if number is None else number
+
+    def seconds(self, key: str) -> float | None:
+        """A time limit; 0 is none."""
+        number = self.number(key, low=0)
+        return float(number) if number else None
 
     def flag(self, *names: str) -> bool | None:
         key = self.which(*names)

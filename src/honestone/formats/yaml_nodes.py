@@ -44,16 +44,9 @@ class _Builder:
         self.expanded = 0
 
     def build(self, text: str) -> Node | None:
+        from ruamel.yaml import events
         from ruamel.yaml.docinfo import DocInfo
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
-        from ruamel.yaml.events import (
-            AliasEvent,
-            DocumentStartEvent,
-            MappingStartEvent,
-            ScalarEvent,
-            SequenceStartEvent,
-            StreamEndEvent,
-        )
         from ruamel.yaml.loader import SafeLoader
         from ruamel.yaml.reader import ReaderError
 
@@ -72,16 +65,16 @@ class _Builder:
                 # The library's own slips on damaged input (an escape beyond Unicode, for one): it stopped here.
                 raise self._refuse_at(parser, "this is not valid YAML") from None
             kind = type(event)
-            if kind is ScalarEvent:
+            if kind is events.ScalarEvent:
                 self._scalar(event)
-            elif kind is MappingStartEvent or kind is SequenceStartEvent:
-                self._start(event, {} if kind is MappingStartEvent else [])
-            elif kind is AliasEvent:
+            elif kind is events.MappingStartEvent or kind is events.SequenceStartEvent:
+                self._start(event, {} if kind is events.MappingStartEvent else [])
+            elif kind is events.AliasEvent:
                 self._alias(event)
-            elif kind is DocumentStartEvent:
+            elif kind is events.DocumentStartEvent:
                 documents += 1
                 self._document(event, documents)
-            elif kind is StreamEndEvent:
+            elif kind is events.StreamEndEvent:
                 return self.root
             elif self.open and not hasattr(event, "explicit"):  # the end of a mapping or list
                 self._end()

@@ -165,6 +165,21 @@ def distinct(id: str, taken: Mapping[str, object] | set[str]) -> str:
     return unique
 
 
+def text_of_parts(reading: FileReading, content: Any, path: Steps) -> str:
+    """The content of a message: a value as text, or its parts; those that are not text are lost."""
+    if not isinstance(content, list):
+        return as_text(content)
+    parts = []
+    for index, part in enumerate(content):
+        if isinstance(part, dict) and part.get("type") in ("text", "input_text") and isinstance(part.get("text"), str):
+            parts.append(part["text"])
+        elif isinstance(part, str):
+            parts.append(part)
+        else:
+            reading.loss("a part of a message that is not text has no meaning here", (*path, index))
+    return "\n".join(parts)
+
+
 def as_text(value: Any) -> str:
     """A plain value as text: what a prompt shows for it."""
     if isinstance(value, str):

@@ -17,10 +17,11 @@ from honestone.formats.document import Document
 from honestone.formats.nodes import MapKey
 from honestone.formats.reader import FileEntry, FileReading, Steps, shown
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
-from honestone.interop.agentv.graders import Frame, as_top_level, expected_data, read_graders
+from honestone.interop.agentv.graders import Frame, expected_data, read_graders
 from honestone.interop.agentv.keys import TABLES
 from honestone.interop.agentv.rubrics import rated, read_criteria
 from honestone.interop.agentv.text import Texts, fill, names_file, placeholders, plain
+from honestone.interop.criteria import unique_ids
 
 GOAL_THEN_ANSWER: Final = ("Goal:\n", "\n\nA good answer:\n")
 """How a goal and a reference answer are put into one text."""
@@ -124,14 +125,14 @@ def read_case(take: FileEntry, shared: Shared, number: int, targets: Targets) ->
     frame = Frame(
         dialect=shared.dialect,
         texts=texts,
-        threshold=_pass_mark(running),
+        threshold=PASS_MARK if running.threshold is None else running.threshold,
         goal=goal,
         reference=answer,
         values=values,
         expected=expected_data(_raw_answer(take, values)),
     )
     criteria, had_graders = _criteria(take, execution, shared, running, frame)
-    place = _place(take, shared.place)
+    place = read_place(take) or shared.place
     tags, split, metadata = _metadata(take)
     description = take.text("description")
     _rest(take, targets)
@@ -162,10 +163,6 @@ def read_case(take: FileEntry, shared: Shared, number: int, targets: Targets) ->
         description=description,
         metadata=metadata,
     )
-
-
-def _pass_mark(running: Running) -> Fraction:
-    return PASS_MARK if running.threshold is None else running.threshold
 
 
 def _rest(take: FileEntry, targets: Targets) -> None:
@@ -346,7 +343,7 @@ def _by_goal(take: FileEntry, frame: Frame) -> list[Criterion]:
 
 def _rubric(take: FileEntry, criteria: list[Criterion], threshold: Fraction) -> Rubric | None:
     try:
-        return Rubric(criteria=as_top_level(criteria), threshold=threshold, floor=ZERO)
+        return Rubric(criteria=unique_ids(criteria), threshold=threshold, floor=ZERO)
     except RubricError as error:
         take.problem(f"the graders of this case: {error.message}", hint=error.hint)
         return None
@@ -357,29 +354,24 @@ def _rubric(take: FileEntry, criteria: list[Criterion], threshold: Fraction) -> 
 
 def _running(take: FileEntry, execution: FileEntry | None, targets: Targets) -> Running:
     """How one case is run: its own `threshold`, `run` and `execution`."""
-    own = Running(threshold=take.number("threshold", low=0, high=1), timeout=_seconds(take))
+    own = Running(threshold=take.number("threshold", low=0, high=1), timeout=take.seconds("timeout_seconds"))
     if isinstance(take.value.get("run"), dict) and (run := take.mapping("run", TABLES["run"])) is not None:
         bar = run.number("threshold", low=0, high=1)
-        own = own.over(_repeat(run, "repeat")).over(Running(threshold=bar, timeout=_seconds(run)))
+        own = own.over(_repeat(run, "repeat")).over(Running(threshold=bar, timeout=run.seconds("timeout_seconds")))
     return own if execution is None else own.over(read_execution(execution, targets))
-
-
-def _seconds(take: FileEntry) -> float | None:
-    seconds = take.number("timeout_seconds", low=0)
-    return None if seconds is None or seconds == 0 else float(seconds)
 
 
 def read_execution(take: FileEntry, targets: Targets) -> Running:
     """An `execution` block, without its lists of graders."""
     targets.take(take, "target", "targets", "provider", "providers")
     bar, skips = take.number("threshold", low=0, high=1), take.flag("skip_defaults") or None
-    return replace(_repeat(take, "trials"), threshold=bar, timeout=_seconds(take), skip_defaults=skips)
+    return replace(_repeat(take, "trials"), threshold=bar, timeout=take.seconds("timeout_seconds"), skip_defaults=skips)
 
 
 def read_options(take: FileEntry) -> Running:
     """`evaluate_options`, without its concurrency."""
     milliseconds = take.number("timeout_ms", low=0)
-    timeout = float(milliseconds / 1000) if milliseconds else _seconds(take)
+    timeout = float(milliseconds / 1000) if milliseconds else take.seconds("timeout_seconds")
     return replace(_repeat(take, "repeat"), timeout=timeout)
 
 
@@ -408,13 +400,8 @@ def _repeat(take: FileEntry, key: str) -> Running:
 # ------------------------------------------------------------------------------------------------------- workspace
 
 
-def _place(take: FileEntry, above: Place) -> Place:
-    """Where a case runs: its own `workspace` or `environment`, else its file's."""
-    found = read_place(take)
-    return above if found is None else found
-
-
 def read_place(take: FileEntry) -> Place | None:
+    """Where a case runs: its `workspace` or `environment`; None where the file above says it."""
     for key, read in (("workspace", _workspace), ("environment", _environment)):
         value = take.raw(key)
         if isinstance(value, dict):

@@ -19,7 +19,7 @@ from honestone.interop.agentv.dialect import Dialect
 from honestone.interop.agentv.keys import CODE_GRADERS, FORMATS, TABLES
 from honestone.interop.agentv.rubrics import NO_BAR, Bar, rated, read_criteria, read_criterion
 from honestone.interop.agentv.text import Texts, as_requirement, fill
-from honestone.interop.criteria import check_criterion, unique_ids, yes_no
+from honestone.interop.criteria import check_criterion, yes_no
 
 RUBRICS: Final = ("rubric", "rubrics")
 JUDGES: Final = ("llm-judge", "llm-grader", "llm-rubric", "agent-rubric", "g-eval")
@@ -72,11 +72,8 @@ def _of_strings(take: FileEntry, key: str, indexes: Sequence[int], frame: Frame)
             take.reading.problem("a criterion has no text", (*take.path, key, index))
     if not children:
         return []
-    return [_group(_kind_name(frame.dialect), children, weight=Fraction(len(children)))]
-
-
-def _kind_name(dialect: Dialect) -> str:
-    return "llm-rubric" if dialect.judge == "llm-rubric" else "rubrics"
+    name = "llm-rubric" if frame.dialect.judge == "llm-rubric" else "rubrics"
+    return [_group(name, children, weight=Fraction(len(children)))]
 
 
 def _included(take: FileEntry, frame: Frame) -> list[Criterion]:
@@ -127,9 +124,9 @@ def read_grader(take: FileEntry, frame: Frame) -> list[Criterion]:
         if kind in GROUPS
         else TABLES["judge"].named(what)
     )
-    name, weight = take.text("name", "metric", "id") or written, take.number("weight", low=0)
+    name, weight = take.text("name", "metric", "id") or written, take.weight("weight")
     negate = (take.flag("negate") or False) != turned
-    common = _Common(name=name, weight=Fraction(1) if weight is None else weight, negate=negate)
+    common = _Common(name=name, weight=weight, negate=negate)
     if kind in CODE:
         return _of_code(take, kind, common, frame)
     return _of_group(take, kind, common, frame) if kind in GROUPS else _of_judge(take, kind, common, frame)
@@ -320,14 +317,8 @@ def _aggregation(take: FileEntry, children: Sequence[Criterion]) -> dict[str, Fr
         if str(name) not in names:
             message = f"`{name}` is not a grader of this group"
             here.reading.problem(message, path, did_you_mean(name, names), at_key=True)
-        weight = FileEntry(here.reading, path[:-1]).number(name, low=0)
-        weights[str(name)] = Fraction(1) if weight is None else weight
+        weights[str(name)] = FileEntry(here.reading, path[:-1]).weight(name)
     return {child.id: weights.get(child.id, Fraction(1)) for child in children}
-
-
-def as_top_level(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
-    """The graders of a case as the criteria of its rubric, each id once."""
-    return unique_ids(list(criteria))
 
 
 # ---------------------------------------------------------------------------------------------- graders that are code

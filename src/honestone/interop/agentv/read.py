@@ -38,12 +38,12 @@ from honestone.interop.agentv.dialect import (
     likeness,
     likeness_of_row,
 )
-from honestone.interop.agentv.graders import Frame, as_top_level, read_graders
+from honestone.interop.agentv.graders import Frame, read_graders
 from honestone.interop.agentv.keys import FORMATS, TABLES
 from honestone.interop.agentv.rubrics import read_criteria, read_criterion
 from honestone.interop.agentv.targets import is_targets_file, refuse_targets, use_of
 from honestone.interop.agentv.text import Texts
-from honestone.interop.criteria import sound_rubric
+from honestone.interop.criteria import sound_rubric, unique_ids
 from honestone.interop.reader import Reader
 
 
@@ -113,7 +113,7 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
 def _shared(file: _File, top: FileEntry) -> Shared:
     """What the file says for all cases."""
     top.read(TABLES["file"])
-    running = Running(threshold=top.number("threshold", low=0, high=1), timeout=_timeout(top))
+    running = Running(threshold=top.number("threshold", low=0, high=1), timeout=top.seconds("timeout_seconds"))
     graders = [top]
     concurrency = None
     if isinstance(top.value.get("execution"), dict):
@@ -153,11 +153,6 @@ def _shared(file: _File, top: FileEntry) -> Shared:
         input_files=tuple((top, name) for name in top.texts("input_files") or ()),
         place=read_place(top) or Place(),
     )
-
-
-def _timeout(top: FileEntry) -> float | None:
-    seconds = top.number("timeout_seconds", low=0)
-    return float(seconds) if seconds else None
 
 
 def _default_test(file: _File, top: FileEntry) -> tuple[dict[str, object], list[FileEntry]]:
@@ -300,7 +295,9 @@ def _read_rubric(document: Document) -> ForeignRubric:
     top = reading.at()
     bar, title = PASS_MARK, ""
     if isinstance(document.value, list):
-        criteria = [one for index in range(len(document.value)) for one in _of_entry(reading, index, dialect)]
+        criteria = [
+            one for index in range(len(document.value)) for one in read_criterion(reading.at((index,)), dialect, {})
+        ]
     else:
         top.read(TABLES["rubric"])
         bar, title = top.number("threshold", low=0, high=1) or bar, top.text("name") or ""
@@ -324,11 +321,6 @@ def _dialect(value: Any) -> Dialect:
     return found
 
 
-def _of_entry(reading: FileReading, index: int, dialect: Dialect) -> list[Criterion]:
-    here = FileEntry(reading, (index,))
-    return list(read_criterion(here, dialect, {}))
-
-
 def _of_mapping(top: FileEntry, frame: Frame) -> list[Criterion]:
     """`rubrics` are the criteria themselves; each grader is a group of its own."""
     found = list(read_criteria(top, "rubrics", frame.dialect, {})) if "rubrics" in top else []
@@ -348,7 +340,7 @@ def _rubric(top: FileEntry, criteria: list[Criterion], bar: Any, title: str) -> 
         lost = top.reading.losses
         top.problem("there is nothing to judge by", hint=lost[0].message if lost else "name a criterion")
         return None
-    return sound_rubric(top.reading, top.path, as_top_level(criteria), threshold=bar, floor=ZERO, title=title)
+    return sound_rubric(top.reading, top.path, unique_ids(criteria), threshold=bar, floor=ZERO, title=title)
 
 
 # --------------------------------------------------------------------------------------- grader scores

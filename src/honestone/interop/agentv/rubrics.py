@@ -91,7 +91,7 @@ def read_criterion(
         return
     id = take.text("id")
     text = take.text("expected_outcome", "outcome", "description", "criteria")
-    weight = take.number("weight", low=0)
+    weight = take.weight("weight")
     levels = _levels(take)
     if text is None and levels is None:
         take.problem("this criterion has no text", hint=f"say what it asks for: {_text_key(dialect)}: ...")
@@ -101,7 +101,7 @@ def read_criterion(
     operator = take.choice("operator", tuple(OPERATORS))
     words = OPERATORS.get(operator or "", "") + words
     gate = _gate(take, dialect, is_scaled=levels is not None)
-    name, weight = id or slug(words), Fraction(1) if weight is None else weight
+    name = id or slug(words)
     bars: dict[str, Any] = {"weight": weight, "required": gate.required, "floor": gate.floor}
     yield yes_no(name, words, **bars) if levels is None else scaled(name, words, levels, **bars)
 

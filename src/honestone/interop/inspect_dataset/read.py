@@ -12,7 +12,7 @@ from honestone.formats.document import Document, MarkedLine
 from honestone.formats.nodes import Node, node_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, did_you_mean, shown
 from honestone.formats.source import SuiteSource
-from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, undecided
+from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, text_of_parts, undecided
 from honestone.interop.csv_rows import csv_rows
 from honestone.interop.reader import Formats, Reader
 from honestone.interop.sibling_files import SiblingFiles
@@ -148,19 +148,9 @@ def _message(at: FileEntry) -> Message | None:
         if "role" not in at:
             at.problem("a message needs a `role`")
         return None
-    if not isinstance(content, list):
-        if content is None:
-            at.problem("a message needs `content`")
-        return Message(role, as_text(content))
-    parts = []
-    for index, part in enumerate(content):
-        if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
-            parts.append(part["text"])
-        elif isinstance(part, str):
-            parts.append(part)
-        else:
-            at.reading.loss("a part of a message that is not text has no meaning here", (*at.path, "content", index))
-    return Message(role, "\n".join(parts))
+    if content is None:
+        at.problem("a message needs `content`")
+    return Message(role, text_of_parts(at.reading, content, (*at.path, "content")))
 
 
 def _choices(at: FileEntry) -> dict[str, str]:

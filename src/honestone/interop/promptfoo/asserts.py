@@ -37,6 +37,12 @@ Fill: TypeAlias = Callable[[str, FileReading, Steps], str]
 
 CODE_FILES: Final = words(".js .cjs .mjs .ts .cts .mts .py .rb .sh")
 
+
+def suffix_of(name: str) -> str:
+    """The ending of `FILE` or `FILE:FUNCTION`."""
+    return Path(name.rsplit(":", 1)[0]).suffix.lower()
+
+
 _CODE = "runs code of this config, which honestone never does"
 _OTHER_MODEL = "asks a model of another kind (embeddings, a classifier, a service)"
 
@@ -396,14 +402,14 @@ def read_assertion(at: FileEntry, scope: Scope) -> Criterion | None:
         return None
     if any(key in at for key in ("transform", "contextTransform", "rubricPrompt")):
         return None
-    weight = at.number("weight", low=0)
+    weight = at.weight("weight")
     assertion = Assertion(
         at=at,
         type=type,
         negated=written != type,
         metric=at.text("metric"),
         scope=scope,
-        weight=ZERO if at.flag("metricOnly") else ONE if weight is None else weight,
+        weight=ZERO if at.flag("metricOnly") else weight,
     )
     return _READ[type](assertion)
 
@@ -425,8 +431,7 @@ def _set(at: FileEntry, scope: Scope) -> Criterion | None:
     """A group: all of it must pass, or the mean must reach its own threshold."""
     at.read(TABLES["set"])
     threshold = at.number("threshold", low=0, high=1)
-    weight = at.number("weight", low=0)
-    weight = ONE if weight is None else weight
+    weight = at.weight("weight")
     metric = at.text("metric")
     if "assert" not in at:
         at.problem("an `assert-set` needs `assert`, a list of assertions")

@@ -20,7 +20,7 @@ from honestone.formats.marked import Marked
 from honestone.formats.nodes import node_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.formats.source import Loss, SuiteSource
-from honestone.interop.criteria import as_text, distinct, gated, undecided
+from honestone.interop.criteria import as_text, distinct, gated, text_of_parts, undecided
 from honestone.interop.csv_rows import csv_rows
 from honestone.interop.placeholders import fill
 from honestone.interop.promptfoo.asserts import (
@@ -31,6 +31,7 @@ from honestone.interop.promptfoo.asserts import (
     assertion_of_cell,
     is_type,
     read_assertions,
+    suffix_of,
 )
 from honestone.interop.reader import Reader
 from honestone.interop.sibling_files import SiblingFiles
@@ -240,8 +241,7 @@ class _Config:
         if not is_file and not _looks_like_path(name):
             yield self.prompt(text, label, reading, path)
             return
-        code = name.rsplit(":", 1)[0] if ":" in name else name
-        if Path(code).suffix.lower() in (*CODE_FILES, ".exe", ".bat", ".pl"):
+        if suffix_of(name) in (*CODE_FILES, ".exe", ".bat", ".pl"):
             reading.loss(f"the prompt `{text[:60]}` is made by code of this config, which honestone never runs", path)
             return
         for file in self.siblings.glob(reading, name, path):
@@ -324,9 +324,7 @@ class _Config:
             reading.loss(f"the tests at `{name[:60]}` are on a server", path, "save them next to this file")
             return
         name = name.removeprefix("file://")
-        plain = name.rsplit(":", 1)[0] if ":" in name else name
-        sheet = Path(plain.partition("#")[0]).suffix.lower() in (".xlsx", ".xls")
-        if sheet or Path(plain).suffix.lower() in CODE_FILES:
+        if suffix_of(name.partition("#")[0]) in (".xlsx", ".xls") or suffix_of(name) in CODE_FILES:
             message = f"the test file `{name[:60]}` is made by code or a spreadsheet program"
             reading.loss(message, path, "save the tests as YAML, JSON or CSV")
             return
@@ -464,13 +462,12 @@ class _Config:
                 return reading.marked.raw(path) or value
             return value
         name = value.removeprefix("file://")
-        plain = name.rsplit(":", 1)[0] if ":" in name else name
-        if Path(plain).suffix.lower() in CODE_FILES:
+        if suffix_of(name) in CODE_FILES:
             reading.loss(
                 f"the variable `{value[:60]}` is made by code of this config, which honestone never runs", path
             )
             return ""
-        if Path(plain).suffix.lower() in _MEDIA:
+        if suffix_of(name) in _MEDIA:
             reading.loss(f"the variable `{value[:60]}` is not text, which a case here cannot hold", path)
             return ""
         if "*" in name:
@@ -612,22 +609,8 @@ def _chat(text: str, reading: FileReading, path: Steps) -> tuple[Message, ...] |
     for entry in value:
         if not isinstance(entry, dict) or not isinstance(entry.get("role"), str) or "content" not in entry:
             return None
-        messages.append(Message(entry["role"], _content(entry["content"], reading, path)))
+        messages.append(Message(entry["role"], text_of_parts(reading, entry["content"], path)))
     return tuple(messages)
-
-
-def _content(content: Any, reading: FileReading, path: Steps) -> str:
-    if not isinstance(content, list):
-        return as_text(content)
-    parts = []
-    for part in content:
-        if isinstance(part, dict) and part.get("type") in ("text", "input_text") and isinstance(part.get("text"), str):
-            parts.append(part["text"])
-        elif isinstance(part, str):
-            parts.append(part)
-        else:
-            reading.loss("a part of a message that is not text has no meaning here", path)
-    return "\n".join(parts)
 
 
 def _number(text: str) -> int | float | None:

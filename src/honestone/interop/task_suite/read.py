@@ -285,11 +285,11 @@ def _quality(top: FileEntry) -> list[Criterion]:
     for entry in top.mappings("quality_criteria", TABLES["quality"]):
         name = _filled(entry, "name", "name what is judged")
         text = _filled(entry, "description", "say what is asked")
-        weight = entry.number("weight", low=0)
+        weight = entry.weight("weight")
         if name in found:
             entry.problem(f"two criteria have the name `{name}`", "name")
         elif name and text:
-            found[name] = scaled(name, text, FROM_0_TO_1, weight=ONE if weight is None else weight)
+            found[name] = scaled(name, text, FROM_0_TO_1, weight=weight)
     if found and not any(criterion.weight for criterion in found.values()):
         top.reading.problem("the weights of these criteria sum to 0", ("quality_criteria",), at_key=True)
     return list(found.values())

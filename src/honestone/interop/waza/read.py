@@ -266,18 +266,14 @@ def _grader(at: FileEntry, siblings: SiblingFiles, folder: Path) -> Criterion | 
         at.problem(f"unknown grader `{type}`", "type", did_you_mean(type, [*_READ, *FORMATS.lost]))
         return None
     config = at.below("config") if "config" in at else FileEntry(at.reading, at.path, {})
+    lost = len(at.reading.losses)
     if not config.read(TABLES[f"config {type}"]):
         return None
-    before = len(at.reading.losses) + len(at.reading.problems)
+    wrong = len(at.reading.problems)
     criterion = _READ[type](
         _Grader(at=at, config=config, type=type, name=name, weight=weight or ONE, siblings=siblings, folder=folder)
     )
-    is_lost = any(
-        TABLES[f"config {type}"].by_name[str(key)].how == "lost"
-        for key in config.value
-        if key in TABLES[f"config {type}"].by_name
-    )
-    if criterion is None and not is_lost and before == len(at.reading.losses) + len(at.reading.problems):
+    if criterion is None and (lost, wrong) == (len(at.reading.losses), len(at.reading.problems)):
         at.problem(f"the grader `{name}` asks for nothing", hint="give it a `config`")
     return criterion
 
