@@ -213,13 +213,15 @@ def run_to_end(
 
 
 def run_interruptibly(
-    work: Callable[[], Coroutine[object, object, T]], close: Callable[[], Coroutine[object, object, None]]
+    work: Callable[[], Coroutine[object, object, T]],
+    close: Callable[[], Coroutine[object, object, None]],
+    then: str = "run the same command to resume: no call on record is repeated",
 ) -> T:
-    """The same, for work whose calls are all on record. Raises Interrupted when it is stopped."""
+    """The same, for work whose calls are all on record. Raises Interrupted, with what to do `then`, when it is stopped."""
     try:
         return run_to_end(work, close)
     except KeyboardInterrupt:
-        raise Interrupted("interrupted; run the same command to resume: no call on record is repeated") from None
+        raise Interrupted(f"interrupted; {then}") from None
 
 
 def outside_a_loop(work: Callable[[], T]) -> T:

@@ -27,10 +27,6 @@ SCHEMA_VERSION: Final = "1.0"
 JsonObject: TypeAlias = dict[str, object]
 
 
-def _about(text: str, **more: object) -> Meta:
-    return Meta(description=text, extra_json_schema=more or None)
-
-
 def _words(*known: str | None) -> Meta:
     """The words that honestone writes. Reading takes others too: what decides by them says what it does not know."""
     return Meta(extra_json_schema={"enum": list(known)})
@@ -150,9 +146,9 @@ class PanelReport(Struct, kw_only=True):
 class ScoredCandidate(CandidateEntry, kw_only=True):
     """A candidate with its score."""
 
-    score: Annotated[Score | None, _about("0-10; null where no judge could score it or no program can apply it.")] = (
-        None
-    )
+    score: Annotated[
+        Score | None, Meta(description="0-10; null where no judge could score it or no program can apply it.")
+    ] = None
     heuristic_score: float | None = None
     risk_penalty: Annotated[float, Meta(ge=0)] = 0.0
     recommendation: Annotated[str, _words("accept_for_execution", "hold", "reject")] | None = None
@@ -348,9 +344,9 @@ class SkillEvaluation(StageDocument, kw_only=True):
     reason: str | None = None
     mock: bool = False
     candidate_digest: Digest | None = None
-    baseline_digest: Annotated[str | None, _about("Of the skill that the baseline ran; null: it ran without one.")] = (
-        None
-    )
+    baseline_digest: Annotated[
+        str | None, Meta(description="Of the skill that the baseline ran; null: it ran without one.")
+    ] = None
     regressions: list[str] = []
     candidate_results: list[TaskRow] = []
     baseline_results: list[TaskRow] = []

@@ -16,13 +16,13 @@ from typing import Final, Protocol
 import msgspec
 
 from honestone.app.judging_options import make_panel
-from honestone.app.loop import run_to_end
+from honestone.app.loop import run_interruptibly
 from honestone.app.suites.baseline import Baseline, find_baseline
 from honestone.app.suites.compare import compare_summaries
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
 from honestone.app.suites.subject import SuiteSubject
 from honestone.app.workspace import Workspace
-from honestone.core.errors import FileError, Interrupted, UsageError
+from honestone.core.errors import FileError, UsageError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared, total_spend
 from honestone.core.json_value import JsonObject
 from honestone.core.numbers import exact
@@ -94,11 +94,8 @@ class SideRun:
 
     def work_to_end(self) -> None:
         """Runs every case; the run is left open. Raises Interrupted."""
-        try:
-            run_to_end(self.work, self.plan.close)
-        except KeyboardInterrupt:
-            message = f"interrupted; the same command resumes run {self.run} and repeats nothing on record"
-            raise Interrupted(message) from None
+        then = f"the same command resumes run {self.run} and repeats nothing on record"
+        run_interruptibly(self.work, self.plan.close, then)
 
     async def work(self) -> None:
         """The same inside an event loop. Whoever calls it closes the plan."""
@@ -327,10 +324,8 @@ class SkillRun:
 
     def to_end(self, baseline: Baseline | None) -> SuiteRecord:
         """The candidate's run, completed with the baseline's results where there is a baseline. Raises Interrupted."""
-        try:
-            return run_to_end(lambda: self.compare(baseline), self.plan.close)
-        except KeyboardInterrupt:
-            raise Interrupted("interrupted; the same command resumes the run and repeats nothing on record") from None
+        then = "the same command resumes the run and repeats nothing on record"
+        return run_interruptibly(lambda: self.compare(baseline), self.plan.close, then)
 
     async def compare(self, baseline: Baseline | None) -> SuiteRecord:
         """The same inside an event loop; whoever calls it closes the plan. Raises CutShort when a limit of the meter that

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -190,18 +190,23 @@ def sections(text: str) -> list[Section]:
 def _headings(text: str) -> Iterator[tuple[int, str, int]]:
     parts = split(text)
     at = len(text) - len(parts.body)
-    fence = ""
-    for line in lines_of(parts.body):
+    for line, is_code, _ in with_fences(lines_of(parts.body)):
         bare = line.rstrip("\r\n")
-        code = _CODE.match(bare)
-        if fence:
-            if code is not None and code[1].startswith(fence) and not code[2].strip():
-                fence = ""
-        elif code is not None and not (code[1][0] == "`" and "`" in code[2]):
-            fence = code[1]
-        elif (heading := _HEADING.match(bare)) is not None:
+        if not is_code and (heading := _HEADING.match(bare)) is not None:
             yield len(heading[1]), _title(bare[heading.end() :]), at
         at += len(line)
+
+
+def with_fences(lines: Iterable[str]) -> Iterator[tuple[str, bool, str]]:
+    """Each line, whether it belongs to a block of code, and the fence of the block that is open after it."""
+    fence = ""
+    for line in lines:
+        code, before = _CODE.match(line.rstrip("\r\n")), fence
+        if fence and code is not None and code[1].startswith(fence) and not code[2].strip():
+            fence = ""
+        elif not fence and code is not None and not (code[1][0] == "`" and "`" in code[2]):
+            fence = code[1]
+        yield line, bool(before or fence), fence
 
 
 def parsed_heading(written: str) -> tuple[int | None, str]:

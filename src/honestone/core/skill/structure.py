@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from honestone.core.artifact import Version
-from honestone.core.skill.skill_file import SKILL_FILE, entries, lines_of, sections, split
+from honestone.core.skill.skill_file import SKILL_FILE, entries, lines_of, sections, split, with_fences
 from honestone.core.tables import rule_texts
 
 RULES: Final = rule_texts("skill/structure")
@@ -119,7 +119,6 @@ def _description(text: str, described: str) -> Iterator[StructureRemark]:
 # ------------------------------------------------------------------------------------------------ body
 
 _UNFINISHED: Final = re.compile(r"\b(?:TODO|TBD|FIXME|XXX)\b(?=\s*(?:[:：(\]]|$))|\blorem ipsum\b")
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def _body(text: str) -> Iterator[StructureRemark]:
@@ -131,15 +130,10 @@ def _body(text: str) -> Iterator[StructureRemark]:
     count = len(lines_of(parts.body))
     if count > MOST_LINES:
         yield StructureRemark("long-body", first, {"count": count})
-    opened = 0
-    fence = ""
-    for number, line in enumerate(lines, first):
-        mark = _FENCE.match(line)
-        if mark is not None and not fence:
-            fence, opened = mark[1], number
-        elif mark is not None and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
-            fence = ""
-        elif not fence and (found := _UNFINISHED.search(line)):
+    opened, fence = 0, ""
+    for number, (line, is_code, still_open) in enumerate(with_fences(lines), first):
+        opened, fence = opened if fence else number, still_open
+        if not is_code and (found := _UNFINISHED.search(line)):
             yield StructureRemark("unfinished", number, {"note": found[0]})
     if fence:
         yield StructureRemark("open-code", opened, {"fence": fence})
@@ -207,13 +201,6 @@ def _unused(text: str, files: Mapping[str, str]) -> Iterator[StructureRemark]:
 
 def _prose(text: str) -> Iterator[tuple[int, str]]:
     """Numbered lines outside of blocks of code."""
-    fence = ""
-    for number, line in enumerate(text.split("\n"), 1):
-        mark = _FENCE.match(line)
-        if mark is None:
-            if not fence:
-                yield number, line
-        elif not fence:
-            fence = mark[1]
-        elif mark[1].startswith(fence):
-            fence = ""
+    for number, (line, is_code, _) in enumerate(with_fences(text.split("\n")), 1):
+        if not is_code:
+            yield number, line
