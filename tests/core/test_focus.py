@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from honestone.core.ballot import CHECK, Ballot, Mark
-from honestone.core.loop.focus import (
+from honestone.core.loop.policies import (
     below_floor,
     choose_focus,
     effective_weights,

@@ -30,8 +30,7 @@ from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event
 from honestone.core.json_value import JsonObject
 from honestone.core.loop import suite_loop
-from honestone.core.loop.focus import fixes_for
-from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.policies import POLICIES, fixes_for
 from honestone.core.loop.state import LoopLimits, LoopState, Result, Round, exit_code, state_of_rubric
 from honestone.core.loop.suite_loop import STEERING, TEST, TRAIN, VAL, KeepWhatHelps, Splits, SuiteLoopState
 from honestone.core.numbers import ONE, exact

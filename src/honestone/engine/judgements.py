@@ -14,7 +14,7 @@ from honestone.core.ballot import CHECK, Question
 from honestone.core.errors import UsageError
 from honestone.core.events import BallotCast, CandidateRanked, CandidateTried, LimitReached, Role
 from honestone.core.json_value import JsonObject
-from honestone.core.loop.focus import fixes_for, unmet_keys, write_brief
+from honestone.core.loop.policies import fixes_for, unmet_keys, write_brief
 from honestone.core.loop.state import Ask, LoopState, Propose
 from honestone.core.loop.suite_loop import TEST, TRAIN, SuiteLoopState, ballot_of, failed_tasks, write_task_brief
 from honestone.core.scorecard import Line

@@ -22,7 +22,7 @@ from honestone.core.events import (
     LoopStarted,
     SuiteImprovementStarted,
 )
-from honestone.core.loop.focus import below_floor
+from honestone.core.loop.policies import below_floor
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import LoopState, Result, Round
 from honestone.core.numbers import to_points

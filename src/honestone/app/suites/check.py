@@ -197,7 +197,7 @@ def _outcomes(checked: SuiteCheck, workspace: Workspace, names: Sequence[str]) -
 
 
 def _named(workspace: Workspace, name: str) -> RunSummary:
-    from honestone.app.suites.baseline import find_run_summary
+    from honestone.app.suites.subject import find_run_summary
 
     with workspace.open_store() as store:
         found = find_run_summary(workspace, store, name)

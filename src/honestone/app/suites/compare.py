@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from honestone.app.suites.baseline import find_run_summary, read_report
+from honestone.app.suites.subject import find_run_summary, read_report
 from honestone.app.workspace import Workspace
 from honestone.core.contract import differences
 from honestone.core.errors import ContractMismatch, StoreError, UsageError

@@ -14,8 +14,7 @@ from honestone.app import judging_options
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import check_lock
-from honestone.app.suites.baseline import Baseline
-from honestone.app.suites.subject import SuiteSubject, load_skill, looks_like_skill, skill_folder
+from honestone.app.suites.subject import Baseline, SuiteSubject, load_skill, looks_like_skill, skill_folder
 from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core.checks import KINDS

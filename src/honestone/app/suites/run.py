@@ -17,10 +17,9 @@ import msgspec
 
 from honestone.app.judging_options import make_panel
 from honestone.app.loop import run_interruptibly
-from honestone.app.suites.baseline import Baseline, find_baseline
 from honestone.app.suites.compare import compare_summaries
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
-from honestone.app.suites.subject import SuiteSubject
+from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared, total_spend

@@ -1,16 +1,36 @@
-"""What is run through a suite: an artifact, a skill from disk, no skill, or nothing where the target alone answers."""
+"""What is run through a suite: an artifact, a skill from disk, no skill, or nothing where the target alone answers; and what
+`--baseline` means: a run, a saved report, another artifact, or the artifact at a git ref; tried in this order."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+import msgspec
+
+from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
-from honestone.core.errors import FileError
+from honestone.core.checks import visible
+from honestone.core.errors import FileError, StoreError, UsageError
+from honestone.core.events import StartedArtifact
+from honestone.core.skill.evaluation import TaskResult
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, is_skill, skill_name
+from honestone.core.suite import record
+from honestone.core.suite.attempts import Status
+from honestone.core.suite.comparison import CaseSide
+from honestone.core.suite.record import RunSummary, summary_of
+from honestone.ports import Store
+from honestone.report.documents.scorecard import ItemDoc
+from honestone.report.documents.suite import REPORT, BaselineDoc, CaseDoc, SuiteReportDoc
 from honestone.system.files import MAX_BYTES, load_artifact, printable
+from honestone.system.process import base_environment
 
 WITHOUT: Final = "without"
 """The baseline of a skill where none is installed."""
@@ -82,3 +102,298 @@ def skill_of(version: Version, folder: str, *, leave_out: Collection[str] = ()) 
     if not is_skill(version):
         raise FileError(f"{folder!r} is not a skill: it has no {SKILL_FILE} that can be read")
     return Skill(name=skill_name(version.texts.get(SKILL_FILE, ""), folder), version=version)
+
+
+LAST = ("last", "latest")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """`summary` of one that was run before; `subject` of one that has to be run; neither where `is_same`: the git ref
+    holds the artifact's very bytes, as in a pull request that does not touch it.
+
+    `is_without`: the skill is not there at all.
+    """
+
+    name: str
+    summary: RunSummary | None = None
+    subject: SuiteSubject | None = None
+    is_without: bool = False
+    is_same: bool = False
+
+
+def find_baseline(
+    workspace: Workspace,
+    store: Store,
+    name: str,
+    subject: SuiteSubject,
+    *,
+    update: bool,
+    exclude: Collection[Path],
+    max_bytes: int,
+) -> Baseline | None:
+    """None where `update` is about to make the file. Raises UsageError when the name is nothing of all that."""
+    if not name.strip():
+        raise UsageError(
+            "--baseline is empty", hint="name a run, a saved report, another artifact or a git ref such as HEAD"
+        )
+    path = workspace.path(name)
+    if name == WITHOUT and not path.exists():
+        if not subject.is_isolated:
+            raise UsageError(
+                f"--baseline {WITHOUT} runs the tasks without the skill, but no skill is evaluated",
+                hint="--artifact SKILL_FOLDER",
+            )
+        return Baseline(name=name, subject=SuiteSubject.without_skill(), is_without=True)
+    summary = find_run_summary(workspace, store, _last_finished(store) if name in LAST else name)
+    if summary is not None:
+        return Baseline(name=name, summary=summary)
+    if update and name.endswith(".json") and not path.exists():
+        return None
+    if subject.version is None:
+        raise UsageError(
+            f"the baseline `{name}` is neither a run nor a saved report",
+            hint="an artifact or a git ref can be a baseline only where there is an artifact: --artifact PATH",
+        )
+    if path.exists():
+        return _other_artifact(path, printable(Path(name)), subject, exclude, max_bytes)
+    assert subject.place is not None
+    found = load_at_ref(subject.place, name, exclude=exclude, max_bytes=max_bytes)
+    if found is None:
+        raise UsageError(
+            f"the baseline `{name}` is not a run, a saved report, a file, a folder or a git ref",
+            hint="`honestone runs` lists runs; `git branch -a` and `git tag` list refs",
+        )
+    at = f"{subject.path} at {name}"
+    if subject.skill is not None:
+        return Baseline(name=name, subject=_side(at, subject, skill=skill_of(found, subject.skill.name)))
+    if found.digest == subject.version.digest:
+        return Baseline(name=name, is_same=True)
+    return Baseline(name=name, subject=_side(at, subject, version=found))
+
+
+def _other_artifact(
+    path: Path, shown: str, subject: SuiteSubject, exclude: Collection[Path], max_bytes: int
+) -> Baseline:
+    if subject.is_isolated:
+        skill = load_skill(path, exclude=exclude, max_bytes=max_bytes)
+        return Baseline(name=shown, subject=_side(shown, subject, skill=skill))
+    version = load_artifact(path, exclude=exclude, max_bytes=max_bytes).version
+    return Baseline(name=shown, subject=_side(shown, subject, version=version))
+
+
+def _side(
+    path: str, subject: SuiteSubject, *, version: Version | None = None, skill: Skill | None = None
+) -> SuiteSubject:
+    """The baseline's side. Raises UsageError for the subject's own bytes: such a comparison would measure noise."""
+    note = "baseline"
+    side = (
+        SuiteSubject(path=path, version=version, note=note)
+        if skill is None
+        else SuiteSubject.of_skill(path, skill, note)
+    )
+    assert side.version is not None and subject.version is not None
+    if side.version.digest == subject.version.digest:
+        raise UsageError(
+            f"the baseline `{path}` holds the same bytes as the artifact, so there is nothing to compare",
+            hint="name the version from before the change: a git ref such as HEAD, a run, or another folder",
+        )
+    return side
+
+
+def _last_finished(store: Store) -> str:
+    """The last suite run that came to its end: one that is being resumed would be compared with itself."""
+    for info in store.runs():
+        if info.kind == "suite" and info.finished and info.result != "interrupted":
+            return info.id
+    raise UsageError("no suite run has finished here, so `last` names none", hint="name an artifact or a git ref")
+
+
+def find_run_summary(workspace: Workspace, store: Store, name: str) -> RunSummary | None:
+    """A run in the store, or the one in a saved report; None when the name is neither.
+
+    Raises UsageError for a run of another kind, and for a file that looks like a report and is not a complete one.
+    """
+    try:
+        info = store.find_run(name) if name else None
+    except StoreError:
+        info = None
+    if info is None:
+        return read_saved_report(workspace.path(name))
+    if info.kind != "suite":
+        raise UsageError(f"run {info.id} is an {info.kind} run, not a suite's", hint="`honestone runs` lists them")
+    return summary_of(record.read_record(store.events(info.id), run=info.id))
+
+
+GIT_TIMEOUT = 60
+
+
+def load_at_ref(artifact: Path, ref: str, *, exclude: Collection[Path] = (), max_bytes: int) -> Version | None:
+    """The artifact as a git commit has it; None without such a ref or a repository.
+
+    Raises UsageError when the ref does not hold the artifact. The working tree is not touched.
+    """
+    folder = artifact if artifact.is_dir() else artifact.parent
+    if ref.startswith("-") or _git(folder, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") is None:
+        return None
+    top = _top(folder)
+    real = artifact.resolve()
+    if not real.is_relative_to(top):
+        raise UsageError(
+            f"`{printable(artifact)}` leads out of the repository, so the git ref `{ref}` cannot hold it",
+            hint="name the artifact itself, not a link to it",
+        )
+    inside = real.relative_to(top).as_posix()
+    with tempfile.TemporaryDirectory(prefix="honestone-baseline-") as temporary:
+        place = _checked_out(top, ref, inside, Path(temporary).resolve())
+        if not os.path.lexists(place):
+            raise UsageError(f"the git ref `{ref}` has no `{inside}`", hint="name a ref from after it was added")
+        hidden = {place / path.relative_to(real) for path in exclude if _is_in(path, artifact)}
+        return load_artifact(place, exclude={path.resolve() for path in hidden}, max_bytes=max_bytes).version
+
+
+def _top(folder: Path) -> Path:
+    said = _git(folder, "rev-parse", "--show-toplevel")
+    if said is None:
+        raise UsageError("git has no working tree here", hint="name another artifact, a run or a saved report")
+    return Path(os.fsdecode(said.removesuffix(b"\n"))).resolve()
+
+
+def _checked_out(top: Path, ref: str, inside: str, into: Path) -> Path:
+    """The files as a checkout of the ref would write them, through an index of our own. (`git archive` leaves out what
+    is marked export-ignore.) Raises UsageError where a part is another repository's."""
+    index = {"GIT_INDEX_FILE": str(into / "index")}
+    within = [] if inside == "." else ["--", inside]
+    listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", ref, *within, literal=True)
+    rows = [row.partition(b"\t") for row in (listed or b"").split(b"\0") if row]
+    foreign = [os.fsdecode(name) for kind, _, name in rows if kind.startswith(b"160000")]
+    if foreign:
+        raise UsageError(
+            f"at `{ref}` the artifact holds the submodule `{visible(foreign[0], 200)}`, whose files are in another history",
+            hint="use a run, a saved report or a copy of the folder as the baseline",
+        )
+    names = b"".join(name + b"\0" for _, _, name in rows)
+    if names and _git(top, "read-tree", "--no-sparse-checkout", ref, env=index) is not None:
+        _git(top, "checkout-index", "-z", "--stdin", f"--prefix={into}/tree/", env=index, stdin=names)
+    return into / "tree" / inside
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    return folder.is_dir() and path.is_relative_to(folder.resolve())
+
+
+def _git(
+    folder: Path, *words: str, env: Mapping[str, str] | None = None, stdin: bytes = b"", literal: bool = False
+) -> bytes | None:
+    """What git says, or None when it is not there or refuses."""
+    options = ["--literal-pathspecs"] if literal else []
+    try:
+        done = subprocess.run(
+            ["git", *options, *words],
+            cwd=folder or ".",
+            env=base_environment(env, pass_names=[name for name in os.environ if name.startswith("GIT_")]),
+            input=stdin,
+            capture_output=True,
+            timeout=GIT_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+MOST_OF_A_REPORT: Final = 500_000_000
+_SAVE: Final = "`honestone show RUN --json > FILE` saves one"
+_OURS: Final = re.compile(rb'"schema"\s*:\s*"honestone\.')
+
+
+def read_saved_report(path: Path) -> RunSummary | None:
+    """The run in a saved report, whatever its file is called; None for a file that is something else.
+
+    Raises UsageError for another kind of document of ours, and for a report that is damaged: as an artifact it would
+    be a baseline by mistake.
+    """
+    data = _beginning_with_a_brace(path)
+    if data is None:
+        return None
+    try:
+        document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        if _OURS.search(data[:4000]):
+            raise UsageError(f"`{path}` was a report, but it is cut off or damaged", hint=_SAVE) from None
+        return None
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("honestone."):
+        return None
+    return read_report(document, f"`{path}`")
+
+
+def read_report(document: Mapping[str, object], name: str) -> RunSummary:
+    """The run in a report. Raises UsageError, which calls it by `name`, for another document and a damaged one."""
+    schema = document.get("schema")
+    if schema != REPORT:
+        raise UsageError(f"{name} is {visible(str(schema), 60)}, not the {REPORT} of a suite", hint=_SAVE)
+    try:
+        return _summary(msgspec.convert(document, SuiteReportDoc))
+    except ValueError as error:
+        raise UsageError(f"{name} is not a complete report: {visible(str(error), 200)}", hint=_SAVE) from None
+
+
+def _summary(report: SuiteReportDoc) -> RunSummary:
+    """Raises ValueError when a case is in it twice."""
+    cases = {case.id: _case(case) for case in report.cases}
+    if len(cases) != len(report.cases):
+        raise ValueError("a case is in it twice")
+    artifact, span = report.artifact, report.pass_rate_interval
+    return RunSummary(
+        run=report.run,
+        suite=report.suite.title or report.suite.path,
+        artifact=None if artifact is None else StartedArtifact(path=artifact.path, digest=artifact.digest),
+        target=report.target,
+        verdict=report.verdict,
+        pass_rate=report.pass_rate,
+        pass_rate_interval=None if span is None else (span[0], span[-1]),
+        mean_score=report.mean_score,
+        counts=report.counts,
+        contract=report.contract,
+        cases=cases,
+        is_mock=report.mock is True,
+        left_out=tuple(report.left_out_cases or ()),
+        baseline=report.baseline.name if isinstance(report.baseline, BaselineDoc) else None,
+        baseline_tasks=msgspec.convert(report.baseline_results or (), tuple[TaskResult, ...]),
+    )
+
+
+def _case(case: CaseDoc) -> record.CaseSummary:
+    status = Status(case.status)
+    task = record.make_task(
+        case.id,
+        status=status,
+        points=case.score,
+        items=[_item(item) for criterion in case.criteria for item in criterion.items],
+        duration_ms=int(case.duration_ms or 0),
+        reasons=[*case.reasons, *(f"{one.id}: {one.reason}" for one in case.judges if one.reason)],
+        attempts=[Status(one.status) for one in case.attempts],
+    )
+    side = CaseSide(status=status, score=record.printed_share(case.score), is_unstable=case.unstable)
+    return record.CaseSummary(side=side, contract=case.contract, input=str(case.input or ""), task=task)
+
+
+def _item(item: ItemDoc) -> record.ItemSummary:
+    met = False if item.unmet else None if item.met is None else True
+    return record.ItemSummary(name=item.requirement or item.id, met=met, suggestion=item.suggestion)
+
+
+def _beginning_with_a_brace(path: Path) -> bytes | None:
+    try:
+        if not path.is_file() or path.stat().st_size > MOST_OF_A_REPORT:
+            return None
+        with path.open("rb") as file:
+            start = file.read(4096)
+            return start + file.read() if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else None
+    except (OSError, ValueError):
+        return None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")

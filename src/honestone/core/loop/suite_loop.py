@@ -15,8 +15,7 @@ from typing import Final
 from honestone.core.ballot import Ballot, JudgeState, Mark
 from honestone.core.errors import UsageError
 from honestone.core.events import Event, Role, SuiteImprovementStarted
-from honestone.core.loop.focus import short_items
-from honestone.core.loop.policies import SteeredByScore
+from honestone.core.loop.policies import SteeredByScore, short_items
 from honestone.core.loop.state import Accept, LoopLimits, LoopState, RollBack, Words
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Item, Rubric
