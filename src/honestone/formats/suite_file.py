@@ -30,8 +30,8 @@ from honestone.formats.fields import Takes, near
 from honestone.formats.marked import Marked, read_text
 from honestone.formats.nodes import MapKey
 from honestone.formats.project import require_readable
+from honestone.formats.reader import FileReading, value_at
 from honestone.formats.reader import Steps as FilePath
-from honestone.formats.reader import value_at
 from honestone.formats.rubric_file import (
     Got,
     Refused,
@@ -41,7 +41,7 @@ from honestone.formats.rubric_file import (
     is_number,
     shown_value,
 )
-from honestone.formats.source import Loss, SourceErrors, SuiteSource
+from honestone.formats.source import SourceErrors, SuiteSource
 
 MAX_COUNT: Final = 10_000
 """How many attempts or cases at a time a file may ask for: more is a slip of the finger."""
@@ -64,28 +64,13 @@ def read_suite(document: Document) -> SuiteSource:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RubricWithin:
-    """A rubric of ours inside a file of another format; None, with the problems, when it is not sound."""
-
-    rubric: Rubric | None
-    problems: tuple[UsageError, ...] = ()
-    notes: tuple[str, ...] = ()
-    losses: tuple[Loss, ...] = ()
-    files: tuple[Path, ...] = ()
-
-
-def rubric_within(document: Document, path: FilePath) -> RubricWithin:
-    """A list of criteria, a whole rubric, or `{file: PATH}`, at a place of any file."""
-    reading = _SuiteReading(document.marked, document.path, document.read_rubric)
-    rubric = reading.rubric_at(path)
-    return RubricWithin(
-        rubric=rubric,
-        problems=tuple(reading.problems),
-        notes=tuple(reading.notes),
-        losses=tuple(reading.losses),
-        files=tuple(reading.files),
-    )
+def rubric_within(document: Document, path: FilePath, reading: FileReading) -> tuple[Rubric | None, list[Path]]:
+    """A list of criteria, a whole rubric, or `{file: PATH}`, at a place of any file, and the files that were read for it.
+    None, and problems of `reading`, when it is not sound."""
+    own = _SuiteReading(document.marked, document.path, document.read_rubric)
+    rubric = own.rubric_at(path)
+    reading.join(own)
+    return rubric, own.files
 
 
 def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterion, ...]:

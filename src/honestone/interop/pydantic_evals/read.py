@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -31,17 +32,15 @@ TABLES: Final = FORMATS.tables
 NOTES: Final = FORMATS.notes
 
 
+@dataclass(frozen=True, slots=True)
 class _Evaluator:
     """One evaluator of one case, being read. `arguments` are named, `single` is the one that has no name."""
 
-    def __init__(
-        self, reading: FileReading, path: Steps, name: str, arguments: FileEntry | None, single: Steps | None
-    ) -> None:
-        self.reading = reading
-        self.path = path
-        self.name = name
-        self.arguments = arguments
-        self.single = single
+    reading: FileReading
+    path: Steps
+    name: str
+    arguments: FileEntry | None = None
+    single: Steps | None = None
 
     def argument(self, name: str) -> tuple[Any, Steps]:
         """A value and its place; None when it is not given. The first one may come without a name."""

@@ -207,12 +207,9 @@ class _Tasks:
         if "rubric" not in judge:
             self.reading.problem("`rubric` is missing", judge.path, "write criteria, or {file: PATH}")
             return None
-        found = rubric_within(self.document, (*judge.path, "rubric"))
-        self.reading.problems += found.problems
-        self.reading.losses += found.losses
-        self.reading.note(*found.notes)
-        self.files += found.files
-        return found.rubric
+        rubric, files = rubric_within(self.document, (*judge.path, "rubric"), self.reading)
+        self.files += files
+        return rubric
 
 
 def keywords_rubric(words: list[str], *, negated: bool = False) -> Rubric:
