@@ -27,6 +27,8 @@ _OURS: Final[
 ] = {  # (document, format): module and function, which also takes a style as text
     ("scorecard", "text"): "text:scorecard_text",
     ("scorecard", "markdown"): "markdown:scorecard_markdown",
+    ("scorecard", "rulph"): "rulph:scorecard_rulph",
+    ("improvement", "rulph"): "rulph:improvement_rulph",
     ("improvement", "text"): "improvement_text:improvement_text",
     ("improvement", "markdown"): "markdown:improvement_markdown",
     ("improvement", "junit"): "junit:improvement_junit",
@@ -70,6 +72,9 @@ def other_formats() -> Mapping[str, EntryPoint]:
 
 def other_format(name: str) -> _Renderer:
     """The function of another package's format. Raises UsageError where there is none, or it cannot be loaded."""
+    ours = sorted({kind for kind, form in _OURS if form == name})
+    if ours:
+        raise UsageError(f"--format {name} does not show this", hint=f"it shows: {', '.join(ours)}")
     found = other_formats().get(name)
     if found is None:
         raise UsageError(f"--format {name} is not known", hint=f"an entry point of the group {GROUP} adds a format")

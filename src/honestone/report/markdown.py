@@ -110,6 +110,11 @@ def _own(words: Callable[..., str]) -> Callable[..., Markup]:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
+    return markdown_environment()
+
+
+def markdown_environment() -> Environment:
+    """Templates whose values are harmless as Markdown, with our filters."""
     found = environment(_harmless)
     found.globals.update(icons=_ICONS, most=MOST_CHANGED)
     found.filters.update(depths=depths, findings=_findings, history=_history, judge_names=_judge_names)

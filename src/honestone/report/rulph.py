@@ -1,0 +1,139 @@
+"""What rulph showed: the contract, a block of score lines for each scoring, and the final report with its headings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from honestone.core.numbers import Number, points, score_or_interval
+from honestone.report.documents.improvement import ImprovementDoc, MoveDoc
+from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, ScorecardDoc
+from honestone.report.markdown import markdown_environment, neat
+from honestone.report.templates import macro
+
+_AVAILABLE: Final = "AVAILABLE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    id: str
+    score: Markup
+    by_judge: list[tuple[str, Markup]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scoring:
+    """One version's scores. rulph counts from 1: that is the original."""
+
+    round: int
+    overall: Markup
+    lines: list[_Line]
+    below: list[str]
+    judges: list[JudgeDoc]
+
+    @property
+    def states(self) -> list[tuple[str, str]]:
+        return [(one.id, one.state) for one in self.judges]
+
+    @property
+    def used(self) -> list[str]:
+        return [one.id for one in self.judges if one.state == _AVAILABLE]
+
+    @property
+    def low_confidence(self) -> bool:
+        return bool(self.judges) and len(self.used) == 1
+
+
+def scorecard_rulph(doc: ScorecardDoc) -> str:
+    """One scoring: the contract and its score lines."""
+    return neat(_macro("scorecard")(doc, _first(doc)))
+
+
+def improvement_rulph(doc: ImprovementDoc) -> str:
+    """The final report of a loop."""
+    return neat(_macro("improvement")(doc, list(_scorings(doc))))
+
+
+def _scorings(doc: ImprovementDoc) -> Sequence[_Scoring]:
+    card = doc.baseline or ScorecardDoc(verdict="inconclusive")
+    found = [_first(card)]
+    for one in doc.rounds:
+        if one.interval_after is None and one.score_after is None:
+            continue
+        moves = {move.id: move for move in one.criteria}
+        after = [(part.id, moves.get(part.id) or MoveDoc(id=part.id)) for part in _parts(card)]
+        found.append(
+            _Scoring(
+                round=one.round + 1,
+                overall=Markup(score_or_interval(one.score_after, one.interval_after)),
+                lines=[_line(id, move.after, move.by_judge) for id, move in after],
+                below=one.floor_violations,
+                judges=one.judges,
+            )
+        )
+    return found
+
+
+def _first(card: ScorecardDoc) -> _Scoring:
+    return _Scoring(
+        round=1,
+        overall=Markup(score_or_interval(card.score, card.interval)),
+        lines=[_line(one.id, one.score, one.by_judge) for one in _parts(card)],
+        below=[one.id for one in card.criteria if one.below_floor],
+        judges=card.judges,
+    )
+
+
+def _line(id: str, score: Number | None, by_judge: Mapping[str, Number | None]) -> _Line:
+    return _Line(id=id, score=_points(score), by_judge=[(judge, _points(one)) for judge, one in by_judge.items()])
+
+
+def _points(score: Number | None) -> Markup:
+    return Markup("?" if score is None else points(score))
+
+
+def _parts(card: ScorecardDoc | ImprovementDoc) -> list[CriterionDoc]:
+    """The criteria that the overall score is made of."""
+    return [one for one in card.criteria if one.parent is None] if isinstance(card, ScorecardDoc) else []
+
+
+def _percent_of(one: CriterionDoc, card: ScorecardDoc) -> str:
+    whole = sum(part.weight or 0 for part in _parts(card))
+    return f"{100 * (one.weight or 0) / whole:.4g}" if whole else "0"
+
+
+def _top_suggestion(one: CriterionDoc) -> str:
+    return next((item.suggestion for item in one.items if item.suggestion and item.unmet), "")
+
+
+def _availability(scorings: Sequence[_Scoring]) -> list[tuple[str, str]]:
+    """Each judge with its state, and the rounds in which it had another."""
+    found = []
+    for judge in dict.fromkeys(one.id for scoring in scorings for one in scoring.judges):
+        states = [(scoring.round, one) for scoring in scorings for one in scoring.judges if one.id == judge]
+        last = states[-1][1]
+        others = [f"round {number}: {_state(one)}" for number, one in states if one.state != last.state]
+        found.append((judge, "; ".join([_state(last), *others])))
+    return found
+
+
+def _state(one: JudgeDoc) -> str:
+    return f"{one.state} ({one.reason})" if one.reason else one.state
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    found = markdown_environment()
+    found.globals["hard"] = Markup("  ")  # at the end of a line it keeps the next one from joining it
+    found.filters.update(parts=_parts, top_suggestion=_top_suggestion, availability=_availability)
+    found.filters["percent_of"] = lambda one, card: Markup(_percent_of(one, card))
+    return found
+
+
+def _macro(name: str) -> Callable[..., str]:
+    return macro(_environment(), "rulph.md.j2", name)
