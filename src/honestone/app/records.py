@@ -14,6 +14,7 @@ from honestone.core.events import SuiteStarted
 from honestone.engine.place import load_version
 from honestone.ports import RunInfo, Store
 from honestone.report.documents import JsonDocument
+from honestone.report.documents.imported import ImportedDoc
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.documents.suite import SuiteReportDoc
@@ -73,6 +74,11 @@ class RunRecord:
     def improvement(self) -> tuple[ImprovementDoc, str]:
         """The document, and the report as Markdown."""
         return improvement_report(self.store, self.info.id)
+
+    def imported(self) -> ImportedDoc:
+        from honestone.app.import_loop import imported_document
+
+        return imported_document(self.info.id, self.store.events(self.info.id)[0])
 
     def diffs(self) -> Iterator[tuple[str, str]]:
         """What each round was and came to, and what it changed as a unified diff."""

@@ -72,7 +72,8 @@ def _artifacts(workspace: Workspace, store: Store, info: RunInfo, request: Resco
             f"run {info.id} improved an artifact over a suite, so its scores are pass rates",
             hint="rescore one of the suite's own runs: `honestone runs` lists them",
         )
-    assert isinstance(started, EvaluationStarted | LoopStarted)
+    if not isinstance(started, EvaluationStarted | LoopStarted):
+        raise UsageError(f"run {info.id} ({info.kind}) has no answers to a rubric", hint="`honestone runs` lists them")
     found = started.rubric if request.rubric is None else load_rubric(workspace.path(request.rubric))
     rubric = with_bars(found, threshold=request.threshold, floor=request.floor)
     rule = request.combine or str(started.rule)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -13,16 +14,20 @@ from honestone.cli.suites.options import SUITE_FORMATS, print_suite
 from honestone.cli.terminal import FORMATS, Printer, dump, here, render_improvement, write
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
-from honestone.report.documents import KINDS, json_schema
+from honestone.report.documents import KINDS, json_schema, plain
 from honestone.report.documents.scorecard import ScorecardDoc
-from honestone.system.drawing import clean
+from honestone.report.formats import draw
+from honestone.system.drawing import Style, clean
 
 
-@click.command("runs", short_help="List recorded runs.")
+@click.group("runs", invoke_without_command=True, short_help="List recorded runs, import those of rulph.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
 @shared.json_option
-def runs(limit: int, as_json: bool) -> int:
+@click.pass_context
+def runs(ctx: click.Context, limit: int, as_json: bool) -> int:
     """List recorded runs, newest first."""
+    if ctx.invoked_subcommand is not None:
+        return 0
     found = list_runs(here(), limit=limit)
     if as_json:
         write(dump([run.to_plain() for run in found]) + "\n")
@@ -30,7 +35,19 @@ def runs(limit: int, as_json: bool) -> int:
     for run in found:
         info, which = run.info, f" ({run.side})" if run.side else ""
         started = info.started[:16].replace("T", " ")
-        write(f"{info.id}  {started}  {info.kind:<8}{info.result or 'unfinished':<16} {clean(info.subject + which)}\n")
+        write(f"{info.id}  {started}  {info.kind:<9}{info.result or 'unfinished':<16} {clean(info.subject + which)}\n")
+    return 0
+
+
+@runs.command("import", short_help="Keep a loop of rulph as a run.")
+@click.argument("file", type=shared.PATH)
+@shared.json_option
+def import_(file: Path, as_json: bool) -> int:
+    """Keep the state of a rulph loop (its state.json) as a run that `show` shows: its numbers, without a verdict of ours."""
+    from honestone.app.import_loop import import_loop
+
+    document = import_loop(here(), file)
+    write(dump(plain(document)) + "\n" if as_json else draw(document, "text", Style()))
     return 0
 
 
@@ -65,6 +82,9 @@ def show(run: str, form: str, version: str | None, schema: str | None, as_json: 
             _show_improvement(record, form, version)
         elif record.info.kind == "stages":
             _show_stages(record, form)
+        elif record.info.kind == "imported":
+            imported = record.imported()
+            write(dump(plain(imported)) + "\n" if form == "json" else draw(imported, form, Style()))
         elif version is not None or form == "diff":
             raise UsageError(f"run {record.info.id} is an eval: it has no versions of its own")
         elif record.info.kind == "suite":

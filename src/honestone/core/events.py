@@ -186,6 +186,17 @@ class StagesStarted(Started):
     lessons: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopImported(Started):
+    """A loop that another tool ran: the `state` that it left in the file `path`. Nothing of it was judged by us."""
+
+    kind = "imported"
+
+    tool: str
+    path: str
+    state: JsonObject
+
+
 # ---------------------------------------------------------------------------------------------------------- artifacts
 
 
@@ -548,7 +559,14 @@ def event_to_plain(event: Event) -> dict[str, Json]:
 
 
 _TYPES: Final[Mapping[object, type[Event]]] = {one.type: one for one in Event.__subclasses__() if one.type}
-_STARTS: Final = (EvaluationStarted, ImprovementStarted, SuiteImprovementStarted, SuiteStarted, StagesStarted)
+_STARTS: Final = (
+    EvaluationStarted,
+    ImprovementStarted,
+    SuiteImprovementStarted,
+    SuiteStarted,
+    StagesStarted,
+    LoopImported,
+)
 _KINDS: Final[Mapping[object, type[Event]]] = {one.kind: one for one in _STARTS if one is not SuiteImprovementStarted}
 _FIELDS: Final = {of: _look_up(of) for of in (*_TYPES.values(), *_STARTS)}
 

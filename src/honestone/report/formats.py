@@ -28,6 +28,8 @@ _OURS: Final[
     ("scorecard", "text"): "text:scorecard_text",
     ("scorecard", "markdown"): "markdown:scorecard_markdown",
     ("scorecard", "rulph"): "rulph:scorecard_rulph",
+    ("imported", "text"): "rulph:imported_text",
+    ("imported", "markdown"): "rulph:imported_markdown",
     ("improvement", "rulph"): "rulph:improvement_rulph",
     ("improvement", "text"): "improvement_text:improvement_text",
     ("improvement", "markdown"): "markdown:improvement_markdown",

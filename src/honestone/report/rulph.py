@@ -11,12 +11,15 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from honestone.core.numbers import Number, points, score_or_interval
+from honestone.report.documents.imported import ImportedDoc
 from honestone.report.documents.improvement import ImprovementDoc, MoveDoc
 from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, ScorecardDoc
-from honestone.report.markdown import markdown_environment, neat
+from honestone.report.markdown import markdown_environment, md, neat
 from honestone.report.templates import macro
+from honestone.system.drawing import Style, clean
 
 _AVAILABLE: Final = "AVAILABLE"
+_NOT_OURS: Final = "these are the numbers of that tool's own record: honestone judged nothing here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,16 @@ def scorecard_rulph(doc: ScorecardDoc) -> str:
 def improvement_rulph(doc: ImprovementDoc) -> str:
     """The final report of a loop."""
     return neat(_macro("improvement")(doc, list(_scorings(doc))))
+
+
+def imported_text(doc: ImportedDoc, style: Style) -> str:
+    """A loop of another tool, in three lines."""
+    rows = (f"imported  {doc.path}", f"  {doc.tool}: {doc.summary}", f"  {_NOT_OURS}")
+    return "\n".join(clean(row) for row in rows) + "\n"
+
+
+def imported_markdown(doc: ImportedDoc) -> str:
+    return f"# Imported from {md(doc.tool)}: {md(doc.path)}\n\n{md(doc.summary)}\n\n{_NOT_OURS}\n"
 
 
 def _scorings(doc: ImprovementDoc) -> Sequence[_Scoring]:

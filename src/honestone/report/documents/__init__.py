@@ -19,6 +19,7 @@ _KINDS: Final = {
     "report": ("suite", "SuiteReportDoc"),
     "comparison": ("suite", "ComparisonDoc"),
     "trend": ("suite", "TrendDoc"),
+    "imported": ("imported", "ImportedDoc"),
     "pairwise": ("pairwise", "PairwiseDoc"),
     "rubric-draft": ("drafts", "RubricDraftDoc"),
 }
