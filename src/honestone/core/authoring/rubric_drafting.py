@@ -246,7 +246,8 @@ def _match(wanted: CriterionWish, criterion: Criterion) -> Fraction:
 def draft_criterion(wanted: CriterionWish, about: str, library: Sequence[ShippedRubric]) -> tuple[Criterion, str]:
     """A criterion from the person's own words and the templates, and where its items are from. It may lack items."""
     if wanted.levels:
-        return _anchored(wanted, wanted.levels), "your words"
+        own = Criterion(id=wanted.id, requirement=_requirement(wanted))
+        return anchored(own, wanted.levels), "your words"
     items = distinct(plain_item(text) for text in own_words(wanted))
     origin = "your words" if items else ""
     if len(items) >= FEWEST_ITEMS:
@@ -261,7 +262,8 @@ def draft_criterion(wanted: CriterionWish, about: str, library: Sequence[Shipped
         if items:
             return _with_items(wanted, items), origin
         own = Criterion(id=wanted.id, requirement=_requirement(wanted, near_one))
-        return replace(own, items=_as_whole(own, near_one)), _joined(origin, template.name)
+        items = [replace(item, id=own.id, requirement=own.requirement) for item in near_one.items]
+        return replace(own, items=tuple(items)), _joined(origin, template.name)
     is_own_category = template == suggested_template(about, library)
     drawn = (item for item in near_one.items if is_own_category or not _is_a_size(item))
     merged = distinct([*items, *drawn])
@@ -286,10 +288,6 @@ def _joined(origin: str, template: str) -> str:
     return f"{origin} and the template {template}" if origin else f"the template {template}"
 
 
-def _as_whole(own: Criterion, criterion: Criterion) -> tuple[Item, ...]:
-    return tuple(replace(item, id=own.id, requirement=own.requirement) for item in criterion.items)
-
-
 def _requirement(wanted: CriterionWish, near: Criterion | None = None) -> str:
     """The person's description, else the template's words for the same thing, else the name alone."""
     return wanted.description or (near.requirement if near is not None else wanted.name)
@@ -297,11 +295,6 @@ def _requirement(wanted: CriterionWish, near: Criterion | None = None) -> str:
 
 def _with_items(wanted: CriterionWish, items: Sequence[Item], near: Criterion | None = None) -> Criterion:
     return Criterion(id=wanted.id, requirement=_requirement(wanted, near), items=tuple(items))
-
-
-def _anchored(wanted: CriterionWish, levels: Sequence[str]) -> Criterion:
-    requirement = _requirement(wanted)
-    return anchored(Criterion(id=wanted.id, requirement=requirement), levels)
 
 
 def anchored(criterion: Criterion, levels: Sequence[str]) -> Criterion:

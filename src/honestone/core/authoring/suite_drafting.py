@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain, zip_longest
 from typing import Final, TypeVar
 
 from honestone.core.authoring.suite_lint import FEWEST, MOST, is_common, lint_suite
@@ -549,18 +550,19 @@ def _in_script(text: str, choices: Mapping[str, T]) -> T:
 
 def _spread(parts: Sequence[Sequence[TaskDraft]], most: int) -> list[TaskDraft]:
     """Some of every part: one of each in turn, until there are enough. In the order of the parts."""
-    chosen: list[list[TaskDraft]] = [[] for _ in parts]
-    left = [list(part) for part in parts]
-    while sum(map(len, chosen)) < 2 * most and any(left):
-        for mine, rest in zip(chosen, left, strict=True):
-            if rest:
-                mine.append(rest.pop(0))
-    turns = max(map(len, chosen), default=0)
-    in_turn = [part[turn] for turn in range(turns) for part in chosen if turn < len(part)]
-    kept = _sound(in_turn)[:most]
-    order = {id(task): number for number, task in enumerate(task for part in parts for task in part)}
-    by_text = {(task.prompt, task.must, task.must_not): order[id(task)] for part in chosen for task in part}
-    return sorted(kept, key=lambda task: by_text[(task.prompt, task.must, task.must_not)])
+    in_turn: list[TaskDraft] = []
+    for turn in zip_longest(*parts):
+        if len(in_turn) >= 2 * most:
+            break
+        in_turn += [task for task in turn if task is not None]
+    chosen = set(map(id, in_turn))
+    places = {_said(task): at for at, task in enumerate(chain.from_iterable(parts)) if id(task) in chosen}
+    return sorted(_sound(in_turn)[:most], key=lambda task: places[_said(task)])
+
+
+def _said(task: TaskDraft) -> tuple[object, ...]:
+    """All but its id, which may be given a number."""
+    return task.prompt, task.must, task.must_not
 
 
 def _filled_up(tasks: list[TaskDraft], more: Iterable[TaskDraft], wanted: int) -> list[TaskDraft]:
