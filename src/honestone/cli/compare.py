@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from honestone.app.suites import compare as use_case
@@ -17,6 +19,7 @@ _FORMAT = click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS)
 @click.argument("candidate")
 @click.option(
     "--fail-on",
+    "gates",
     multiple=True,
     metavar="GATE",
     help="regression, missing or delta<0; repeat it. [regression and missing]",
@@ -25,27 +28,12 @@ _FORMAT = click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS)
 @click.option("--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0.")
 @_FORMAT
 @shared.json_option
-def compare(
-    baseline: str,
-    candidate: str,
-    fail_on: tuple[str, ...],
-    across_contracts: bool,
-    require_improvement: bool,
-    form: str,
-    as_json: bool,
-) -> int:
+def compare(form: str, as_json: bool, **asked: Any) -> int:
     """Compare two runs of one suite: BASELINE, then CANDIDATE. Each is a run or a file with a saved --json report.
 
     Exits 0 when the candidate may replace the baseline, 1 when not, 3 when a case could not be judged.
     """
-    request = use_case.CompareRequest(
-        baseline=baseline,
-        candidate=candidate,
-        gates=fail_on,
-        across_contracts=across_contracts,
-        require_improvement=require_improvement,
-    )
-    document = use_case.compare_runs(here(), request)
+    document = use_case.compare_runs(here(), use_case.CompareRequest(**asked))
     write(render(document, "json" if as_json else form))
     return exit_code_of(document.verdict)
 

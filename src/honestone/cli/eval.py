@@ -18,11 +18,11 @@ from honestone.core.errors import UsageError
 
 @click.command("eval", short_help="Score artifacts against a rubric, or run a suite.")
 @click.argument("artifacts", nargs=-1, required=True, metavar="ARTIFACT...|SUITE")
-@click.option("--rubric", "rubric_path", type=shared.PATH, help="The rubric file; without one, run a suite.")
+@click.option("--rubric", type=shared.PATH, help="The rubric file; without one, run a suite.")
 @shared.judging_options
 @click.option("--target", help="What makes the output that is judged. [the suite's, else identity]")
 @click.option("--gate-only", is_flag=True, help="Stop asking judges once the verdict cannot change.")
-@click.option("--input", "input_text", help="The input that a target gets. [the artifact's text]")
+@click.option("--input", help="The input that a target gets. [the artifact's text]")
 @click.option("--reference", help="A reference answer that judges see.")
 @shared.accept_loss_option
 @click.option("--locked", is_flag=True, help="Refuse a rubric, prompt, judge or bar other than `rubric lock` wrote.")
@@ -32,13 +32,8 @@ from honestone.core.errors import UsageError
 @shared.quiet_option
 def eval_(
     artifacts: tuple[str, ...],
-    rubric_path: Path | None,
+    rubric: Path | None,
     target: str | None,
-    gate_only: bool,
-    input_text: str | None,
-    reference: str | None,
-    accept_loss: bool,
-    locked: bool,
     form: str,
     as_json: bool,
     quiet: bool,
@@ -50,30 +45,27 @@ def eval_(
     """
     judging = shared.take_judging(options)
     paths = [Path(name) for name in artifacts]
+    shared_ones = {name: options.pop(name) for name in ("accept_loss", "locked")}
+    of_artifacts = {name: options.pop(name) for name in ("gate_only", "input", "reference")}
     form = "json" if as_json else form
     with Progress(quiet=quiet) as progress:
-        if rubric_path is None:
+        if rubric is None:
             from honestone.cli.eval_suite import eval_suite
 
             if len(paths) != 1:
                 raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC")
-            _refuse_for_suites(gate_only, input_text, reference)
-            asked = take_suite_request(
-                paths[0], judging, options, target=target, accept_loss=accept_loss, locked=locked
-            )
+            _refuse_for_suites(of_artifacts)
+            asked = take_suite_request(paths[0], judging, options, target=target, **shared_ones)
             return eval_suite(asked, options["output"], progress, form)
         _refuse_for_artifacts(options)
         refuse_other_formats(form, "an artifact's scorecard")
         request = EvaluateRequest(
             artifacts=tuple(paths),
-            rubric=rubric_path,
+            rubric=rubric,
             judging=judging,
             target=target or "identity",
-            input=input_text,
-            reference=reference,
-            gate_only=gate_only,
-            accept_loss=accept_loss,
-            locked=locked,
+            **of_artifacts,
+            **shared_ones,
         )
         return _print(request, progress, form)
 
@@ -91,10 +83,13 @@ def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
     return exit_code_of(summary.verdict)
 
 
-def _refuse_for_suites(gate_only: bool, input_text: str | None, reference: str | None) -> None:
-    for name, given in (("--gate-only", gate_only), ("--input", input_text), ("--reference", reference)):
+def _refuse_for_suites(of_artifacts: Mapping[str, object]) -> None:
+    for name, given in of_artifacts.items():
         if given:
-            raise UsageError(f"{name} is for artifacts; each case of a suite has its own", hint="or name a --rubric")
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for artifacts; each case of a suite has its own",
+                hint="or name a --rubric",
+            )
 
 
 def _refuse_for_artifacts(options: Mapping[str, object]) -> None:

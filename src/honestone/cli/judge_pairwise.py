@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,11 +16,11 @@ from honestone.system.drawing import style_for
 @click.command("pairwise", short_help="Compare two artifacts by one rubric.")
 @click.argument("a", type=shared.PATH)
 @click.argument("b", type=shared.PATH)
-@click.option("--rubric", "rubric_path", type=shared.PATH, required=True, help="The rubric file.")
+@click.option("--rubric", type=shared.PATH, required=True, help="The rubric file.")
 @shared.judging_options
 @shared.json_option
 @shared.quiet_option
-def pairwise(a: Path, b: Path, rubric_path: Path, as_json: bool, quiet: bool, **options: Any) -> int:
+def pairwise(as_json: bool, quiet: bool, **options: Any) -> int:
     """Say which of two files or folders meets a rubric better, criterion by criterion.
 
     Every model judge is asked twice, with A first and with B first. What changes with the order is a tie and counted
@@ -31,7 +30,7 @@ def pairwise(a: Path, b: Path, rubric_path: Path, as_json: bool, quiet: bool, **
     """
     from honestone.report.pairwise import pairwise_text
 
-    request = ComparePairRequest(a=a, b=b, rubric=rubric_path, judging=shared.take_judging(options))
+    request = ComparePairRequest(judging=shared.take_judging(options), **options)
     with Progress(quiet=quiet) as progress:
         found = compare_pair(here(), request, progress)
     write(dump(found.document) + "\n" if as_json else pairwise_text(found.document, style_for(sys.stdout)))

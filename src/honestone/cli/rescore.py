@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,28 +14,17 @@ from honestone.cli.terminal import FORMATS, exit_code_of, here, render_scorecard
 
 @click.command("rescore", short_help="Score a run again from its record.")
 @click.argument("run", default="last")
-@click.option(
-    "--rubric", "rubric_path", type=shared.PATH, help="Another version of the rubric: weights, bars, fewer items."
-)
+@click.option("--rubric", type=shared.PATH, help="Another version of the rubric: weights, bars, fewer items.")
 @shared.gate_options
 @shared.combine_option
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @shared.json_option
-def rescore(
-    run: str,
-    rubric_path: Path | None,
-    threshold: float | None,
-    floor: float | None,
-    combine: str | None,
-    form: str,
-    as_json: bool,
-) -> int:
+def rescore(form: str, as_json: bool, **asked: Any) -> int:
     """Score a recorded run again, from its answers alone. Exits with the verdict it finds.
 
     An item that was reworded is a new item: it has no answer, so it stays open.
     """
-    request = use_case.RescoreRequest(run=run, rubric=rubric_path, threshold=threshold, floor=floor, combine=combine)
-    found = use_case.rescore(here(), request)
+    found = use_case.rescore(here(), use_case.RescoreRequest(**asked))
     print(f"rescored run {found.info.id}, no call made", file=sys.stderr)
     print(f"  contract then  {found.info.contract}\n  contract now   {found.contract}", file=sys.stderr)
     form = "json" if as_json else form

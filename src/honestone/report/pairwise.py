@@ -14,6 +14,7 @@ from honestone.core.numbers import show_points
 from honestone.core.pairwise import Comparison, PairLine, TwoLooks
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.rubric import as_written
+from honestone.report.documents import fields_of
 from honestone.report.documents.pairwise import FoundQuoteDoc, LooksDoc, PairCheckDoc, PairCriterionDoc, PairwiseDoc
 from honestone.report.documents.scorecard import ArtifactDoc, UsageDoc
 from honestone.report.scorecard import judge_states
@@ -39,21 +40,16 @@ class PairFacts:
 def pairwise_document(comparison: Comparison, ballots: Sequence[Ballot], facts: PairFacts) -> PairwiseDoc:
     """Preferences are from 0 (A is better) to 1 (B is better), not rounded; null where an answer is missing."""
     return PairwiseDoc(
-        title=facts.title,
-        rubric=facts.rubric,
         a=ArtifactDoc(path=facts.a[0], digest=facts.a[1]),
         b=ArtifactDoc(path=facts.b[0], digest=facts.b[1]),
-        preferred=comparison.preferred,
+        **fields_of(facts, "title", "rubric", "contract", "usage"),
+        **fields_of(comparison, "preferred", "low_confidence", "inconsistent"),
         preference=_number(comparison.preference),
         interval=[float(comparison.low), float(comparison.high)],
-        low_confidence=comparison.low_confidence,
         criteria=[_criterion(one, facts.text) for one in comparison.lines],
         judges=judge_states(ballots),
         compared=comparison.pairs,
-        inconsistent=comparison.inconsistent,
         first_position_rate=_number(comparison.first_position_rate),
-        contract=facts.contract,
-        usage=facts.usage,
         packed=dict(facts.packed) if facts.packed else UNSET,
         notes=list(facts.notes) or UNSET,
     )

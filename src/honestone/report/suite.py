@@ -19,9 +19,10 @@ from honestone.core.suite.attempts import OUTCOMES, Attempt, Status, mean_card
 from honestone.core.suite.case import AttemptRule
 from honestone.core.suite.comparison import CasePair, CaseSide, RunComparison
 from honestone.core.suite.record import CaseRecord, RunSummary, SuiteRecord
-from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents import JsonDocument, fields_of, plain
 from honestone.report.documents.scorecard import ArtifactDoc, CriterionDoc, JudgeDoc, UsageDoc, worst_states
 from honestone.report.documents.suite import (
+    MEANINGS,
     AttemptDoc,
     CaseDoc,
     ComparedCaseDoc,
@@ -135,14 +136,8 @@ def case_document(record: CaseRecord, artifact: StartedArtifact | None) -> CaseD
         reasons=list(result.reasons),
         score=points_of(result.score),
         interval=span_of(result.low, result.high),
-        threshold=card.threshold,
-        floor=card.floor,
-        low_confidence=card.low_confidence,
+        **fields_of(card, "threshold", "floor", "low_confidence", "judges", "flags", "sandbox", "evidence_found"),
         criteria=criteria,
-        judges=card.judges,
-        flags=card.flags,
-        sandbox=card.sandbox,
-        evidence_found=card.evidence_found,
         contract=record.contract,
         duration_ms=record.duration_ms,
         unstable=result.is_unstable,
@@ -228,16 +223,8 @@ def comparison_document(comparison: RunComparison) -> ComparisonDoc:
         interval=_shares(found.interval),
         score_delta=points_of(found.score_delta),
         score_interval=None if found.score_interval is None else span_of(*found.score_interval),
-        p=found.p,
-        wins=found.wins,
-        losses=found.losses,
-        ties=found.ties,
-        regressions=list(found.regressions),
-        improvements=list(found.improvements),
-        missing=list(found.missing),
-        new=list(found.new),
-        undecided=list(found.undecided),
-        unstable=list(found.unstable),
+        **fields_of(found, "p", "wins", "losses", "ties"),
+        **{name: list(ids) for name, ids in fields_of(found, *MEANINGS).items()},
         notes=list(comparison.notes),
         cases=[_pair(pair) for pair in found.pairs],
     )
@@ -264,14 +251,9 @@ def trend_document(runs: Sequence[RunSummary], *, notes: Sequence[str] = ()) -> 
     for run in runs:
         entries.append(
             TrendRunDoc(
-                run=run.run,
-                suite=run.suite,
+                **fields_of(run, "run", "suite", "target", "verdict", "pass_rate", "mean_score"),
                 artifact=_artifact(run.artifact),
-                target=run.target,
-                verdict=run.verdict,
-                pass_rate=run.pass_rate,
                 pass_rate_interval=_shares(run.pass_rate_interval),
-                mean_score=run.mean_score,
                 counts=dict(run.counts),
                 regressions=[id for id, now in run.sides.items() if _turned(before.get(id), now, Status.FAILED)],
                 improvements=[id for id, now in run.sides.items() if _turned(before.get(id), now, Status.PASSED)],

@@ -74,4 +74,9 @@ def plain(document: msgspec.Struct) -> dict[str, Any]:
     return found
 
 
+def fields_of(source: object, *names: str) -> dict[str, Any]:
+    """What a document has under the names of its source."""
+    return {name: getattr(source, name) for name in names}
+
+
 JsonDocument: TypeAlias = dict[str, Any]
