@@ -214,6 +214,7 @@ def baseline_fields(comparison: RunComparison, verdict: Verdict, *, before: RunS
 def comparison_document(comparison: RunComparison) -> ComparisonDoc:
     """`honestone.comparison/1`."""
     found = comparison.found
+    named: JsonDocument = {name: list(ids) for name, ids in fields_of(found, *MEANINGS).items()}
     return ComparisonDoc(
         baseline=comparison.baseline,
         candidate=comparison.candidate,
@@ -224,7 +225,7 @@ def comparison_document(comparison: RunComparison) -> ComparisonDoc:
         score_delta=points_of(found.score_delta),
         score_interval=None if found.score_interval is None else span_of(*found.score_interval),
         **fields_of(found, "p", "wins", "losses", "ties"),
-        **{name: list(ids) for name, ids in fields_of(found, *MEANINGS).items()},
+        **named,
         notes=list(comparison.notes),
         cases=[_pair(pair) for pair in found.pairs],
     )

@@ -170,7 +170,7 @@ def read_skill(name: str, text: str) -> SkillText:
             examples += _examples(inside)
         else:
             bad += [line for line in (_one_line(line) for line in inside.split("\n")) if line][:5]
-    rules = parts["rules"] + [step for step in parts["steps"] if _is_binding(step)]
+    rules = parts["rules"] + [step for step in parts["steps"] if _BINDING.search(step)]
     return SkillText(
         name=name,
         description=_one_line(front_values(text).get("description", "")),
@@ -281,10 +281,6 @@ _WEAK: Final = re.compile(_TABLES["weak"])
 """May turn a rule round without saying what must not be there."""
 _MIXED: Final = re.compile(_TABLES["mixed"])
 _BINDING: Final = re.compile(_TABLES["binding"])
-
-
-def _is_binding(step: str) -> bool:
-    return _BINDING.search(step) is not None
 
 
 def telling_words(text: str) -> tuple[str, ...]:
