@@ -146,15 +146,7 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
     """Everything is read and checked, before the first call."""
     workspace = files.workspace
     judging = replace(request.judging, judges=("mock",) if request.mock else request.judging.judges)
-    asked = evaluate.EvaluateSkillRequest(
-        task_suite=request.task_suite,
-        target=request.target or evaluate.DEFAULT_TARGET,
-        pass_k=request.pass_k,
-        eval_threshold=0,
-        mock=request.mock,
-        # The limits are the loop's: what a side was judged by does not depend on them.
-        judging=replace(judging, max_calls=None, max_usd=None, max_minutes=None),
-    )
+    asked = _asked(request, judging)
     suite = evaluate.read_suite(workspace, request.task_suite)
     sources = proposals.read_sources(workspace, request.sources)
     worker = proposals.make_stage_worker(request.worker, skill, request.worker_timeout)
@@ -166,12 +158,7 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
     calls = 2 * (len(seats) * proposed + tasks.judge_calls(tasks.chosen) * (tries + 1))
     meter = judging.meter(workspace.settings, calls=calls, minutes=HOURS)
     limits = LoopLimits(rounds=tries, calls=meter.calls, minutes=meter.minutes, usd=meter.usd)
-    total = count * request.pass_k * (tries + 1)
-    cost = (
-        f"up to {many(count, 'task')} x {many(request.pass_k, 'attempt')} x (baseline + "
-        f"{many(tries, 'try', 'tries')}) = {total} agent runs of {tasks.target_name}; "
-        f"up to {many(proposed, 'proposal')} by {worker.id}"
-    )
+    cost = _cost(request, tasks, worker.id, count)
     observer.note(f"{cost}; at most {limits.calls} judge calls" if calls else cost)
     occasion = proposals.read_occasion(files, skill, request.sources, task_suite=request.task_suite, observer=observer)
     contract: JsonMapping = {
@@ -187,22 +174,18 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
         "numbers": [tries, request.candidates, request.pass_k],
     }
 
-    def judgement(run: str, store: Store, meter: Meter) -> StageJudgement:
-        started = next(store.iter_events(run))
-        assert isinstance(started, events.StagesStarted)
-        return StageJudgement(
-            files=files,
-            skill=skill.with_version(load_version(store, started.artifact.digest)),
-            occasion=replace(occasion, lessons=started.lessons),
-            tasks=proposals.read_suite_tasks(workspace, request.task_suite),
-            asked=asked,
-            plan=tasks,
-            seats=seats,
-            judging=judging,
-            worker=request.worker,
-            mock=request.mock,
-        )
-
+    judgement = StageJudgement(
+        files=files,
+        skill=skill,
+        occasion=occasion,
+        tasks=proposals.read_suite_tasks(workspace, request.task_suite),
+        asked=asked,
+        plan=tasks,
+        seats=seats,
+        judging=judging,
+        worker=request.worker,
+        mock=request.mock,
+    )
     return _StagePlan(
         workspace=workspace,
         place=SkillPlace(path=skill.root, named=skill.named, skill=skill),
@@ -226,8 +209,31 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
         ),
         belongs_to={},
         state=lambda started: stages.state_of_stages(started, limits),
-        judgement=judgement,
+        judgement=judgement.of_run,
         fresh=judging.fresh,
+    )
+
+
+def _asked(request: StageRunRequest, judging: JudgingOptions) -> evaluate.EvaluateSkillRequest:
+    return evaluate.EvaluateSkillRequest(
+        task_suite=request.task_suite,
+        target=request.target or evaluate.DEFAULT_TARGET,
+        pass_k=request.pass_k,
+        eval_threshold=0,
+        mock=request.mock,
+        # The limits are the loop's: what a side was judged by does not depend on them.
+        judging=replace(judging, max_calls=None, max_usd=None, max_minutes=None),
+    )
+
+
+def _cost(request: StageRunRequest, tasks: SuitePlan, worker: str, count: int) -> str:
+    """The most that a run can spend on agents and worker, in words."""
+    tries, proposed = request.retries, request.retries * request.candidates
+    total = count * request.pass_k * (tries + 1)
+    return (
+        f"up to {many(count, 'task')} x {many(request.pass_k, 'attempt')} x (baseline + "
+        f"{many(tries, 'try', 'tries')}) = {total} agent runs of {tasks.target_name}; "
+        f"up to {many(proposed, 'proposal')} by {worker}"
     )
 
 
@@ -383,6 +389,13 @@ class StageJudgement(Judgement[StageLoopState]):
     judging: JudgingOptions
     worker: str
     mock: bool
+
+    def of_run(self, run: str, store: Store, meter: Meter) -> StageJudgement:
+        """The same about the skill as the run found it, with the lessons that were known then."""
+        started = next(store.iter_events(run))
+        assert isinstance(started, events.StagesStarted)
+        skill = self.skill.with_version(load_version(store, started.artifact.digest))
+        return replace(self, skill=skill, occasion=replace(self.occasion, lessons=started.lessons))
 
     async def close(self) -> None:
         await self.plan.close()
