@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stage": ("honestone.cli.stages.group:stage", "The skill pipeline, stage by stage."),
     "judge": ("honestone.cli.judge:judge", "A host agent as a judge; how a reply is read."),
     "step": ("honestone.cli.step:step", "A host agent as the worker, one action at a time."),
-    "agent": ("honestone.cli.agent:agent", "Inside coding agents: their hooks."),
+    "agent": ("honestone.cli.agent:agent", "Inside coding agents: installed in their settings, and their hooks."),
     "completion": ("honestone.cli.completion:completion", "Print the shell completion script."),
 }
 

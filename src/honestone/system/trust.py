@@ -23,7 +23,9 @@ class Trust:
     def __init__(self, file: Path, words: Iterable[str]) -> None:
         self.file = file.resolve()
         self._words = tuple(words)
-        self._record = _folder("XDG_STATE_HOME", ".local/state") / hashlib.sha256(os.fsencode(self.file)).hexdigest()
+        self._record = (
+            person_folder("XDG_STATE_HOME", ".local/state") / hashlib.sha256(os.fsencode(self.file)).hexdigest()
+        )
 
     @property
     def named(self) -> list[Path]:
@@ -57,7 +59,8 @@ class Trust:
         return existed
 
 
-def _folder(variable: str, default: str) -> Path:
+def person_folder(variable: str, default: str) -> Path:
+    """Ours among the folders of the person: where an XDG variable says, else at `default` in the home."""
     named = os.environ.get(variable, "")
     return (Path(named) if os.path.isabs(named) else Path.home() / default) / "honestone"
 
@@ -82,7 +85,7 @@ def is_allowed(url: str, given: Sequence[str]) -> bool:
 
 def _own_hosts() -> Iterator[str]:
     """`allow_hosts` and every `base_url` of `honestone.toml` in the person's configuration folder."""
-    path = _folder("XDG_CONFIG_HOME", ".config") / "honestone.toml"
+    path = person_folder("XDG_CONFIG_HOME", ".config") / "honestone.toml"
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:

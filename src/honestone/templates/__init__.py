@@ -27,3 +27,8 @@ def template_text(name: str) -> str:
 def starter_text(name: str) -> str:
     """A part of what `honestone init` writes, as it is shipped in `starter/`."""
     return (_HERE / "starter" / name).read_text("utf-8")
+
+
+def agent_text(name: str) -> str:
+    """What `honestone agent install` writes for coding agents, as it is shipped in `agent/`."""
+    return (_HERE / "agent" / name).read_text("utf-8")

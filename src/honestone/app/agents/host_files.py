@@ -1,0 +1,281 @@
+"""The files of a coding agent with what is ours in them: put in, taken out, and compared with what would be put in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from honestone.app.agents.file_changes import FileNotes
+from honestone.app.agents.hosts import Host
+from honestone.core.json_value import Json
+from honestone.formats.json_edit import JsonPath, cut_out, put_in, read_object
+from honestone.formats.toml_edit import cut_table, put_table, read_table
+from honestone.templates import agent_text
+
+NAME: Final = "honestone"
+_SECONDS: Final = 10
+_CONTAINERS: Final = ("hooks.SessionStart", "hooks.AfterAgent", "hooks.Stop", "mcpServers", "hooks")
+MAY_BE_MADE: Final = frozenset({"", *_CONTAINERS})
+"""What we may have made in a file that nothing is on record about; "" is the file."""
+
+
+class NotOurs(Exception):
+    """Something of our name is there that we did not write, or that was edited."""
+
+
+class HostFile(Protocol):
+    """What we do to one file. Texts are None where there is no file. Raises ValueError for what cannot be read."""
+
+    def command(self, text: str | None) -> str | None:
+        """What calls honestone in what is ours; None when nothing is ours."""
+
+    def is_current(self, text: str, command: str) -> bool:
+        """Whether it holds what would be put in."""
+
+    def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
+        """With ours, in place of an older one. Raises NotOurs."""
+
+    def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
+        """Without ours."""
+
+
+def host_files(host: Host, *, servers: bool = True) -> Iterator[tuple[str, HostFile]]:
+    """The files of a host, each with its path in the table."""
+    yield host.skill, OwnFile("SKILL.md")
+    if host.command_file:
+        yield host.command_file, OwnFile("command.toml")
+    yield host.hooks, HookSettings(host)
+    if servers:
+        yield host.servers, TomlServer() if host.servers.endswith(".toml") else JsonServer()
+
+
+# ------------------------------------------------------------------------------------------------ files of our own
+
+_STAMP: Final = re.compile(r"honestone agent install ([0-9a-f]{12})")
+_BLANK: Final = "0" * 12
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFile:
+    """A file that is ours alone. It holds a digest of itself, and so is known again in any version until somebody edits it."""
+
+    template: str
+
+    def text(self, command: str = NAME) -> str:
+        text = agent_text(self.template).replace("{{command}}", command)
+        return text.replace(_BLANK, _digest(text))
+
+    def command(self, text: str | None) -> str | None:
+        return NAME if text is not None and _STAMP.search(text) else None
+
+    def is_current(self, text: str, command: str) -> bool:
+        return text == self.text(command)
+
+    def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
+        if text is not None and text != self.text(command) and not _is_untouched(text):
+            if not force:
+                raise NotOurs("was edited" if self.command(text) else "was not written by honestone")
+            notes.replaced = text if notes.replaced is None else notes.replaced
+        return self.text(command)
+
+    def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
+        if not _is_untouched(text) and not (force and self.command(text)):
+            return text
+        given_back, notes.replaced = notes.replaced, None
+        return given_back
+
+
+def _is_untouched(text: str) -> bool:
+    stamp = _STAMP.search(text)
+    return stamp is not None and _digest(text.replace(stamp[1], _BLANK)) == stamp[1]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+# --------------------------------------------------------------------------------------- settings that others share
+
+_HOOK: Final = re.compile(r"(.+) agent hook (?:stop|session-start)")
+
+
+def hook_groups(host: Host, command: str) -> dict[str, Json]:
+    """What is added to each event of a host."""
+    limit = _SECONDS * host.second
+    verbs = {host.stop: "stop", "SessionStart": "session-start"}
+    return {
+        event: {"hooks": [{"type": "command", "command": f"{command} agent hook {verb}", "timeout": limit}]}
+        for event, verb in verbs.items()
+    }
+
+
+def server(command: str) -> dict[str, str | list[str]]:
+    """The settings of our MCP server."""
+    first, *more = shlex.split(command)
+    return {"command": first, "args": [*more, "mcp"]}
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettings:
+    """Settings with hooks: of ours, one for each of two events. Whatever calls `agent hook` is ours."""
+
+    host: Host
+
+    def command(self, text: str | None) -> str | None:
+        return next((found.command for found in _hooks(text)), None)
+
+    def is_current(self, text: str, command: str) -> bool:
+        found = [(each.event, each.handler) for each in _hooks(text)]
+        wanted = [
+            (event, handler)
+            for event, group in hook_groups(self.host, command).items()
+            for handler in _list(_object(group)["hooks"])
+        ]
+        return len(found) == len(wanted) and all(each in found for each in wanted)
+
+    def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
+        if text is not None and self.is_current(text, command):
+            return text
+        new = _without_hooks(text or "{}\n")
+        for event, group in hook_groups(self.host, command).items():
+            new = _put(new, ("hooks", event), group, notes, append=True)
+        return _new_file(new, notes) if text is None else new
+
+    def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
+        return _cleared(_without_hooks(text), notes) if self.command(text) else text
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundHook:
+    """A handler of ours: `path` leads to it, or to its group when the group holds no other."""
+
+    event: str
+    path: JsonPath
+    handler: Json
+    command: str
+
+
+def _hooks(text: str | None) -> Iterator[_FoundHook]:
+    for event, groups in _object({} if text is None else read_object(text).get("hooks")).items():
+        for number, group in enumerate(_list(groups)):
+            handlers = _list(_object(group).get("hooks"))
+            ours = {at: match[1] for at, handler in enumerate(handlers) if (match := _called(handler))}
+            path: JsonPath = ("hooks", event, number)
+            for at, command in ours.items():
+                place = path if len(ours) == len(handlers) else (*path, "hooks", at)
+                yield _FoundHook(event, place, handlers[at], command)
+
+
+def _called(handler: Json) -> re.Match[str] | None:
+    command = _object(handler).get("command")
+    return _HOOK.fullmatch(command) if isinstance(command, str) else None
+
+
+def _without_hooks(text: str) -> str:
+    for path in reversed(dict.fromkeys(found.path for found in _hooks(text))):
+        text = cut_out(text, path)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class JsonServer:
+    """The member `honestone` of `mcpServers`. What the person adds to it stays."""
+
+    def command(self, text: str | None) -> str | None:
+        return _server_command(self._found(text))
+
+    def is_current(self, text: str, command: str) -> bool:
+        return _is_current(self._found(text), command)
+
+    def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
+        found, new = self._found(text), text or "{}\n"
+        if _is_current(found, command):
+            return new
+        if found is not None:
+            _require_ours(found)
+            new = cut_out(new, ("mcpServers", NAME))
+        new = _put(new, ("mcpServers", NAME), {**_object(found), **server(command)}, notes, append=False)
+        return _new_file(new, notes) if text is None else new
+
+    def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
+        return _cleared(cut_out(text, ("mcpServers", NAME)), notes) if self.command(text) else text
+
+    def _found(self, text: str | None) -> Json:
+        return None if text is None else _object(read_object(text).get("mcpServers")).get(NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class TomlServer:
+    """The table `mcp_servers.honestone`."""
+
+    def command(self, text: str | None) -> str | None:
+        return _server_command(read_table(text or "", "mcp_servers", NAME))
+
+    def is_current(self, text: str, command: str) -> bool:
+        return _is_current(read_table(text, "mcp_servers", NAME), command)
+
+    def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
+        new, found = text or "", read_table(text or "", "mcp_servers", NAME)
+        if _is_current(found, command):
+            return new
+        if found is not None:
+            _require_ours(found)
+            new = cut_table(new, "mcp_servers", NAME)
+        notes.made |= {""} if text is None else set()
+        return put_table(new, "mcp_servers", NAME, server(command))
+
+    def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
+        kept = cut_table(text, "mcp_servers", NAME) if self.command(text) else text
+        return None if not kept.strip() and kept != text and "" in notes.made else kept
+
+
+def _server_command(table: Json) -> str | None:
+    command, args = _object(table).get("command"), _list(_object(table).get("args"))
+    if isinstance(command, str) and args[-1:] == ["mcp"]:
+        return shlex.join([command, *map(str, args[:-1])])
+    return None
+
+
+def _is_current(table: Json, command: str) -> bool:
+    return table is not None and {**_object(table), **server(command)} == table
+
+
+def _require_ours(table: Json) -> None:
+    if _server_command(table) is None:
+        raise NotOurs("has an MCP server called honestone that is another one")
+
+
+def _put(text: str, path: tuple[str, ...], value: Json, notes: FileNotes, *, append: bool) -> str:
+    new, made = put_in(text, path, value, append=append)
+    notes.made |= {".".join(map(str, each)) for each in made}
+    return new
+
+
+def _new_file(text: str, notes: FileNotes) -> str:
+    notes.made.add("")
+    return json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
+
+
+def _cleared(text: str, notes: FileNotes) -> str | None:
+    """Without what was made and is empty now."""
+    for container in _CONTAINERS:
+        path = tuple(container.split("."))
+        value: Json = read_object(text)
+        for key in path:
+            value = _object(value).get(key)
+        if container in notes.made and value in ({}, []):
+            text = cut_out(text, path)
+    return None if "" in notes.made and not read_object(text) else text
+
+
+def _object(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,112 @@
+"""`honestone agent install`, `uninstall`, `status`: in the settings of Claude Code, Codex and Gemini CLI."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from honestone.cli import options as shared
+from honestone.cli.terminal import dump, write
+from honestone.system.drawing import clean, style_for
+
+if TYPE_CHECKING:
+    from honestone.app.agents.hosts import Scope
+    from honestone.app.agents.install import AgentState, Installed
+
+SCHEMA = "honestone.agent/1"
+
+_agents = click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    type=click.Choice(["claude", "codex", "gemini"]),
+    help="Which agent; repeat for more.",
+)
+_scope = click.option(
+    "--project/--user", "project", default=None, help="In this folder, or in your home.  [default: project]"
+)
+_dry_run = click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+
+
+@click.command("install", short_help="Write the skill, the hooks and the MCP server for coding agents.")
+@_agents
+@_scope
+@click.option("--mcp", is_flag=True, help="The MCP server too.")
+@click.option("--command", metavar="CMD", help="How the agent calls honestone.  [default: honestone]")
+@_dry_run
+@click.option("--force", is_flag=True, help="Replace a skill that is not ours; uninstall gives it back.")
+@shared.json_option
+def install(project: bool | None, as_json: bool, **given: Any) -> int:
+    """Write the skill, the hooks and with --mcp the MCP server into the files of coding agents: those on PATH, or --agent.
+
+    All files or none. What is in them stays as it is, and `honestone agent uninstall` takes out what was put in.
+    """
+    from honestone.app.agents import install as use_case
+
+    agents = given.pop("agents") or use_case.agents_on_path()
+    request = use_case.InstallRequest(agents=agents, scope=_place(project is False), **given)
+    _tell(use_case.install(request), "written", "wrote", as_json=as_json)
+    return 0
+
+
+@click.command("uninstall", short_help="Take out what `agent install` put in.")
+@_agents
+@_scope
+@_dry_run
+@click.option("--force", is_flag=True, help="Remove our skill even if it was edited.")
+@shared.json_option
+def uninstall(agents: tuple[str, ...], project: bool | None, as_json: bool, **given: Any) -> int:
+    """Take out what `honestone agent install` put in, for every agent or those named. Edits made since then stay."""
+    from honestone.app.agents import install as use_case
+    from honestone.app.agents.hosts import HOSTS
+
+    request = use_case.InstallRequest(agents=agents or tuple(HOSTS), scope=_place(project is False), **given)
+    _tell(use_case.uninstall(request), "removed", "took ours out of", as_json=as_json)
+    return 0
+
+
+@click.command("status", short_help="Whether honestone is installed in coding agents.")
+@_agents
+@_scope
+@shared.json_option
+def status(agents: tuple[str, ...], project: bool | None, as_json: bool) -> int:
+    """Whether the files of each agent hold what `honestone agent install` writes, here and in your home."""
+    from honestone.app.agents.hosts import HOSTS
+    from honestone.app.agents.install import agent_states
+
+    users = (False, True) if project is None else (not project,)
+    states = agent_states(agents or tuple(HOSTS), [_place(user) for user in users])
+    if as_json:
+        write(dump({"schema": SCHEMA, "agents": [asdict(state) for state in states]}) + "\n")
+    else:
+        write(style_for(sys.stdout).finish([line for state in states for line in _lines(state)]))
+    return 0
+
+
+def _place(user: bool) -> Scope:
+    from honestone.app.agents.hosts import Scope
+
+    return Scope(base=(Path.home() if user else Path()).resolve(), user=user)
+
+
+def _tell(done: Installed, key: str, verb: str, *, as_json: bool) -> None:
+    if as_json:
+        write(dump({"schema": SCHEMA, key: list(done.files)}) + "\n")
+    else:
+        write("".join(f"{verb} {clean(file)}\n" for file in done.files) or "nothing to change\n")
+    for note in done.notes:
+        print(f"note: {clean(note)}", file=sys.stderr)
+
+
+def _lines(state: AgentState) -> list[str]:
+    missing = all(file.state == "missing" for file in state.files)
+    how = "installed" if state.installed else "not installed" if missing else "installed in part"
+    lines = [f"{state.agent:<8}{state.scope:<9}{how}{'' if state.cli else f' ({state.agent} is not on PATH)'}"]
+    if not missing:
+        lines += [f"  {file.state:<9}{clean(file.path)}" for file in state.files]
+        lines += [f"  note     {clean(note)}" for note in state.notes]
+    return lines
