@@ -56,6 +56,7 @@ format: $(READY) ## put the code into the common form
 
 docs: $(READY) ## write the generated pages again
 	$(BIN)/python tools/docs.py
+	$(BIN)/python tools/plugin.py
 
 bench: $(READY) ## speed, as ratios in one run
 	$(BIN)/python bench/speed.py
