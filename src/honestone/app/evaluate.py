@@ -22,7 +22,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.ballot import CHECK, Ballot
 from honestone.core.checks import KINDS
-from honestone.core.errors import CouldNotJudge
+from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import EvaluationStarted, RunFinished
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate, overall
@@ -52,7 +52,8 @@ class EvaluateRequest:
     """What to score, by what. An artifact that is a `str` is the text itself; there is one of those at most.
 
     `gate_only`: ask no more judges once the verdict cannot change. `locked`: refuse another contract than the lock's.
-    `finds_judges`: look for judges where none is named. `keep`: record the run in the workspace's store.
+    `finds_judges`: look for judges where none is named. `keep`: record the run in the workspace's store. `staged`: judge
+    what is staged in git.
     """
 
     artifacts: tuple[Path | str, ...]
@@ -65,6 +66,7 @@ class EvaluateRequest:
     accept_loss: bool = False
     locked: bool = False
     finds_judges: bool = True
+    staged: bool = False
     keep: bool = True
 
 
@@ -204,6 +206,8 @@ class _Work:
                 "this rubric asks judges, but none was named", hint='judges=["cmd:COMMAND"], for example'
             )
         self._target = make_target(request.target, make_context(judging, workspace))
+        if request.staged:
+            self._refuse_another_rubric()
         self._sizes: list[tuple[Path, int]] = []
         self._looked_at: dict[Path, Loaded] = {}
         self._paths = [self._named(artifact) for artifact in request.artifacts]
@@ -246,7 +250,8 @@ class _Work:
     def _require_all(self) -> bool:
         """Bad input is refused before anything is spent. Thousands of files that only code looks at are looked at
         once, when their turn comes. Returns whether any is not a file."""
-        at_once = len(self._paths) < _FEW or self._plan.rubric.asks_judges
+        staged = self._request.staged
+        at_once = staged or len(self._paths) < _FEW or self._plan.rubric.asks_judges
         kept = 0
         others = bool(self._looked_at)
         for path in self._paths:
@@ -256,7 +261,7 @@ class _Work:
                 self._sizes.append((path, version.size))
                 found = version.is_folder
                 kept += version.size
-                if kept <= _KEPT_BYTES:
+                if kept <= _KEPT_BYTES or staged:
                     self._looked_at[path] = loaded
             else:
                 found = os.path.isdir(self._workspace.path(path))
@@ -264,7 +269,24 @@ class _Work:
         return others
 
     def _load(self, path: Path) -> Loaded:
-        return self._looked_at.get(path) or self._plan.load(path)
+        return self._looked_at.get(path) or self._read(path)
+
+    def _read(self, path: Path) -> Loaded:
+        plan = self._plan
+        if not self._request.staged:
+            return plan.load(path)
+        from honestone.app.git_versions import load_staged
+
+        return Loaded(load_staged(plan.workspace.path(path), exclude=plan.exclude, max_bytes=plan.max_bytes))
+
+    def _refuse_another_rubric(self) -> None:
+        """A pass by a rubric that is changed and not staged says nothing about the commit."""
+        from honestone.app.git_versions import is_staged_as_it_is
+
+        if self._plan.path is not None and not is_staged_as_it_is(self._plan.path):
+            raise UsageError(
+                f"the rubric {self._plan.name} has changes that are not staged", hint="stage them too, or undo them"
+            )
 
     def _preflight(self) -> str:
         judges = ", ".join(seat.id for seat in self._seats)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from honestone.cli.runs import refuse_other_formats
 from honestone.cli.suites.options import SUITE_FORMATS, take_suite_request
 from honestone.cli.terminal import MANY, Printer, Progress, exit_code_of, here
 from honestone.core.errors import UsageError
+from honestone.core.scorecard import Outcome
 
 
 @click.command("eval", short_help="Score artifacts against a rubric, or run a suite.")
@@ -24,6 +26,8 @@ from honestone.core.errors import UsageError
 @click.option("--gate-only", is_flag=True, help="Stop asking judges once the verdict cannot change.")
 @click.option("--input", help="The input that a target gets. [the artifact's text]")
 @click.option("--reference", help="A reference answer that judges see.")
+@click.option("--recorded", is_flag=True, help="Ask no judge: take the replies on record.")
+@click.option("--staged", is_flag=True, help="Judge what is staged in git, as the next commit would have it.")
 @shared.accept_loss_option
 @click.option("--locked", is_flag=True, help="Refuse a rubric, prompt, judge or bar other than `rubric lock` wrote.")
 @shared.suite_options
@@ -44,9 +48,11 @@ def eval_(
     Exits 0 when all pass, 1 when one fails, 3 when one could not be judged, 2 when something is wrong with the call.
     """
     judging = shared.take_judging(options)
+    if options.pop("recorded"):
+        judging = replace(judging, max_calls=0)
     paths = [Path(name) for name in artifacts]
     shared_ones = {name: options.pop(name) for name in ("accept_loss", "locked")}
-    of_artifacts = {name: options.pop(name) for name in ("gate_only", "input", "reference")}
+    of_artifacts = {name: options.pop(name) for name in ("gate_only", "input", "reference", "staged")}
     form = "json" if as_json else form
     with Progress(quiet=quiet) as progress:
         if rubric is None:
@@ -80,6 +86,8 @@ def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
     spent = summary.spent
     if spent.cached_calls and not spent.judge_calls:
         progress.note(f"0 judge calls: every reply was on record ({spent.cached_calls}); --fresh asks the judges again")
+    if request.judging.max_calls == 0 and summary.verdict is Outcome.INCONCLUSIVE:
+        progress.note("not judged yet as it is now: the same command without --recorded (and --staged) asks the judges")
     return exit_code_of(summary.verdict)
 
 

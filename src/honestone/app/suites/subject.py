@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -15,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from honestone.app.git_versions import load_at_ref
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.checks import visible
@@ -30,7 +28,6 @@ from honestone.ports import Store
 from honestone.report.documents.scorecard import ItemDoc
 from honestone.report.documents.suite import REPORT, BaselineDoc, CaseDoc, SuiteReportDoc
 from honestone.system.files import MAX_BYTES, load_artifact, printable
-from honestone.system.process import base_environment
 
 WITHOUT: Final = "without"
 """The baseline of a skill where none is installed."""
@@ -223,83 +220,6 @@ def find_run_summary(workspace: Workspace, store: Store, name: str) -> RunSummar
     if info.kind != "suite":
         raise UsageError(f"run {info.id} is an {info.kind} run, not a suite's", hint="`honestone runs` lists them")
     return summary_of(record.read_record(store.events(info.id), run=info.id))
-
-
-GIT_TIMEOUT = 60
-
-
-def load_at_ref(artifact: Path, ref: str, *, exclude: Collection[Path] = (), max_bytes: int) -> Version | None:
-    """The artifact as a git commit has it; None without such a ref or a repository.
-
-    Raises UsageError when the ref does not hold the artifact. The working tree is not touched.
-    """
-    folder = artifact if artifact.is_dir() else artifact.parent
-    if ref.startswith("-") or _git(folder, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") is None:
-        return None
-    top = _top(folder)
-    real = artifact.resolve()
-    if not real.is_relative_to(top):
-        raise UsageError(
-            f"`{printable(artifact)}` leads out of the repository, so the git ref `{ref}` cannot hold it",
-            hint="name the artifact itself, not a link to it",
-        )
-    inside = real.relative_to(top).as_posix()
-    with tempfile.TemporaryDirectory(prefix="honestone-baseline-") as temporary:
-        place = _checked_out(top, ref, inside, Path(temporary).resolve())
-        if not os.path.lexists(place):
-            raise UsageError(f"the git ref `{ref}` has no `{inside}`", hint="name a ref from after it was added")
-        hidden = {place / path.relative_to(real) for path in exclude if _is_in(path, artifact)}
-        return load_artifact(place, exclude={path.resolve() for path in hidden}, max_bytes=max_bytes).version
-
-
-def _top(folder: Path) -> Path:
-    said = _git(folder, "rev-parse", "--show-toplevel")
-    if said is None:
-        raise UsageError("git has no working tree here", hint="name another artifact, a run or a saved report")
-    return Path(os.fsdecode(said.removesuffix(b"\n"))).resolve()
-
-
-def _checked_out(top: Path, ref: str, inside: str, into: Path) -> Path:
-    """The files as a checkout of the ref would write them, through an index of our own. (`git archive` leaves out what
-    is marked export-ignore.) Raises UsageError where a part is another repository's."""
-    index = {"GIT_INDEX_FILE": str(into / "index")}
-    within = [] if inside == "." else ["--", inside]
-    listed = _git(top, "ls-tree", "-r", "-z", "--full-tree", ref, *within, literal=True)
-    rows = [row.partition(b"\t") for row in (listed or b"").split(b"\0") if row]
-    foreign = [os.fsdecode(name) for kind, _, name in rows if kind.startswith(b"160000")]
-    if foreign:
-        raise UsageError(
-            f"at `{ref}` the artifact holds the submodule `{visible(foreign[0], 200)}`, whose files are in another history",
-            hint="use a run, a saved report or a copy of the folder as the baseline",
-        )
-    names = b"".join(name + b"\0" for _, _, name in rows)
-    if names and _git(top, "read-tree", "--no-sparse-checkout", ref, env=index) is not None:
-        _git(top, "checkout-index", "-z", "--stdin", f"--prefix={into}/tree/", env=index, stdin=names)
-    return into / "tree" / inside
-
-
-def _is_in(path: Path, folder: Path) -> bool:
-    return folder.is_dir() and path.is_relative_to(folder.resolve())
-
-
-def _git(
-    folder: Path, *words: str, env: Mapping[str, str] | None = None, stdin: bytes = b"", literal: bool = False
-) -> bytes | None:
-    """What git says, or None when it is not there or refuses."""
-    options = ["--literal-pathspecs"] if literal else []
-    try:
-        done = subprocess.run(
-            ["git", *options, *words],
-            cwd=folder or ".",
-            env=base_environment(env, pass_names=[name for name in os.environ if name.startswith("GIT_")]),
-            input=stdin,
-            capture_output=True,
-            timeout=GIT_TIMEOUT,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
 
 
 MOST_OF_A_REPORT: Final = 500_000_000
