@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -119,12 +119,7 @@ def run_loop(
     Raises UsageError where another run works on the artifact or the artifact was edited since, ContractMismatch where
     the unfinished run was judged under another contract.
     """
-    claim = digest_json({"path": plan.subject})
-    if not store.lock(claim):
-        raise UsageError(
-            f"another honestone is improving {plan.place.named!r} right now", hint="wait for it, or stop it first"
-        )
-    try:
+    with claimed(store, plan.subject, plan.place.named):
         run, state, log = _resume(plan, store, observer) or _start(plan, store, observer)
         limits = state.limits
         meter = Meter(
@@ -151,6 +146,16 @@ def run_loop(
             stop = run_to_end(loop.work, loop.close)
         stop = stop or state.finished
         return LoopRun(id=run, state=state, stop=stop, log=store.events(run), resumed=len(log) > 1, spent=meter.spent)
+
+
+@contextmanager
+def claimed(store: Store, subject: str, named: str) -> Iterator[None]:
+    """The artifact for this process alone. Raises UsageError where another run works on it."""
+    claim = digest_json({"path": subject})
+    if not store.lock(claim):
+        raise UsageError(f"another honestone is improving {named!r} right now", hint="wait for it, or stop it first")
+    try:
+        yield
     finally:
         store.unlock(claim)
 
@@ -322,10 +327,14 @@ def guarded(
     return replace(place, judging=watch, would_judge=partial(checker.would_judge, checks))
 
 
+def shown_output(request: ImprovementRequest) -> str | None:
+    return None if request.output is None else printable(request.output)
+
+
 def delivery(request: ImprovementRequest) -> Mapping[str, str]:
     """Where the best version goes, as a part of a run's identity."""
     if request.output is not None:
-        return {"deliver": printable(request.output)}
+        return {"deliver": shown_output(request) or ""}
     return {"deliver": "nowhere" if request.dry_run else "in place"}
 
 

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "suite": ("honestone.cli.suites.group:suite", "Write, check, lock and convert suites."),
     "eval": ("honestone.cli.eval:eval_", "Score artifacts against a rubric, or run a suite."),
     "improve": ("honestone.cli.improve:improve", "Improve an artifact until it passes, or say why it does not."),
+    "undo": ("honestone.cli.undo:undo", "Put a file back as it was before `improve`."),
     "compare": ("honestone.cli.compare:compare", "Compare two runs of a suite, case by case."),
     "trend": ("honestone.cli.compare:trend", "Show how a suite's results changed over its runs."),
     "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),

@@ -74,7 +74,7 @@ class StartedArtifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopStarted(Started):
-    """A run of a loop: what is improved, by whom, and by which policy versions are kept."""
+    """A run of a loop: what is improved, by whom, and by which policy versions are kept. `output`: delivered there."""
 
     kind = "improve"
 
@@ -83,6 +83,7 @@ class LoopStarted(Started):
     worker: str
     rubric: Rubric
     holdouts: tuple[str, ...] = ()
+    output: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -389,20 +390,22 @@ class VersionRejected(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryBegun(Event):
-    """The person's file is about to hold this version."""
+    """The person's file is about to hold this version. `modes` (by path): of files whose mode is lost by that."""
 
     type = "delivering"
 
     version: str
+    modes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryDone(Event):
-    """The person's file holds this version."""
+    """The person's file holds this version. `undone`: the original, because somebody asked for it back."""
 
     type = "delivered"
 
     version: str
+    undone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from honestone.core.loop.state import Accept, Ask, Policy, Propose, Result, Roll
 from honestone.core.spend import Meter, Spend
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
-from honestone.system.files import ReadBack, deliver, make_copy, read_back
+from honestone.system.files import ReadBack, deliver, make_copy, modes_of, read_back
 from honestone.system.private import private_folder
 
 
@@ -310,7 +310,10 @@ class LoopRunner(Generic[S]):
             self._put(best.digest)
 
     def _put(self, digest: str) -> None:
-        self.record(events.DeliveryBegun(version=digest))
+        before, after = self.version(self.state.delivered).files, self.version(digest).files
+        lost = [name for name in before if name not in after or before[name].executable != after[name].executable]
+        modes = modes_of(self.place.target, lost) if self.version(digest).is_folder else {}
+        self.record(events.DeliveryBegun(version=digest, modes=modes))
         self._write(digest)
 
     def _write(self, digest: str) -> None:

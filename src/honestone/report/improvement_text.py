@@ -79,6 +79,8 @@ def _headline(doc: ImprovementDoc, style: Style) -> list[str]:
 
 def _delivered(doc: ImprovementDoc) -> str:
     """Which version is in the file now."""
+    if doc.undone:
+        return "undone: the file is as it was before the run"
     if not doc.best_round:
         return "no version was better than the original, so the original stays"
     return f"the version of round {doc.best_round} is the best and stays"
@@ -260,6 +262,9 @@ def _footer(doc: ImprovementDoc, style: Style) -> list[str]:
         lines += next_line("report", line(doc.report), style)
     if doc.run:
         lines += next_line("again", f"honestone show {line(doc.run)}", style)
+    if doc.run and doc.can_be_undone:
+        lines += next_line("diff", f"honestone show {line(doc.run)} --format diff", style)
+        lines += next_line("undo", f"honestone undo {line(doc.run)}", style)
     for command in next_commands(doc):
         lines += next_line("next", command, style)
     return lines

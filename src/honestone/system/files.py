@@ -9,7 +9,7 @@ import secrets
 import shlex
 import shutil
 import stat
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -217,13 +217,16 @@ def _make_folder(place: Path, mode: int) -> None:
         place.mkdir(mode=mode, exist_ok=True)
 
 
-def _replace(folder: int, name: str, data: bytes, executable: bool | None, *, new: int = 0o644) -> None:
-    """Write a file in a folder that is open, whole or not at all."""
-    try:
-        mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    except FileNotFoundError:
-        mode = new
-    if executable is not None:
+def _replace(
+    folder: int, name: str, data: bytes, executable: bool | None, *, new: int = 0o644, mode: int | None = None
+) -> None:
+    """Write a file in a folder that is open, whole or not at all. It keeps its mode unless another is given."""
+    if mode is None:
+        try:
+            mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+        except FileNotFoundError:
+            mode = new
+    if executable is not None and executable != bool(mode & 0o100):
         mode = mode | 0o111 if executable else mode & ~0o111
     half = TEMPORARY + secrets.token_hex(8)
     handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
@@ -257,8 +260,19 @@ def _folder_below(root: Path, parts: Sequence[str], *, make: bool = False) -> It
         os.close(handle)
 
 
-def deliver(path: Path, before: Version, after: Version) -> None:
+def modes_of(root: Path, names: Iterable[str]) -> dict[str, int]:
+    """The permissions of those of the files in a folder that are there."""
+    found = {}
+    for name in names:
+        with suppress(OSError):
+            found[name] = stat.S_IMODE(os.lstat(root / name).st_mode)
+    return found
+
+
+def deliver(path: Path, before: Version, after: Version, modes: Mapping[str, int] | None = None) -> None:
     """Bring the artifact at `path` from one version to another; only what differs is touched, and no link is followed.
+
+    `modes` are permissions, by path, of files that would else get other ones.
 
     Raises FileError when the disk, a link or the permissions do not allow it.
     """
@@ -270,7 +284,7 @@ def deliver(path: Path, before: Version, after: Version) -> None:
         path.mkdir(parents=True, exist_ok=True)
         for name, entry in after.files.items():
             if before.files.get(name) != entry or not os.path.lexists(path / name):
-                _put_below(path, name, entry)
+                _put_below(path, name, entry, (modes or {}).get(name))
         for name in before.files.keys() - after.files.keys():
             _remove_below(path, name)
     except OSError as error:
@@ -280,14 +294,14 @@ def deliver(path: Path, before: Version, after: Version) -> None:
         ) from None
 
 
-def _put_below(root: Path, name: str, entry: Entry) -> None:
+def _put_below(root: Path, name: str, entry: Entry, mode: int | None) -> None:
     _inside(root, name)
     *parts, last = Path(name).parts
     with _folder_below(root, parts, make=True) as folder:
         with suppress(FileNotFoundError):
             if stat.S_ISLNK(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode):
                 raise OSError(errno.ELOOP, f"{name} is a link")
-        _replace(folder, last, entry.data, entry.executable)
+        _replace(folder, last, entry.data, entry.executable if mode is None else None, mode=mode)
 
 
 def _remove_below(root: Path, name: str) -> None:

@@ -185,6 +185,7 @@ class LoopState:
     finished: Stop | None = None
     delivering: str | None = None
     delivered: str = ""
+    undone: bool = False
     _cards: dict[str, Scorecard] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -230,7 +231,7 @@ class LoopState:
             case events.DeliveryBegun():
                 self.delivering = event.version
             case events.DeliveryDone():
-                self.delivered, self.delivering = event.version, None
+                self.delivered, self.delivering, self.undone = event.version, None, event.undone
             case events.LimitReached():
                 self.limit = event.reason
             case events.RunFinished():

@@ -180,6 +180,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     `baseline`, `final`: scorecards of the original and of the best version
     `certification`: the held-out judges, what each said, and `ok`
     `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that was saved
+    `delivered`, `output`, `undone`: the version that was delivered; where, if not in place; whether `undo` took it back
     `resumed`, `usage`: whether an earlier process began the run; what all of it cost
     `packed`: which parts of an artifact that is too large a judge was shown
     `suite`, `target`, `splits`, `candidates`: over a suite: what was run, and how the tasks are divided
@@ -205,6 +206,9 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     contract: str = ""
     run: str | None = None
     report: str | None = None
+    delivered: str | None = None
+    output: str | None = None
+    undone: bool = False
     resumed: bool = False
     usage: UsageDoc | None = None
     packed: dict[str, object] | UnsetType = UNSET
@@ -214,6 +218,11 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     candidates: object = UNSET
     mock: bool | UnsetType = UNSET
     flags: list[str] | UnsetType = UNSET
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether the person's own file holds a version of the run."""
+        return self.output is None and self.delivered not in (None, self.artifact.original)
 
     @property
     def last_card(self) -> ScorecardDoc | None:

@@ -1,0 +1,24 @@
+"""`honestone undo`: the artifact as it was before a run of `improve`."""
+
+from __future__ import annotations
+
+import click
+
+from honestone.app.undo import undo as undo_run
+from honestone.cli.terminal import here, write
+
+
+@click.command("undo", short_help="Put a file back as it was before `improve`.")
+@click.argument("run", default="last")
+def undo(run: str) -> int:
+    """Put the file or folder that a run of `improve` changed back as it was before: its id, the beginning of it, or
+    `last` (the newest run of `improve`).
+
+    Exits 2 and touches nothing when it was changed since. What the run made stays in the store.
+
+    \b
+    Example:
+      honestone undo last
+    """
+    write(undo_run(here(), run) + "\n")
+    return 0
