@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
+from honestone.adapters.keys import leaves
 from honestone.core.ballot import JudgeKind
-from honestone.core.errors import SettingsError
+from honestone.core.errors import CommandRefused, SettingsError
 from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
 from honestone.ports import CallFailed, Completion, Judge, Model, Prompt, Store, Target, Worker
 
@@ -48,7 +49,8 @@ class AdapterContext:
     """What every factory may need. `artifact` is the resolved path of what is improved; `person` gives whoever sits at
     the terminal (a `judges.human.Person`), where there is one. `cases` are those of the suite that a target is for, in
     `suite_folder`; `target_output` says whether its output is JSON. `hidden` are paths in a folder artifact that a worker
-    is not shown; `ask` makes calls to a worker's model with retries around them."""
+    is not shown; `ask` makes calls to a worker's model with retries around them. Without `commands` nothing is made that
+    runs a program or contacts a host which its name or the settings choose."""
 
     cwd: Path
     settings: Settings
@@ -67,6 +69,7 @@ class AdapterContext:
     hidden: tuple[str, ...] = ()
     ask: Callable[[Model], Callable[[Prompt], Awaitable[Completion]]] | None = None
     person: Callable[[], Any] | None = None
+    commands: bool = True
 
 
 # ---------------------------------------------------------------------------------------------------------- the tables
@@ -186,6 +189,12 @@ JUDGES: tuple[RegistryEntry[Judge], ...] = (
 def make_judge(spec: str, context: AdapterContext, *, id: str | None = None) -> Judge:
     """The judge of a `--judge` value. Raises SettingsError or UsageError; one that is not there is an absent judge."""
     return _make("judge", JUDGES, spec, context, context.settings.judges, _model_judge, id=id)
+
+
+def require_harmless_judge(spec: str, context: AdapterContext) -> None:
+    """Raises CommandRefused for a judge that may not be made here, whether it will be asked or not."""
+    if not context.commands:
+        _require_harmless("judge", JUDGES, spec, context.settings.judges)
 
 
 def judge_kind(spec: str, context: AdapterContext) -> JudgeKind:
@@ -311,13 +320,15 @@ def _make(
     entries: Sequence[RegistryEntry[Made]],
     spec: str,
     context: AdapterContext,
-    names: Mapping[str, object],
+    names: Mapping[str, Mapping[str, Any]],
     named: Callable[[Named], Made],
     *,
     id: str | None = None,
 ) -> Made:
     """By our table, the settings' names, or a plugin of the group `honestone.judges`, `.workers` or `.targets`."""
     kind, _, rest = spec.partition(":")
+    if not context.commands:
+        _require_harmless(what, entries, spec, names)
     given = Named(spec=spec, rest=rest, id=id or spec, context=context)
     for one in entries:
         if one.fits(spec):
@@ -328,6 +339,24 @@ def _make(
     if found is None:
         raise _unknown(what, spec, entries, names)
     return found  # type: ignore[no-any-return]
+
+
+_HARMLESS: Final = ("agent", "human", "mock", "identity", "step")
+
+
+def _require_harmless(
+    what: str, entries: Sequence[RegistryEntry[Made]], spec: str, names: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Raises CommandRefused where this name, or its table in the settings, chooses a program, an address or a file."""
+    one = next((one for one in entries if one.fits(spec)), None)
+    if one is not None:
+        can_choose = not one.is_model and one.name not in _HARMLESS
+    elif spec in names:
+        can_choose = leaves(names[spec])
+    else:
+        can_choose = spec.partition(":")[0] in entry_points(group=_GROUPS[what]).names
+    if can_choose:
+        raise CommandRefused(f"the {what} `{spec}`")
 
 
 _GROUPS = {"judge": "honestone.judges", "worker": "honestone.workers", "target": "honestone.targets"}

@@ -364,10 +364,13 @@ class _Work:
         recorded = run if self._request.keep else None
         writer = _Writer(plan=self._plan, contract=self._contract.id, run=recorded)
         outcomes: set[Outcome] = set()
+        done, total = 0, len(self._paths)
+        evaluator.panel.answered = lambda seat: self._observer.progress(done, total, f"judging: {seat} answered")
         async for judgement in evaluation.judge_all(self._paths):
             found = Evaluated(judgement, writer)
             show(found)
             outcomes.add(found.outcome)
+            done += 1
         verdict = overall(outcomes)
         finished = RunFinished(result=str(verdict), seconds=round(self._meter.seconds, 3))
         store.finish_run(run, str(verdict), finished)

@@ -14,7 +14,14 @@ from honestone.adapters.checks import CheckRunner
 from honestone.adapters.registry import AdapterContext, make_self_judge
 from honestone.app import loop
 from honestone.app.history import improvement_report
-from honestone.app.judging_options import JudgingOptions, make_context, make_panel, make_seats, refuse_too_big
+from honestone.app.judging_options import (
+    JudgingOptions,
+    make_context,
+    make_panel,
+    make_seats,
+    refuse_commands,
+    refuse_too_big,
+)
 from honestone.app.loop import ImprovementRequest, LoopPlan
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
@@ -289,6 +296,7 @@ def _find_judges(request: ImprovementRequest, rubric: RubricPlan, context: Adapt
         if own is None:
             raise
         panel = ()
+    refuse_commands(request.holdouts, rubric.workspace, request.judging)
     holdouts = make_seats(request.holdouts, context) if rubric.rubric.asks_judges else ()
     fallback = own if panel else None
     panel = panel or ((own,) if own else ())

@@ -170,8 +170,19 @@ def make_context(options: JudgingOptions, workspace: Workspace, **extra: Unpack[
         allow_hosts=tuple(options.allow_host),
         pack=options.pack,
         person=workspace.ask_person,
+        commands=workspace.allows_commands,
         **extra,
     )
+
+
+def refuse_commands(judges: Sequence[str | Judge], workspace: Workspace, options: JudgingOptions) -> None:
+    """Raises CommandRefused for a judge that may not be used here, also where the rubric asks none."""
+    from honestone.adapters.registry import require_harmless_judge
+
+    context = make_context(options, workspace)
+    for judge in judges:
+        if isinstance(judge, str):
+            require_harmless_judge(judge, context)
 
 
 def make_seats(
@@ -226,11 +237,12 @@ def choose_judges(options: JudgingOptions, rubric: Rubric, workspace: Workspace)
         return options.judges
     from honestone.app.readiness import ready_judges, survey
 
-    found = ready_judges(workspace.settings, limit=EFFORTS[options.effort][0])
+    # Judges of the settings are found where they are trusted; whoever may run no command is given none of them.
+    settings = workspace.settings if workspace.allows_commands else replace(workspace.settings, judges={})
+    found = ready_judges(settings, limit=EFFORTS[options.effort][0])
     if not found:
         rows = [
-            f"  {row.name}: {row.found}" + (f"; get it: {row.hint}" if row.hint else "")
-            for row in survey(workspace.settings)
+            f"  {row.name}: {row.found}" + (f"; get it: {row.hint}" if row.hint else "") for row in survey(settings)
         ]
         raise CouldNotJudge(
             "no judge was named and none was found, so nothing was judged. `honestone doctor` says:\n"

@@ -12,10 +12,11 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from honestone.adapters.registry import WORKER_TIMEOUT, AdapterContext, make_worker
 from honestone.app.judging_options import EFFORTS, JudgingOptions, limit, make_context, max_bytes
@@ -197,10 +198,42 @@ def _resume(plan: LoopPlan[S], store: Store, observer: Observer) -> tuple[str, S
 T = TypeVar("T")
 
 
+class Stopper:
+    """Ends a use case from another thread, as Ctrl-C does from the terminal: its programs end first, and the same call
+    resumes. The use case is started where `STOPPER` is set to it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_set = False
+        self._end: Callable[[], object] | None = None
+
+    def set(self) -> None:
+        with self._lock:
+            self._is_set = True
+            if self._end is not None:
+                self._end()
+
+    @contextmanager
+    def ending(self, end: Callable[[], object]) -> Iterator[None]:
+        """Meanwhile `end` is called when it is set, at once if it is already."""
+        with self._lock:
+            self._end = end
+            if self._is_set:
+                end()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._end = None
+
+
+STOPPER: Final[ContextVar[Stopper | None]] = ContextVar("stopper", default=None)
+
+
 def run_to_end(
     work: Callable[[], Coroutine[object, object, T]], close: Callable[[], Coroutine[object, object, None]]
 ) -> T:
-    """Run `work`, then `close`. SIGTERM stops as Ctrl-C does: children are ended and nothing half-written stays.
+    """Run `work`, then `close`. SIGTERM and a Stopper do as Ctrl-C does: children are ended and nothing half-written stays.
 
     Raises KeyboardInterrupt for both.
     """
@@ -209,8 +242,10 @@ def run_to_end(
         task = loop.create_task(work())
         if threading.current_thread() is threading.main_thread():  # only it may handle signals
             loop.add_signal_handler(signal.SIGTERM, task.cancel)
+        stopper = STOPPER.get() or Stopper()
         try:
-            return runner.run(asyncio.wait_for(task, None))
+            with stopper.ending(partial(loop.call_soon_threadsafe, task.cancel)):
+                return runner.run(asyncio.wait_for(task, None))
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
         finally:

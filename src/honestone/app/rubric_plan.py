@@ -15,13 +15,14 @@ from honestone.app.judging_options import (
     make_context,
     make_seats,
     max_bytes,
+    refuse_commands,
     require_quorum,
 )
-from honestone.app.workspace import Workspace
+from honestone.app.workspace import Bounds, Workspace
 from honestone.core.artifact import Version
 from honestone.core.checks import KINDS
 from honestone.core.contract import Contract, make_contract
-from honestone.core.errors import UsageError
+from honestone.core.errors import CommandRefused, UsageError
 from honestone.core.numbers import exact
 from honestone.core.rubric import Check, Quorum, Rubric
 from honestone.core.scorecard import Scorer
@@ -81,6 +82,9 @@ class RubricPlan:
         found = with_bars(rubric, threshold=options.threshold, floor=options.floor, quorum=options.quorum)
         place = path or workspace.folder / "rubric"  # of one without a file: only its folder counts
         checker = make_checker(found, place, options, workspace, [workspace.path(artifact) for artifact in artifacts])
+        if workspace.bounds is not None:
+            _require_within(workspace.bounds, found, place.parent, checker)
+            refuse_commands(options.judges, workspace, options)
         return cls(
             workspace=workspace,
             options=options,
@@ -113,6 +117,18 @@ class RubricPlan:
 
     def contract(self, seats: Sequence[Seat]) -> Contract:
         return contract_for(self.rubric, seats, self.checker, self.options)
+
+
+def _require_within(bounds: Bounds, rubric: Rubric, folder: Path, checker: CheckRunner) -> None:
+    """Raises UsageError for a check that may not run here, or that looks at files out of bounds."""
+    checks = checks_of(rubric)
+    for check in checks:
+        if KINDS[check.kind].family == "code" and not bounds.commands:
+            raise CommandRefused(f"the check `{check.name}` of the rubric")
+        if isinstance(beside := check.options.get("beside"), str):
+            bounds.require(folder / beside)
+    for path in checker.judging_files(checks):
+        bounds.require(path)
 
 
 def make_checker(

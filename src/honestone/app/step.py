@@ -216,7 +216,9 @@ class _Steps:
             for name in ("judges", "pass_env", "holdouts"):
                 given[name] = tuple(given[name])
             return cls(
-                workspace=Workspace.at(Path(plain["folder"]), store=workspace.store, person=workspace.person),
+                workspace=Workspace.at(
+                    Path(plain["folder"]), store=workspace.store, person=workspace.person, bounds=workspace.bounds
+                ),
                 request=ImprovementRequest(
                     artifact=Path(plain["artifact"]),
                     rubric=Path(plain["rubric"]),

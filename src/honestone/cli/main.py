@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "judge": ("honestone.cli.judge:judge", "A host agent as a judge; how a reply is read."),
     "step": ("honestone.cli.step:step", "A host agent as the worker, one action at a time."),
     "agent": ("honestone.cli.agent:agent", "Inside coding agents: installed in their settings, and their hooks."),
+    "mcp": ("honestone.cli.mcp:mcp", "A server for coding agents (MCP, on stdin and stdout)."),
     "completion": ("honestone.cli.completion:completion", "Print the shell completion script."),
 }
 

@@ -6,7 +6,8 @@
     │   ├── RubricError            2  a rubric breaks a rule of the format or of arithmetic
     │   ├── SettingsError          2  a setting or a judge, worker or target name is wrong
     │   ├── StoreError             2  the store cannot be read or written
-    │   └── ContractMismatch       2  two things were judged under different contracts
+    │   ├── ContractMismatch       2  two things were judged under different contracts
+    │   └── CommandRefused         2  a program that whoever asks may not have run
     ├── CouldNotJudge              3  nothing could be judged at all, so no verdict is given
     └── Interrupted              130  stopped by the person; the same command resumes
 
@@ -68,6 +69,16 @@ class StoreError(UsageError):
 
 class ContractMismatch(UsageError):
     """Two things were judged under different contracts."""
+
+
+class CommandRefused(UsageError):
+    """A program or an address that whoever asks may not have used."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} is not allowed here: it can run a program, contact an address or read a file of its own choosing",
+            hint="a person allows it by starting the server with: honestone mcp --allow-commands",
+        )
 
 
 class CouldNotJudge(HonestoneError):

@@ -57,6 +57,7 @@ class PanelJudgement(Judgement[LoopState]):
         if not wanted:
             return
         loop.say(f"asking {', '.join(seat.id for seat in wanted)}")
+        self._evaluator.panel.answered = lambda seat: loop.say(f"{seat} answered")
         for consulted in await self._consult(artifact, wanted):
             if consulted.refused is None:
                 _record(loop, action.version, action.role, consulted)

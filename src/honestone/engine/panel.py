@@ -78,7 +78,8 @@ class Panel:
     found in the text makes the answer an abstention. `concurrency`: calls of one judge under way at once, where the
     judge does not say. `ask`: one call for the whole rubric, or one for each criterion or item. `fallback` is asked
     only when no other judge answered anything. `oldest_reply` (ISO time): older ones on record do not count. Of the
-    seats in `first_counts` the first answer on record to a question counts, also when `fresh`: they certify.
+    seats in `first_counts` the first answer on record to a question counts, also when `fresh`: they certify. `answered`
+    hears the name of each seat that is through with a question.
     """
 
     seats: Sequence[Seat]
@@ -91,6 +92,7 @@ class Panel:
     fallback: Seat | None = None
     oldest_reply: str | None = None
     first_counts: frozenset[str] = frozenset()
+    answered: Callable[[str], None] = lambda seat: None
     _asked: set[str] = field(default_factory=set)
     _waiting: dict[str, asyncio.Lock] = field(default_factory=dict)
     _gates: dict[str, asyncio.Semaphore] = field(default_factory=dict)
@@ -118,6 +120,7 @@ class Panel:
         else:
             asked = (self._consult_part(seat, replace(question, criteria=part)) for part in parts)
             found = _joined(seat, await asyncio.gather(*asked))
+        self.answered(seat.id)
         return found if seat.draw_of is None else replace(found, ballot=replace(found.ballot, draw_of=seat.draw_of))
 
     async def _consult_part(self, seat: Seat, question: Question) -> Consulted:

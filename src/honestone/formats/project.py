@@ -64,7 +64,9 @@ class Project:
 
     def holds(self, path: Path) -> bool:
         """Whether a path, links followed, is in the project. Raises OSError, ValueError or RuntimeError for no path."""
-        real = path.resolve()
+        real, within = path.resolve(), _WITHIN.get()
+        if within is not None and not any(real.is_relative_to(one) for one in within):
+            return False
         if any(real.is_relative_to(one) for one in self.allowed):
             return True
         inner = next((one for one in (self.folder, self.root) if real.is_relative_to(one)), None)
@@ -82,6 +84,19 @@ class Project:
                 f"`{path}` {what} out of the project `{self.root.name or self.root}`",
                 hint="--allow-outside DIR names a folder that may be read too (names that begin with a dot are outside)",
             )
+
+
+_WITHIN: ContextVar[tuple[Path, ...] | None] = ContextVar("within", default=None)
+
+
+@contextmanager
+def reading_within(roots: Sequence[Path]) -> Iterator[None]:
+    """While it lasts, no project reaches further than these real folders."""
+    token = _WITHIN.set(tuple(roots))
+    try:
+        yield
+    finally:
+        _WITHIN.reset(token)
 
 
 _CURRENT: ContextVar[Project | None] = ContextVar("project", default=None)

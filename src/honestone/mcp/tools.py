@@ -1,0 +1,355 @@
+"""The tools: the arguments of each, what it calls, and the document and the words that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from honestone.app.evaluate import EvaluateRequest, evaluate_one
+from honestone.app.improve import improve
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.loop import ImprovementRequest
+from honestone.app.records import RunRecord, list_runs, open_run
+from honestone.app.rubric_plan import load_rubric
+from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
+from honestone.app.stages.files import StageFiles
+from honestone.app.stages.run import recorded_pipeline
+from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps
+from honestone.app.workspace import Workspace
+from honestone.core.errors import FileError, Interrupted, UsageError
+from honestone.core.loop.state import Result
+from honestone.core.scorecard import EXIT_CODES
+from honestone.ports import Observer
+from honestone.report.documents import JsonDocument, plain
+from honestone.report.formats import draw
+from honestone.system.drawing import Style
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_PLAIN: Final = Style(unicode=False, width=60)
+_LONGEST_REPLY: Final = 1_000_000
+_LONGEST_TEXT: Final = 5_500
+"""In characters: what an agent is shown of a report. The rest is a resource."""
+
+Path_: TypeAlias = Annotated[str, Meta(description="A path in the workspace.")]
+Judges: TypeAlias = Annotated[
+    tuple[str, ...],
+    Meta(
+        description="Judges: codex, gemini, claude, PROVIDER:MODEL, agent:NAME (handed in), or a name from settings. "
+        "Left out: those that are found."
+    ),
+]
+Points: TypeAlias = Annotated[float, Meta(ge=0, le=100)]
+Whole: TypeAlias = Annotated[int, Meta(ge=1)]
+
+
+class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Those of a call; an unknown one is an error."""
+
+
+class _Judging(Arguments, kw_only=True):
+    """Those of the commands' judging options that an agent may choose. What may be read, contacted and passed on
+    (--allow-outside, --allow-host, --pass-env, --sandbox) is a person's choice."""
+
+    judges: Judges = ()
+    threshold: Annotated[Points | None, Meta(description="Overall bar instead of the rubric's.")] = None
+    floor: Annotated[Points | None, Meta(description="Bar for every criterion instead of the rubric's.")] = None
+    quorum: Annotated[int | Literal["all"] | None, Meta(description="Judges that must answer.")] = None
+    combine: Literal["mean", "median", "majority", "min"] | None = None
+    effort: Annotated[
+        Literal["quick", "standard", "thorough"], Meta(description="Judges, repeats and rounds in one dial.")
+    ] = "standard"
+    repeat: Annotated[int, Meta(ge=1, le=20)] | None = None
+    evidence: Literal["warn", "require", "off"] = "warn"
+    ask: Literal["rubric", "criterion", "item"] = "rubric"
+    pack: Literal["none", "head", "outline"] = "none"
+    max_age: Annotated[float | None, Meta(description="Days: older recorded replies are asked again.")] = None
+    judge_timeout: Annotated[float | None, Meta(description="Seconds.")] = None
+    max_calls: Annotated[int | None, Meta(description="Judge calls, retries included.")] = None
+    max_usd: float | None = None
+    max_minutes: float | None = None
+    max_size: Annotated[float | None, Meta(description="Largest artifact, in MB.")] = None
+    fresh: Annotated[bool, Meta(description="Start over: ignore recorded replies.")] = False
+
+    @property
+    def judging(self) -> JudgingOptions:
+        return JudgingOptions(**_shared(self, JudgingOptions))
+
+
+class Eval(_Judging, kw_only=True):
+    """Score a file or folder against a rubric: the verdict of the gate, a score per criterion, what is unmet and why."""
+
+    artifact: Path_
+    rubric: Path_
+    target: Annotated[
+        str | None, Meta(description="What makes the output that is judged, instead of the artifact.")
+    ] = None
+    input: str | None = None
+    reference: Annotated[str | None, Meta(description="A reference answer that judges see.")] = None
+    gate_only: Annotated[bool, Meta(description="Ask no more judges once the verdict cannot change.")] = False
+    accept_loss: bool = False
+    locked: Annotated[bool, Meta(description="Refuse a contract other than that of `rubric lock`.")] = False
+
+
+class _Loop(_Judging, kw_only=True):
+    holdouts: Annotated[tuple[str, ...], Meta(description="Judges that certify and never steer.")] = ()
+    policy: Annotated[str, Meta(description="plain, keep-best, belief or strict.")] = "keep-best"
+    rounds: Annotated[int, Meta(ge=1, le=100)] | None = None
+    max_diff: Annotated[Whole | None, Meta(description="Changed lines in one round.")] = None
+    dry_run: Annotated[bool, Meta(description="Leave the file alone.")] = False
+    output: Annotated[str | None, Meta(description="Deliver the best version there instead.")] = None
+
+    def request(self, artifact: str, rubric: str) -> ImprovementRequest:
+        given = _shared(self, ImprovementRequest)
+        output = None if self.output is None else Path(self.output)
+        paths = {"artifact": Path(artifact), "rubric": Path(rubric), "output": output}
+        return ImprovementRequest(**{**given, **paths, "judging": self.judging})
+
+
+class Improve(_Loop, kw_only=True, rename={"self_judge": "self"}):
+    """Improve a file or folder until its rubric's gate is met, by a worker of honestone's own. Takes minutes; when it is
+    cut off, the same call resumes. To do the edits yourself, use step_next."""
+
+    artifact: Path_
+    rubric: Path_
+    worker: Annotated[str | None, Meta(description="Who edits: codex, gemini, claude, PROVIDER:MODEL.")] = None
+    worker_timeout: Annotated[float | None, Meta(description="Seconds.")] = None
+    self_judge: Annotated[bool, Meta(description="The worker's model judges where no other can.")] = False
+
+
+class RubricCheck(Arguments, kw_only=True):
+    """Find what is wrong or weak in a rubric. Asks no judge and changes nothing."""
+
+    rubric: Path_
+    strict: Annotated[bool, Meta(description="Findings make exit_code 1.")] = False
+
+
+class Runs(Arguments, kw_only=True):
+    """List recorded runs, newest first."""
+
+    limit: Annotated[int, Meta(ge=1, le=500)] = 20
+
+
+class Show(Arguments, kw_only=True):
+    """Show a recorded run: its scorecard or the result of its loop."""
+
+    run: Annotated[str, Meta(description="Its id, the beginning of it, or `last`.")] = "last"
+
+
+class StepNext(_Loop, kw_only=True):
+    """The next action of a loop whose worker is you: edit a copy as the brief says, have a reply written for a judge's
+    prompt, or stop because it is done. With artifact and rubric a run is started; without, this session's is resumed."""
+
+    artifact: Path_ | None = None
+    rubric: Path_ | None = None
+    session: Annotated[str | None, Meta(description="The session that owns the run, if the host does not say.")] = None
+    compact: Annotated[bool, Meta(description="Prompts of judges in files, and a short end.")] = True
+
+
+class StepSubmit(Arguments, kw_only=True):
+    """Hand in the edited copy, or a judge's reply, and get the next action."""
+
+    run: Annotated[str | None, Meta(description="As the action says.")] = None
+    reply: Annotated[str | None, Meta(description="The file with a judge's reply: the action's `reply_file`.")] = None
+    ended: Literal["exited", "timeout", "denied", "crashed"] = "exited"
+    round: Annotated[Whole | None, Meta(description="The round that is handed in.")] = None
+    message: Annotated[str, Meta(description="A word on it for the record.")] = ""
+    session: str | None = None
+    compact: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a call came to: the command's JSON, its exit code, and the words for hosts that show nothing else."""
+
+    document: JsonDocument
+    exit_code: int = 0
+    text: str | None = None
+
+    @property
+    def structured(self) -> JsonDocument:
+        return {**self.document, "exit_code": self.exit_code}
+
+    @property
+    def words(self) -> str:
+        if self.text is None:
+            return msgspec.json.encode(self.structured).decode()
+        run, text = self.document.get("run"), self.text
+        if len(text) > _LONGEST_TEXT:
+            text = f"{text[:_LONGEST_TEXT]}\n... the rest is in the resource honestone://runs/{run}/report\n"
+        known = [
+            f"{name} {self.structured[name]}"
+            for name in ("verdict", "result", "exit_code", "run")
+            if self.structured.get(name) is not None
+        ]
+        return f"{text}\n{', '.join(known)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Where a tool works, and who hears of it. `session` is the host's, where it is known."""
+
+    workspace: Workspace
+    observer: Observer
+    session: str | None = None
+
+
+def eval_(call: Call, given: Eval) -> Answer:
+    given_too = _shared(given, EvaluateRequest) | {"rubric": Path(given.rubric), "target": given.target or "identity"}
+    request = EvaluateRequest(artifacts=(Path(given.artifact),), judging=given.judging, **given_too)
+    found = evaluate_one(call.workspace, request, call.observer)
+    return Answer(document=found.document, exit_code=EXIT_CODES[found.outcome], text=draw(found.report, "text", _PLAIN))
+
+
+def improve_(call: Call, given: Improve) -> Answer:
+    done = improve(call.workspace, given.request(given.artifact, given.rubric), call.observer)
+    if done.result is Result.INTERRUPTED:
+        raise Interrupted(f"interrupted; the same call resumes run {done.run}")
+    return Answer(document=done.document, exit_code=done.exit_code, text=draw(done.improvement, "text", _PLAIN))
+
+
+def rubric_check(call: Call, given: RubricCheck) -> Answer:
+    found = check_rubric(call.workspace, RubricCheckRequest(path=Path(given.rubric)), call.observer)
+    return Answer(document=found.to_plain(), exit_code=found.exit_code(strict=given.strict))
+
+
+def runs(call: Call, given: Runs) -> Answer:
+    return Answer(document={"runs": [run.to_plain() for run in list_runs(call.workspace, limit=given.limit)]})
+
+
+def show(call: Call, given: Show) -> Answer:
+    with open_run(call.workspace, given.run) as record:
+        run = record.info.id
+        if record.info.kind == "stages":
+            done = recorded_pipeline(StageFiles.at(call.workspace), record.store, run)
+            return Answer(document={"run": run, **done.document})
+        documents = _documents(record)
+    if len(documents) != 1:
+        return Answer(document={"run": run, "scorecards": [plain(one) for one in documents]})
+    return Answer(document={"run": run, **plain(documents[0])}, text=draw(documents[0], "text", _PLAIN))
+
+
+def _documents(record: RunRecord) -> list[msgspec.Struct]:
+    if record.info.kind == "improve":
+        return [record.improvement()[0]]
+    return [record.suite_report()] if record.info.kind == "suite" else list(record.scorecards())
+
+
+def report_text(workspace: Workspace, run: str) -> str:
+    """The report of a run as Markdown. Raises StoreError where there is no such run."""
+    with open_run(workspace, run) as record:
+        if record.info.kind == "stages":
+            raise UsageError(f"run {record.info.id} is of stages, and those have no report", hint="the tool `show`")
+        if record.info.kind == "improve":
+            return record.improvement()[1]
+        return "\n".join(draw(document, "markdown", _PLAIN) for document in _documents(record))
+
+
+def rubric_text(workspace: Workspace, name: str) -> str:
+    """The text of a rubric file. Raises UsageError for another file."""
+    path = workspace.path(name)
+    load_rubric(path, accept_loss=True)
+    return path.read_text(encoding="utf-8-sig", errors="replace")
+
+
+def step_next(call: Call, given: StepNext) -> Answer:
+    form = StepsForm(session=given.session or call.session, compact=given.compact)
+    if given.artifact is None:
+        return _step(resume_steps(call.workspace, None, Submission(), call.observer, form))
+    if given.rubric is None:
+        raise UsageError("a run of steps needs a rubric", hint="name `artifact` and `rubric`")
+    return _step(start_steps(call.workspace, given.request(given.artifact, given.rubric), call.observer, form))
+
+
+def step_submit(call: Call, given: StepSubmit) -> Answer:
+    reply = None if given.reply is None else _read_reply(call.workspace.path(given.reply))
+    handed = Submission(
+        is_edit=reply is None, reply=reply, round=given.round, ended=given.ended, message=given.message[:2000]
+    )
+    form = StepsForm(session=given.session or call.session, compact=given.compact)
+    return _step(resume_steps(call.workspace, given.run, handed, call.observer, form))
+
+
+def _step(found: StepResult) -> Answer:
+    if found.action == "interrupted":
+        raise Interrupted(f"interrupted; the same call resumes run {found.run}")
+    found.hand_out()
+    return Answer(document=found.document, exit_code=found.exit_code)
+
+
+def _read_reply(path: Path) -> str:
+    try:
+        data = path.read_bytes() if path.stat().st_size <= _LONGEST_REPLY else b""
+    except OSError as error:
+        raise FileError(f"cannot read the reply {str(path)!r}: {error.strerror}") from None
+    if not data.strip():
+        raise UsageError("the reply is empty, or too long for one", hint="submit what the judge answered, alone")
+    return data.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def _without_null(shown: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an argument that may be left out, for agents: shorter than one that may be null."""
+    choices = [one for one in shown.get("anyOf", ()) if one != {"type": "null"}]
+    if len(choices) == len(shown.get("anyOf", ())):
+        return shown
+    described = {"description": shown["description"]} if "description" in shown else {}
+    return described | (choices[0] if len(choices) == 1 else {"anyOf": choices})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """`work` is called with arguments of the class `takes`. `reads`: it changes nothing and asks no judge."""
+
+    takes: type[Arguments]
+    work: Callable[..., Answer]
+    reads: bool = False
+    schema: dict[str, object] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = msgspec.json.schema(self.takes)["$defs"][self.takes.__name__]
+        shown = {name: _without_null(one) for name, one in found["properties"].items()}
+        closed = {"type": "object", "properties": shown, "required": found["required"], "additionalProperties": False}
+        object.__setattr__(self, "schema", closed)
+
+    @property
+    def description(self) -> str:
+        return " ".join((self.takes.__doc__ or "").split())
+
+    def call(self, call: Call, given: object) -> Answer:
+        """Raises UsageError for arguments that it does not take, then as the command does."""
+        try:
+            arguments = msgspec.convert(given, self.takes)
+        except msgspec.ValidationError as error:
+            raise UsageError(
+                f"wrong arguments: {error}", hint=f"it takes: {', '.join(self.takes.__struct_encode_fields__)}"
+            ) from None
+        return self.work(call, arguments)
+
+
+def _shared(given: Arguments, request: type[DataclassInstance]) -> dict[str, Any]:
+    """The arguments that a request has under the same names."""
+    names = {one.name for one in fields(request)} & set(given.__struct_fields__)
+    return {name: value for name, value in msgspec.structs.asdict(given).items() if name in names}
+
+
+def find_tool(name: str) -> Tool:
+    if name not in TOOLS:
+        raise UsageError(f"no tool is called {name!r}", hint=f"the tools are {', '.join(TOOLS)}")
+    return TOOLS[name]
+
+
+TOOLS: Final = {
+    "eval": Tool(takes=Eval, work=eval_),
+    "improve": Tool(takes=Improve, work=improve_),
+    "rubric_check": Tool(takes=RubricCheck, work=rubric_check, reads=True),
+    "runs": Tool(takes=Runs, work=runs, reads=True),
+    "show": Tool(takes=Show, work=show, reads=True),
+    "step_next": Tool(takes=StepNext, work=step_next),
+    "step_submit": Tool(takes=StepSubmit, work=step_submit),
+}
