@@ -27,14 +27,31 @@ SCHEMA_VERSION: Final = "1.0"
 JsonObject: TypeAlias = dict[str, object]
 
 
-def _words(*known: str | None) -> Meta:
-    """The words that honestone writes. Reading takes others too: what decides by them says what it does not know."""
-    return Meta(extra_json_schema={"enum": list(known)})
-
-
-_RISKS: Final = ("low", "medium", "high")
-_CATEGORIES: Final = ("docs", "reference", "guardrail", "prompt", "workflow", "tests")
-_DECISIONS: Final = ("keep", "pending_promote", "revert", "reject")
+# The words that honestone writes. Reading takes others too: what decides by them says what it does not know.
+CategoryWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["docs", "reference", "guardrail", "prompt", "workflow", "tests"]})
+]
+RiskWord: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": ["low", "medium", "high"]})]
+NoteRiskWord: TypeAlias = Annotated[str | None, Meta(extra_json_schema={"enum": ["low", "medium", "high", None]})]
+LabelWord: TypeAlias = Annotated[
+    str | None, Meta(extra_json_schema={"enum": ["CONSENSUS", "VERIFIED", "SPLIT", "DISPUTED", None]})
+]
+RecommendationWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["accept_for_execution", "hold", "reject"]})
+]
+VerdictWord: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": ["pass", "fail", "skipped", "error"]})]
+EndedWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["success", "no_change", "unsupported", "error"]})
+]
+LayerWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["schema", "compile", "lint", "regression", "review", "human_review"]})
+]
+DecisionWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["keep", "pending_promote", "revert", "reject"]})
+]
+PipelineDecisionWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["keep", "pending_promote", "revert", "reject", "error"]})
+]
 
 Name: TypeAlias = Annotated[str, Meta(min_length=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -111,9 +128,9 @@ class CandidateEntry(Struct, kw_only=True):
     id: Annotated[Name, Meta(description="Unique within the artifact.")]
     title: str = ""
     target_path: Annotated[str, Meta(description="The file or folder that is edited, from the working directory.")] = ""
-    category: Annotated[str, _words(*_CATEGORIES)] | None = None
+    category: CategoryWord | None = None
     rationale: str = ""
-    risk_level: Annotated[str, _words(*_RISKS)] | None = None
+    risk_level: RiskWord | None = None
     proposed_change_summary: str = ""
     stage: str = "proposed"
     source_refs: list[object] = []
@@ -143,7 +160,7 @@ class PanelReport(Struct, kw_only=True):
     """What the panel's answers about one edit come to."""
 
     panel_reviews: list[PanelReview] = []
-    cognitive_label: Annotated[str | None, _words("CONSENSUS", "VERIFIED", "SPLIT", "DISPUTED", None)] = None
+    cognitive_label: LabelWord = None
     final_recommendation: str | None = None
     aggregated_score: Score | None = None
 
@@ -156,7 +173,7 @@ class ScoredCandidate(CandidateEntry, kw_only=True):
     ] = None
     heuristic_score: float | None = None
     risk_penalty: Annotated[float, Meta(ge=0)] = 0.0
-    recommendation: Annotated[str, _words("accept_for_execution", "hold", "reject")] | None = None
+    recommendation: RecommendationWord | None = None
     blockers: list[object] = []
     judge_notes: list[str] = []
     judge_adapter: JsonObject | None = None
@@ -197,7 +214,7 @@ class TaskRow(Struct, kw_only=True):
 class Figures(Struct, kw_only=True):
     """What an evaluation found, in rates from 0 to 1."""
 
-    verdict: Annotated[str, _words("pass", "fail", "skipped", "error")]
+    verdict: VerdictWord
     execution_pass_rate: Rate | None = None
     baseline_pass_rate: Rate | None = None
     delta: Delta | None = None
@@ -235,7 +252,7 @@ _APPLIED: Final = {
 class ExecutionResult(Struct, kw_only=True):
     """What applying a candidate came to."""
 
-    status: Annotated[str, _words("success", "no_change", "unsupported", "error")]
+    status: EndedWord
     modified: bool
     diff: str | None = None
     diff_summary: DiffSummary | None = None
@@ -252,7 +269,7 @@ class LayerRow(Struct, kw_only=True, omit_defaults=True):
 
     passed: bool | None
     details: str
-    layer: Annotated[str, _words("schema", "compile", "lint", "regression", "review", "human_review")]
+    layer: LayerWord
     needs_human: bool | None = None
 
 
@@ -344,7 +361,7 @@ class SkillEvaluation(StageDocument, kw_only=True):
     execution_pass_rate: Rate | None = None
     baseline_pass_rate: Rate | None = None
     delta: Delta | None = None
-    verdict: Annotated[str, _words("pass", "fail", "skipped", "error")] | None = None
+    verdict: VerdictWord | None = None
     interval: Annotated[list[float], Meta(min_length=2, max_length=2)] | None = None
     reason: str | None = None
     mock: bool = False
@@ -392,7 +409,7 @@ class Receipt(StageDocument, kw_only=True):
     stage: Literal["gated"] = "gated"
     next_step: str | None = "propose_candidates"
     next_owner: str | None = "proposer"
-    decision: Annotated[str, _words(*_DECISIONS)]
+    decision: DecisionWord
     reason: Name
     candidate_id: Name
     candidate_category: str | None = None
@@ -423,7 +440,7 @@ class Promotion(StageDocument, kw_only=True):
     decided_by: Annotated[Name, Meta(description="Always a person.")] = "person"
     candidate_id: Name
     candidate_category: str | None = None
-    risk_level: Annotated[str | None, _words(*_RISKS, None)] = None
+    risk_level: NoteRiskWord = None
     candidate_digest: Digest | None
     target: SkillNamed
     source_gate_receipt: str | None = None
@@ -433,7 +450,7 @@ class Promotion(StageDocument, kw_only=True):
 class PipelineTry(Struct, kw_only=True):
     """One candidate and what became of it. A path is null where that stage was not reached."""
 
-    decision: Annotated[str, _words(*_DECISIONS)]
+    decision: DecisionWord
     reason: Name
     candidate_id: str | None
     candidates: str | None
@@ -459,7 +476,7 @@ class Pipeline(Struct, kw_only=True):
     created_at: Moment
     skill: SkillNamed
     task_suite: Name
-    decision: Annotated[str, Meta(extra_json_schema={"enum": [*_DECISIONS, "error"]})]
+    decision: PipelineDecisionWord
     reason: Name
     candidate_id: str | None
     evaluation: str | None
