@@ -9,7 +9,7 @@ import stat
 import pytest
 
 from .desk import Desk, Result
-from .test_improve import ADD_ALL, ADD_PEAR, NOTE, improve, left_unfinished, note
+from .test_improve import ADD_ALL, ADD_PEAR, NOTE, WHOLE, improve, left_unfinished, note
 
 CODE = """\
 rubric: 1
@@ -158,3 +158,50 @@ def test_a_place_that_cannot_be_written_is_an_error_and_the_next_try_works(desk:
     desk.folder.chmod(0o755)
     assert refused.code == 2 and "cannot write" in refused.err
     assert desk.run("undo").code == 0 and note(desk) == NOTE
+
+
+# ------------------------------------------------------------------------------------------------- what is delivered
+
+
+def test_only_what_passed_is_delivered_when_that_is_asked_for(desk: Desk) -> None:
+    desk.rubric(CODE.replace("  - {id: pear", "  - {id: plum, requirement: p, check: {contains: plum}}\n  - {id: pear"))
+    desk.file("note.md", NOTE)
+    half = improve(desk, desk.worker("half", ADD_PEAR), deliver="passed", rounds=1)
+    assert (half.code, half.json["deliver"], note(desk)) == (1, "passed", NOTE)
+    shown = desk.run("show").out
+    assert "it was not delivered, and the file is as it was" in shown and "honestone undo" not in shown
+    assert f"honestone show {half.json['run']} --version best" in shown
+    assert "pear" in desk.run("show", "--version", "best").out
+    improve(desk, desk.worker("none", ADD_PEAR), deliver="passed", rounds=1, output="out.md")
+    assert not (desk.folder / "out.md").exists()
+    whole = improve(desk, desk.worker("whole", "put(read() + b'A pear, a plum.\\n')"), deliver="passed")
+    assert whole.code == 0 and "plum" in note(desk)
+    assert desk.run("undo").code == 0 and note(desk) == NOTE
+
+
+def test_an_unconfirmed_version_names_who_disagrees_and_the_way_back(ready: Desk) -> None:
+    judge, worker = ready.judge(), ready.worker("worker", ADD_ALL)
+    witness = ready.judge("witness", "out = reply()\nout['criteria']['close'] = {'met': False}\nprint(json.dumps(out))")
+    call = ("improve", "note.md", "--rubric", "rubric.yaml", "--worker", worker.spec, "--judge", judge.spec)
+    rubric = (ready.folder / "rubric.yaml").read_text().replace("threshold: 80", "threshold: 100")
+    (ready.folder / "rubric.yaml").write_text(rubric)
+    held = ready.run(*call, "--holdout", witness.spec, "--deliver", "passed")
+    assert (held.code, note(ready)) == (3, NOTE), held.err
+    assert "UNCONFIRMED" in held.out and "witness.py disagrees (fail)" in held.out and "--version best" in held.out
+    done = ready.run(*call, "--holdout", witness.spec)
+    run = ready.run("runs", "--json", "--limit", "1").json[0]["id"]
+    first = " ".join(done.out.splitlines()[2:5])
+    assert done.code == 3 and "witness.py disagrees (fail)" in first and f"honestone undo {run}" in done.out
+    assert note(ready) == WHOLE
+
+
+def test_a_kept_round_without_a_higher_score_is_no_gain(desk: Desk) -> None:
+    desk.rubric(CODE)
+    desk.file("note.md", NOTE)
+    done = desk.run(
+        *("improve", "note.md", "--rubric", "rubric.yaml", "--rounds", "1"),
+        *("--worker", desk.worker("worker", "put(read() + b'More.\\n')").spec, "--policy", "plain"),
+    )
+    assert "·  1  pear  no gain  0.0 → 0.0" in done.out and "accepted" not in done.out, done.out
+    assert "no gain" in desk.run("show", "--format", "markdown").out
+    assert desk.run("show", "--json").json["rounds"][0]["decision"] == "accepted"

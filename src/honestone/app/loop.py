@@ -275,6 +275,8 @@ def outside_a_loop(work: Callable[[], T]) -> T:
 
 
 MINUTES = 240
+DELIVER = ("best", "passed")
+"""What is written to the person's file: the best version, or only one that passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +301,7 @@ class ImprovementRequest:
     self_judge: bool = False
     dry_run: bool = False
     output: Path | None = None
+    deliver: str = "best"
     target: str | None = None
     candidates: int | None = None
     min_pass_rate: float | None = None
@@ -327,6 +330,8 @@ def started_artifact(place: Place, version: Version) -> StartedArtifact:
 
 def find_place(request: ImprovementRequest, workspace: Workspace, path: Path, exclude: frozenset[Path]) -> Place:
     """Where the artifact is, with its sibling files. Raises UsageError for an `--output` that would destroy something."""
+    if request.deliver not in DELIVER:
+        raise UsageError(f"{request.deliver!r} cannot be delivered", hint=f"choose one of: {', '.join(DELIVER)}")
     output = None if request.output is None else workspace.path(request.output)
     if output is not None and output.resolve() == path.resolve():
         raise UsageError("--output is the artifact itself", hint="leave --output out to improve it in place")
@@ -342,6 +347,7 @@ def find_place(request: ImprovementRequest, workspace: Workspace, path: Path, ex
         exclude=exclude,
         siblings={file.relative_to(root).as_posix(): Entry(file.read_bytes()) for file in inside},
         output=output,
+        only_passed=request.deliver == "passed",
         dry_run=request.dry_run,
         max_bytes=max_bytes(request.judging, workspace.settings),
         max_diff=int(limit(request.max_diff, workspace.settings, "max_diff", MAX_DIFF)),
@@ -368,9 +374,9 @@ def shown_output(request: ImprovementRequest) -> str | None:
 
 def delivery(request: ImprovementRequest) -> Mapping[str, str]:
     """Where the best version goes, as a part of a run's identity."""
-    if request.output is not None:
-        return {"deliver": shown_output(request) or ""}
-    return {"deliver": "nowhere" if request.dry_run else "in place"}
+    only = {"only": "passed"} if request.deliver == "passed" else {}
+    place = shown_output(request) or ("nowhere" if request.dry_run else "in place")
+    return {"deliver": place, **only}
 
 
 def paths_inside(root: Path, files: Collection[Path]) -> tuple[str, ...]:

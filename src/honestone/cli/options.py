@@ -182,4 +182,11 @@ loop_options = combined(
     ),
     click.option("--dry-run", is_flag=True, help="Leave the file alone; the best version is kept in the store."),
     click.option("--output", type=PATH, help="Deliver the best version there and leave the file alone."),
+    click.option(
+        "--deliver",
+        type=click.Choice(["best", "passed"]),
+        default="best",
+        show_default=True,
+        help="What is delivered: the best version, or only one that PASSED.",
+    ),
 )

@@ -74,7 +74,8 @@ class StartedArtifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopStarted(Started):
-    """A run of a loop: what is improved, by whom, and by which policy versions are kept. `output`: delivered there."""
+    """A run of a loop: what is improved, by whom, and by which policy versions are kept. `deliver`: the `best`
+    version, or only one that `passed`; to `output` if that is given."""
 
     kind = "improve"
 
@@ -84,6 +85,7 @@ class LoopStarted(Started):
     rubric: Rubric
     holdouts: tuple[str, ...] = ()
     output: str | None = None
+    deliver: str = "best"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

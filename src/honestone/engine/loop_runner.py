@@ -101,7 +101,8 @@ class LoopRunner(Generic[S]):
             if changed := self.place.judging.changed():
                 return self._end_with_another_contract(changed)
             # Here and nowhere else: a kill between accepting and delivering is repaired before anything else happens.
-            self._deliver()
+            if not self.place.only_passed:
+                self._deliver()
             action = decide(self.state, self._policy)
             match action:
                 case Stop():
@@ -159,7 +160,9 @@ class LoopRunner(Generic[S]):
         self.observer.event(event)
 
     def _end(self, stop: Stop) -> None:
-        if stop.result not in (Result.COULD_NOT_JUDGE, Result.CONTRACT_CHANGED):
+        if self.place.only_passed and stop.result is Result.PASSED:
+            self._deliver()
+        elif not self.place.only_passed and stop.result not in (Result.COULD_NOT_JUDGE, Result.CONTRACT_CHANGED):
             self._deliver_elsewhere()
         if self.state.finished is None and stop.is_final:
             event = self._timed(events.RunFinished(result=str(stop.result), reason=stop.reason, changed=stop.changed))

@@ -20,7 +20,7 @@ from honestone.system.judging_files import JudgingFiles
 class Place:
     """Where the artifact is. `siblings` are files in its folder that are not part of it, `exclude` their real paths.
 
-    `output`: deliver there instead; `dry_run`: deliver nowhere. `off_limits` are paths in a folder, or folders there,
+    `output`: deliver there instead; `only_passed`: only when the run passed; `dry_run`: deliver nowhere. `off_limits` are paths in a folder, or folders there,
     that a worker is not shown and may not make; files in `locked` judge, so it may not change them, nor what `would_judge`
     finds between two versions; without those in `must_hold` the artifact is no longer what it was. `judging` are the
     files that judge, wherever they are: when one changes the loop ends.
@@ -31,6 +31,7 @@ class Place:
     exclude: frozenset[Path] = frozenset()
     siblings: Mapping[str, Entry] = field(default_factory=dict)
     output: Path | None = None
+    only_passed: bool = False
     dry_run: bool = False
     max_bytes: int = MAX_BYTES
     max_diff: int = MAX_DIFF

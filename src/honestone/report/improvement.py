@@ -101,6 +101,7 @@ def improvement_document(
         contract=started.contract_id,
         run=run,
         report=report,
+        deliver=started.deliver,
         delivered=state.delivered,
         output=started.output,
         undone=state.undone,

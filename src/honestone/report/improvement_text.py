@@ -70,7 +70,7 @@ def _is_apart(by_judge: Mapping[str, float | None]) -> bool:
 
 def _headline(doc: ImprovementDoc, style: Style) -> list[str]:
     glyph, look = _LOOKS.get(doc.result, ("no", "red"))
-    reasons = [line(doc.reason)] if doc.reason else []
+    reasons = [*_unconfirmed(doc), *([line(doc.reason)] if doc.reason else [])]
     if doc.resumed:
         reasons.append("resumed an earlier run; what it had paid for was not asked again")
     reasons.append(_delivered(doc))
@@ -83,7 +83,20 @@ def _delivered(doc: ImprovementDoc) -> str:
         return "undone: the file is as it was before the run"
     if not doc.best_round:
         return "no version was better than the original, so the original stays"
+    if doc.is_held_back:
+        return f"the version of round {doc.best_round} is the best; it was not delivered, and the file is as it was"
     return f"the version of round {doc.best_round} is the best and stays"
+
+
+def _unconfirmed(doc: ImprovementDoc) -> list[str]:
+    """Who disagrees with a version that is delivered all the same, and the way back."""
+    if doc.result != "UNCONFIRMED":
+        return []
+    apart = [one for one in doc.certification.judges if one.verdict not in (None, "pass")]
+    told = [", ".join(f"{line(one.id)} disagrees ({line(one.verdict or '')})" for one in apart)] if apart else []
+    if doc.run and doc.can_be_undone:
+        told.append(f"honestone undo {line(doc.run)} puts the file back as it was")
+    return ["; ".join(told)] if told else []
 
 
 # ------------------------------------------------------------------------------------------------- before and after
@@ -186,12 +199,13 @@ def _round_lines(one: RoundDoc, style: Style, size: int = 0) -> list[str]:
 
     `size` is the width of the widest focus, so that rounds are in columns where there is room.
     """
-    glyph = style.paint(style.glyph("yes" if one.is_accepted else "no"), "green" if one.is_accepted else "red")
+    glyph, look = ("yes", "green") if one.is_gain else ("dot", "dim") if one.is_accepted else ("no", "red")
+    glyph = style.paint(style.glyph(glyph), look)
     if one.score_after is not None:
         scores = _arrow(one.score_before, one.score_after, style)
     else:
         scores = score_or_interval(None, one.interval_after) if one.interval_after else ""
-    said = "  ".join(part for part in (line(one.decision or ""), scores, one.diff_words) if part)
+    said = "  ".join(part for part in (line(one.decision_words), scores, one.diff_words) if part)
     start = f"  {glyph} {one.round:>2}  "
     room = style.columns - 8
     focus = cut(_focus(one), room, style.glyph("more"))
@@ -265,6 +279,8 @@ def _footer(doc: ImprovementDoc, style: Style) -> list[str]:
     if doc.run and doc.can_be_undone:
         lines += next_line("diff", f"honestone show {line(doc.run)} --format diff", style)
         lines += next_line("undo", f"honestone undo {line(doc.run)}", style)
+    if doc.run and doc.is_held_back:
+        lines += next_line("take", f"honestone show {line(doc.run)} --version best", style)
     for command in next_commands(doc):
         lines += next_line("next", command, style)
     return lines

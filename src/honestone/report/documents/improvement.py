@@ -81,6 +81,17 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         return self.decision == "accepted"
 
     @property
+    def is_gain(self) -> bool:
+        """Whether it was kept, and not for the same score or a lower one."""
+        before, after = self.score_before, self.score_after
+        return self.is_accepted and (before is None or after is None or after > before)
+
+    @property
+    def decision_words(self) -> str:
+        """`accepted`, `no gain` where it was kept without a higher score, or `rejected`."""
+        return "no gain" if self.is_accepted and not self.is_gain else self.decision or ""
+
+    @property
     def outcome_words(self) -> str:
         """What the worker's proposal was, from its bytes."""
         outcome, detail = line(self.outcome), line(self.outcome_detail or "", 200)
@@ -180,6 +191,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     `baseline`, `final`: scorecards of the original and of the best version
     `certification`: the held-out judges, what each said, and `ok`
     `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that was saved
+    `deliver`: what was to be delivered: the `best` version, or only one that `passed`
     `delivered`, `output`, `undone`: the version that was delivered; where, if not in place; whether `undo` took it back
     `resumed`, `usage`: whether an earlier process began the run; what all of it cost
     `packed`: which parts of an artifact that is too large a judge was shown
@@ -206,6 +218,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     contract: str = ""
     run: str | None = None
     report: str | None = None
+    deliver: str = "best"
     delivered: str | None = None
     output: str | None = None
     undone: bool = False
@@ -223,6 +236,11 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     def can_be_undone(self) -> bool:
         """Whether the person's own file holds a version of the run."""
         return self.output is None and self.delivered not in (None, self.artifact.original)
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether there is a better version that was not delivered."""
+        return bool(self.best_round) and not self.undone and self.delivered not in (None, self.artifact.digest)
 
     @property
     def last_card(self) -> ScorecardDoc | None:
