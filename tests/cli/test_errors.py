@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import socket
 import sqlite3
 import subprocess
 import time
@@ -220,6 +221,20 @@ def test_a_bar_off_the_scale_is_refused(ready: Desk, option: str, value: str) ->
     assert judge.calls == 0
 
 
+def test_a_threshold_that_is_a_share_asks_for_the_hundredfold(ready: Desk) -> None:
+    """Bars are out of 100: on the command line, in a rubric and in a suite 0.8 is refused, and 80 is named."""
+    judge = ready.judge()
+    call = ("--judge", judge.spec)
+    refused(ready.run("eval", "note.md", "--rubric", "rubric.yaml", *call, "--threshold", "0.8"), "--threshold 80")
+    ready.file("share.yaml", RUBRIC.replace("threshold: 80", "threshold: 0.805"))
+    refused(ready.run("eval", "note.md", "--rubric", "share.yaml", *call), "share.yaml:3", "threshold: 80.5")
+    ready.file("suite.yaml", "suite: 1\nthreshold: 0.8\ncases: [{id: a, input: a, rubric: [says a]}]\n")
+    refused(ready.run("eval", "suite.yaml", *call), "suite.yaml:2", "threshold: 80")
+    assert judge.calls == 0
+    for bar in ("0", "1"):
+        assert ready.run("eval", "note.md", "--rubric", "rubric.yaml", *call, "--threshold", bar).code == 0
+
+
 @pytest.mark.parametrize("option", ["--max-usd", "--max-minutes", "--max-size", "--judge-timeout"])
 def test_no_limit_can_be_set_to_no_limit(ready: Desk, option: str) -> None:
     """NaN, infinity and negative numbers are no limits, on the command line or in settings."""
@@ -263,6 +278,7 @@ def test_an_unknown_judge_or_command_is_refused(ready: Desk, spec: str, words: t
     ("spec", "words"),
     [
         ("editor", ("unknown worker `editor`", "known: ")),
+        ("./note.sh", ("did you mean `cmd:sh ./note.sh`?",)),
         ("cmd:no-such-editor", ("command not found: no-such-editor",)),
         ("fix", ("this rubric has none", "`fix:`")),
     ],
@@ -270,6 +286,7 @@ def test_an_unknown_judge_or_command_is_refused(ready: Desk, spec: str, words: t
 def test_an_unknown_worker_is_refused(ready: Desk, spec: str, words: tuple[str, ...]) -> None:
     """A worker that cannot work is refused before the baseline is judged."""
     judge = ready.judge()
+    ready.file("note.sh", "true\n")
     call = ("improve", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--worker", spec)
     refused(ready.run(*call), *words)
     assert judge.calls == 0
@@ -295,6 +312,21 @@ def test_a_check_that_cannot_be_started_is_refused_before_anything_is_spent(read
     item = "requirement: It names the pear, check: {command: no-such-checker --x}}"
     ready.rubric(RUBRIC.replace("requirement: It names the pear}", item))
     refuses(ready, "note.md", "no-such-checker")
+
+
+def test_a_server_that_refuses_the_first_connection_is_not_asked_again(ready: Desk) -> None:
+    """Nothing listens there, so the address is named at once: retries would take 6 s at least."""
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: it refuses, and nobody else can take it
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        ready.file(
+            "honestone.toml", f'[judges.local]\nprovider = "vllm"\nbase_url = "http://{address}/v1"\nmodel = "m"\n'
+        )
+        done = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", "local", "--json")
+    assert done.code == 3
+    [judge] = done.json["judges"]
+    assert judge["reason"] == f"could not connect to {address}: connection refused"
+    assert done.json["usage"]["judge_calls"] == 1
 
 
 def test_no_judge_named_and_none_found_is_exit_3(ready: Desk) -> None:
@@ -325,6 +357,9 @@ def test_eval_without_a_rubric_says_what_is_missing(ready: Desk) -> None:
         (("eval", "note.md", "--rubric", "rubric.yaml", "--max-calls", "many"), ("--max-calls", "many")),
         (("eval", "note.md", "--rubric", "rubric.yaml", "--effort", "huge"), ("--effort", "huge")),
         (("show", "--format", "pdf"), ("pdf",)),
+        (("eval", "note.md", "--rubric", "rubric.yaml", "--rubric", "other.yaml"), ("--rubric is given twice",)),
+        (("rubric", "show", "--template", "essay", "--template", "readme"), ("--template is given twice",)),
+        (("runs", "--limit", "1", "--limit", "2"), ("--limit is given twice",)),
     ],
 )
 def test_a_misspelt_command_or_option_is_one_line_and_a_hint(

@@ -131,6 +131,8 @@ def test_flow_yaml_is_not_mistaken_for_broken_json() -> None:
         ('{"a": 1,\n "a": 2}', "2:2", "occurs twice"),
         ("a:\n\t- x\n", "2:1", "tab"),
         ("a: 'open\nb: 2\n", "1:4", "never closed"),
+        ('a: "\\d+"\n', "1:6", "escape"),
+        ('a: "\\xyz"\n', "1:7", "escape"),
         ("a: b: c\n", "1:5", "`:`"),
         ("a: @x\n", "1:4", "cannot begin"),
         ("a: [1, 2\nb: 3\n", "2:2", "missing"),

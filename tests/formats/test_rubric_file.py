@@ -461,7 +461,7 @@ def test_a_sound_rubric_has_no_findings() -> None:
         ("Names the author", ", ".join(f"Names person {n}" for n in range(14)), "3:66", "has 18 items"),
         ("rubric: 1", "rubric: 1\nthreshold: 50", "2:12", "the floor (60) is above the threshold (50)"),
         ("rubric: 1", "rubric: 1\nfloor: 80", "2:8", "the floor (80) is above the threshold (70)"),
-        ("rubric: 1", "rubric: 1\nfloor: 0\nthreshold: 0.7", "3:12", "0.7 of 100 points"),
+        ("rubric: 1", "rubric: 1\nfloor: 0.7", "2:8", "0.7 of 100 points"),
         ("weight: 40", "weight: 0, required: true", "4:80", "required but weighs 0"),
         ("id: close", "id: check1", "4:10", "`check1` says nothing"),
         ("id: close", "id: r2", "4:10", "`r2` says nothing"),

@@ -540,7 +540,15 @@ def _unknown(what: str, spec: str, entries: Sequence[RegistryEntry[Made]], names
         return SettingsError(f"the {what} `{spec}` names nothing", hint=f"write what it is after the colon: {spec}...")
     known = [*kinds, *(one.written for one in entries if one.is_model and one.takes), *names]
     near = get_close_matches(spec, known, n=1) or get_close_matches(spec.partition(":")[0], known, n=1)
-    if not near and (" " in spec or shutil.which(spec)):
-        near = [f"cmd:{spec}"]
+    if not near:
+        near = _as_command(spec)
     hint = f"did you mean `{near[0]}`? " if near else ""
     return SettingsError(f"unknown {what} `{spec}`", hint=f"{hint}known: {', '.join(known)}")
+
+
+def _as_command(spec: str) -> list[str]:
+    """The command that a name without `cmd:` may be meant as. A file that cannot be executed is one for its shell."""
+    if " " in spec or shutil.which(spec):
+        return [f"cmd:{spec}"]
+    program = {".sh": "sh", ".py": "python3", ".js": "node"}.get(Path(spec).suffix)
+    return [f"cmd:{program} {spec}"] if program and Path(spec).is_file() else []

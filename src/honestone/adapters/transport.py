@@ -8,6 +8,7 @@ A key is read from its variable when a call is made and is kept nowhere; what a 
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import json
 import os
@@ -121,6 +122,7 @@ class Transport:
         )
         self._turns: dict[tuple[str, str, int], asyncio.Semaphore] = {}
         self._proxies: dict[str, _Proxy | None] = {}
+        self._answered: set[str] = set()
         self.holders: WeakSet[object] = WeakSet()
 
     async def post(self, endpoint: Endpoint, path: str, payload: Mapping[str, Any], *, model: str) -> dict[str, Any]:
@@ -179,7 +181,9 @@ class Transport:
                 f"the name of {where} was not found; is `base_url` right, is there a network?", retryable=True
             )
         except aiohttp.ClientConnectorError as error:
-            return CallFailed(f"could not connect to {where}: {_os_words(error.os_error)}", retryable=True)
+            # Refused before anything was ever answered there: nothing listens, and waiting would not change that.
+            may_return = error.os_error.errno != errno.ECONNREFUSED or endpoint.base_url in self._answered
+            return CallFailed(f"could not connect to {where}: {_os_words(error.os_error)}", retryable=may_return)
         except aiohttp.ClientHttpProxyError as error:
             return CallFailed(f"the proxy on the way to {where} answered {error.status}", retryable=error.status >= 500)
         except aiohttp.ClientResponseError:
@@ -200,6 +204,7 @@ class Transport:
             proxy=proxy.url if proxy else None,
             proxy_headers=proxy.headers if proxy else None,
         ) as response:
+            self._answered.add(endpoint.base_url)
             whole = await _read_body(response, endpoint.max_bytes)
             if whole is None:
                 where, size = host_of(endpoint.base_url), endpoint.max_bytes / 1e6

@@ -23,7 +23,7 @@ from honestone.core.artifact import Version
 from honestone.core.checks import KINDS
 from honestone.core.contract import Contract, make_contract
 from honestone.core.errors import CommandRefused, UsageError
-from honestone.core.numbers import exact
+from honestone.core.numbers import exact, hundredfold
 from honestone.core.rubric import Check, Quorum, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.system.files import Loaded, load_artifact, printable
@@ -199,19 +199,19 @@ def load_rubric(
 def with_bars(rubric: Rubric, *, threshold: float | None, floor: float | None, quorum: Quorum | None = None) -> Rubric:
     """Bars are points from 0 to 100; None leaves the rubric's own. Raises UsageError for other numbers."""
     if threshold is not None:
-        rubric = replace(rubric, threshold=_points("--threshold", threshold))
+        rubric = replace(rubric, threshold=bar_share("--threshold", threshold))
     if floor is not None:
-        rubric = replace(rubric, floor=_points("--floor", floor))
+        rubric = replace(rubric, floor=bar_share("--floor", floor))
     if quorum is not None:
         rubric = replace(rubric, quorum=quorum)
     return rubric
 
 
-def _points(option: str, number: float) -> Fraction:
-    try:
-        value = exact(number) / 100
-    except ValueError:
-        value = Fraction(-1)
-    if not 0 <= value <= 1:
-        raise UsageError(f"{option} is {number:g}, but must be from 0 to 100", hint=f"for example {option} 80")
-    return value
+def bar_share(option: str, points: float) -> Fraction:
+    """A bar as a share 0-1 from points 0-100. Raises UsageError for other numbers, and for a threshold below 1."""
+    if not 0 <= points <= 100:  # NaN too
+        raise UsageError(f"{option} is {points:g}, but must be from 0 to 100", hint=f"for example {option} 80")
+    meant = hundredfold(exact(points)) if option == "--threshold" else None
+    if meant is not None:
+        raise UsageError(f"{option} is {points:g}, but it is out of 100", hint=f"is {meant} meant? {option} {meant}")
+    return exact(points) / 100

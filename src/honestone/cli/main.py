@@ -49,7 +49,27 @@ Exit codes
   130  interrupted; run the same command to resume"""
 
 
-class LazyGroup(click.Group):
+class StrictGroup(click.Group):
+    """A group whose commands take an option twice only where they say so: the last one never wins in silence."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            _refuse_twice(click.Context(command, ctx, info_name=name), rest)
+        return name, command, rest
+
+
+def _refuse_twice(ctx: click.Context, args: Sequence[str]) -> None:
+    given = ctx.command.make_parser(ctx).parse_args(list(args))[2]
+    for option in given:
+        once = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
+        if once and given.count(option) > 1:
+            raise click.UsageError(f"{option.opts[-1]} is given twice, but it takes one value", ctx)
+
+
+class LazyGroup(StrictGroup):
     """A group whose commands are imported when they are called. Help texts come from the table."""
 
     def __init__(self, *args: Any, commands_table: dict[str, tuple[str, str]] | None = None, **extra: Any) -> None:

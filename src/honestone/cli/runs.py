@@ -10,6 +10,7 @@ import click
 
 from honestone.app.records import RunRecord, list_runs, open_run
 from honestone.cli import options as shared
+from honestone.cli.main import StrictGroup
 from honestone.cli.suites.options import SUITE_FORMATS, print_suite
 from honestone.cli.terminal import FORMATS, Printer, dump, here, render_improvement, write
 from honestone.core.artifact import Version
@@ -20,7 +21,9 @@ from honestone.report.formats import draw
 from honestone.system.drawing import Style, clean
 
 
-@click.group("runs", invoke_without_command=True, short_help="List recorded runs, import those of rulph.")
+@click.group(
+    "runs", cls=StrictGroup, invoke_without_command=True, short_help="List recorded runs, import those of rulph."
+)
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
 @shared.json_option
 @click.pass_context

@@ -51,6 +51,11 @@ def show_bar(score: Fraction) -> str:
     return str(points.numerator) if points.denominator == 1 else str(float(points))
 
 
+def hundredfold(points: Fraction) -> str | None:
+    """`80` for 0.8: what is meant where points of 100 are asked for and a share was given; None for other numbers."""
+    return show_bar(points) if 0 < points < 1 else None
+
+
 # ------------------------------------------------------------------------------------------------------- in words
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast
 
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
-from honestone.core.numbers import exact
+from honestone.core.numbers import exact, hundredfold
 from honestone.core.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
@@ -262,6 +262,14 @@ class RubricReading(FileReading):
 
     def points(self, value: Any, path: FilePath, owner: str) -> Fraction:
         return self._number("points", value, path, owner, "points are out of 100: write 70, not 0.7 or 70%") / 100
+
+    def threshold(self, value: Any, path: FilePath, owner: str) -> Fraction:
+        share = self.points(value, path, owner)
+        meant = hundredfold(share * 100)
+        if meant is not None:
+            message = f"`{path[-1]}`{owner} is {self.marked.raw(path)}, but it is out of 100"
+            raise Refused(message, path, f"is {meant} meant? {path[-1]}: {meant}")
+        return share
 
     def quorum(self, value: Any, path: FilePath, owner: str) -> Quorum:
         if is_quorum(value):

@@ -40,7 +40,7 @@ def _mapping_schema(shape: Shape, *, required: list[str] | None = None) -> dict[
 
 def _property(field: Field) -> dict[str, object]:
     schema = {**TAKES[field.takes].schema, "description": field.doc}
-    if field.takes == "points" and field.default.isdigit():
+    if field.takes in ("points", "threshold") and field.default.isdigit():
         schema["default"] = int(field.default)
     elif field.takes == "flag" and field.default == "false":
         schema["default"] = False

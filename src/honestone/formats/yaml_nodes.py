@@ -263,6 +263,8 @@ _MISTAKES = [
     but found '<block mapping start>' | this line is indented further than the one it belongs to | keys of one mapping begin in the same column
     expected <block end> | this does not continue what is above it | look at the indentation, and put text that begins with a quote or bracket in quotes as a whole
     expected ',' or | a `,` or a closing bracket is missing before this | text with brackets, braces or quotes in it needs quotes
+    found unknown escape character | a backslash in double quotes begins an escape, and this is not one that YAML has | use single quotes, which keep backslashes as they are: '\\d+'
+    expected escape sequence | a backslash in double quotes begins an escape, and this one is not complete | use single quotes, which keep backslashes as they are: '\\d+'
     could not find expected ':' | a `:` is missing in or before this line | look at the indentation, and that each key is followed by `: `
     """.strip().splitlines()
 ]

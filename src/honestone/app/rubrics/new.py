@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.app.drafting_model import criteria_by_model, find_model
+from honestone.app.rubric_plan import bar_share
 from honestone.app.rubrics.draft_file import KeptAnswers, RubricAnswers, draft_from, is_complete, with_bars
 from honestone.app.workspace import Workspace
 from honestone.core.authoring.rubric_drafting import (
@@ -30,7 +31,7 @@ from honestone.core.authoring.rubric_drafting import (
     weights_problem,
 )
 from honestone.core.errors import UsageError
-from honestone.core.numbers import exact, show_bar
+from honestone.core.numbers import show_bar
 from honestone.ports import Observer
 
 NO_MODEL: Final = "none"
@@ -249,12 +250,8 @@ def _at(name: str, wanted: Sequence[CriterionWish], option: str) -> int:
 
 
 def points_bar(option: str, points: float | None) -> Fraction | None:
-    """A bar as a share 0-1 from points 0-100. Raises UsageError for other numbers."""
-    if points is None:
-        return None
-    if not 0 <= points <= 100:  # NaN too
-        raise UsageError(f"{option} is {points:g}, but must be from 0 to 100", hint=f"for example {option} 70")
-    return exact(points) / 100
+    """A bar as a share 0-1 from points 0-100, where one is given. Raises UsageError for other numbers."""
+    return None if points is None else bar_share(option, points)
 
 
 def _one_line(text: str) -> str:

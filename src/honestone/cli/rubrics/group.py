@@ -11,6 +11,7 @@ import click
 from honestone.app.rubric_plan import load_rubric
 from honestone.cli import options as shared
 from honestone.cli.convert import convert_rubric
+from honestone.cli.main import StrictGroup
 from honestone.cli.rubrics.check import check
 from honestone.cli.rubrics.lock import lock
 from honestone.cli.rubrics.new import new
@@ -19,7 +20,7 @@ from honestone.core.numbers import show_bar
 from honestone.core.rubric import Criterion, as_written
 
 
-@click.group("rubric", short_help="Write, check, lock, convert and show rubrics.")
+@click.group("rubric", cls=StrictGroup, short_help="Write, check, lock, convert and show rubrics.")
 def rubric() -> None:
     """Write, check, lock, convert and show rubrics."""
 
