@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .desk import GOOD, RUBRIC, Desk, Program, Result
+from .desk import GOOD, PYTHON, RUBRIC, Desk, Program, Result
 
 NOTE = "# Fruit\n\nAn apple a day.\n"
 WORK = """
@@ -333,3 +333,50 @@ def test_data_goes_to_stdout_and_notes_to_stderr(ready: Desk) -> None:
     for call in (("runs",), ("show",), ("rescore",), ("doctor",), ("rubric", "check", "rubric.yaml")):
         parsed: Any = json.loads(ready.run(*call, "--json").out)
         assert parsed
+
+
+# ------------------------------------------------------------------------------------------------------- the history
+
+
+def test_runs_say_what_they_came_to_how_that_changed_and_what_it_cost(ready: Desk) -> None:
+    """A suite whose second run passes, an improvement after an evaluation: title, verdict, figures, filters."""
+    ready.file(
+        "suite.yaml",
+        "suite: 1\ntitle: Words\ncases:\n"
+        "  - {id: a, input: good, checks: [{contains: good}]}\n  - {id: b, input: poor, checks: [{contains: good}]}\n",
+    )
+    ready.file("echo.py", "import sys\nprint(sys.stdin.read(), open('more').read())\n")
+    ready.file("more", "")
+    target = f"cmd:{PYTHON} echo.py"
+    assert ready.run("eval", "suite.yaml", "--target", target).code == 1
+    ready.file("more", "good")
+    assert ready.run("eval", "suite.yaml", "--target", target).code == 0
+    judged(ready)
+    improved(ready)
+    listed = ready.run("runs", "--json").json
+    suites = [run for run in listed if run["kind"] == "suite"]
+    assert [(run["title"], run["verdict"], run["pass_rate"], run["change"], run["target_calls"]) for run in suites] == [
+        ("Words", "pass", 1, 0.5, 2),
+        ("Words", "fail", 0.5, None, 2),
+    ]
+    loop, evaluation = listed[0], listed[1]
+    assert (loop["verdict"], loop["result"], loop["score"]) == ("inconclusive", "UNCONFIRMED", 100)
+    assert loop["judges"] == evaluation["judges"] and len(loop["judges"]) == 1
+    assert loop["judge_calls"] > evaluation["judge_calls"] == 1 and loop["duration_ms"] > 0 and loop["usd"] is None
+    assert loop["change"] is None and loop["pass_rate"] is None
+    row = ready.run("runs", "--kind", "suite").out.splitlines()[0]
+    assert "suite.yaml  Words  100.0%  +50.0  2 target calls" in row
+    for words, kinds in (
+        (("--kind", "suite", "--verdict", "fail"), ["suite"]),
+        (("--verdict", "unconfirmed"), ["improve"]),
+        (("--verdict", "fail", "--limit", "1"), ["eval"]),
+        (("--verdict", "unfinished"), []),
+    ):
+        assert [run["kind"] for run in ready.run("runs", "--json", *words).json] == kinds, words
+
+
+def test_what_a_run_says_is_shown_harmlessly_in_the_list(ready: Desk) -> None:
+    ready.file("suite.yaml", 'suite: 1\ntitle: "a\\e[31mb\\nc"\ncases: [{id: a, input: x, checks: [{contains: x}]}]\n')
+    ready.run("eval", "suite.yaml", "--target", f"cmd:{PYTHON} -c pass")
+    (row,) = ready.run("runs").out.splitlines()
+    assert "\x1b" not in row and "a\\x1b[31mb c" in row

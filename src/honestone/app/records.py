@@ -1,4 +1,4 @@
-"""Recorded runs: the list of them, and one run with all that can be shown of it."""
+"""One recorded run with all that can be shown of it."""
 
 from __future__ import annotations
 
@@ -10,49 +10,12 @@ from honestone.app.history import improvement_report, judged_documents, round_di
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
-from honestone.core.events import SuiteStarted
 from honestone.engine.place import load_version
 from honestone.ports import RunInfo, Store
-from honestone.report.documents import JsonDocument
 from honestone.report.documents.imported import ImportedDoc
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.documents.suite import SuiteReportDoc
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRun:
-    """One line of `runs`. `side`: which side of something larger a suite's run is, the baseline of a comparison or a
-    split within an `improve`."""
-
-    info: RunInfo
-    side: str | None
-
-    def to_plain(self) -> JsonDocument:
-        info = self.info
-        return {
-            "id": info.id,
-            "kind": info.kind,
-            "subject": info.subject,
-            "contract": info.contract,
-            "started": info.started,
-            "finished": info.finished,
-            "result": info.result,
-            "side": self.side,
-        }
-
-
-def list_runs(workspace: Workspace, *, limit: int) -> list[ListedRun]:
-    """Newest first."""
-    with workspace.open_store(readonly=True) as store:
-        return [ListedRun(info=info, side=_side_of(store, info)) for info in store.runs(limit=limit)]
-
-
-def _side_of(store: Store, info: RunInfo) -> str | None:
-    if info.kind != "suite":
-        return None
-    first = next(store.iter_events(info.id), None)
-    return (first.side or None) if isinstance(first, SuiteStarted) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

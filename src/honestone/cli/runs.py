@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from honestone.app.records import RunRecord, list_runs, open_run
+from honestone.app.records import RunRecord, open_run
+from honestone.app.run_list import UNFINISHED, list_runs
 from honestone.cli import options as shared
 from honestone.cli.main import StrictGroup
 from honestone.cli.suites.options import SUITE_FORMATS, print_suite
@@ -18,27 +19,38 @@ from honestone.core.errors import UsageError
 from honestone.report.documents import KINDS, json_schema, plain
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.formats import draw
-from honestone.system.drawing import Style, clean
+from honestone.system.drawing import Style, line
 
 
 @click.group(
     "runs", cls=StrictGroup, invoke_without_command=True, short_help="List recorded runs, import those of rulph."
 )
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option("--kind", metavar="KIND", help="Only runs of that kind: eval, suite, improve, stages, imported.")
+@click.option(
+    "--verdict", metavar="VERDICT", help="Only those with that verdict (pass, fail, ...) or result, or `unfinished`."
+)
 @shared.json_option
 @click.pass_context
-def runs(ctx: click.Context, limit: int, as_json: bool) -> int:
-    """List recorded runs, newest first."""
+def runs(ctx: click.Context, limit: int, kind: str | None, verdict: str | None, as_json: bool) -> int:
+    """List recorded runs, newest first: verdict, title, pass rate or score, its change against the run before of the
+    same subject and kind, calls, cost, time.
+
+    \b
+    Example:
+      honestone runs --kind suite --verdict fail
+    """
     if ctx.invoked_subcommand is not None:
         return 0
-    found = list_runs(here(), limit=limit)
+    found = list_runs(here(), limit=limit, kind=kind, verdict=verdict)
     if as_json:
         write(dump([run.to_plain() for run in found]) + "\n")
         return 0
     for run in found:
-        info, which = run.info, f" ({run.side})" if run.side else ""
+        info, which = run.info, f" ({run.figures.side})" if run.figures.side else ""
         started = info.started[:16].replace("T", " ")
-        write(f"{info.id}  {started}  {info.kind:<9}{info.result or 'unfinished':<16} {clean(info.subject + which)}\n")
+        told = "  ".join(part for part in (line(info.subject + which), run.words) if part)
+        write(f"{info.id}  {started}  {info.kind:<9}{info.result or UNFINISHED:<16} {told}\n")
     return 0
 
 

@@ -32,7 +32,7 @@ from honestone import __version__
 from honestone.app.agents.owned_run import SESSION_VARIABLES
 from honestone.app.loop import STOPPER, Stopper
 from honestone.app.quiet import Quiet
-from honestone.app.records import list_runs
+from honestone.app.run_list import list_runs
 from honestone.app.workspace import Bounds, Workspace
 from honestone.core.errors import HonestoneError
 from honestone.formats.project import reading_within

@@ -14,9 +14,10 @@ from honestone.app.evaluate import EvaluateRequest, evaluate_one
 from honestone.app.improve import improve
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.loop import ImprovementRequest
-from honestone.app.records import RunRecord, list_runs, open_run
+from honestone.app.records import RunRecord, open_run
 from honestone.app.rubric_plan import load_rubric
 from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
+from honestone.app.run_list import list_runs
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import recorded_pipeline
 from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps

@@ -1,0 +1,194 @@
+"""The history of runs: one line each, with what it came to, how that changed, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+
+from honestone.app.history import judged_documents, state_of
+from honestone.app.workspace import Workspace
+from honestone.core.ballot import CHECK
+from honestone.core.errors import StoreError
+from honestone.core.events import (
+    ArtifactJudged,
+    BallotCast,
+    EvaluationStarted,
+    Event,
+    LoopStarted,
+    StagesStarted,
+    Started,
+    SuiteImprovementStarted,
+    SuiteStarted,
+    total_spend,
+)
+from honestone.core.loop.state import EXIT_CODES, Result
+from honestone.core.numbers import change_words, duration_words, points, to_points
+from honestone.core.suite.record import read_record
+from honestone.ports import RunInfo, Store
+from honestone.report.documents import JsonDocument
+from honestone.system.drawing import count, line
+
+UNFINISHED = "unfinished"
+_VERDICTS = {0: "pass", 1: "fail", 3: "inconclusive", 130: "interrupted"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFigures:
+    """What a run came to. `score` is in points, `pass_rate` 0-1; both None where they are not known or there is none.
+
+    `side`: which side of something larger a suite's run is, the baseline of a comparison or a split within an `improve`.
+    """
+
+    side: str | None = None
+    title: str | None = None
+    score: float | None = None
+    pass_rate: float | None = None
+    usd: float | None = None
+    target_calls: int = 0
+    judge_calls: int = 0
+    duration_ms: int | None = None
+    judges: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRun:
+    """One line of `runs`. `change` is against the run before of the same subject, kind and side: of the pass rate
+    (0-1), else of the score (points); None at first."""
+
+    info: RunInfo
+    figures: RunFigures
+    change: float | None = None
+
+    @property
+    def verdict(self) -> str | None:
+        return verdict_of(self.info)
+
+    @property
+    def words(self) -> str:
+        """Title, rate or score, change, cost and time, as far as they are known."""
+        one = self.figures
+        rate = "" if one.pass_rate is None else f"{points(one.pass_rate * 100)}%"
+        by = None if self.change is None else self.change * (1 if one.pass_rate is None else 100)
+        calls = [count(number, f"{who} call") for who, number in _calls(one) if number]
+        parts = [
+            line(one.title or ""),
+            rate or ("" if one.score is None else points(one.score)),
+            "" if by is None else change_words(by),
+            *calls,
+            "" if one.usd is None else f"{one.usd:.4g} USD",
+            "" if one.duration_ms is None else duration_words(one.duration_ms),
+        ]
+        return "  ".join(part for part in parts if part)
+
+    def to_plain(self) -> JsonDocument:
+        info = self.info
+        return {
+            "id": info.id,
+            "kind": info.kind,
+            "subject": info.subject,
+            "contract": info.contract,
+            "started": info.started,
+            "finished": info.finished,
+            "result": info.result,
+            "verdict": self.verdict,
+            **asdict(self.figures),
+            "change": self.change,
+        }
+
+
+def _calls(one: RunFigures) -> list[tuple[str, int]]:
+    return [("target", one.target_calls), ("judge", one.judge_calls)]
+
+
+def verdict_of(info: RunInfo) -> str | None:
+    """`pass`, `fail`, `inconclusive`, ... of any kind of run; None while it is unfinished."""
+    try:
+        return _VERDICTS[EXIT_CODES.get(Result(info.result or ""), 1)]
+    except ValueError:
+        return info.result
+
+
+def list_runs(
+    workspace: Workspace, *, limit: int, kind: str | None = None, verdict: str | None = None
+) -> list[ListedRun]:
+    """Newest first. `verdict` may be a result too (`UNCONFIRMED`), or `unfinished`."""
+    with workspace.open_store(readonly=True) as store:
+        every = store.runs()
+        chosen = [info for info in every if kind in (None, info.kind) and _has_verdict(info, verdict)][:limit]
+        figures = cache(lambda run: _figures(store, run))
+        return [_listed(info, every, figures) for info in chosen]
+
+
+def _has_verdict(info: RunInfo, wanted: str | None) -> bool:
+    known = {verdict_of(info) or UNFINISHED, (info.result or UNFINISHED).lower()}
+    return wanted is None or wanted.lower() in known
+
+
+def _listed(info: RunInfo, every: Sequence[RunInfo], figures: Callable[[str], RunFigures]) -> ListedRun:
+    now = figures(info.id)
+    for old in every:
+        if old.id < info.id and (old.kind, old.subject) == (info.kind, info.subject) and old.finished is not None:
+            before = figures(old.id)
+            if before.side == now.side:
+                return ListedRun(info=info, figures=now, change=_change(before, now))
+    return ListedRun(info=info, figures=now)
+
+
+def _change(before: RunFigures, now: RunFigures) -> float | None:
+    old, new = before.pass_rate, now.pass_rate
+    if old is None or new is None:
+        old, new = before.score, now.score
+    return None if old is None or new is None else round(new - old, 9)
+
+
+def _figures(store: Store, run: str) -> RunFigures:
+    """From the run's events; of a run that cannot be read nothing is known."""
+    try:
+        log = store.events(run)
+        return _figures_of(store, run, log) if log else RunFigures()
+    except StoreError:
+        return RunFigures()
+
+
+def _figures_of(store: Store, run: str, log: Sequence[Event]) -> RunFigures:
+    first, spend = log[0], total_spend(log)
+    side, title, score, rate = None, None, None, None
+    match first:
+        case SuiteStarted():
+            rates = read_record(log, run=run).rates
+            side, title = first.side or None, first.suite.title or first.suite.path
+            score = None if rates.mean_score is None else to_points(rates.mean_score)
+            rate = None if rates.pass_rate is None else float(rates.pass_rate)
+        case LoopStarted():
+            state = state_of(log)
+            best = state.card(state.best).score
+            title, score = first.rubric.title, None if best is None else to_points(best)
+        case EvaluationStarted():
+            title = first.rubric.title
+            if sum(isinstance(event, ArtifactJudged) for event in log) == 1:
+                score = next(judged_documents(store, run)).score
+        case StagesStarted():
+            title = first.suite.title or first.suite.path
+    seconds = max((event.seconds or 0.0 for event in log), default=0.0)
+    return RunFigures(
+        side=side,
+        title=title or None,
+        score=score,
+        pass_rate=rate,
+        usd=spend.usd,
+        target_calls=spend.target_calls,
+        judge_calls=spend.judge_calls,
+        duration_ms=round(seconds * 1000) if seconds else None,
+        judges=_judges(first, log),
+    )
+
+
+def _judges(first: Event, log: Sequence[Event]) -> tuple[str, ...]:
+    """Who was to judge; over the splits of a suite, who judged there."""
+    if isinstance(first, SuiteImprovementStarted):
+        found = [str(one.get("id")) for event in log if isinstance(event, BallotCast) for one in event.judges]
+    else:
+        held = first.holdouts if isinstance(first, LoopStarted) else ()
+        found = [*(first.panel if isinstance(first, Started) else ()), *held]
+    return tuple(dict.fromkeys(judge for judge in found if judge != CHECK))
