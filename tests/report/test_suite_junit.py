@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rendered import suite_junit
-from suite_samples import case, every_status, hostile, report
+from suite_samples import case, every_status, hostile, report, with_baseline
 
 
 def parsed(doc: dict) -> ET.Element:  # type: ignore[type-arg]
@@ -55,10 +55,25 @@ def test_messages_hold_the_reason_and_details_the_items() -> None:
     assert dead is not None and str(dead.get("message")).startswith("target-error")
 
 
+def test_the_gate_agrees_with_the_exit_code() -> None:
+    """With a baseline, or a rate below 1, the verdict is a test case; a run that passes has no failure."""
+    for more in ({"verdict": "pass"}, {"verdict": "pass", "comparison": None, "min_pass_rate": 0.5}):
+        suite = parsed(with_baseline() | more)
+        found = {one.get("name"): one for one in suite.iter("testcase")}
+        assert (suite.get("failures"), suite.get("errors"), suite.get("tests")) == ("0", "0", "5")
+        assert not list(found["gate"])
+        [left] = found["down"]
+        assert left.tag == "skipped" and str(left.get("message")).startswith("failed: ")
+    failed = {one.get("name"): one for one in parsed(with_baseline() | {"verdict": "fail"}).iter("testcase")}
+    gate = failed["gate"].find("failure")
+    assert gate is not None and "1 regression: down" in str(gate.get("message"))
+    assert [child.tag for child in failed["down"]] == ["failure"]
+
+
 def test_hostile_words_leave_it_xml() -> None:
     """Nothing closes an element or a CDATA, and no character is outside of XML."""
     suite = parsed(hostile())
-    assert len(list(suite.iter("testcase"))) == 5
+    assert len(list(suite.iter("testcase"))) == 6  # five cases and the gate
     assert {child.tag for one in suite.iter("testcase") for child in one} == {"failure", "error", "skipped"}
 
 

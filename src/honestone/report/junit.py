@@ -1,11 +1,13 @@
 """Reports as JUnit XML, for the test tab of a CI.
 
-Of artifacts: one suite an artifact, one testcase an item, and one for the gate. Of a suite's run: one testcase a case.
+Of artifacts: one suite an artifact, one testcase an item, and one for the gate. Of a suite's run: one testcase a case, and
+one for the gate where a baseline or a pass rate decides; when that passes, a case that did not is `skipped`.
 `failure` is what failed or is not met, `error` what could not be judged, `skipped` what does not apply or was not run.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +31,7 @@ from honestone.report.documents.scorecard import (
 )
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
 from honestone.report.templates import environment
-from honestone.system.drawing import clean, line
+from honestone.system.drawing import clean, count, line
 
 _Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
@@ -83,7 +85,27 @@ def suite_junit(doc: SuiteReportDoc) -> str:
     lonely = any(case.low_confidence for case in doc.cases if case.status != "skipped")
     known = _known(doc.shared_flags, doc.judge_states, lonely)
     known += [("left-out", str(doc.left_out))] if doc.left_out else []
-    return _suites_xml([(doc.name, [_case_test(case, doc.name) for case in doc.cases], known)])
+    tests = [_case_test(case, doc.name) for case in doc.cases]
+    if doc.compared is not None or doc.least_rate not in (None, 1):
+        gate = _suite_gate(doc)
+        tests = [*(_forgiven(one) if gate.outcome == "passed" else one for one in tests), gate]
+    return _suites_xml([(doc.name, tests, known)])
+
+
+def _suite_gate(doc: SuiteReportDoc) -> _Test:
+    """The verdict as a case, where a baseline or a rate decides and not each case by itself."""
+    reasons = [line(one) for one in doc.reasons]
+    lost = doc.compared.regressions if doc.compared is not None else []
+    if lost:
+        reasons.append(f"{count(len(lost), 'regression')}: {', '.join(map(line, lost))}")
+    outcome = _OUTCOMES.get(doc.verdict, "error")
+    message = f"{doc.verdict_words}: {'; '.join(reasons) or doc.rate_words}"
+    return _Test(classname=doc.name, name="gate", outcome=outcome, message=message, details="\n".join(reasons))
+
+
+def _forgiven(test: _Test) -> _Test:
+    """A case that did not pass in a run that did: a CI that counts failures agrees with the exit code."""
+    return dataclasses.replace(test, outcome="skipped") if test.outcome in ("failure", "error") else test
 
 
 def _known(

@@ -302,7 +302,7 @@ def judge_suite(rates: Rates, *, least: Fraction = ONE, is_cut_short: bool = Fal
         count = sum(rates.counts[status] for status in Status if status is not Status.SKIPPED)
         some = "" if low == high else "at most "
         why = (
-            f"{failed} of {count} cases failed"
+            f"{failed} of {count} {'case' if count == 1 else 'cases'} failed"
             if least == ONE
             else f"the pass rate is {some}{show_points(high)}%, below --min-pass-rate {show_bar(least)}%"
         )

@@ -439,8 +439,10 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict_words(self) -> str:
-        """A part of a suite that passed does not pass the suite."""
-        return PARTIAL if self.left_out and self.verdict == "pass" else verdict_words(self.verdict)
+        """A part of a suite that passed does not pass the suite. What passes all the same with regressions says so."""
+        words = PARTIAL if self.left_out and self.verdict == "pass" else verdict_words(self.verdict)
+        lost = self.compared.regressions if self.compared and self.verdict == "pass" else []
+        return f"{words}, {count(len(lost), 'regression')}" if lost else words
 
     @property
     def passed_count(self) -> tuple[int, int]:
