@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from honestone.core.ballot import Ballot
 from honestone.core.events import OutputProduced, StartedArtifact
 from honestone.core.scorecard import Scorecard, Verdict
+from honestone.core.spend import Spend
 from honestone.core.suite.attempts import OUTCOMES, Attempt, Status, mean_card
 from honestone.core.suite.case import AttemptRule
 from honestone.core.suite.comparison import CasePair, CaseSide, RunComparison
@@ -83,7 +84,12 @@ def suite_document(record: SuiteRecord) -> SuiteReportDoc:
 
 
 def suite_usage(record: SuiteRecord) -> UsageDoc:
-    return replace(usage_document(record.spend), target_calls=record.spend.target_calls)
+    return usage_of(record.spend)
+
+
+def usage_of(spend: Spend) -> UsageDoc:
+    """What a run of a suite cost, or its two sides together."""
+    return replace(usage_document(spend), target_calls=spend.target_calls)
 
 
 def _artifact(artifact: StartedArtifact | None) -> ArtifactDoc | None:

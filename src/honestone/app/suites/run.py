@@ -38,7 +38,14 @@ from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, Store
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import SuiteReportDoc
-from honestone.report.suite import baseline_fields, comparison_document, suite_document, suite_flags, suite_usage
+from honestone.report.suite import (
+    baseline_fields,
+    comparison_document,
+    suite_document,
+    suite_flags,
+    suite_usage,
+    usage_of,
+)
 from honestone.system.files import printable, write_atomically
 
 
@@ -613,7 +620,9 @@ def _run_both(
     first.work_to_end()
     second = _open(plan, store, observer, plan.subject, sides=2, after=first.run)
     second.work_to_end()
-    record = second.finish(_compared_runs(plan, second.record, summary_of(first.record), baseline.name))
+    compared = _compared_runs(plan, second.record, summary_of(first.record), baseline.name)
+    spent = total_spend([*store.events(first.run), *store.events(second.run)])
+    record = second.finish(compared | {"usage": plain(usage_of(spent))})
     first.finish()
     return record
 
