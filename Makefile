@@ -69,8 +69,8 @@ bench-suites: $(READY) ## what running 5,000 cases costs beside the bare loop
 
 # The scripts whose issue is done. The slow ones take minutes each and a turn in CI.
 DONE := a1_arithmetic_and_gates a2_improve_loop b1_replies_read_right b2_model_replies_and_hostility c1_rubric_formats \
-	d1_suites d2_compare_and_reports e1_skill_evaluation e2_pipeline j1_house l1_forge
-SLOW := a3_fresh_clone b3_real_clis
+	d1_suites d2_compare_and_reports e1_skill_evaluation e2_pipeline g1_hooks_and_steps j1_house l1_forge
+SLOW := a3_fresh_clone b3_real_clis g2_agent_install g3_mcp
 SCRIPTS := ../shared/acceptance
 
 acceptance: $(READY) ## the acceptance scripts next to this checkout, where they are there
@@ -80,7 +80,7 @@ acceptance: $(READY) ## the acceptance scripts next to this checkout, where they
 # The real CLIs have time limits of their own, so on a busy machine they get a second try.
 acceptance-slow: $(READY) ## one of the slow acceptance scripts, the TURN-th
 	@name=$$(echo $(SLOW) | tr ' ' '\n' | sed -n "$$(( $(or $(TURN),0) % $(words $(SLOW)) + 1 ))p"); \
-	if [ "$$name" = b3_real_clis ] && ! [ -f .clis/installed ]; then echo "skipped: the agent CLIs are not installed"; exit 0; fi; \
+	case "$$name" in b3_real_clis|g2_agent_install) [ -f .clis/installed ] || { echo "skipped: the agent CLIs are not installed"; exit 0; };; esac; \
 	export CLIS=$(CURDIR)/.clis; \
 	$(MAKE) acceptance NAMES=$$name || { [ "$$name" = b3_real_clis ] && $(MAKE) acceptance NAMES=$$name; }
 

@@ -47,7 +47,7 @@ def test_another_package_adds_a_format(added: None) -> None:
 
 def test_a_format_that_is_not_there_is_named(added: None) -> None:
     """Unknown, for another document, or not to be loaded: each is an error in the use."""
-    for form, word in (("loud", "not known"), ("html", "not known"), ("gone", "cannot be loaded")):
+    for form, word in (("loud", "not known"), ("html", "does not show this"), ("gone", "cannot be loaded")):
         with pytest.raises(UsageError, match=word):
             formats.draw(samples.failed(), form, Style())
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -242,9 +242,10 @@ def run_to_end(
         task = loop.create_task(work())
         if threading.current_thread() is threading.main_thread():  # only it may handle signals
             loop.add_signal_handler(signal.SIGTERM, task.cancel)
-        stopper = STOPPER.get() or Stopper()
+        stopper = STOPPER.get()
+        end = partial(loop.call_soon_threadsafe, task.cancel)
         try:
-            with stopper.ending(partial(loop.call_soon_threadsafe, task.cancel)):
+            with nullcontext() if stopper is None else stopper.ending(end):
                 return runner.run(asyncio.wait_for(task, None))
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None

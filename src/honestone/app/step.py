@@ -16,7 +16,7 @@ from typing import Final, Literal
 from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import Ending, StepWorker, SubmittedEdit, Waiting
 from honestone.app.agents.holds import read_holds
-from honestone.app.agents.kept import KEPT, REPLIES, STEPS, read_json
+from honestone.app.agents.run_folder import KEPT, REPLIES, STEPS, read_json
 from honestone.app.history import improvement_report, state_of
 from honestone.app.host_judge import still_asked, take_reply
 from honestone.app.improve import prepare, run
@@ -127,7 +127,7 @@ def resume_steps(
     """The next action of a run after taking what is submitted; without a name, of the latest one that the session owns,
     or, without a session, that no session owns.
 
-    Raises UsageError where there is no such run, or its options cannot be read.
+    Raises UsageError where no such run exists, or its options cannot be read.
     """
     with workspace.open_store() as store:
         folder = _folder_of(store, run, None if run else _belongs_to(form.session))
@@ -235,7 +235,7 @@ class _Steps:
 
 
 def _belongs_to(session: str | None) -> Callable[[Path], bool]:
-    """Whether a run is the session's; without a session, whether it is no session's."""
+    """Whether a run is the session's; without a session, whether it belongs to none."""
     return lambda folder: StepsForm.kept(folder).session == session
 
 

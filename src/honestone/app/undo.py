@@ -18,7 +18,7 @@ from honestone.system.files import deliver
 
 
 def undo(workspace: Workspace, name: str) -> str:
-    """Put back what a run found; returns what was done, in words. Twice is no error, and does nothing.
+    """Put back what a run found; returns what was done, in words. A second call does nothing.
 
     Raises UsageError, with nothing touched, where the artifact was changed since, or the run changed none.
     """

@@ -265,7 +265,7 @@ def _session(ctx: Context) -> str | None:
 
 
 def serve(roots: Sequence[Path], *, allow_commands: bool) -> None:
-    """Answer on stdin and stdout until stdin ends, or a signal does. Without `roots` the working directory is the one."""
+    """ToolAnswer on stdin and stdout until stdin ends, or a signal does. Without `roots` the working directory is the one."""
     bounds = Bounds(roots=tuple(root.resolve() for root in roots or (Path(),)), commands=allow_commands)
     anyio.run(_serve, _Door(bounds))
 

@@ -124,7 +124,7 @@ class Improve(_Loop, kw_only=True, rename={"self_judge": "self"}):
     self_judge: Annotated[bool, Meta(description="The worker's model judges where no other can.")] = False
 
 
-class RubricCheck(Arguments, kw_only=True):
+class RubricCheckArguments(Arguments, kw_only=True):
     """Find what is wrong or weak in a rubric. Asks no judge and changes nothing."""
 
     rubric: Path_
@@ -166,7 +166,7 @@ class StepSubmit(Arguments, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ToolAnswer:
     """What a call came to: the command's JSON, its exit code, and the words for hosts that show nothing else."""
 
     document: JsonDocument
@@ -201,39 +201,41 @@ class Call:
     session: str | None = None
 
 
-def eval_(call: Call, given: Eval) -> Answer:
+def eval_(call: Call, given: Eval) -> ToolAnswer:
     given_too = _shared(given, EvaluateRequest) | {"rubric": Path(given.rubric), "target": given.target or "identity"}
     request = EvaluateRequest(artifacts=(Path(given.artifact),), judging=given.judging, **given_too)
     found = evaluate_one(call.workspace, request, call.observer)
-    return Answer(document=found.document, exit_code=EXIT_CODES[found.outcome], text=draw(found.report, "text", _PLAIN))
+    return ToolAnswer(
+        document=found.document, exit_code=EXIT_CODES[found.outcome], text=draw(found.report, "text", _PLAIN)
+    )
 
 
-def improve_(call: Call, given: Improve) -> Answer:
+def improve_(call: Call, given: Improve) -> ToolAnswer:
     done = improve(call.workspace, given.request(given.artifact, given.rubric), call.observer)
     if done.result is Result.INTERRUPTED:
         raise Interrupted(f"interrupted; the same call resumes run {done.run}")
-    return Answer(document=done.document, exit_code=done.exit_code, text=draw(done.improvement, "text", _PLAIN))
+    return ToolAnswer(document=done.document, exit_code=done.exit_code, text=draw(done.improvement, "text", _PLAIN))
 
 
-def rubric_check(call: Call, given: RubricCheck) -> Answer:
+def rubric_check(call: Call, given: RubricCheckArguments) -> ToolAnswer:
     found = check_rubric(call.workspace, RubricCheckRequest(path=Path(given.rubric)), call.observer)
-    return Answer(document=found.to_plain(), exit_code=found.exit_code(strict=given.strict))
+    return ToolAnswer(document=found.to_plain(), exit_code=found.exit_code(strict=given.strict))
 
 
-def runs(call: Call, given: Runs) -> Answer:
-    return Answer(document={"runs": [run.to_plain() for run in list_runs(call.workspace, limit=given.limit)]})
+def runs(call: Call, given: Runs) -> ToolAnswer:
+    return ToolAnswer(document={"runs": [run.to_plain() for run in list_runs(call.workspace, limit=given.limit)]})
 
 
-def show(call: Call, given: Show) -> Answer:
+def show(call: Call, given: Show) -> ToolAnswer:
     with open_run(call.workspace, given.run) as record:
         run = record.info.id
         if record.info.kind == "stages":
             done = recorded_pipeline(StageFiles.at(call.workspace), record.store, run)
-            return Answer(document={"run": run, **done.document})
+            return ToolAnswer(document={"run": run, **done.document})
         documents = _documents(record)
     if len(documents) != 1:
-        return Answer(document={"run": run, "scorecards": [plain(one) for one in documents]})
-    return Answer(document={"run": run, **plain(documents[0])}, text=draw(documents[0], "text", _PLAIN))
+        return ToolAnswer(document={"run": run, "scorecards": [plain(one) for one in documents]})
+    return ToolAnswer(document={"run": run, **plain(documents[0])}, text=draw(documents[0], "text", _PLAIN))
 
 
 def _documents(record: RunRecord) -> list[msgspec.Struct]:
@@ -259,7 +261,7 @@ def rubric_text(workspace: Workspace, name: str) -> str:
     return path.read_text(encoding="utf-8-sig", errors="replace")
 
 
-def step_next(call: Call, given: StepNext) -> Answer:
+def step_next(call: Call, given: StepNext) -> ToolAnswer:
     form = StepsForm(session=given.session or call.session, compact=given.compact)
     if given.artifact is None:
         return _step(resume_steps(call.workspace, None, Submission(), call.observer, form))
@@ -268,7 +270,7 @@ def step_next(call: Call, given: StepNext) -> Answer:
     return _step(start_steps(call.workspace, given.request(given.artifact, given.rubric), call.observer, form))
 
 
-def step_submit(call: Call, given: StepSubmit) -> Answer:
+def step_submit(call: Call, given: StepSubmit) -> ToolAnswer:
     reply = None if given.reply is None else _read_reply(call.workspace.path(given.reply))
     handed = Submission(
         is_edit=reply is None, reply=reply, round=given.round, ended=given.ended, message=given.message[:2000]
@@ -277,11 +279,11 @@ def step_submit(call: Call, given: StepSubmit) -> Answer:
     return _step(resume_steps(call.workspace, given.run, handed, call.observer, form))
 
 
-def _step(found: StepResult) -> Answer:
+def _step(found: StepResult) -> ToolAnswer:
     if found.action == "interrupted":
         raise Interrupted(f"interrupted; the same call resumes run {found.run}")
     found.hand_out()
-    return Answer(document=found.document, exit_code=found.exit_code)
+    return ToolAnswer(document=found.document, exit_code=found.exit_code)
 
 
 def _read_reply(path: Path) -> str:
@@ -308,7 +310,7 @@ class Tool:
     """`work` is called with arguments of the class `takes`. `reads`: it changes nothing and asks no judge."""
 
     takes: type[Arguments]
-    work: Callable[..., Answer]
+    work: Callable[..., ToolAnswer]
     reads: bool = False
     schema: dict[str, object] = field(init=False)
 
@@ -322,7 +324,7 @@ class Tool:
     def description(self) -> str:
         return " ".join((self.takes.__doc__ or "").split())
 
-    def call(self, call: Call, given: object) -> Answer:
+    def call(self, call: Call, given: object) -> ToolAnswer:
         """Raises UsageError for arguments that it does not take, then as the command does."""
         try:
             arguments = msgspec.convert(given, self.takes)
@@ -348,7 +350,7 @@ def find_tool(name: str) -> Tool:
 TOOLS: Final = {
     "eval": Tool(takes=Eval, work=eval_),
     "improve": Tool(takes=Improve, work=improve_),
-    "rubric_check": Tool(takes=RubricCheck, work=rubric_check, reads=True),
+    "rubric_check": Tool(takes=RubricCheckArguments, work=rubric_check, reads=True),
     "runs": Tool(takes=Runs, work=runs, reads=True),
     "show": Tool(takes=Show, work=show, reads=True),
     "step_next": Tool(takes=StepNext, work=step_next),

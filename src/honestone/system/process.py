@@ -525,7 +525,8 @@ class _Guardian:
 _GUARD: Final = """\
 left=" "
 while read -r what group; do
-  if [ "$what" = + ]; then left="$left$group "; else left="${left%% $group *} ${left#* $group }"; fi
+  if [ "$what" = + ]; then left="$left$group "; continue; fi
+  case "$left" in *" $group "*) left="${left%% $group *} ${left#* $group }";; esac
 done
 for group in $left; do kill -9 -"$group"; done
 """

@@ -22,7 +22,7 @@ _HALF: Final = re.compile(re.escape(TEMPORARY) + "[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class FileChange:
     """The bytes of a file, where it really is; None: it is not there."""
 
     path: Path
@@ -37,7 +37,7 @@ class FileNotes(msgspec.Struct, kw_only=True):
     replaced: str | None = None
 
 
-class Record(msgspec.Struct, kw_only=True):
+class InstallRecord(msgspec.Struct, kw_only=True):
     """What was made in a project or home, kept in the person's own state folder. `folders` are those that were made, those
     of the record too; `unfinished` says that files are being written, or were when a command was killed."""
 
@@ -46,18 +46,18 @@ class Record(msgspec.Struct, kw_only=True):
     unfinished: bool = False
 
 
-def load_record(base: Path) -> Record | None:
+def load_record(base: Path) -> InstallRecord | None:
     """None where nothing was installed, or by somebody else. Raises FileError for a record that is damaged."""
     place = _place(base)
     try:
-        return msgspec.json.decode(place.read_bytes(), type=Record)
+        return msgspec.json.decode(place.read_bytes(), type=InstallRecord)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError) as error:
         raise FileError(f"cannot read {str(place)!r}: {error}", hint="remove it; the record is lost then") from None
 
 
-def save_record(base: Path, record: Record) -> None:
+def save_record(base: Path, record: InstallRecord) -> None:
     record.folders |= missing_folders(_place(base))
     write_atomically(_place(base), msgspec.json.encode(record, order="sorted"), private=True)
 
@@ -82,10 +82,10 @@ def alone_at(base: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def make_changes(changes: Sequence[Change], *, private: bool) -> None:
+def make_changes(changes: Sequence[FileChange], *, private: bool) -> None:
     """All of them; when one cannot be made, those before it are taken back. Raises FileError."""
     made = missing_folders(*(change.path for change in changes))
-    done: list[Change] = []
+    done: list[FileChange] = []
     try:
         for change in changes:
             done.append(change)

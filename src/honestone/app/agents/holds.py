@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from honestone.app.agents.kept import HOLDS, read_json
+from honestone.app.agents.run_folder import HOLDS, read_json
 from honestone.system.files import write_atomically
 
 MOST: Final = 15

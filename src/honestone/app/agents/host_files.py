@@ -29,7 +29,7 @@ class NotOurs(Exception):
 
 
 class HostFile(Protocol):
-    """What we do to one file. Texts are None where there is no file. Raises ValueError for what cannot be read."""
+    """What we do to one file. A text is None where no file exists. Raises ValueError for what cannot be read."""
 
     def command(self, text: str | None) -> str | None:
         """What calls honestone in what is ours; None when nothing is ours."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from honestone.app.agents.file_changes import (
-    Change,
+    FileChange,
     FileNotes,
-    Record,
+    InstallRecord,
     alone_at,
     load_record,
     make_changes,
@@ -196,7 +196,7 @@ class _Edits:
 
     def __init__(self, scope: Scope) -> None:
         found = load_record(scope.base)
-        self.scope, self.record, self.is_recorded = scope, found or Record(), found is not None
+        self.scope, self.record, self.is_recorded = scope, found or InstallRecord(), found is not None
         self.kept: list[str] = []
         """Notes on what `uninstall` leaves."""
         self.taken: set[str] = set()
@@ -254,9 +254,9 @@ class _Edits:
                 yield APPROVE
 
     @property
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[FileChange]:
         return [
-            Change(path=path, before=draft.before, after=draft.after)
+            FileChange(path=path, before=draft.before, after=draft.after)
             for path, draft in self._drafts.items()
             if draft.before != draft.after
         ]
