@@ -65,21 +65,16 @@ def ranking(desk: Desk, plan: dict[str, Any] | None = None, **candidate: Any) ->
 
 
 def stage(desk: Desk, target: Cook | None, *more: str | Path, candidate: str = "c1") -> Result:
-    agent = () if target is None else ("--target", target.spec)
-    return desk.run(
-        "stage",
-        "evaluate",
-        "--input",
-        "ranking.json",
-        "--candidate-id",
-        candidate,
-        "--task-suite",
-        "orders/task_suite.yaml",
-        "--state-root",
-        "state",
-        *agent,
-        *more,
-    )
+    """What is in `more` goes before the same option here."""
+    usual = {
+        "--input": "ranking.json",
+        "--candidate-id": candidate,
+        "--task-suite": "orders/task_suite.yaml",
+        "--state-root": "state",
+        **({} if target is None else {"--target": target.spec}),
+    }
+    words = [word for option, value in usual.items() if option not in more for word in (option, value)]
+    return desk.run("stage", "evaluate", *words, *more)
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ def _places(text: str) -> Iterator[tuple[tuple[MapKey, ...], Spot, Spot]]:
     """The path of each table and key, where it is and where its value is. Only for messages: what is inside an inline
     value is found at the value's start."""
     counts: dict[tuple[MapKey, ...], int] = {}
+    known: set[tuple[MapKey, ...]] = set()
     table: tuple[MapKey, ...] = ()
     quotes = None  # the quotes that a text over several lines waits for
     for number, line in enumerate(text.split("\n"), 1):
@@ -58,7 +59,12 @@ def _places(text: str) -> Iterator[tuple[tuple[MapKey, ...], Spot, Spot]]:
         quotes = next((q for q in ('"""', "'''") if line.count(q) % 2), None)
         if header := _TABLE.match(line):
             table = _table_path(_names(header[2]), len(header[1]) == 2, counts)
-            yield table, (number, header.start(1) + 1), (number, header.start(1) + 1)
+            at = (number, header.start(1) + 1)
+            # `[judges.mine]` is also where `judges` is, unless that has a header of its own.
+            for path in (table[:depth] for depth in range(1, len(table) + 1)):
+                if path == table or path not in known:
+                    known.add(path)
+                    yield path, at, at
         elif key := _KEY.match(line):
             yield (*table, *_names(key[1])), (number, key.start(1) + 1), (number, key.end() + 1)
 
