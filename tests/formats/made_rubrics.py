@@ -67,6 +67,8 @@ _TRICKY = st.sampled_from(
 texts = (st.text(_SAYABLE, min_size=1, max_size=40) | _TRICKY).map(str.strip).filter(bool)
 decimals = st.builds(lambda n, places: Fraction(n, 10**places), st.integers(1, 10**6), st.integers(0, 5))
 points = st.builds(lambda n: Fraction(n, 10_000), st.integers(0, 10_000))
+thresholds = st.builds(lambda n: Fraction(n, 10_000), st.just(0) | st.integers(100, 10_000))
+"""None above 0 and below 1 point: that was meant as a share, and is refused."""
 
 _values = st.recursive(
     st.booleans() | st.integers(-99, 99) | st.sampled_from([0.5, 1e22, 1e-7]) | _TRICKY,
@@ -164,4 +166,4 @@ def rubrics(draw: st.DrawFn) -> Rubric:
     ):
         rest = ()
         first = replace(first, children=(), items=(Item(id=first.id, requirement=first.requirement, whole=True),))
-    return Rubric(title=draw(st.just("") | texts), threshold=draw(points), floor=draw(points), criteria=(first, *rest))
+    return Rubric(title=draw(st.just("") | texts), threshold=draw(thresholds), floor=draw(points), criteria=(first, *rest))

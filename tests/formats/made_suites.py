@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
-from made_rubrics import points, rubrics, texts
+from made_rubrics import points, rubrics, texts, thresholds
 
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Expect, Message, Split, Suite, TargetSpec
 
@@ -84,7 +84,7 @@ def suites(draw: st.DrawFn) -> Suite:
             other = draw(cases(name))
             made.append(replace(other, rubric=made[0].rubric, expect=None) if draw(st.booleans()) else other)
     if draw(st.booleans()):  # the same criteria, another bar
-        made[-1] = replace(made[-1], rubric=replace(made[-1].rubric, threshold=draw(points), title=""))
+        made[-1] = replace(made[-1], rubric=replace(made[-1].rubric, threshold=draw(thresholds), title=""))
     if draw(st.booleans()):  # a gate in common
         made = [
             replace(c, rubric=replace(c.rubric, threshold=made[0].rubric.threshold, floor=made[0].rubric.floor))
