@@ -166,4 +166,6 @@ def rubrics(draw: st.DrawFn) -> Rubric:
     ):
         rest = ()
         first = replace(first, children=(), items=(Item(id=first.id, requirement=first.requirement, whole=True),))
-    return Rubric(title=draw(st.just("") | texts), threshold=draw(thresholds), floor=draw(points), criteria=(first, *rest))
+    return Rubric(
+        title=draw(st.just("") | texts), threshold=draw(thresholds), floor=draw(points), criteria=(first, *rest)
+    )
