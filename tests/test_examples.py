@@ -395,8 +395,11 @@ def assert_tells(report: dict[str, Any], form: str, printed: str) -> None:
         assert json.loads(printed) == report
     elif form == "junit":
         suite = ElementTree.fromstring(printed)
-        assert int(suite.attrib["failures"]) == counts["failed"]
-        assert int(suite.attrib["tests"]) == len(ids)
+        names = [case.attrib["name"] for case in suite.iter("testcase")]
+        gate = 1 if report.get("regressions") else 0
+        assert names == ids + ["gate"] * gate
+        assert int(suite.attrib["tests"]) == len(names)
+        assert int(suite.attrib["failures"]) == counts["failed"] + gate
     elif form == "jsonl":
         rows = [json.loads(row) for row in printed.splitlines()]
         assert [row["test_id"] for row in rows] == ids

@@ -141,7 +141,8 @@ ATTACKS = (
     kept("another folder is allowed", native(FILE("../secret.txt")), "eval", "s/s.yaml", "--allow-outside", "out"),
     kept("its own folder is allowed", native(FILE("../secret.txt")), "eval", "s/s.yaml", "--allow-outside", "s"),
     kept("above the settings", native(FILE("../secret.txt")), marker="s/honestone.toml"),
-    kept("a dot in a larger project", native(FILE("../.git/config")), marker=".git/config"),
+    kept("an empty folder with git's name makes no project", native(FILE("../secret.txt")), marker=".git/config"),
+    kept("a dot in a larger project", native(FILE("../.git/HEAD")), marker=".git/HEAD"),
     Attack(
         name="a workspace that is the project leaves keys out",
         hole=10,
@@ -156,7 +157,7 @@ ATTACKS = (
     read("honest link that comes back", native(FILE("roundabout.txt"))),
     read("honest rubric next to it", native("input: TOP, rubric: {file: parts/r.yaml}")),
     read("honest folder as workspace", native("input: TOP, workspace: {copy: in}")),
-    read("honest file of the git repository", native(FILE("../secret.txt")), marker=".git/config"),
+    read("honest file of the git repository", native(FILE("../secret.txt")), marker=".git/HEAD"),
     read("honest file of the project by settings", native(FILE("../secret.txt")), marker="honestone.toml"),
     read("honest folder that is allowed", native(FILE("../secret.txt")), "--allow-outside", "."),
     read("honest link that is allowed", native(FILE("lnk/deep.txt")), "--allow-outside", "out"),

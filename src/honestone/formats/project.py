@@ -43,6 +43,16 @@ def settings_bytes(path: Path) -> bytes:
         ) from None
 
 
+def repository_of(folder: Path) -> Path:
+    """The nearest git repository that a folder is in, else the folder itself. An empty `.git` makes none: Codex's sandbox
+    leaves such a folder in the temporary folder."""
+    return next((one for one in (folder, *folder.parents) if _is_repository(one / ".git")), folder)
+
+
+def _is_repository(git: Path) -> bool:
+    return git.is_file() or (git / "HEAD").exists()
+
+
 class OutsideProject(UsageError):
     """A file names a path that is not in its project. Nothing of it was read."""
 
@@ -59,8 +69,8 @@ class Project:
     def of(cls, file: Path, allowed: Sequence[Path] = ()) -> Project:
         folder = file.parent.resolve()
         settings = settings_file(folder)
-        git = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
-        return cls(folder, git if settings is None else settings.parent, tuple(one.resolve() for one in allowed))
+        root = repository_of(folder) if settings is None else settings.parent
+        return cls(folder, root, tuple(one.resolve() for one in allowed))
 
     def holds(self, path: Path) -> bool:
         """Whether a path, links followed, is in the project. Raises OSError, ValueError or RuntimeError for no path."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 from honestone.core.errors import FileError
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.marked import read_text
+from honestone.formats.project import repository_of
 from honestone.formats.reader import FileEntry, FileReading, Steps, shown, words
 from honestone.interop.agentv.keys import TABLES
 
@@ -50,9 +51,7 @@ class Texts:
         name = name.removeprefix("file://")
         if not name.startswith("/"):
             return self.folder / name
-        here = self.folder.resolve()
-        root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-        return root / name.lstrip("/")
+        return repository_of(self.folder.resolve()) / name.lstrip("/")
 
     def file(self, name: str) -> str:
         """The text of a file that is named. Raises FileError."""
