@@ -126,7 +126,7 @@ class Printer:
 
     def show(self, found: Evaluated) -> None:
         """A line of a long table needs no document, unless its details will be shown."""
-        if not gc.get_freeze_count():
+        if not self._shown:  # (asking gc whether it is frozen counts all that is)
             gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
         if self._progress is not None:
             self._progress.clear()
