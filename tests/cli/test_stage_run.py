@@ -189,6 +189,17 @@ YES = (
 )
 
 
+def test_a_worker_that_changes_the_panel_is_found_out(desk: Desk) -> None:
+    """Its edit is not tried: exit 3, the judge's program is named, the skill is as it was."""
+    judge = desk.judge(
+        "critic", "print(json.dumps({'criteria': {c['id']: {'items': {}} for c in request['criteria']}}))"
+    )
+    bench = Kitchen(desk, f"{TEACH}open({str(judge.path)!r}, 'a').write({YES!r})\n")
+    result, _ = bench.run("--judge", judge.spec)
+    assert result.code == 3 and judge.path.name in result.err and "changed during the run" in result.err
+    assert bench.cook.runs == [] and bench.text == bench.original
+
+
 def test_an_agent_that_is_down_is_an_error_and_no_try(desk: Desk) -> None:
     """Exit 3, the skill untouched; the same command later goes on to keep."""
     bench = Kitchen(desk, TEACH, agent="if (LOG.parent / 'down').exists(): sys.exit('overloaded')\n")

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from honestone.core.errors import CouldNotJudge
 from honestone.system.files import printable
 
 
@@ -31,6 +32,14 @@ class JudgingFiles:
         now, start = self._digests(), self._start
         paths = {path for path in (*now, *start) if now.get(path) != start.get(path)}
         return tuple(sorted(printable(os.path.relpath(path, self._base)) for path in paths))
+
+    def require_unchanged(self) -> None:
+        """Raises CouldNotJudge that names what changed."""
+        if changed := self.changed():
+            raise CouldNotJudge(
+                f"what judges changed during the run: {', '.join(changed[:5])}",
+                hint="what changes a judge may not be judged by it; what was judged before is on record",
+            )
 
     def _digests(self) -> dict[Path, str]:
         found: dict[Path, str] = {}

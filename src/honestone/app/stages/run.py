@@ -44,6 +44,7 @@ from honestone.formats.stage_files import JsonObject
 from honestone.ports import Brief, Observer, RunInfo, Store
 from honestone.system.drawing import count as many
 from honestone.system.files import printable
+from honestone.system.judging_files import JudgingFiles, files_named
 
 KIND = "stages"
 ERROR = "error"
@@ -174,6 +175,9 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
         "numbers": [tries, request.candidates, request.pass_k],
     }
 
+    base = workspace.folder
+    watch = JudgingFiles(lambda: files_named([seat.identity for seat in seats], base), base=base)
+    assert len(tasks.watches) == len(tasks.rubrics)  # looked at now, before a worker is run
     judgement = StageJudgement(
         files=files,
         skill=skill,
@@ -182,6 +186,7 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
         asked=asked,
         plan=tasks,
         seats=seats,
+        watch=watch,
         judging=judging,
         worker=request.worker,
         mock=request.mock,
@@ -386,6 +391,7 @@ class StageJudgement(Judgement[StageLoopState]):
     asked: evaluate.EvaluateSkillRequest
     plan: SuitePlan
     seats: tuple[Seat, ...]
+    watch: JudgingFiles
     judging: JudgingOptions
     worker: str
     mock: bool
@@ -493,6 +499,7 @@ class StageJudgement(Judgement[StageLoopState]):
             for edit in edits:
                 loop.say(f"asking about {edit.id}")
                 judged = await proposals.review(edit, self.skill, panel, self.occasion.lessons)
+                self.watch.require_unchanged()
                 reviews[edit.id] = judged
                 if judged.refused is not None:
                     loop.reach_limit(
