@@ -153,14 +153,12 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
     worker = proposals.make_stage_worker(request.worker, skill, request.worker_timeout)
     seats = proposals.edit_seats(skill, judging)
     tasks = evaluate.plan_tasks(skill, asked, suite)
-    count = sum(1 for case in tasks.chosen if case.skip is None)
     tries, proposed = request.retries, request.retries * request.candidates
     # Every reply may have to be asked for twice.
     calls = 2 * (len(seats) * proposed + tasks.judge_calls(tasks.chosen) * (tries + 1))
     meter = judging.meter(workspace.settings, calls=calls, minutes=HOURS)
     limits = LoopLimits(rounds=tries, calls=meter.calls, minutes=meter.minutes, usd=meter.usd)
-    cost = _cost(request, tasks, worker.id, count)
-    observer.note(f"{cost}; at most {limits.calls} judge calls" if calls else cost)
+    observer.note(_cost(request, tasks, worker.id, judge_calls=limits.calls if calls else 0))
     occasion = proposals.read_occasion(files, skill, request.sources, task_suite=request.task_suite, observer=observer)
     contract: JsonMapping = {
         "kind": KIND,
@@ -174,10 +172,6 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
         "sources": [[source.path, digest_json(source.text)] for source in sources],
         "numbers": [tries, request.candidates, request.pass_k],
     }
-
-    base = workspace.folder
-    watch = JudgingFiles(lambda: files_named([seat.identity for seat in seats], base), base=base)
-    assert len(tasks.watches) == len(tasks.rubrics)  # looked at now, before a worker is run
     judgement = StageJudgement(
         files=files,
         skill=skill,
@@ -186,7 +180,7 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
         asked=asked,
         plan=tasks,
         seats=seats,
-        watch=watch,
+        watch=_watch(seats, tasks),
         judging=judging,
         worker=request.worker,
         mock=request.mock,
@@ -219,6 +213,13 @@ def _plan(request: StageRunRequest, files: StageFiles, skill: SkillUnderEdit, ob
     )
 
 
+def _watch(seats: Sequence[Seat], tasks: SuitePlan) -> JudgingFiles:
+    """The programs of the ranking panel, and by the plan of the tasks what judges those, as they are before a worker runs."""
+    assert len(tasks.watches) == len(tasks.rubrics)
+    base = tasks.workspace.folder
+    return JudgingFiles(lambda: files_named([seat.identity for seat in seats], base), base=base)
+
+
 def _asked(request: StageRunRequest, judging: JudgingOptions) -> evaluate.EvaluateSkillRequest:
     return evaluate.EvaluateSkillRequest(
         task_suite=request.task_suite,
@@ -231,14 +232,16 @@ def _asked(request: StageRunRequest, judging: JudgingOptions) -> evaluate.Evalua
     )
 
 
-def _cost(request: StageRunRequest, tasks: SuitePlan, worker: str, count: int) -> str:
-    """The most that a run can spend on agents and worker, in words."""
+def _cost(request: StageRunRequest, tasks: SuitePlan, worker: str, *, judge_calls: int) -> str:
+    """The most that a run can spend, in words."""
+    count = sum(1 for case in tasks.chosen if case.skip is None)
     tries, proposed = request.retries, request.retries * request.candidates
     total = count * request.pass_k * (tries + 1)
     return (
         f"up to {many(count, 'task')} x {many(request.pass_k, 'attempt')} x (baseline + "
         f"{many(tries, 'try', 'tries')}) = {total} agent runs of {tasks.target_name}; "
         f"up to {many(proposed, 'proposal')} by {worker}"
+        f"{f'; at most {judge_calls} judge calls' if judge_calls else ''}"
     )
 
 
