@@ -135,7 +135,13 @@ judging_options = combined(
 
 suite_options = combined(
     click.option("--artifact", type=PATH, help="What a suite is run on, instead of the one it names."),
-    click.option("--case", "cases", multiple=True, metavar="ID", help="Run this case only; repeat it."),
+    click.option(
+        "--case",
+        "cases",
+        multiple=True,
+        metavar="ID",
+        help="Run this case only, or those that a pattern matches (`refund-*`); repeat it.",
+    ),
     click.option("--tag", "tags", multiple=True, help="Run cases with this tag only."),
     click.option("--split", "splits", multiple=True, help="Run this split only: train, val or test."),
     click.option("--shard", metavar="I/N", help="Run every N-th case, from the I-th."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -45,7 +46,7 @@ ERRORED = ("target-error", "inconclusive", "skipped")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseChoice:
-    """Which cases are run; nothing is all. `shard` is (i, n), from 1."""
+    """Which cases are run; nothing is all. `ids` may be patterns (`refund-*`); `shard` is (i, n), from 1."""
 
     ids: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -495,13 +496,13 @@ def choose_cases(
     cases: Sequence[Case], choice: CaseChoice, last: Callable[[], Mapping[str, str] | None]
 ) -> tuple[Case, ...]:
     """The cases chosen, in the file's order. Raises UsageError for an unknown name and for an empty choice."""
-    _refuse_unknown("case", choice.ids, [case.id for case in cases])
+    named = _named(choice.ids, [case.id for case in cases])
     _refuse_unknown("tag", choice.tags, sorted({tag for case in cases for tag in case.tags}))
     _refuse_unknown("split", choice.splits, [str(split) for split in Split])
     chosen = [
         case
         for case in cases
-        if (not choice.ids or case.id in choice.ids)
+        if (not choice.ids or case.id in named)
         and (not choice.tags or set(choice.tags) & set(case.tags))
         and (not choice.splits or str(case.in_split) in choice.splits)
     ]
@@ -520,6 +521,19 @@ def choose_cases(
     if not chosen:
         raise UsageError("no case is left by this choice, so nothing would be run", hint=_what_there_is(cases))
     return tuple(chosen)
+
+
+def _named(asked: Sequence[str], ids: Sequence[str]) -> frozenset[str]:
+    """The ids that are named, or that a pattern chooses. Raises UsageError for one that chooses nothing."""
+    known, chosen = frozenset(ids), set[str]()
+    for name in asked:
+        found = {name} if name in known else {id for id in ids if fnmatchcase(id, name)}
+        if not found and set(name) & set("*?["):
+            raise UsageError(f"no case of the suite matches `{name}`", hint=f"its cases: {', '.join(ids[:20])}")
+        if not found:
+            _refuse_unknown("case", [name], ids)
+        chosen |= found
+    return frozenset(chosen)
 
 
 def parse_shard(text: str) -> tuple[int, int]:
