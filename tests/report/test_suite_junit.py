@@ -51,7 +51,7 @@ def test_messages_hold_the_reason_and_details_the_items() -> None:
     found = {one.get("name"): one for one in parsed(every_status()).iter("testcase")}
     failure, dead = found["wrong"].find("failure"), found["dead"].find("error")
     assert failure is not None and "why wrong is failed" in str(failure.get("message"))
-    assert "not met: good: Says good" in str(failure.text) and "output of wrong" in str(failure.text)
+    assert "✗ Says good" in str(failure.text) and "output of wrong" in str(failure.text)
     assert dead is not None and str(dead.get("message")).startswith("target-error")
 
 

@@ -19,15 +19,15 @@ def case_table(text: str) -> list[str]:
 
 
 def test_one_row_a_case_with_its_status() -> None:
-    """The table has a row for every case, and each row its status as a word."""
+    """The table has a row for every case, failures first, and each row its status as a word."""
     rows = case_table(suite_markdown(every_status()))
     assert len(rows) == 2 + 6
     assert [re.search(r"passed|failed|inconclusive|target-error|skipped", row)[0] for row in rows[2:]] == [  # type: ignore[index]
-        "passed",
         "failed",
         "target-error",
-        "skipped",
         "inconclusive",
+        "skipped",
+        "passed",
         "passed",
     ]
 
@@ -50,7 +50,7 @@ def test_failed_cases_are_folded_with_what_they_miss() -> None:
     text = suite_markdown(every_status())
     assert "<summary><code>wrong</code> failed</summary>" in text
     assert "<code>fine</code>" not in text
-    assert "**good**: Says good" in text and "output: output of wrong" in text
+    assert "- Says good" in text and "**output**\n\n> output of wrong\n" in text and "> input of wrong\n" in text
 
 
 def test_a_page_never_outgrows_a_comment_and_says_what_it_cut() -> None:

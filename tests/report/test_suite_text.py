@@ -18,8 +18,8 @@ def line_of(text: str, name: str) -> str:
     return next(one for one in text.splitlines() if name in one and not one.startswith(" "))
 
 
-def test_every_case_has_a_line_with_its_status_score_and_first_reason() -> None:
-    """A reader finds each case on one line, told apart by a word."""
+def test_every_case_has_a_line_with_its_status_and_score_failures_first() -> None:
+    """A reader finds each case on one line, told apart by a word; what needs a look comes first."""
     text = suite_text(every_status())
     for name, status in (
         ("fine", "passed"),
@@ -31,7 +31,9 @@ def test_every_case_has_a_line_with_its_status_score_and_first_reason() -> None:
     ):
         assert re.search(rf"{re.escape(name)}\s+{status}\b", line_of(text, name))
     assert "100.0" in line_of(text, "fine") and "12 ms" in line_of(text, "fine")
-    assert line_of(text, "wrong").endswith("why wrong is failed")
+    order = [text.index(f"{row} ") for row in ("✗ wrong", "! dead", "? unsure", "– later", "✓ fine")]
+    assert order == sorted(order)
+    assert text.count("why wrong is failed") == 1 and line_of(text, "later").endswith("why later is skipped")
     assert "n/a" in line_of(text, "dead") and "0.0-100.0" in line_of(text, "unsure")
 
 

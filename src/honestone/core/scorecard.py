@@ -9,12 +9,13 @@ Formulas (DESIGN §5.1, §8; the weighted mean is AgentV's documented one):
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from honestone.core.ballot import CHECK, Answer, Ballot, JudgeState, Mark
 from honestone.core.numbers import ONE, ZERO, show_bar, show_points
@@ -541,6 +542,21 @@ class _Bar(NamedTuple):
             "floor": f"criterion '{self.name}' is {is_now}, its floor is {show_bar(self.bar)}",
             "threshold": f"the overall score is {is_now}, the threshold is {show_bar(self.bar)}",
         }[self.kind]
+
+
+_GATE_REASON: Final = re.compile(
+    r"(?:attempt \d+: )?(?:(?:required )?criterion '(?P<criterion>.*)' (?:is not met: it scored 0|may be 0: it is .*"
+    r"|is .*, (?:below )?its floor (?:is )?\S+)|the overall (?P<threshold>score) is .*, (?:below )?the threshold (?:is )?\S+"
+    r"|\d+ items? ha(?:s|ve) no (?P<answer>answer))",
+    re.DOTALL,
+)
+
+
+def read_gate_reason(reason: str) -> tuple[str, str] | None:
+    """What a reason that `judge_gate` gave is about: ("criterion", its id), ("threshold", ...) or ("answer", ...); None for
+    another reason. A run on record holds the words alone."""
+    found = _GATE_REASON.fullmatch(reason)
+    return None if found is None else next((kind, name) for kind, name in found.groupdict().items() if name is not None)
 
 
 def overall(outcomes: Collection[Outcome]) -> Outcome:

@@ -18,6 +18,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 from msgspec.structs import replace
 
+from honestone.report.case_text import case_lines
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.scorecard import (
     LOW_CONFIDENCE,
@@ -30,6 +31,7 @@ from honestone.report.documents.scorecard import (
     verdict_words,
 )
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.misses import why as words_of
 from honestone.report.templates import environment
 from honestone.system.drawing import clean, count, line
 
@@ -166,7 +168,7 @@ def _said(item: ItemDoc, of: str) -> Iterable[str]:
 
 def _case_test(case: CaseDoc, suite: str) -> _Test:
     outcome = _OUTCOMES[case.status]
-    why = case.why[0] if case.why else f"score {span_words(case.score, case.interval)}"
+    why = next(iter(words_of(case)), f"score {span_words(case.score, case.interval)}")
     return _Test(
         classname=suite,
         name=case.name,
@@ -178,17 +180,10 @@ def _case_test(case: CaseDoc, suite: str) -> _Test:
 
 
 def _case_details(case: CaseDoc) -> Iterable[str]:
-    """Reasons, items that are not met or not answered, attempts, and the beginning of the output."""
-    yield from case.why
-    for criterion, item in case.findings:
-        said = "not answered" if item.is_unanswered else "penalty" if criterion.is_penalty else "not met"
-        yield f"- {said}: {line(criterion.id)}: {item.asked}" + (f" ({item.vote_words})" if item.votes else "")
-        for told in _said(item, "output"):
-            yield f"    {told}"
-    for attempt in case.attempts_words:
-        yield f"attempt {attempt}"
+    """Input, output and misses; then the beginning of the output as it is, where only a part of it was shown."""
+    yield from case_lines(case)
     output = text_of(case.output)
-    if output.strip():
+    if "\n" in output.strip() or len(output) > 80:
         cut = len(output) > LONGEST_OUTPUT
         yield f"output{f' (the first {LONGEST_OUTPUT:,} of {len(output):,} characters)' if cut else ''}:"
         yield clean(output[:LONGEST_OUTPUT])

@@ -27,6 +27,7 @@ from honestone.core.numbers import (
     show_bar,
 )
 from honestone.core.rubric import Item, Rubric
+from honestone.report.case_text import said_in
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.documents.scorecard import (
     GROUPS,
@@ -39,20 +40,14 @@ from honestone.report.documents.scorecard import (
     states_words,
     verdict_words,
 )
-from honestone.report.documents.suite import (
-    CaseDoc,
-    ComparisonDoc,
-    SuiteReportDoc,
-    TrendDoc,
-    TrendRunDoc,
-    counts_words,
-    text_of,
-)
+from honestone.report.documents.suite import CaseDoc, ComparisonDoc, SuiteReportDoc, TrendDoc, TrendRunDoc, counts_words
+from honestone.report.misses import misses, why
 from honestone.report.templates import environment, macro
 from honestone.system.drawing import clean, line
 
 LONGEST: Final = 2000  # characters of one quote or suggestion; the record holds all of it
 LONGEST_DIFF: Final = 200_000
+_COLUMNS: Final = 100  # of what a case was given and gave
 MOST_CHANGED: Final = 40  # cases of a comparison; the JSON has all
 
 
@@ -119,6 +114,7 @@ def markdown_environment() -> Environment:
     found.globals.update(icons=_ICONS, most=MOST_CHANGED)
     found.filters.update(depths=depths, findings=_findings, history=_history, judge_names=_judge_names)
     found.filters.update(item_facts=_item_facts, to_show=flags_to_show)
+    found.filters.update(misses=misses, said=_said, why=why)
     ours: dict[str, Callable[..., str]] = {
         "arrows": lambda depth: "↳ " * depth,
         "bar": bar_number,
@@ -185,6 +181,18 @@ def _findings(criteria: Sequence[CriterionDoc]) -> list[tuple[str, list[Any]]]:
 def _item_facts(item: Item) -> str:
     facts = [f"check {item.check.name}: {item.check.value}"] if item.check else []
     return "; ".join([*facts, "may not apply"] if item.may_not_apply else facts)
+
+
+def _said(case: CaseDoc) -> list[tuple[str, Markup]]:
+    """What went in and what came out, cut, each as a quotation that keeps its lines."""
+    return [(name, Markup(_quotation(rows))) for name, rows in said_in(case, _COLUMNS)]
+
+
+def _quotation(rows: Sequence[str]) -> str:
+    drawn = [md(row) for row in rows]
+    return "\n".join(
+        f"> {row}\\" if row and after else f"> {row}" for row, after in zip(drawn, (*drawn[1:], ""), strict=True)
+    )
 
 
 def _draw(name: str, **values: object) -> str:
@@ -272,9 +280,9 @@ def suite_markdown(doc: SuiteReportDoc, *, most: int = MOST) -> str:
     """
     top, bottom = (neat(_macro("suite.md.j2", name)(doc)) for name in ("top", "bottom"))
     room = most - len(top) - len(bottom) - 600
-    rows, without_row = _rows(doc.cases, int(room * _ROWS_SHARE))
+    rows, without_row = _rows(doc.worst_first, int(room * _ROWS_SHARE))
     table = _TABLE + "\n".join(rows) if rows else ""
-    details, without_details = _details(doc.cases, room - len(table))
+    details, without_details = _details(doc.worst_first, room - len(table))
     cut = _cut_words(without_row, without_details, doc)
     details_part = _DETAILS + "\n\n".join(details) if details else ""
     text = "\n\n".join(part.strip("\n") for part in (top, table, details_part, cut, bottom) if part) + "\n"
@@ -282,16 +290,16 @@ def suite_markdown(doc: SuiteReportDoc, *, most: int = MOST) -> str:
 
 
 def _rows(cases: Sequence[CaseDoc], room: int) -> tuple[list[str], list[CaseDoc]]:
-    """A row a case in the order of the file. When they do not all fit, the open ones come before the rest."""
+    """A row a case, as many as fit, and the cases that have none."""
     draw = _macro("suite.md.j2", "row")
-    drawn = [draw(case) for case in cases]
-    shown: set[int] = set()
-    for index in sorted(range(len(cases)), key=lambda index: (not cases[index].is_open, index)):
-        room -= len(drawn[index]) + 1
+    shown: list[str] = []
+    for case in cases:
+        drawn = draw(case)
+        room -= len(drawn) + 1
         if room < 0:
             break
-        shown.add(index)
-    return [drawn[index] for index in sorted(shown)], [cases[n] for n in range(len(cases)) if n not in shown]
+        shown.append(drawn)
+    return shown, list(cases[len(shown) :])
 
 
 def _details(cases: Sequence[CaseDoc], room: int) -> tuple[list[str], int]:
@@ -302,7 +310,7 @@ def _details(cases: Sequence[CaseDoc], room: int) -> tuple[list[str], int]:
     hidden = 0
     for case in cases:
         if case.is_open and not hidden:
-            told = neat(draw(case, text_of(case.output))).rstrip("\n")
+            told = neat(draw(case)).rstrip("\n")
             room -= len(told) + 2
             parts += [told] if room >= 0 else []
         hidden += case.is_open and room < 0

@@ -12,13 +12,17 @@ from typing import Final
 from honestone.core.numbers import Number, exact
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, items_of
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.misses import why
 from honestone.system.drawing import clean
 
 # ----------------------------------------------------------------------------------------------------------------- CSV
 
 LEFT_OUT: Final = "left-out"
 """The status of a case that was not chosen to be run."""
-COLUMNS: Final = ("case", "status", "verdict", "score", "judge", "judge_state", "judge_score", "reasons")
+COLUMNS: Final = (
+    *("case", "status", "verdict", "score", "judge", "judge_state", "judge_score", "reasons"),
+    *("input", "output"),
+)
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -30,17 +34,17 @@ def suite_csv(doc: SuiteReportDoc) -> str:
     writer.writerow(COLUMNS)
     for case in doc.cases:
         writer.writerows(_rows(case))
-    writer.writerows([_cell(id), LEFT_OUT, *[""] * 6] for id in doc.left_out_cases or ())
+    writer.writerows([_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 2)] for id in doc.left_out_cases or ())
     return out.getvalue()
 
 
 def _rows(case: CaseDoc) -> Iterable[list[str]]:
     start = [_cell(case.id), case.status, _cell(case.verdict), _number(case.score)]
-    reasons = _cell("; ".join(case.why))
+    end = [_cell("; ".join(why(case))), _cell(text_of(case.input)), _cell(text_of(case.output))]
     if not case.judges:
-        yield [*start, "", "", "", reasons]
+        yield [*start, "", "", "", *end]
     for judge in case.judges:
-        yield [*start, _cell(judge.id), _cell(judge.state), _number(case.judge_score(judge.id)), reasons]
+        yield [*start, _cell(judge.id), _cell(judge.state), _number(case.judge_score(judge.id)), *end]
 
 
 def _cell(text: str) -> str:
@@ -125,7 +129,7 @@ def _assertion(criterion: CriterionDoc, item: ItemDoc) -> dict[str, object]:
 def _error(case: CaseDoc) -> str | None:
     if _EXECUTION[case.status] != "execution_error":
         return None
-    return case.error or "; ".join(case.why) or case.status
+    return case.error or "; ".join(why(case)) or case.status
 
 
 def _share(score: Number | None) -> float | None:

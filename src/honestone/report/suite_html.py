@@ -31,16 +31,16 @@ from honestone.report.documents.scorecard import (
     items_of,
     mark_number,
 )
-from honestone.report.documents.suite import CaseDoc, ComparedCaseDoc, SuiteReportDoc, TraceDoc, text_of
+from honestone.report.documents.suite import WORST_FIRST, CaseDoc, ComparedCaseDoc, SuiteReportDoc, TraceDoc, text_of
+from honestone.report.misses import misses, why
 from honestone.report.quote_marks import Marks, Piece, color, longest_text
 from honestone.report.templates import PAGES, environment
-from honestone.system.drawing import clean, count, line
+from honestone.system.drawing import GLYPHS, clean, count, line
 
 OPEN_UP_TO: Final = 3000  # characters: a longer text is folded
 MOST_PAIRS: Final = 24
 _GLYPHS: Final = {"passed": "✓", "failed": "✗", "inconclusive": "?", "target-error": "!", "skipped": "–"}
 _VERDICT_LOOKS: Final = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive", "skipped": "skipped"}
-_OPEN_FIRST: Final = ("failed", "target-error", "inconclusive", "skipped", "passed")
 
 
 def suite_html(doc: SuiteReportDoc) -> str:
@@ -58,7 +58,9 @@ def _part(name: str) -> str:
 def _environment() -> Environment:
     """Templates that escape every value, and make visible what a reader could not see."""
     found = environment(_visible)
-    found.globals.update(glyphs=_GLYPHS, looks=_VERDICT_LOOKS, open_first=_OPEN_FIRST, open_up_to=OPEN_UP_TO)
+    found.globals.update(
+        glyphs=_GLYPHS, looks=_VERDICT_LOOKS, open_first=WORST_FIRST, marks=GLYPHS, open_up_to=OPEN_UP_TO
+    )
     found.filters.update(
         anchor=anchor_of,
         at=_at,
@@ -74,6 +76,7 @@ def _environment() -> Environment:
         json=json.dumps,
         line=line,
         mark=mark_number,
+        misses=misses,
         number="{:,}".format,
         places=_places,
         points=points,
@@ -82,6 +85,7 @@ def _environment() -> Environment:
         state=_state_of,
         text=text_of,
         to_show=flags_to_show,
+        why=why,
     )
     return found
 
@@ -185,7 +189,7 @@ class _Page:
         self.names = list(dict.fromkeys(names))
         self.numbers = {name: number for number, name in enumerate(self.names, 1)}
         self.longest = longest_text(_sizes(doc))
-        self.ids = frozenset(case.id for case in doc.cases)
+        self.order = {case.id: number for number, case in enumerate(doc.cases, 1)}
         changed = doc.compared.changed if doc.compared else []
         self._pairs = [case for case in changed if case.delta is not None]
         self.changes = {case.id: case for case in doc.compared.cases} if doc.compared else {}

@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import Final
 
 from honestone.core.numbers import duration_words, exact
+from honestone.report.case_text import case_lines
 from honestone.report.comparison_text import comparison_lines
 from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc
-from honestone.report.text import bullet_lines, findings, join_sections, judge_table, next_line, remarks
+from honestone.report.misses import why
+from honestone.report.text import bullet_lines, join_sections, judge_table, next_line, remarks
 from honestone.system.drawing import Style, bar, cut, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
 MOST_DETAILS: Final = 20  # cases whose items are shown; the others have their line
-MOST_REASONS: Final = 6
 STATUS_COLUMNS: Final = 12  # the longest status
 
 _VERDICT_MARKS: Final = {"pass": ("yes", "green"), "fail": ("no", "red"), "skipped": ("absent", "dim")}
@@ -36,29 +37,30 @@ def suite_text(doc: SuiteReportDoc, style: Style = PLAIN) -> str:
 
 
 def _case_lines(doc: SuiteReportDoc, style: Style) -> list[str]:
-    """Name, status, score, time and first reason under each other; below the open ones what they miss."""
-    cases = doc.cases
+    """Name, status, score and time under each other; below the open ones, which come first, what went in and out and what
+    they miss."""
+    cases = doc.worst_first
     if not cases:
         return ["no case"]
     name = min(max(width(case.name) for case in cases), max(12, style.columns * 4 // 10))
     score = max(width(case.score_words) for case in cases)
     time = max(width(duration_words(case.time)) for case in cases)
+    inner = replace(style, width=style.columns - 4)
     lines: list[str] = []
     shown = 0
     for case in cases:
-        told, is_whole = _case_line(case, style, name, score, time)
-        lines.append(told)
-        if case.is_open and shown < MOST_DETAILS:
+        has_details = case.is_open and shown < MOST_DETAILS
+        lines.append(_case_line(case, style, name, score, time, with_why=not has_details))
+        if has_details:
             shown += 1
-            lines += _details(case, style, reasons_from=1 if is_whole else 0)
+            lines += ["    " + one for one in case_lines(case, inner)]
     hidden = sum(case.is_open for case in cases) - shown
     if hidden:
         lines.append(f"what {hidden:,} more cases miss is left out here; --format html and --json have it all")
     return lines
 
 
-def _case_line(case: CaseDoc, style: Style, name: int, score: int, time: int) -> tuple[str, bool]:
-    """The line, and whether its first reason fitted."""
+def _case_line(case: CaseDoc, style: Style, name: int, score: int, time: int, *, with_why: bool) -> str:
     glyph, look = STATUSES[case.status]
     more = style.glyph("more")
     told = f"{style.paint(style.glyph(glyph), look, 'bold')} {pad(cut_middle(case.name, name, more), name)}"
@@ -67,27 +69,9 @@ def _case_line(case: CaseDoc, style: Style, name: int, score: int, time: int) ->
     if time and taken + 2 + time <= style.columns:
         told += f"  {style.paint(pad(duration_words(case.time), time, right=True), 'dim')}"
         taken += 2 + time
-    reasons = [*(["unstable: its attempts disagree"] if case.unstable else []), *case.why]
+    remarks = [*(["unstable: its attempts disagree"] if case.unstable else []), *(why(case) if with_why else [])]
     room = style.columns - taken - 2
-    if not reasons or room < 16:
-        return told, not reasons
-    fits = not case.unstable and width(reasons[0]) <= room
-    return told + "  " + style.paint(cut(reasons[0], room, more), "dim"), fits
-
-
-def _details(case: CaseDoc, style: Style, *, reasons_from: int) -> list[str]:
-    lines: list[str] = []
-    reasons = case.why[reasons_from:]
-    for reason in reasons[:MOST_REASONS]:
-        lines += wrap(reason, style.columns, first=f"    {style.glyph('dot')} ", most=4, more=style.glyph("more"))
-    if len(reasons) > MOST_REASONS:
-        lines.append(f"    and {len(reasons) - MOST_REASONS:,} more reasons")
-    inner = replace(style, width=style.columns - 4)
-    for section in findings(case.criteria, inner, of="output"):
-        lines += ["    " + one for one in section]
-    if case.attempts_words:
-        lines += wrap("; ".join(case.attempts_words), style.columns, first="    attempts  ")
-    return lines
+    return told + "  " + style.paint(cut(remarks[0], room, more), "dim") if remarks and room >= 16 else told
 
 
 # ------------------------------------------------------------------------------------------------------------- summary

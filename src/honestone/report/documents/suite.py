@@ -51,6 +51,8 @@ STATUSES: Final[Mapping[str, tuple[str, str]]] = {  # in the order of a summary:
     "target-error": ("warn", "yellow"),
     "skipped": ("absent", "dim"),
 }
+WORST_FIRST: Final = ("failed", "target-error", "inconclusive", "skipped", "passed")
+"""The order in which people read cases; data keeps the file's."""
 
 
 class TraceCallDoc(Struct, frozen=True, kw_only=True):
@@ -149,11 +151,6 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     def is_open(self) -> bool:
         """Whether a reader has to look: everything but passed and skipped."""
         return self.status not in ("passed", "skipped")
-
-    @property
-    def why(self) -> list[str]:
-        """Every reason; a target's own words when there is none."""
-        return [line(one) for one in self.reasons] or ([line(self.error)] if self.error else [])
 
     @property
     def time(self) -> Number | None:
@@ -410,6 +407,11 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     @property
     def compared(self) -> ComparisonDoc | None:
         return self.comparison or None
+
+    @property
+    def worst_first(self) -> list[CaseDoc]:
+        """The cases with those in front that did not pass; equal ones in the file's order."""
+        return sorted(self.cases, key=lambda case: WORST_FIRST.index(case.status))
 
     @property
     def rates(self) -> tuple[Number | None, Number | None]:

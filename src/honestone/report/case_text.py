@@ -1,0 +1,101 @@
+"""A case that did not pass, in plain lines: what went in, what came out, and what it misses. For the terminal and pytest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from honestone.core.ballot import CHECK
+from honestone.core.reading.evidence import find_quote
+from honestone.report.documents.scorecard import QuoteDoc
+from honestone.report.documents.suite import CaseDoc, text_of
+from honestone.report.excerpts import excerpt
+from honestone.report.misses import Miss, misses
+from honestone.system.drawing import Style, pad, width, wrap
+
+INPUT_ROWS: Final = 4
+MOST_MISSES: Final = 40
+PLAIN: Final = Style()
+_LABEL: Final = 8  # columns of `input` and `output`
+_LOOKS: Final = {"no": "red", "unknown": "yellow", "warn": "yellow", "absent": "dim"}
+
+
+def case_lines(case: CaseDoc, style: Style = PLAIN) -> list[str]:
+    """Input, output (from where its evidence is) and every miss; an output that is not there is left out."""
+    lines: list[str] = []
+    for name, rows in said_in(case, style.columns - _LABEL, style.glyph("more")):
+        labels = [style.paint(pad(name, _LABEL), "dim"), *[" " * _LABEL] * (len(rows) - 1)]
+        lines += [label + row for label, row in zip(labels, rows, strict=True)]
+    found = misses(case)
+    for miss in found[:MOST_MISSES]:
+        lines += miss_lines(miss, style)
+    if len(found) > MOST_MISSES:
+        lines.append(f"and {len(found) - MOST_MISSES:,} more; --json has them all")
+    if case.attempts_words:
+        lines += wrap("; ".join(case.attempts_words), style.columns, first=pad("attempts", _LABEL) + "  ")
+    return lines
+
+
+def said_in(case: CaseDoc, columns: int, more: str = "…") -> list[tuple[str, list[str]]]:
+    """`input` and `output` with a few lines of each, of so many columns."""
+    given, output = text_of(case.input), text_of(case.output)
+    found = [("input", excerpt(given, columns=columns, rows=INPUT_ROWS, more=more))] if given.strip() else []
+    if output.strip():
+        found.append(("output", excerpt(output, columns=columns, at=evidence_place(case), more=more)))
+    elif case.output is not None and case.status != "target-error":
+        found.append(("output", ["(empty)"]))
+    return found
+
+
+def miss_lines(miss: Miss, style: Style = PLAIN) -> list[str]:
+    """`✗ contains '14 days'  not found`, and below it what judges said."""
+    mark = style.glyph(miss.glyph)
+    first, *rest = wrap(miss.requirement, style.columns, first=f"{mark} ")
+    if miss.evidence and not rest and width(first) + 2 + width(miss.evidence) <= style.columns:
+        first += f"  {miss.evidence}"
+    elif miss.evidence:
+        rest += wrap(miss.evidence, style.columns, first="    ", most=6, more=style.glyph("more"))
+    lines = [style.paint(mark, _LOOKS[miss.glyph], "bold") + first[len(mark) :], *rest]
+    for one in miss.said:
+        lines += [
+            style.paint(row, "dim") for row in wrap(one, style.columns, first="    ", most=6, more=style.glyph("more"))
+        ]
+    return lines
+
+
+def evidence_place(case: CaseDoc) -> int:
+    """Where in a case's output its evidence is: a word that must not be there, the first difference, what a judge quotes;
+    else its beginning."""
+    text = text_of(case.output)
+    return next((place for quote in _quotes(case) if (place := _place_of(quote, text)) is not None), 0)
+
+
+def _quotes(case: CaseDoc) -> Iterator[QuoteDoc]:
+    for _, item in case.findings:
+        yield from item.evidence
+
+
+_ON_LINE: Final = re.compile(r'(?:found "(?P<word>.*)"|differs) on line (?P<line>\d+)\b.*', re.DOTALL)
+
+
+def _place_of(quote: QuoteDoc, text: str) -> int | None:
+    if quote.judge != CHECK:
+        found = find_quote(quote.quote, text) if quote.found else None
+        return None if found is None else found.start
+    said = _ON_LINE.match(quote.quote)
+    if said is None:
+        return None
+    start = _line_start(text, int(said["line"]))
+    word = (said["word"] or "").removesuffix("...").lower()
+    return start + max(text[start:].lower().find(word), 0)
+
+
+def _line_start(text: str, number: int) -> int:
+    """Where a line begins, counted from 1; the beginning where there are fewer."""
+    at = 0
+    for _ in range(number - 1):
+        at = text.find("\n", at) + 1
+        if not at:
+            return 0
+    return at

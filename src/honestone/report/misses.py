@@ -1,0 +1,171 @@
+"""What a case misses, in the words of whoever wrote its checks: one wording for every report and for pytest.
+
+A miss is a requirement and the evidence against it: `contains '14 days'`, `not found`. Bars and scores are said only of
+what is scored; a yes/no question is met or not. Each thing is said once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from honestone.core.ballot import CHECK
+from honestone.core.numbers import bar_number, points
+from honestone.core.scorecard import read_gate_reason
+from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, QuoteDoc, mark_number
+from honestone.report.documents.suite import CaseDoc
+from honestone.system.drawing import line
+
+LONGEST_QUOTE: Final = 400  # characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Miss:
+    """One thing that a case misses, each text on one line and harmless on a terminal.
+
+    `glyph`: `no`, `unknown` (not answered) or `warn` (could not be tried), a name of `drawing.GLYPHS`. `said`: what else
+    judges said of it: votes, quotes, suggestions.
+    """
+
+    glyph: str = "no"
+    requirement: str
+    evidence: str = ""
+    said: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """`contains '14 days': not found`."""
+        return f"{self.requirement}: {self.evidence}" if self.evidence else self.requirement
+
+
+def misses(case: CaseDoc) -> list[Miss]:
+    """What a case that did not pass misses, in the order of its rubric; nothing of one that passed."""
+    if case.status == "passed":
+        return []
+    if case.status in ("skipped", "target-error"):
+        glyph = "warn" if case.status == "target-error" else "absent"
+        return [Miss(glyph=glyph, requirement=line(one)) for one in case.reasons or [case.error or case.status]]
+    found = [miss for one in case.criteria for miss in _of_criterion(one, case)]
+    others = [Miss(glyph=_glyph(case), requirement=line(one)) for one in _other_reasons(case, found)]
+    bars = [one for one in others if read_gate_reason(one.requirement)]
+    return [one for one in others if one not in bars] + found + bars + _absent_judges(case)
+
+
+def why(case: CaseDoc) -> list[str]:
+    """Every miss in words: `["contains '14 days': not found"]`."""
+    return [miss.words for miss in misses(case)]
+
+
+def _glyph(case: CaseDoc) -> str:
+    return "no" if case.status == "failed" else "unknown"
+
+
+def _of_criterion(one: CriterionDoc, case: CaseDoc) -> Iterator[Miss]:
+    open_items = [item for item in one.items if item.is_problem or item.is_unanswered]
+    for item in open_items:
+        yield _of_item(one, item)
+    if one.below_floor and not open_items and (one.items or _is_scored(one, case.criteria)):
+        yield Miss(requirement=one.asked or line(one.id), evidence=_score_words(one))
+
+
+def _of_item(one: CriterionDoc, item: ItemDoc) -> Miss:
+    asked = item.asked
+    if item.is_unanswered:
+        return Miss(glyph="unknown", requirement=asked, evidence=line(item.note or "no answer").removeprefix("check: "))
+    said = list(_said(item))
+    if item.kind == "anchors":
+        evidence = _score_words(one) if len(one.items) == 1 else points((item.met or 0) * 100)
+    elif CHECK in item.votes:
+        evidence = _without_repeats(asked, "; ".join(line(quote.quote) for quote in item.evidence))
+        said = []
+    else:
+        evidence = said.pop(0) if len(item.votes) < 2 and item.evidence else ""
+    return Miss(requirement=f"penalty incurred: {asked}" if one.is_penalty else asked, evidence=evidence, said=(*said,))
+
+
+def _score_words(one: CriterionDoc) -> str:
+    """`40.0, needs 60`."""
+    return points(one.score) + (f", needs {bar_number(one.floor)}" if one.below_floor else "")
+
+
+def _said(item: ItemDoc) -> Iterator[str]:
+    """Quotes, marks on a scale or votes where there are several, suggestions."""
+    many = len(item.votes) > 1
+    for quote in item.evidence:
+        yield _quote_words(quote, many)
+    if item.scale:
+        marks = (f"{line(judge)} {mark_number(mark)}" for judge, mark in item.votes.items())
+        yield f"{', '.join(marks)} (on {item.scale_words})"
+    elif many:
+        yield item.vote_words
+    for one in item.advice:
+        yield f"suggestion: {line(one.text, LONGEST_QUOTE)}" + (f" ({line(one.judge)})" if many and one.judge else "")
+
+
+def _quote_words(quote: QuoteDoc, many: bool) -> str:
+    notes = [line(quote.judge)] if many else []
+    notes += ["NOT in the output"] if quote.found is False else []
+    return f'"{line(quote.quote, LONGEST_QUOTE)}"' + (f" ({', '.join(notes)})" if notes else "")
+
+
+# What a check found: how it begins, the words that the requirement may name too, how it ends.
+_REPEATS: Final = tuple(
+    map(
+        re.compile,
+        (
+            r'(not found|found none of|found all of): (".*")()',
+            r'(found) (".*")( on line \d+)',
+            r"(nothing matches) /(.*)/()",
+        ),
+    )
+)
+_SHORT: Final = {"found none of": "not found", "found all of": "found", "nothing matches": "no match"}
+
+
+def _without_repeats(requirement: str, evidence: str) -> str:
+    """`not found` of `not found: "14 days"`, where the requirement says '14 days'. Which of several words is meant stays."""
+    found = next((found for pattern in _REPEATS if (found := pattern.fullmatch(evidence))), None)
+    if found is None:
+        return evidence
+    words = found[2][1:-1].split('", "') if found[2].startswith('"') else [found[2]]
+    named = [word for word in words if f"'{word}'" in requirement]
+    is_clear = bool(found[3]) or requirement.count("'") == 2 * len(words) + sum(word.count("'") for word in words)
+    return _SHORT.get(found[1], found[1]) + found[3] if named == words and is_clear else evidence
+
+
+def _is_scored(one: CriterionDoc, criteria: Iterable[CriterionDoc]) -> bool:
+    """Whether marks on a scale count for a criterion, or for one below it."""
+    every = list(criteria)
+    return any(item.kind == "anchors" for item in one.items) or any(
+        _is_scored(child, every) for child in every if child.parent == one.id
+    )
+
+
+def _other_reasons(case: CaseDoc, found: list[Miss]) -> Iterator[str]:
+    """The reasons that the misses do not say: all but those of bars; and of the threshold where it alone decides."""
+    known = {one.id for one in case.criteria}
+    read = [(reason, read_gate_reason(reason)) for reason in case.reasons]
+    has_bar = any(about is not None and about[0] == "criterion" for _, about in read)
+    is_scored = any(item.kind == "anchors" for one in case.criteria for item in one.items)
+    all_needed = bool(found) and (has_bar or case.threshold == 100 or case.status == "inconclusive")
+    for reason, about in read:
+        match about:
+            case ("criterion", id) if id in known and found:
+                continue
+            case ("answer", _) if any(miss.glyph == "unknown" for miss in found):
+                continue
+            case ("threshold", _) if all_needed and not is_scored:
+                continue
+        yield reason
+
+
+def _absent_judges(case: CaseDoc) -> list[Miss]:
+    """Why a case has no verdict, where judges were not there."""
+    if case.status != "inconclusive":
+        return []
+    absent = [one for one in case.judges if one.is_absent]
+    return [
+        Miss(glyph="warn", requirement=f"{line(one.id)} {one.state}", evidence=line(one.reason or "")) for one in absent
+    ]
