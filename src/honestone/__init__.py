@@ -10,10 +10,11 @@ Names are imported when they are first used, so that `import honestone` costs no
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # imports nothing: what is imported before `__main__` is, Ctrl-C ends with a traceback
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from honestone.api import (
         Evaluated,
         ImprovementResult,
@@ -104,6 +105,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'honestone' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(f"honestone.{_PLACES[name]}"), name)
 
 

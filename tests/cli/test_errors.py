@@ -8,8 +8,10 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 from contextlib import closing
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -635,3 +637,33 @@ def test_output_that_cannot_be_written_is_an_error_and_no_verdict(ready: Desk) -
     assert "Traceback" not in ended.stderr
     assert "Exception ignored" not in ended.stderr
     assert ready.run("show").code == 0
+
+
+INTERRUPTED_AT = """\
+import os, runpy, signal, sys
+class AtImport:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r} and {wrapped}:
+            raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, AtImport())
+sys.argv[1:] = ["eval", "note.md", "--rubric", "rubric.yaml"]
+runpy.run_module("honestone", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("name", ["honestone.cli.main", "click", "honestone.cli.eval", "honestone.core.scorecard"])
+def test_ctrl_c_while_modules_are_imported(ready: Desk, name: str, wrapped: bool) -> None:
+    """No traceback, also where Python wraps the interrupt because a class is being made."""
+    code = INTERRUPTED_AT.format(name=name, wrapped=wrapped)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=ready.folder, env=ready.env, capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (130, "", "interrupted")
+
+
+def test_the_command_is_guarded_from_its_first_import_on() -> None:
+    (command,) = entry_points(group="console_scripts", name="honestone")
+    assert command.value == "honestone.__main__:main"

@@ -607,3 +607,37 @@ def test_a_run_goes_on_over_its_original_put_back(ready: Desk) -> None:
     finished = improve(ready, slow, judge, threshold=100)
     assert finished.code == 1, finished.err
     assert "pear" in note(ready)
+
+
+def test_the_same_bytes_under_another_name_keep_their_own_name(ready: Desk, tmp_path: Path) -> None:
+    """The store keeps equal bytes once; copy, brief, checks and diffs have the name of this artifact all the same."""
+    seen = ready.folder / "seen"
+    body = f"open({str(seen)!r}, 'a').write(f'{{path}} {{brief.count(path)}}\\n')\nput(read() + b'pear\\n')"
+    worker, judge = ready.worker("adds", body), ready.judge()
+    for name in ("one.md", "two.md"):
+        ready.file(name, "# Fruit\n\nAn apple a day.\n")
+        seen.unlink(missing_ok=True)
+        improve(ready, worker, judge, artifact=name, rounds=1)
+        path, told = seen.read_text().split()
+        assert Path(path).name == name and int(told) >= 1
+        diff = ready.run("show", "last", "--format", "diff").out
+        assert f"--- a/{name}\n+++ b/{name}\n" in diff
+
+
+def test_an_interrupted_round_says_so(ready: Desk) -> None:
+    """It was neither accepted nor rejected, and what is not judged yet is not below a floor."""
+    ready.rubric(RUBRIC.replace("floor: 0", "floor: 60"))
+    judge = ready.judge("slow", "time.sleep(0 if 'pear' not in text else 60)\nprint(json.dumps(reply()))")
+    worker = ready.worker("adds", "put(read() + b'pear\\n')")
+    running = ready.start(*(word for word in call_of(worker, judge) if word != "--json"))
+    wait_for(lambda: judge.calls >= 2, running)
+    running.send_signal(signal.SIGINT)
+    out = running.communicate(timeout=60)[0]
+    for text in (out, ready.run("show", "last").out):
+        (row,) = (line for line in text.splitlines() if line[:2] == "  " and line.split()[1] == "1")
+        assert row.split()[0] == "!" and "interrupted" in row and "rejected" not in text and "below floor" not in text
+    assert running.returncode == 130
+    assert "| interrupted |" in ready.run("show", "last", "--format", "markdown").out
+    assert "interrupted" in ready.run("show", "last", "--format", "diff").out
+    (one,) = ready.run("show", "last", "--json").json["rounds"]
+    assert one["decision"] is None and one["floor_violations"] == []

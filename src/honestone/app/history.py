@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from honestone.core import events
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 def scorer_of(started: Event, *, rubric: Rubric | None = None, rule: str | None = None) -> Scorer:
     assert isinstance(started, EvaluationStarted | LoopStarted)
     return Scorer(rubric or started.rubric, Rule(rule or started.rule))
+
+
+def started_of(log: Sequence[Event]) -> LoopStarted:
+    """The first event of a loop."""
+    assert isinstance(log[0], LoopStarted)
+    return log[0]
 
 
 def state_of(log: Sequence[Event], *, scorer: Scorer | None = None) -> LoopState:
@@ -106,8 +112,7 @@ def improvement_report(
     path = store.root / "reports" / f"{run}.md"
     usage = usage_document(total_spend(log), here or Spend())
     known = save or path.exists()
-    started = log[0]
-    assert isinstance(started, LoopStarted)
+    started = started_of(log)
     is_suite = isinstance(started, SuiteImprovementStarted)
     draw: Callable[..., ImprovementDoc] = suite_improvement_document if is_suite else improvement_document
     document = draw(
@@ -119,7 +124,9 @@ def improvement_report(
         report=shown(path) if known else None,
         resumed=resumed,
     )
-    report = improvement_markdown(document, rubric=started.rubric, diffs=round_diffs(store, state))
+    report = improvement_markdown(
+        document, rubric=started.rubric, diffs=round_diffs(store, state, started.artifact.path)
+    )
     if save:
         write_report(path, report)
     return document, report
@@ -131,11 +138,11 @@ def write_report(path: Path, text: str) -> None:
     write_atomically(path, text.encode("utf-8", "backslashreplace"), private=True)
 
 
-def round_diffs(store: Store, state: LoopState) -> list[tuple[int, str]]:
-    """(round, unified diff) of what each round changed."""
-    out = []
+def round_diffs(store: Store, state: LoopState, artifact: str) -> list[tuple[int, str]]:
+    """(round, unified diff) of what each round changed in the artifact at that path."""
+    out, name = [], PurePath(artifact).name
     for entry in state.rounds:
         if entry.version is not None:
-            diff = unified_diff(load_version(store, entry.base), load_version(store, entry.version))
-            out.append((entry.number, diff))
+            before, after = (load_version(store, digest).named(name) for digest in (entry.base, entry.version))
+            out.append((entry.number, unified_diff(before, after)))
     return out

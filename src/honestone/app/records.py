@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from honestone.app.history import improvement_report, judged_documents, round_diffs, state_of
+from honestone.app.history import improvement_report, judged_documents, round_diffs, started_of, state_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
@@ -45,10 +45,11 @@ class RunRecord:
 
     def diffs(self) -> Iterator[tuple[str, str]]:
         """What each round was and came to, and what it changed as a unified diff."""
-        state = state_of(self.store.events(self.info.id))
-        for number, diff in round_diffs(self.store, state):
+        log = self.store.events(self.info.id)
+        state, path = state_of(log), started_of(log).artifact.path
+        for number, diff in round_diffs(self.store, state, path):
             entry = state.rounds[number - 1]
-            decision = "accepted" if entry.accepted else "rejected"
+            decision = {True: "accepted", False: "rejected", None: "interrupted"}[entry.accepted]
             best = ", the version delivered" if entry.accepted and entry.version == state.best else ""
             yield f"round {entry.number}: {', '.join(entry.focus)}, {decision}{best}", diff
 

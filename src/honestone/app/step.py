@@ -17,7 +17,7 @@ from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import Ending, StepWorker, SubmittedEdit, Waiting
 from honestone.app.agents.holds import read_holds
 from honestone.app.agents.run_folder import KEPT, REPLIES, STEPS, read_json
-from honestone.app.history import improvement_report, state_of
+from honestone.app.history import improvement_report, started_of, state_of
 from honestone.app.host_judge import still_asked, take_reply
 from honestone.app.improve import prepare, run
 from honestone.app.judging_options import JudgingOptions
@@ -27,7 +27,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.ballot import Question
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
-from honestone.core.events import Event, LoopStarted
+from honestone.core.events import Event
 from honestone.core.loop.policies import POLICIES
 from honestone.core.loop.state import LoopState, Propose, Result, decide, exit_code
 from honestone.engine.panel import Seat, split
@@ -151,7 +151,7 @@ def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
         "run": folder.name,
         "session": StepsForm.kept(folder).session,
         "held": _held(folder),
-        "artifact": _started(log).artifact.path,
+        "artifact": started_of(log).artifact.path,
         "rounds": sum(not entry.is_open for entry in state.rounds),
         "best_interval": [float(best.low * 100), float(best.high * 100)],
         "waits_for": "done" if state.finished else "edit" if _wants_edit(state, log, round) else "go on",
@@ -161,13 +161,8 @@ def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
     }
 
 
-def _started(log: Sequence[Event]) -> LoopStarted:
-    assert isinstance(log[0], LoopStarted)
-    return log[0]
-
-
 def _wants_edit(state: LoopState, log: Sequence[Event], handed_out: int | None) -> bool:
-    action = decide(state, POLICIES[_started(log).policy])
+    action = decide(state, POLICIES[started_of(log).policy])
     return isinstance(action, Propose) and handed_out == len(state.rounds) + 1
 
 

@@ -154,6 +154,9 @@ def _run(args: Sequence[str] | None) -> int:
     except OSError as error:
         return _report_outside(error)
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # it came while a class was made
+            print("interrupted", file=sys.stderr)
+            return 130
         return _report_crash(error)
 
 

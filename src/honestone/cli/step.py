@@ -17,6 +17,7 @@ from honestone.cli.main import LazyGroup
 from honestone.cli.options import loop_options
 from honestone.cli.terminal import Progress, dump, dump_line, here, write
 from honestone.core.errors import Interrupted, UsageError
+from honestone.system.drawing import count
 
 COMMANDS: Final = {
     "next": ("honestone.cli.step:next_", "Continue to the next thing to do, and print it."),
@@ -143,7 +144,8 @@ def status(run: str | None, as_json: bool) -> int:
         "go on": "honestone step next",
         "done": f"nothing: {document['result']}",
     }[document["waits_for"]]
-    write(f"run {document['run']} on {document['artifact']}: {document['rounds']} rounds done\nwaits for {waits}\n")
+    done = count(document["rounds"], "round")
+    write(f"run {document['run']} on {document['artifact']}: {done} done\nwaits for {waits}\n")
     return 0
 
 

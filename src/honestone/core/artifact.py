@@ -65,6 +65,10 @@ class Version:
             return as_text(entry.data) or ""
         return "\n".join(self.texts.values())
 
+    def named(self, name: str) -> Version:
+        """A file under this name, because files with the same bytes have one digest; a folder as it is."""
+        return self if self.is_folder else Version(dict.fromkeys([name], *self.files.values()), is_folder=False)
+
     @property
     def size(self) -> int:
         return sum(len(entry.data) for entry in self.files.values())

@@ -144,7 +144,7 @@ class LoopRunner(Generic[S]):
 
     def version(self, digest: str) -> Version:
         if digest not in self._versions:
-            self._versions[digest] = load_version(self.store, digest)
+            self._versions[digest] = load_version(self.store, digest).named(self.place.own_name)
         return self._versions[digest]
 
     def say(self, doing: str) -> None:

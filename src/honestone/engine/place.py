@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from honestone.core.artifact import Entry, Version, digest_of
 from honestone.core.errors import FileError, StoreError, UsageError
@@ -40,6 +40,11 @@ class Place:
     must_hold: tuple[str, ...] = ()
     judging: JudgingFiles = field(default_factory=JudgingFiles)
     would_judge: Callable[[Version, Version], list[str]] = lambda before, after: []
+
+    @property
+    def own_name(self) -> str:
+        """The name of the file or folder, as the person wrote it."""
+        return PurePath(self.named).name or self.path.name
 
     @property
     def target(self) -> Path:

@@ -145,7 +145,7 @@ def round_document(state: LoopState, entry: Round, event: EditProposed) -> Round
         judges=judge_states(ballots),
         diff=convert(event.diff, DiffDoc | None),
         version=entry.version,
-        floor_violations=sorted(below_floor(after)) if after else [],
+        floor_violations=sorted(below_floor(after)) if after and not entry.is_open else [],
         flags=list(after.flags) if after else [],
     )
 

@@ -26,6 +26,12 @@ from honestone.report.text import (
 )
 from honestone.system.drawing import Style, bar, cut, line, pad, width, wrap
 
+_ROUND_LOOKS: Final = {
+    "gain": ("yes", "green"),
+    "accepted": ("dot", "dim"),
+    "rejected": ("no", "red"),
+    None: ("warn", "yellow"),
+}
 _LOOKS: Final = {"PASSED": ("yes", "green"), "UNCONFIRMED": ("unknown", "yellow"), "INTERRUPTED": ("warn", "yellow")}
 
 
@@ -176,7 +182,7 @@ def _delta(before: _Scored | None, after: _Scored, size: int, style: Style) -> s
 def _after_note(after: _Scored, mark: Number | None, style: Style) -> str:
     if isinstance(after, ScorecardDoc):
         return style.paint(f"  needs {bar_number(mark)}", "dim") if mark else ""
-    return style.paint("  below floor", "red") if after.below_floor else ""
+    return style.paint(f"  needs {bar_number(mark)}", "red") if after.below_floor and mark else ""
 
 
 # ------------------------------------------------------------------------------------------------------------ rounds
@@ -199,7 +205,7 @@ def _round_lines(one: RoundDoc, style: Style, size: int = 0) -> list[str]:
 
     `size` is the width of the widest focus, so that rounds are in columns where there is room.
     """
-    glyph, look = ("yes", "green") if one.is_gain else ("dot", "dim") if one.is_accepted else ("no", "red")
+    glyph, look = _ROUND_LOOKS["gain" if one.is_gain else one.decision]
     glyph = style.paint(style.glyph(glyph), look)
     if one.score_after is not None:
         scores = _arrow(one.score_before, one.score_after, style)

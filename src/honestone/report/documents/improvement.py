@@ -51,7 +51,7 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
 
     `round`, `focus`: its number from 1; the criteria that it was about
     `outcome`, `outcome_detail`: what the worker's bytes say
-    `decision`, `reason`: `accepted` or `rejected`, and why
+    `decision`, `reason`: `accepted` or `rejected`, and why; `null` where the run was interrupted before
     `score_before`, `score_after`, `interval_after`: the overall score; `null` when a mark is missing
     `criteria`, `judges`, `flags`, `floor_violations`: how each criterion moved, judge states, flags, criteria below a floor
     `diff`, `version`: lines added and removed; the digest of the new bytes
@@ -77,6 +77,11 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     candidates: object = UNSET
 
     @property
+    def is_open(self) -> bool:
+        """Whether the run was interrupted before it was decided."""
+        return self.decision is None
+
+    @property
     def is_accepted(self) -> bool:
         return self.decision == "accepted"
 
@@ -88,8 +93,8 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def decision_words(self) -> str:
-        """`accepted`, `no gain` where it was kept without a higher score, or `rejected`."""
-        return "no gain" if self.is_accepted and not self.is_gain else self.decision or ""
+        """`accepted`, `no gain` where it was kept without a higher score, `rejected`, or `interrupted`."""
+        return "no gain" if self.is_accepted and not self.is_gain else self.decision or "interrupted"
 
     @property
     def outcome_words(self) -> str:
