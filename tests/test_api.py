@@ -49,7 +49,7 @@ def test_a_file_and_a_rubric_file(tmp_path: Path) -> None:
     (tmp_path / "r.yaml").write_text(WORDS.replace("50", "60"))
     (tmp_path / "a.md").write_text("bye\n")
     found = honestone.evaluate(tmp_path / "a.md", tmp_path / "r.yaml")
-    assert not found.passed and found.verdict.outcome == "fail"
+    assert not found.passed and found.verdict == "fail"
     with pytest.raises(honestone.UsageError, match="nope"):
         honestone.evaluate(tmp_path / "nope.md", tmp_path / "r.yaml")
 

@@ -16,9 +16,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from honestone.api import (
+        ComparisonResult,
         Evaluated,
         ImprovementResult,
         StepResult,
+        SuiteResult,
+        Text,
+        acompare,
+        aevaluate,
+        aimprove,
+        arun_suite,
         assert_passes,
         compare,
         evaluate,
@@ -32,10 +39,18 @@ if TYPE_CHECKING:
     from honestone.core.errors import CouldNotJudge, HonestoneError, RubricError, UsageError
     from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
     from honestone.core.scorecard import Outcome, Rule, Scorecard, Scorer, Verdict, judge_gate
+    from honestone.core.suite.case import Case, Message, Suite
 
 __version__ = "0.1.0"
 
 _PLACES = {
+    "arun_suite": "api",
+    "aimprove": "api",
+    "aevaluate": "api",
+    "acompare": "api",
+    "Text": "api",
+    "SuiteResult": "api",
+    "ComparisonResult": "api",
     "evaluate": "api",
     "Evaluated": "api",
     "assert_passes": "api",
@@ -65,13 +80,18 @@ _PLACES = {
     "Outcome": "core.scorecard",
     "Verdict": "core.scorecard",
     "judge_gate": "core.scorecard",
+    "Suite": "core.suite.case",
+    "Case": "core.suite.case",
+    "Message": "core.suite.case",
 }
 
 __all__ = [
     "Anchors",
     "Artifact",
     "Ballot",
+    "Case",
     "Check",
+    "ComparisonResult",
     "CouldNotJudge",
     "Criterion",
     "Evaluated",
@@ -79,6 +99,7 @@ __all__ = [
     "ImprovementResult",
     "Item",
     "Mark",
+    "Message",
     "Outcome",
     "Rubric",
     "RubricError",
@@ -86,9 +107,16 @@ __all__ = [
     "Scorecard",
     "Scorer",
     "StepResult",
+    "Suite",
+    "SuiteResult",
+    "Text",
     "UsageError",
     "Verdict",
     "Version",
+    "acompare",
+    "aevaluate",
+    "aimprove",
+    "arun_suite",
     "assert_passes",
     "compare",
     "evaluate",
@@ -108,6 +136,10 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(f"honestone.{_PLACES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]
 
 
 def read_rubric(path: Any) -> Rubric:

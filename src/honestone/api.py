@@ -1,39 +1,55 @@
 """The Python door: what the commands do, as functions. Each makes a request and calls a use case of `app`.
 
 All take the options of their command as keywords. `folder` is where relative paths, commands and settings start (the
-current folder without it); `store` is the folder of the store, relative to `folder`. Judges are names, as `--judge`
-takes them, or objects that answer `honestone.ports.Judge`. May be called from several threads at once, and from a place
-with a running event loop.
+current folder without it); `store` is the folder of the store, relative to `folder`. Judges, targets and workers are
+names, as the command takes them, functions, or objects that answer the protocols of `honestone.ports`. May be called
+from several threads at once, and from a place with a running event loop; `aevaluate` and its kind are awaited there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial, wraps
+from os import PathLike
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Literal, ParamSpec, TypeVar, Unpack
 
+import msgspec
+
+from honestone.app import given
 from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate_one, require_pass
+from honestone.app.given import GivenRubric, GivenSuite, Judges, Text
 from honestone.app.improve import ImprovementResult
 from honestone.app.improve import improve as improve_artifact
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
-from honestone.app.loop import ImprovementRequest, outside_a_loop
+from honestone.app.loop import ImprovementRequest, beside_a_loop, outside_a_loop
 from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stages
 from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps
-from honestone.app.suites.compare import CompareRequest, compare_runs, require_gates
+from honestone.app.suites.compare import CompareRequest, ComparisonResult, compare_runs, require_gates
 from honestone.app.suites.plan import CaseChoice, SuiteRequest
-from honestone.app.suites.run import evaluate_suite
+from honestone.app.suites.run import SuiteResult, evaluate_suite
+from honestone.app.suites.subject import SuiteSubject
 from honestone.app.workspace import Workspace
+from honestone.core.errors import UsageError
 from honestone.core.numbers import exact
-from honestone.core.rubric import Rubric
-from honestone.ports import Judge, Worker
-from honestone.report.documents import JsonDocument, plain
+from honestone.ports import Function, Judge, Target, Worker
+from honestone.report.documents import JsonDocument
 
 __all__ = [
+    "ComparisonResult",
     "Evaluated",
     "ImprovementResult",
     "StepResult",
+    "SuiteResult",
+    "Text",
+    "acompare",
+    "aevaluate",
+    "aimprove",
+    "arun_suite",
     "assert_passes",
     "compare",
     "evaluate",
@@ -43,79 +59,149 @@ __all__ = [
     "step",
 ]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
+
+class _Options(JudgingKeywords, total=False):
+    """Every option of a simple type, to refuse values of another."""
+
+    input: str | None
+    reference: str | None
+    max_calls: int | None
+    max_usd: float | None
+    max_minutes: float | None
+    cases: str | Sequence[str]
+    tags: str | Sequence[str]
+    splits: str | Sequence[str]
+    fail_on: str | Sequence[str]
+    attempts: int | None
+    attempt_rule: str | None
+    concurrency: int | None
+    target_timeout: float | None
+    min_pass_rate: float | None
+    baseline: str | None
+    across_contracts: bool
+    require_improvement: bool
+    accept_loss: bool
+    locked: bool
+    policy: str
+    rounds: int | None
+    worker_timeout: float | None
+    max_diff: int | None
+    self_judge: bool
+    deliver: str
+    dry_run: bool
+    candidates: int | None
+
+
+def _checked(work: Callable[P, T]) -> Callable[P, T]:
+    """Raises UsageError with the parameter's name for an option of the wrong type."""
+
+    @wraps(work)
+    def call(*args: P.args, **options: P.kwargs) -> T:
+        __tracebackhide__ = True
+        try:
+            msgspec.convert(options, _Options)
+        except msgspec.ValidationError as error:
+            why, _, place = str(error).partition(" - at `$.")
+            name = place.rstrip("`").partition("[")[0]
+            raise UsageError(f"`{name}`: {why[:1].lower()}{why[1:]}") from None
+        return work(*args, **options)
+
+    return call
+
+
+def _awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
+    """The same as a coroutine that leaves the event loop free; cancelled, it ends as Ctrl-C would end it."""
+
+    @wraps(work)
+    async def form(*args: P.args, **options: P.kwargs) -> T:
+        return await beside_a_loop(partial(work, *args, **options))
+
+    form.__name__ = form.__qualname__ = name
+    form.__doc__ = f"`{name.removeprefix('a')}`, awaited: the running event loop goes on meanwhile."
+    return form
+
+
+@_checked
 def evaluate(
-    artifact: str | Path,
-    rubric: Rubric | Path | str,
+    artifact: str | PathLike[str],
+    rubric: GivenRubric,
     *,
-    judges: Sequence[str | Judge] = (),
-    target: str = "identity",
+    judges: Judges = (),
+    target: str | Target | Function = "identity",
     input: str | None = None,
     reference: str | None = None,
     max_calls: int | None = None,
     max_usd: float | None = None,
     max_minutes: float | None = None,
-    folder: Path | None = None,
-    store: Path | None = None,
+    folder: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> Evaluated:
-    """Score an artifact: a text (`str`) or a file or folder (`Path`). `rubric` is one, or the path of a rubric file.
+    """Score an artifact: a text (`str`) or a file or folder (`Path`).
+
+    `rubric` is a Rubric, a Path, a dict, a list of criteria, or a `str`: the name of a file, else YAML.
 
     The run and the judges' replies are kept in `store` and no reply is asked for twice; without it nothing is kept.
     Raises UsageError and its kinds for what is wrong with the call, CouldNotJudge when judges are needed and none is
     named. A judge that fails is not an error: the verdict is then inconclusive, or the panel smaller.
     """
+    __tracebackhide__ = True
+    workspace = _workspace(folder, store)
     request = EvaluateRequest(
-        artifacts=(artifact,),
-        rubric=Path(rubric) if isinstance(rubric, str) else rubric,
+        artifacts=(given.text_or_path(artifact, workspace),),
+        rubric=given.a_rubric(rubric, workspace),
         judging=_judging(judges, options, max_calls, max_usd, max_minutes),
-        target=target,
+        target=given.a_target(target),
         input=input,
         reference=reference,
         finds_judges=False,
         keep=store is not None,
     )
-    workspace = _workspace(folder, store)
     return outside_a_loop(lambda: evaluate_one(workspace, request, Quiet()))
 
 
+@_checked
 def assert_passes(
-    output: str | Path,
-    rubric: Rubric | Path | str,
+    output: str | PathLike[str],
+    rubric: GivenRubric,
     *,
-    judge: str | Judge | Sequence[str | Judge] = (),
+    judge: Judges = (),
     input: str | None = None,
     reference: str | None = None,
-    folder: Path | None = None,
-    store: Path | None = None,
+    folder: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> JsonDocument:
-    """The scorecard document of an output (text, or the path of a file or folder) that passes: for tests.
+    """The scorecard document of an output (a text, or the Path of a file or folder) that passes: for tests.
 
     Raises AssertionError with the reasons when it does not pass, CouldNotJudge when that could not be found out.
     """
-    judges = [judge] if isinstance(judge, str) or not isinstance(judge, Sequence) else judge
+    __tracebackhide__ = True
     return require_pass(
-        evaluate(output, rubric, judges=judges, input=input, reference=reference, folder=folder, store=store, **options)
+        evaluate(output, rubric, judges=judge, input=input, reference=reference, folder=folder, store=store, **options)
     )
 
 
+@_checked
 def run_suite(
-    suite: str | Path,
+    suite: GivenSuite,
     *,
-    target: str | None = None,
-    judges: Sequence[str | Judge] = (),
-    artifact: str | Path | None = None,
+    target: str | Target | Function | None = None,
+    judges: Judges = (),
+    artifact: str | PathLike[str] | None = None,
     baseline: str | None = None,
-    cases: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    splits: Sequence[str] = (),
+    cases: str | Sequence[str] = (),
+    tags: str | Sequence[str] = (),
+    splits: str | Sequence[str] = (),
     attempts: int | None = None,
     attempt_rule: str | None = None,
     concurrency: int | None = None,
     target_timeout: float | None = None,
     min_pass_rate: float | None = None,
-    fail_on: Sequence[str] = (),
+    fail_on: str | Sequence[str] = (),
     across_contracts: bool = False,
     require_improvement: bool = False,
     accept_loss: bool = False,
@@ -123,88 +209,96 @@ def run_suite(
     max_calls: int | None = None,
     max_usd: float | None = None,
     max_minutes: float | None = None,
-    folder: Path | None = None,
-    store: Path | None = None,
+    folder: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
     **options: Unpack[JudgingKeywords],
-) -> JsonDocument:
-    """Run a suite, of any format that is read, as `honestone eval SUITE` does: the same store, the same resuming.
+) -> SuiteResult:
+    """Run a suite as `honestone eval SUITE` does: the same store, the same resuming.
 
-    A second run of the same suite is refused while the first is at work.
-    Returns `honestone.report/1`. Raises UsageError for what is wrong with the call or a file, before anything is spent,
-    and CouldNotJudge when judges are needed and none is named or found. What a target or a judge cannot do is in the
-    report.
+    `suite` is a file of any format that is read, a Suite, a dict as a suite file holds it, a list of cases, or a
+    DataFrame with a case in each row. `artifact` is a path, or a `Text`. A second run of the same suite is refused while
+    the first is at work.
+
+    Raises UsageError for what is wrong with the call or a file, before anything is spent, and CouldNotJudge when judges
+    are needed and none is named or found. What a target or a judge cannot do is in the result.
     """
+    workspace = _workspace(folder, store)
+    name, source = given.a_suite(_rows(suite), workspace)
+    text = given.text_version(artifact) if isinstance(artifact, Text) else None
     request = SuiteRequest(
-        suite=Path(suite),
+        suite=name,
+        source=source,
         judging=_judging(judges, options, max_calls, max_usd, max_minutes),
-        artifact=None if artifact is None else Path(artifact),
-        target=target,
-        choice=CaseChoice(ids=tuple(cases), tags=tuple(tags), splits=tuple(splits)),
+        artifact=None if artifact is None or text is not None else given.a_path(artifact, "artifact"),
+        subject=None if text is None else SuiteSubject(path="text", version=text),
+        target=None if target is None else given.a_target(target),
+        choice=CaseChoice(ids=_texts(cases), tags=_texts(tags), splits=_texts(splits)),
         attempts=attempts,
         attempt_rule=attempt_rule,
         concurrency=concurrency,
         target_timeout=target_timeout,
         min_pass_rate=None if min_pass_rate is None else exact(min_pass_rate),
         baseline=baseline,
-        fail_on=require_gates(fail_on),
+        fail_on=require_gates(_texts(fail_on)),
         across_contracts=across_contracts,
         require_improvement=require_improvement,
         accept_loss=accept_loss,
         locked=locked,
     )
-    workspace = _workspace(folder, store)
-    return outside_a_loop(lambda: evaluate_suite(workspace, request, Quiet()).document)
+    return outside_a_loop(lambda: evaluate_suite(workspace, request, Quiet()))
 
 
+@_checked
 def compare(
-    a: str | Path | JsonDocument,
-    b: str | Path | JsonDocument,
+    a: str | PathLike[str] | Mapping[str, object],
+    b: str | PathLike[str] | Mapping[str, object],
     *,
-    fail_on: Sequence[str] = (),
+    fail_on: str | Sequence[str] = (),
     across_contracts: bool = False,
     require_improvement: bool = False,
-    folder: Path | None = None,
-    store: Path | None = None,
-) -> JsonDocument:
-    """Compare two runs of one suite, `a` the baseline: run ids, files with saved reports, or what `run_suite` returned.
+    folder: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
+) -> ComparisonResult:
+    """Compare two runs of one suite, `a` the baseline: what `run_suite` returned, run ids, or files with saved reports.
 
-    Returns `honestone.comparison/1`. Raises ContractMismatch when the two were judged differently.
+    Raises ContractMismatch when the two were judged differently.
     """
     request = CompareRequest(
-        baseline=a,
-        candidate=b,
-        gates=tuple(fail_on),
+        baseline=_side(a, "a"),
+        candidate=_side(b, "b"),
+        gates=_texts(fail_on),
         across_contracts=across_contracts,
         require_improvement=require_improvement,
     )
-    return plain(compare_runs(_workspace(folder, store), request))
+    return ComparisonResult(report=compare_runs(_workspace(folder, store), request))
 
 
+@_checked
 def improve(
-    artifact: str | Path,
-    rubric: str | Path | None = None,
+    artifact: str | PathLike[str],
+    rubric: GivenRubric | None = None,
     *,
-    suite: str | Path | None = None,
-    judges: Sequence[str | Judge] = (),
-    holdouts: Sequence[str | Judge] = (),
-    worker: str | Worker | None = None,
+    suite: GivenSuite | None = None,
+    judges: Judges = (),
+    holdouts: Judges = (),
+    worker: str | Worker | Function | None = None,
     policy: str = "keep-best",
     rounds: int | None = None,
     worker_timeout: float | None = None,
     max_diff: int | None = None,
     self_judge: bool = False,
-    output: str | Path | None = None,
+    output: str | PathLike[str] | None = None,
     deliver: str = "best",
     dry_run: bool = False,
-    target: str | None = None,
+    target: str | Target | Function | None = None,
     candidates: int | None = None,
     min_pass_rate: float | None = None,
     require_improvement: bool = False,
     max_calls: int | None = None,
     max_usd: float | None = None,
     max_minutes: float | None = None,
-    folder: Path | None = None,
-    store: Path | None = None,
+    folder: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> ImprovementResult:
     """Improve a file or folder against a rubric, or a skill or prompt by the tasks of a suite, as `honestone improve`
@@ -213,28 +307,36 @@ def improve(
     Raises UsageError and its kinds before anything is spent, CouldNotJudge when judges are needed and none is found.
     What a worker or a judge cannot do is in the result.
     """
+    workspace = _workspace(folder, store)
+    name, source = (None, None) if suite is None else given.a_suite(_rows(suite), workspace)
     request = ImprovementRequest(
-        artifact=Path(artifact),
-        rubric=None if rubric is None else Path(rubric),
-        suite=None if suite is None else Path(suite),
+        artifact=given.a_path(artifact, "artifact"),
+        rubric=None if rubric is None else given.a_rubric(rubric, workspace),
+        suite=name,
+        source=source,
         judging=_judging(judges, options, max_calls, max_usd, max_minutes),
-        worker=worker,
-        holdouts=tuple(holdouts),
+        worker=None if worker is None else given.a_worker(worker),
+        holdouts=given.several(holdouts, "holdouts", given.a_judge),
         policy=policy,
         rounds=rounds,
         worker_timeout=worker_timeout,
         max_diff=max_diff,
         self_judge=self_judge,
         dry_run=dry_run,
-        output=None if output is None else Path(output),
+        output=None if output is None else given.a_path(output, "output"),
         deliver=deliver,
-        target=target,
+        target=None if target is None else given.a_target(target),
         candidates=candidates,
         min_pass_rate=min_pass_rate,
         require_improvement=require_improvement,
     )
-    workspace = _workspace(folder, store)
     return outside_a_loop(lambda: improve_artifact(workspace, request, Quiet()))
+
+
+aevaluate = _awaited(evaluate, "aevaluate")
+arun_suite = _awaited(run_suite, "arun_suite")
+acompare = _awaited(compare, "acompare")
+aimprove = _awaited(improve, "aimprove")
 
 
 def step(
@@ -339,18 +441,38 @@ def run_stages(
     return outside_a_loop(lambda: run_all_stages(request, files, Quiet()))
 
 
-def _workspace(folder: Path | None, store: Path | None) -> Workspace:
+def _workspace(folder: str | PathLike[str] | None, store: str | PathLike[str] | None) -> Workspace:
     """Raises SettingsError for settings that cannot be read."""
-    return Workspace.at(Path() if folder is None else folder, store=store)
+    place = Path() if folder is None else given.a_path(folder, "folder")
+    return Workspace.at(place, store=None if store is None else given.a_path(store, "store"))
 
 
 def _judging(
-    judges: Sequence[str | Judge],
+    judges: object,
     options: JudgingKeywords,
     max_calls: int | None = None,
     max_usd: float | None = None,
     max_minutes: float | None = None,
 ) -> JudgingOptions:
     """Raises UsageError for a value that the command would not take, TypeError for an option it does not have."""
-    named = (judges,) if isinstance(judges, str) else tuple(judges)
+    named = given.several(judges, "judges", given.a_judge)
     return JudgingOptions(judges=named, max_calls=max_calls, max_usd=max_usd, max_minutes=max_minutes, **options)
+
+
+def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _rows(suite: object) -> object:
+    """A DataFrame as the list of its rows, without empty cells. pandas is only looked at where it is loaded already."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(suite, pandas.DataFrame):
+        return suite
+    rows = json.loads(suite.to_json(orient="records", date_format="iso"))
+    return [{key: value for key, value in row.items() if value is not None} for row in rows]
+
+
+def _side(side: object, name: str) -> str | Path | JsonDocument:
+    if isinstance(side, Mapping):
+        return dict(side)
+    return side if isinstance(side, str) else given.a_path(side, name)

@@ -6,7 +6,7 @@ adapters own their time limits and end what they started before they return.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
@@ -24,6 +24,9 @@ from honestone.core.skill.skill_file import Skill
 from honestone.core.spend import Usage as Usage
 from honestone.core.suite.case import Case, Message, as_prompt
 from honestone.core.suite.trace import Trace
+
+Function: TypeAlias = Callable[..., object]
+"""A person's function, given in place of a judge, target or worker."""
 
 
 class NothingToClose:
@@ -173,6 +176,19 @@ class SizedJudge(Judge, Protocol):
         ...
 
 
+@runtime_checkable
+class FunctionalJudge(Judge, Protocol):
+    """A judge that is a function: its name says little of it, so nothing is taken from the record of another."""
+
+    @property
+    def function(self) -> Function: ...
+
+    @property
+    def token(self) -> str:
+        """Of this object alone."""
+        ...
+
+
 # ---------------------------------------------------------------------------------------------------------- checks
 
 
@@ -271,6 +287,7 @@ class Output:
     folder: str | None = None
 
 
+@runtime_checkable
 class Target(Protocol):
     """Turns artifact and case input into an output. The identity target is None: the artifact itself is judged.
 
@@ -325,6 +342,7 @@ class WorkDone:
     usage: Usage = field(default_factory=Usage)
 
 
+@runtime_checkable
 class Worker(Protocol):
     """Edits the artifact at `place` inside a private copy. `place` is the file or folder, `brief_file` holds the brief."""
 

@@ -23,7 +23,7 @@ from honestone.adapters.keys import leaves
 from honestone.core.ballot import JudgeKind
 from honestone.core.errors import CommandRefused, SettingsError
 from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
-from honestone.ports import CallFailed, Completion, Judge, Model, Prompt, Store, Target, Worker
+from honestone.ports import CallFailed, Completion, Function, Judge, Model, Prompt, Store, Target, Worker
 
 if TYPE_CHECKING:
     from honestone.core.suite.case import Case
@@ -186,8 +186,12 @@ JUDGES: tuple[RegistryEntry[Judge], ...] = (
 )
 
 
-def make_judge(spec: str, context: AdapterContext, *, id: str | None = None) -> Judge:
-    """The judge of a `--judge` value. Raises SettingsError or UsageError; one that is not there is an absent judge."""
+def make_judge(spec: str | Function, context: AdapterContext, *, id: str | None = None) -> Judge:
+    """The judge of a `--judge` value, or a function as one. Raises SettingsError or UsageError; one that is not there is an absent judge."""
+    if not isinstance(spec, str):
+        from honestone.adapters.judges.function import FunctionJudge
+
+        return FunctionJudge(spec, timeout=context.judge_timeout)
     return _make("judge", JUDGES, spec, context, context.settings.judges, _model_judge, id=id)
 
 
@@ -252,8 +256,12 @@ WORKERS: tuple[RegistryEntry[Worker], ...] = (
 )
 
 
-def make_worker(spec: str, context: AdapterContext) -> Worker:
-    """The worker of a `--worker` value. Raises SettingsError or UsageError when it cannot work."""
+def make_worker(spec: str | Function, context: AdapterContext) -> Worker:
+    """The worker of a `--worker` value, or a function as one. Raises SettingsError or UsageError when it cannot work."""
+    if not isinstance(spec, str):
+        from honestone.adapters.workers.function import FunctionWorker
+
+        return FunctionWorker(spec, timeout=context.worker_timeout)
     return _make("worker", WORKERS, spec, context, context.settings.workers, WORKERS[-1].make)
 
 
@@ -305,8 +313,12 @@ TARGETS: tuple[RegistryEntry[Target | None], ...] = (
 )
 
 
-def make_target(spec: str, context: AdapterContext) -> Target | None:
-    """The target of a `--target` value; None is the identity: the artifact itself is judged."""
+def make_target(spec: str | Function, context: AdapterContext) -> Target | None:
+    """The target of a `--target` value, or a function as one; None is the identity: the artifact itself is judged."""
+    if not isinstance(spec, str):
+        from honestone.adapters.targets.function import FunctionTarget
+
+        return FunctionTarget(spec, timeout=context.target_timeout)
     return _make("target", TARGETS, spec, context, context.settings.targets, TARGETS[-1].make)
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from honestone.adapters.registry import make_target
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, refuse_too_big
 from honestone.app.loop import run_interruptibly
+from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
@@ -28,7 +29,7 @@ from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate, overall
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.panel import Evaluator
-from honestone.ports import Observer, Store
+from honestone.ports import Function, Observer, Store, Target
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.scorecard import Facts, SharedParts, scorecard_document, usage_document
@@ -38,7 +39,7 @@ from honestone.system.judging_files import JudgingFiles, files_named
 if TYPE_CHECKING:
     from honestone.core.contract import Contract
     from honestone.core.spend import Meter, Spend
-    from honestone.engine.panel import Seat
+    from honestone.engine.panel import Panel, Seat
 
 _FEW = 500
 _KEPT_BYTES = 2_000_000
@@ -59,7 +60,7 @@ class EvaluateRequest:
     artifacts: tuple[Path | str, ...]
     rubric: Path | Rubric
     judging: JudgingOptions = field(default_factory=JudgingOptions)
-    target: str = "identity"
+    target: str | Target | Function = "identity"
     input: str | None = None
     reference: str | None = None
     gate_only: bool = False
@@ -70,16 +71,21 @@ class EvaluateRequest:
     keep: bool = True
 
 
-class Evaluated:
-    """What was made of one artifact. `document` is what `honestone eval --json` prints (`honestone.scorecard/1`)."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluated(DocumentResult):
+    """What was made of one artifact. Its document is what `honestone eval --json` prints (`honestone.scorecard/1`)."""
 
-    def __init__(self, judgement: JudgedArtifact, write: _Writer) -> None:
-        self._judgement = judgement
-        self._write = write
+    columns = ("criterion", "score", "requirement", "unmet")
+    _judgement: JudgedArtifact
+    _write: _Writer
 
     @property
     def path(self) -> str:
         return self._judgement.path
+
+    @property
+    def run(self) -> str | None:
+        return self._write.run
 
     @property
     def error(self) -> str | None:
@@ -95,7 +101,8 @@ class Evaluated:
         return self._write.plan.scorer.card(self._judgement.ballots)
 
     @cached_property
-    def verdict(self) -> Verdict:
+    def gate(self) -> Verdict:
+        """The verdict with every reason."""
         found = judge_gate(self.scorecard, self._write.plan.rubric)
         if self.error is not None:
             return Verdict(Outcome.INCONCLUSIVE, (self.error, *found.reasons))
@@ -105,11 +112,32 @@ class Evaluated:
     def outcome(self) -> Outcome:
         """The verdict's, without working it out again where the document has it."""
         report: ScorecardDoc | None = self.__dict__.get("report")
-        return self.verdict.outcome if report is None else Outcome(report.verdict)
+        return self.gate.outcome if report is None else Outcome(report.verdict)
 
     @property
     def passed(self) -> bool:
         return self.outcome is Outcome.PASS
+
+    @property
+    def verdict(self) -> str:
+        """`pass`, `fail` or `inconclusive`."""
+        return str(self.outcome)
+
+    @property
+    def score(self) -> float | None:
+        """Points from 0 to 100; None where a needed mark is missing."""
+        return self.report.score
+
+    @property
+    def rows(self) -> Sequence[Sequence[object]]:
+        return [
+            (one.id, one.score, one.requirement, "; ".join(item.asked for item in one.items if item.is_problem))
+            for one in self.report.criteria
+        ]
+
+    @property
+    def headline(self) -> str:
+        return f"{self.verdict}, {self.report.score_words} of 100: {self.path}"
 
     @cached_property
     def report(self) -> ScorecardDoc:
@@ -118,6 +146,9 @@ class Evaluated:
     @cached_property
     def document(self) -> JsonDocument:
         return plain(self.report)
+
+    def to_dict(self) -> JsonDocument:
+        return self.document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +208,7 @@ def evaluate_one(workspace: Workspace, request: EvaluateRequest, observer: Obser
 def require_pass(found: Evaluated) -> JsonDocument:
     """The document of what passed. Raises AssertionError with the reasons when it did not, CouldNotJudge when that
     could not be found out."""
-    if found.verdict.outcome is Outcome.FAIL:
+    if found.outcome is Outcome.FAIL:
         raise AssertionError("\n".join(["the output does not pass:", *_reasons(found)]))
     if not found.passed:
         raise CouldNotJudge("\n".join(["the output could not be judged:", *_reasons(found)]))
@@ -186,7 +217,7 @@ def require_pass(found: Evaluated) -> JsonDocument:
 
 def _reasons(found: Evaluated) -> list[str]:
     judges = [f"{ballot.judge}: {ballot.reason}" for ballot in found.ballots if ballot.reason and ballot.judge != CHECK]
-    return [f"  {reason}" for reason in (*found.verdict.reasons, *judges)]
+    return [f"  {reason}" for reason in (*found.gate.reasons, *judges)]
 
 
 class _Work:
@@ -205,7 +236,8 @@ class _Work:
             raise CouldNotJudge(
                 "this rubric asks judges, but none was named", hint='judges=["cmd:COMMAND"], for example'
             )
-        self._target = make_target(request.target, make_context(judging, workspace))
+        given = request.target
+        self._target = given if isinstance(given, Target) else make_target(given, make_context(judging, workspace))
         if request.staged:
             self._refuse_another_rubric()
         self._sizes: list[tuple[Path, int]] = []
@@ -304,7 +336,7 @@ class _Work:
             if self._seats:
                 self._observer.note(self._preflight())
             used = [(seat.id, seat.judge.identity) for seat in self._seats]
-            used += [] if self._target is None else [(self._request.target, self._target.identity)]
+            used += [] if self._target is None else [(str(self._request.target), self._target.identity)]
             for note in contacts(self._workspace, used):
                 self._observer.note(note)
             panel = make_panel(self._seats, store, self._meter, plan.options)
@@ -318,7 +350,12 @@ class _Work:
                 contract=self._contract.id,
                 first=self._started(),
             )
-            return run_interruptibly(lambda: self._judge_all(store, run, evaluator, show), panel.close)
+            return run_interruptibly(lambda: self._judge_all(store, run, evaluator, show), lambda: self._close(panel))
+
+    async def _close(self, panel: Panel) -> None:
+        await panel.close()
+        if self._target is not None:
+            await self._target.close()
 
     def _open_store(self) -> closing[Store]:
         if self._request.keep:

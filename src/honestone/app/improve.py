@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.registry import AdapterContext, make_self_judge
@@ -23,6 +23,7 @@ from honestone.app.judging_options import (
     refuse_too_big,
 )
 from honestone.app.loop import ImprovementRequest, LoopPlan
+from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
 from honestone.app.suites.run import SideRun, not_loaded, results_of
@@ -51,23 +52,28 @@ from honestone.core.suite.case import Case
 from honestone.core.suite.record import SuiteRecord, read_record
 from honestone.engine.evaluate import packing_notes, shown_in_part
 from honestone.engine.judgements import PanelJudgement, SplitRun, TaskJudgement, require_apart
-from honestone.engine.panel import Evaluator, Seat
+from honestone.engine.panel import Evaluator, Seat, functions_of
 from honestone.engine.place import Place
 from honestone.ports import Observer, Store, Worker
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.improvement import round_document
 from honestone.report.suite import panel_states, suite_flags
+from honestone.system.drawing import count
 from honestone.system.files import load_artifact, printable
 
 Seats: TypeAlias = tuple[Seat, ...]
 BeforeAsking: TypeAlias = Callable[[Store, Sequence[Seat], Question], None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImprovementResult:
+_VERDICTS: Final = {0: "pass", 1: "fail", 3: "inconclusive"}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ImprovementResult(DocumentResult):
     """How a run of the loop ended. `report` is the Markdown report that was saved."""
 
+    columns = ("round", "decision", "before", "after", "outcome")
     run: str
     result: Result
     rounds: tuple[Round, ...]
@@ -81,6 +87,23 @@ class ImprovementResult:
     @property
     def exit_code(self) -> int:
         return exit_code(self.result)
+
+    @property
+    def verdict(self) -> str:
+        """`pass`, `fail`, or `inconclusive` where no one could say, or it was interrupted."""
+        return _VERDICTS.get(self.exit_code, "inconclusive")
+
+    @property
+    def rows(self) -> Sequence[Sequence[object]]:
+        return [
+            (one.round, one.decision_words, one.score_before, one.score_after, one.outcome_words)
+            for one in self.improvement.rounds
+        ]
+
+    @property
+    def headline(self) -> str:
+        rounds = count(len(self.rounds), "round")
+        return f"{self.result} after {rounds}: {self.improvement.artifact.path}, run {self.run}"
 
     @cached_property
     def document(self) -> JsonDocument:
@@ -181,7 +204,7 @@ def prepare(
     loaded = rubric.load(request.artifact)
     rubric.preflight(loaded.version)
     fixes = _fixes(rubric.rubric)
-    context = loop.worker_context(request, workspace, place, workspace.path(request.rubric).parent, fixes)
+    context = loop.worker_context(request, workspace, place, _folder_of(rubric), fixes)
     hint = "--worker cmd:COMMAND, or give the rubric's items `fix:` commands and use --worker fix"
     worker = loop.find_worker(request.worker or ("fix" if fixes else None), context, hint=hint)
     judges = _find_judges(request, rubric, context)
@@ -217,10 +240,14 @@ def prepare(
             policy=request.policy,
             worker=worker.id,
             rubric=rubric.rubric,
-            rubric_path=printable(request.rubric),
+            rubric_path=rubric.name,
             packed=packed,
         ),
-        belongs_to={"holdouts": [seat.identity for seat in judges.holdouts], **loop.delivery(request)},
+        belongs_to={
+            "holdouts": [seat.identity for seat in judges.holdouts],
+            **loop.delivery(request),
+            **functions_of((*judges.asked, *judges.holdouts)),
+        },
         state=state,
         judgement=partial(judges.judgement, rubric, before_asking),
         notes=(
@@ -231,6 +258,10 @@ def prepare(
         ),
         fresh=request.judging.fresh,
     )
+
+
+def _folder_of(rubric: RubricPlan) -> Path:
+    return rubric.workspace.folder if rubric.path is None else rubric.path.parent
 
 
 def _refuse_suite_options(request: ImprovementRequest) -> None:
@@ -334,6 +365,7 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
         workspace,
         SuiteRequest(
             suite=request.suite,
+            source=request.source,
             judging=request.judging,
             artifact=request.artifact,
             target=request.target,
@@ -375,6 +407,7 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
             **loop.delivery(request),
             "tasks": tasks.identity(replace(tasks.subject, version=None, skill=None), tasks.cases),
             "candidates": count,
+            **functions_of((*tasks.seats, *plan.edit_seats)),
         },
         state=suite_loop.state_of_suite,
         judgement=partial(plan.judgement, place, observer),

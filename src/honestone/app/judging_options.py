@@ -14,7 +14,7 @@ from honestone.core.ballot import CHECK
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
 from honestone.core.rubric import QUORUM_WORDS, Quorum, Rubric, is_quorum
 from honestone.core.scorecard import Rule
-from honestone.ports import Completion, Judge, Model, Prompt, SizedJudge, Store
+from honestone.ports import Completion, Function, Judge, Model, Prompt, SizedJudge, Store
 
 if TYPE_CHECKING:
     from honestone.adapters.registry import AdapterContext
@@ -64,9 +64,9 @@ class JudgingKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingOptions:
-    """As given; the defaults are those of the commands. Judges are names, or objects that answer `ports.Judge`."""
+    """As given; the defaults are those of the commands. Judges are names, functions, or objects that answer `ports.Judge`."""
 
-    judges: tuple[str | Judge, ...] = ()
+    judges: tuple[str | Judge | Function, ...] = ()
     threshold: float | None = None
     floor: float | None = None
     quorum: Quorum | None = None
@@ -175,7 +175,7 @@ def make_context(options: JudgingOptions, workspace: Workspace, **extra: Unpack[
     )
 
 
-def refuse_commands(judges: Sequence[str | Judge], workspace: Workspace, options: JudgingOptions) -> None:
+def refuse_commands(judges: Sequence[str | Judge | Function], workspace: Workspace, options: JudgingOptions) -> None:
     """Raises CommandRefused for a judge that may not be used here, also where the rubric asks none."""
     from honestone.adapters.registry import require_harmless_judge
 
@@ -186,12 +186,12 @@ def refuse_commands(judges: Sequence[str | Judge], workspace: Workspace, options
 
 
 def make_seats(
-    judges: Sequence[str | Judge], context: AdapterContext, *, looks: int = 1, taken: Sequence[str] = ()
+    judges: Sequence[str | Judge | Function], context: AdapterContext, *, looks: int = 1, taken: Sequence[str] = ()
 ) -> tuple[Seat, ...]:
     """Seats in the order given. A second equal judge is a second draw, with `#2` to its name; `taken` are names that
     have seats already. Raises UsageError for an object that is not a judge, SettingsError for an unknown name."""
     from honestone.adapters.registry import judge_kind, make_judge
-    from honestone.engine.panel import Seat, essence
+    from honestone.engine.panel import Seat, voter
 
     seats: list[Seat] = []
     known: list[tuple[object, str]] = []
@@ -199,7 +199,7 @@ def make_seats(
     for name in taken:
         counts[name] = counts.get(name, 0) + 1
     for judge in (judge for judge in judges for _ in range(looks)):
-        name = judge if isinstance(judge, str) else _name_of(judge)
+        name = _name_of(judge)
         draw = counts.get(name, 0)
         counts[name] = draw + 1
         id = name if draw == 0 else f"{name}#{draw + 1}"
@@ -207,9 +207,9 @@ def make_seats(
             raise SettingsError(
                 f"a judge cannot be called `{CHECK}`: that is the name of code", hint="rename it in settings"
             )
-        made = make_judge(judge, context, id=id) if isinstance(judge, str) else judge
+        made = judge if isinstance(judge, Judge) else make_judge(judge, context, id=id)
         kind = judge_kind(judge, context) if isinstance(judge, str) else "program"
-        same = essence(made.identity)
+        same = voter(made)
         draw_of = next((first for other, first in known if other == same), None)
         if draw_of is None:
             known.append((same, id))
@@ -217,16 +217,15 @@ def make_seats(
     return tuple(seats)
 
 
-def _name_of(judge: object) -> str:
-    if not isinstance(judge, Judge):
-        raise UsageError(
-            f"{judge!r} is not a judge: it does not answer `honestone.ports.Judge`",
-            hint='name one ("cmd:COMMAND", "human", "codex", ...), or give it id, identity, is_paid, render, ask, read and close',
-        )
-    return judge.id
+def _name_of(judge: str | Judge | Function) -> str:
+    from honestone.adapters.functions import name_of
+
+    if isinstance(judge, str | Judge):
+        return judge if isinstance(judge, str) else judge.id
+    return name_of(judge)
 
 
-def choose_judges(options: JudgingOptions, rubric: Rubric, workspace: Workspace) -> tuple[str | Judge, ...]:
+def choose_judges(options: JudgingOptions, rubric: Rubric, workspace: Workspace) -> tuple[str | Judge | Function, ...]:
     """The judges named, else those that can run here, up to the effort's number and of different families.
 
     None is needed, looked for or listed where code answers everything. Raises CouldNotJudge when none is found.

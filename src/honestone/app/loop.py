@@ -12,12 +12,13 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
+from honestone.adapters.functions import HOME, in_thread
 from honestone.adapters.registry import WORKER_TIMEOUT, AdapterContext, make_worker
 from honestone.app.judging_options import EFFORTS, JudgingOptions, limit, make_context, max_bytes
 from honestone.app.workspace import Workspace
@@ -27,12 +28,25 @@ from honestone.core.errors import ContractMismatch, Interrupted, UsageError
 from honestone.core.events import Event, LoopStarted, RunFinished, Started, StartedArtifact, total_spend
 from honestone.core.loop.proposal import MAX_DIFF
 from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
-from honestone.core.rubric import Check
+from honestone.core.rubric import Check, Rubric
 from honestone.core.spend import Meter, Spend
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.engine.panel import Seat, with_retries
 from honestone.engine.place import Place, require_resumable, version_blobs
-from honestone.ports import Checker, Completion, Judge, Model, Observer, Prompt, RunInfo, Store, Worker
+from honestone.formats.source import SuiteSource
+from honestone.ports import (
+    Checker,
+    Completion,
+    Function,
+    Judge,
+    Model,
+    Observer,
+    Prompt,
+    RunInfo,
+    Store,
+    Target,
+    Worker,
+)
 from honestone.system.drawing import count
 from honestone.system.files import printable
 from honestone.system.judging_files import JudgingFiles, files_named
@@ -205,26 +219,26 @@ class Stopper:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._is_set = False
-        self._end: Callable[[], object] | None = None
+        self._ends: list[Callable[[], object]] = []
 
     def set(self) -> None:
         with self._lock:
             self._is_set = True
-            if self._end is not None:
-                self._end()
+            for end in self._ends:
+                end()
 
     @contextmanager
     def ending(self, end: Callable[[], object]) -> Iterator[None]:
         """Meanwhile `end` is called when it is set, at once if it is already."""
         with self._lock:
-            self._end = end
+            self._ends.append(end)
             if self._is_set:
                 end()
         try:
             yield
         finally:
             with self._lock:
-                self._end = None
+                self._ends.remove(end)
 
 
 STOPPER: Final[ContextVar[Stopper | None]] = ContextVar("stopper", default=None)
@@ -275,6 +289,23 @@ def outside_a_loop(work: Callable[[], T]) -> T:
         return elsewhere.submit(work).result()
 
 
+async def beside_a_loop(work: Callable[[], T]) -> T:
+    """Run to the end in a thread, while the running event loop goes on. A person's coroutines are awaited in that loop.
+
+    A cancel ends the work as Ctrl-C does, and waits for that.
+    """
+    stopper, context = Stopper(), copy_context()
+    context.run(STOPPER.set, stopper)
+    context.run(HOME.set, asyncio.get_running_loop())
+    working = asyncio.ensure_future(in_thread(lambda: context.run(work)))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        stopper.set()
+        await asyncio.wait([working])
+        raise
+
+
 MINUTES = 240
 DELIVER = ("best", "passed")
 """What is written to the person's file: the best version, or only one that passed."""
@@ -290,11 +321,13 @@ class ImprovementRequest:
     """
 
     artifact: Path
-    rubric: Path | None = None
+    rubric: Path | Rubric | None = None
     suite: Path | None = None
+    source: SuiteSource | None = None
+    """What the suite says, where it was not read from its file."""
     judging: JudgingOptions = field(default_factory=JudgingOptions)
-    worker: str | Worker | None = None
-    holdouts: tuple[str | Judge, ...] = ()
+    worker: str | Worker | Function | None = None
+    holdouts: tuple[str | Judge | Function, ...] = ()
     policy: str = "keep-best"
     rounds: int | None = None
     worker_timeout: float | None = None
@@ -303,7 +336,7 @@ class ImprovementRequest:
     dry_run: bool = False
     output: Path | None = None
     deliver: str = "best"
-    target: str | None = None
+    target: str | Target | Function | None = None
     candidates: int | None = None
     min_pass_rate: float | None = None
     require_improvement: bool = False
@@ -401,11 +434,11 @@ def worker_context(
     )
 
 
-def find_worker(worker: str | Worker | None, context: AdapterContext, *, hint: str) -> Worker:
+def find_worker(worker: str | Worker | Function | None, context: AdapterContext, *, hint: str) -> Worker:
     """Raises UsageError where none is named, or the one named cannot be."""
     if worker is None:
         raise UsageError("no worker given: choose who makes the edits with --worker", hint=hint)
-    return make_worker(worker, context) if isinstance(worker, str) else worker
+    return worker if isinstance(worker, Worker) else make_worker(worker, context)
 
 
 def _with_retries(model: Model) -> Callable[[Prompt], Awaitable[Completion]]:

@@ -22,7 +22,7 @@ from honestone.core.skill.evaluation import TaskResult
 from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Case
 from honestone.engine.loop_runner import Judgement, LoopRunner
-from honestone.engine.panel import Consulted, Evaluator, Seat, essence
+from honestone.engine.panel import Consulted, Evaluator, Seat, voter
 from honestone.ports import Brief
 
 
@@ -102,9 +102,9 @@ def _record(loop: LoopRunner[LoopState], version: str, role: Role, consulted: Co
 
 def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
     """A held-out judge must be one that the loop never listened to, whatever it is called. Raises UsageError."""
-    steering = [essence(seat.judge.identity) for seat in panel]
+    steering = [voter(seat.judge) for seat in panel]
     for seat in holdouts:
-        if essence(seat.judge.identity) in steering:
+        if voter(seat.judge) in steering:
             raise UsageError(
                 f"the held-out judge {seat.id!r} is one of the panel: it cannot both steer and certify",
                 hint="a witness is a judge that the loop never listened to: name another --holdout",

@@ -33,7 +33,18 @@ from honestone.core.reading.reply import complaints
 from honestone.core.rubric import Check, Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend
-from honestone.ports import CallFailed, Checker, Finding, HasCapacity, Judge, Output, Reply, Request, Store
+from honestone.ports import (
+    CallFailed,
+    Checker,
+    Finding,
+    FunctionalJudge,
+    HasCapacity,
+    Judge,
+    Output,
+    Reply,
+    Request,
+    Store,
+)
 
 TAMPERED = (
     "tampered: it answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; "
@@ -55,6 +66,11 @@ class Seat:
     @property
     def identity(self) -> dict[str, Json]:
         return {"id": self.id, "draw": self.draw, **self.judge.identity}
+
+    @property
+    def token(self) -> str | None:
+        """What tells a judge that is a function from others of its name; None for every other judge."""
+        return self.judge.token if isinstance(self.judge, FunctionalJudge) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +197,9 @@ class Panel:
         """`digest_json` of judge, body and draw, with the judge, who never changes, written down only once."""
         judge, identity = self._identities.get(seat.id, (None, ""))
         if judge is not seat.judge:
-            identity = canonical(seat.judge.identity)
+            identity = canonical(
+                seat.judge.identity if seat.token is None else {**seat.judge.identity, "token": seat.token}
+            )
             self._identities[seat.id] = (seat.judge, identity)
         text = f'{{"body":{encode_basestring(request.body if request.keyed is None else request.keyed)},"draw":{seat.draw},"judge":{identity}}}'
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -273,6 +291,17 @@ class Panel:
     async def close(self) -> None:
         for seat in self.seats:
             await seat.judge.close()
+
+
+def functions_of(seats: Sequence[Seat]) -> dict[str, list[str]]:
+    """A part of a run's identity: one in which functions judged is not resumed with other functions."""
+    tokens = [seat.token for seat in seats if seat.token is not None]
+    return {"functions": tokens} if tokens else {}
+
+
+def voter(judge: Judge) -> object:
+    """Equal for judges that are one, whatever they are called; functions are compared as objects."""
+    return essence(judge.identity), judge.function if isinstance(judge, FunctionalJudge) else None
 
 
 def essence(identity: object) -> object:

@@ -15,7 +15,7 @@ from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
 from honestone.formats.reader import words
-from honestone.formats.rubric_file import RubricSource, read_rubric
+from honestone.formats.rubric_file import RubricReading, RubricSource, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import read_suite
 from honestone.interop.reader import Reader
@@ -116,7 +116,12 @@ def read_any_suite(path: Path, allowed: Sequence[Path] = ()) -> SuiteSource:
     It names files of its own project only, or of `allowed` folders. Raises FileError, or UsageError and its kinds with
     places; OutsideProject among them.
     """
-    document = Document.of(path, read_any_rubric)
+    return read_suite_document(Document.of(path, read_any_rubric), allowed)
+
+
+def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> SuiteSource:
+    """The same for a document that is at hand."""
+    path = document.path
     if _is_prose(document):
         if path.suffix in _WRITTEN_AS_DATA:
             document.marked.at(())  # raises what keeps it from being read: a slip in a suite does not make it a text
@@ -139,6 +144,17 @@ def read_any_suite(path: Path, allowed: Sequence[Path] = ()) -> SuiteSource:
         place=f"{path}:1:1",
         hint=f"name what to judge by it: honestone eval ARTIFACT --rubric {path}",
     )
+
+
+def read_rubric_document(document: Document) -> RubricSource | ForeignRubric:
+    """The rubric in a document that is at hand, ours or another tool's."""
+    found = "rubric" if _is_nearly_ours(document) or document.value is None else recognise(document)
+    if isinstance(found, Reader) and found.gives == "rubric":
+        source = found.read(document)
+        assert isinstance(source, ForeignRubric)
+        return source
+    reading = RubricReading(document.marked)
+    return RubricSource(rubric=reading.rubric(), path=None, marked=document.marked, notes=tuple(reading.notes))
 
 
 def _places(source: SuiteSource) -> Iterator[str]:

@@ -280,7 +280,7 @@ class _Watched:
     def watch(self) -> Ended:
         try:
             self._pump()
-            self._end_group()
+            end_group(self._process, self._grace)
             self._drain()
             self._hear()
         finally:
@@ -335,8 +335,7 @@ class _Watched:
             if pass_fds:
                 order.close()
                 os.close(report_write)
-        _LIVE.add(process.pid)
-        _Guardian.tell("+", process.pid)
+        watch_group(process.pid)
         return process
 
     def _register(self) -> None:
@@ -425,37 +424,8 @@ class _Watched:
             while not self._truncated and self._read(pipe):
                 pass
 
-    def _end_group(self) -> None:
-        """End what is left of the group: ask, wait a little, then end it."""
-        if self._signal(signal.SIGTERM) and self._is_left_after(self._grace):
-            for _ in range(20):  # more than once: a group may fork faster than it is ended
-                if not self._signal(signal.SIGKILL) or not self._is_left_after(0.1):
-                    break
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(5)
-
-    def _is_left_after(self, seconds: float) -> bool:
-        until, pause = time.monotonic() + seconds, 0.001
-        while True:
-            self._process.poll()  # a zombie counts as a member until it is reaped
-            if not (self._signal(0) and _has_living_member(self._process.pid)):
-                return False
-            if time.monotonic() >= until:
-                return True
-            time.sleep(pause)
-            pause = min(pause * 2, 0.02)
-
-    def _signal(self, number: int) -> bool:
-        """False when the group is empty."""
-        try:
-            os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):  # macOS: only zombies are left
-            return False
-        return True
-
     def _release(self) -> None:
-        _LIVE.discard(self._process.pid)
-        _Guardian.tell("-", self._process.pid)
+        forget_group(self._process.pid)
         self._selector.close()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
@@ -463,6 +433,37 @@ class _Watched:
         for fd in (self._pidfd, self._report):
             if fd is not None:
                 os.close(fd)
+
+
+def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
+    """End a process and what is left of its group: ask, wait a little, then end it."""
+    if _signal(process, signal.SIGTERM) and _is_left_after(process, grace):
+        for _ in range(20):  # more than once: a group may fork faster than it is ended
+            if not _signal(process, signal.SIGKILL) or not _is_left_after(process, 0.1):
+                break
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(5)
+
+
+def _is_left_after(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    until, pause = time.monotonic() + seconds, 0.001
+    while True:
+        process.poll()  # a zombie counts as a member until it is reaped
+        if not (_signal(process, 0) and _has_living_member(process.pid)):
+            return False
+        if time.monotonic() >= until:
+            return True
+        time.sleep(pause)
+        pause = min(pause * 2, 0.02)
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
+    """False when the group is empty."""
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):  # macOS: only zombies are left
+        return False
+    return True
 
 
 def _has_living_member(group: int) -> bool:
@@ -489,6 +490,17 @@ def _why_not(name: str, error: Exception) -> str:
 
 
 _LIVE: set[int] = set()
+
+
+def watch_group(group: int) -> None:
+    """From here on it is ended when we end, however that is."""
+    _LIVE.add(group)
+    _Guardian.tell("+", group)
+
+
+def forget_group(group: int) -> None:
+    _LIVE.discard(group)
+    _Guardian.tell("-", group)
 
 
 @atexit.register

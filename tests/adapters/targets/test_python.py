@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from honestone.adapters.targets.python import PythonTarget
+from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Message
 from honestone.ports import Output, Task
@@ -141,3 +144,141 @@ def test_it_is_found_beside_the_suite_too(folder: Path, tmp_path_factory: pytest
     before = target.identity
     (folder / "mymod.py").write_text("upper = str.lower")
     assert PythonTarget("mymod:upper", cwd=elsewhere, places=[folder], timeout=20).identity != before
+
+
+WARM = """
+    import asyncio, os, subprocess, sys, time
+    open(os.path.join(os.path.dirname(__file__), "imported"), "a").write(f"{os.getpid()} ")
+    kept = []
+    def count(text):
+        kept.append(text)
+        return str(len(kept))
+    def does(text):
+        print("noise " * 20_000, flush=True)
+        if text == "hang":
+            subprocess.Popen(["sleep", "61"], start_new_session=True)
+            time.sleep(60)
+        if text == "die":
+            print("LASTWORDS", file=sys.stderr)
+            os._exit(3)
+        if text == "flood":
+            while True:
+                print("x" * 100_000)
+        return text
+    def sees(text):
+        here, names = os.getcwd(), sorted(name for name in os.environ if name.startswith("HONESTONE_"))
+        os.environ["HONESTONE_LEFT"] = "1"
+        os.chdir("/")
+        return " ".join([here, *names])
+    def reads(text, artifact):
+        assert str(artifact) == os.environ["HONESTONE_ARTIFACT"]
+        found = artifact.read_text()
+        artifact.write_text("changed")
+        return found
+    loops = set()
+    async def loop(text):
+        loops.add(asyncio.get_running_loop())
+        return str(len(loops))
+    """
+
+
+def tasks(*prompts: str, **more: Any) -> list[Task]:
+    return [Task(messages=(Message("user", prompt),), case=f"c{n}", **more) for n, prompt in enumerate(prompts)]
+
+
+def warm(folder: Path, function: str, cases: list[Task], *, timeout: float = 20) -> tuple[list[Output], int]:
+    """The outputs of one process after the other, and how often the module was imported, the look before included."""
+    (folder / "warm.py").write_text(textwrap.dedent(WARM))
+    target = PythonTarget(f"warm:{function}", cwd=folder, timeout=timeout)
+    target.refuse(())
+
+    async def all() -> list[Output]:
+        try:
+            return [await target.run(task) for task in cases]
+        finally:
+            await target.close()
+
+    outputs = asyncio.run(all())
+    return outputs, len((folder / "imported").read_text().split())
+
+
+def test_a_process_stays(folder: Path) -> None:
+    """Imported once; what the module keeps, and the event loop of async functions, lasts from case to case."""
+    outputs, imports = warm(folder, "count", tasks("a", "b", "c"))
+    assert ([one.text for one in outputs], imports) == (["1", "2", "3"], 1)
+    outputs, _ = warm(folder, "loop", tasks("a", "b"))
+    assert [one.text for one in outputs] == ["1", "1"]
+
+
+def test_as_many_processes_as_cases_at_a_time(folder: Path) -> None:
+    """And no more."""
+    (folder / "warm.py").write_text(textwrap.dedent(WARM))
+    target = PythonTarget("warm:does", cwd=folder, timeout=20)
+    target.refuse(())
+
+    async def work(waiting: list[Task]) -> None:
+        while waiting:
+            assert (await target.run(waiting.pop())).error is None
+
+    async def all() -> None:
+        waiting = tasks(*"abcdefgh")
+        await asyncio.gather(work(waiting), work(waiting))
+        await target.close()
+
+    asyncio.run(all())
+    assert len((folder / "imported").read_text().split()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("prompt", "why"),
+    [("hang", "no output within 1 s"), ("die", "exit code 3: LASTWORDS"), ("flood", "more than 16 MiB")],
+)
+def test_one_that_fails_is_ended_and_another_takes_its_place(folder: Path, prompt: str, why: str) -> None:
+    """With all that it started; the cases around it have their outputs."""
+    outputs, imports = warm(folder, "does", tasks("a", prompt, "b"), timeout=1 if prompt == "hang" else 20)
+    assert [one.text for one in outputs] == ["a", "", "b"] and imports == 2
+    assert why in str(outputs[1].error)
+    assert not sleepers()
+
+
+def sleepers() -> list[str]:
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if (Path("/proc") / pid / "cmdline").read_bytes() == b"sleep\x0061\x00":
+                found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+def test_each_call_has_its_own_variables_and_folder(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Also after a case that changed them."""
+    room = tmp_path_factory.mktemp("room")
+    outputs, _ = warm(folder, "sees", [*tasks("a", "b"), *tasks("c", folder=room)])
+    names = "HONESTONE_ATTEMPT HONESTONE_CASE HONESTONE_ROOM"
+    assert [one.text for one in outputs] == [f"{place.resolve()} {names}" for place in (folder, folder, room)]
+
+
+def test_each_call_has_its_own_copy_of_the_artifact(folder: Path) -> None:
+    """As a path, in a parameter and in the variable; without one the case cannot be run."""
+    version = Version.of_text("the artifact", "note.md")
+    outputs, _ = warm(folder, "reads", [*tasks("a", "b", version=version), *tasks("c")])
+    assert [one.text for one in outputs] == ["the artifact", "the artifact", ""]
+    assert "given none" in str(outputs[2].error)
+
+
+def test_nothing_is_left_behind(folder: Path) -> None:
+    """Neither a process nor a folder, also where the target is dropped without being closed."""
+    (folder / "warm.py").write_text(textwrap.dedent(WARM))
+    target = PythonTarget("warm:does", cwd=folder, timeout=20)
+    target.refuse(())
+    pid = int((folder / "imported").read_text())
+    room = target._idle[0].room
+    assert room.is_dir()
+    del target
+    for _ in range(200):
+        if not Path(f"/proc/{pid}").exists():
+            break
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists() and not room.exists()

@@ -1,42 +1,93 @@
-"""Calls a person's function in a process of its own and writes what came of it to stdout, which is only for that.
+"""Calls a person's function in a process of its own, again and again: a request comes over a socket, its answer goes back.
 
-Standard library only: it is started as a script, and nothing of ours is to be in the function's way.
+Standard library only: it is started as a script, and nothing of ours is to be in the function's way. Each message is four
+bytes with its length and that many bytes of JSON. The first names the function, each later one is a call.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 from typing import Any
 
+MARK = "HONESTONE_"
+"""Variables that belong to one call begin with this."""
+
 
 def main() -> None:
-    answers = os.dup(1)
-    os.dup2(2, 1)  # whatever is printed from here on goes to stderr
-    asked = json.loads(sys.stdin.buffer.read().decode("utf-8"))
-    answer = json.dumps(_answer(asked)).encode()
-    sys.stdout.flush()
-    while answer:
-        answer = answer[os.write(answers, answer) :]
+    os.dup2(2, 1)  # whatever is printed goes to stderr
+    wire = socket.socket(fileno=int(sys.argv[1]))
+    wire.set_inheritable(False)
+    calls = _Calls()
+    while (asked := _read(wire)) is not None:
+        answer = calls.answer(asked)
+        sys.stdout.flush()
+        wire.sendall(len(answer).to_bytes(4, "big") + answer)
     os._exit(0)  # threads that the function left behind are not waited for
 
 
-def _answer(asked: dict[str, Any]) -> dict[str, Any]:
-    try:
-        function = _found(asked)
-        if "input" not in asked:
-            return {"found": True}
-        returned = function(asked["input"])
-        if hasattr(returned, "__await__"):
-            returned = _awaited(returned)
-    except BaseException as error:
-        return {"error": _last_line(error)}
-    try:
-        json.dumps(returned, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return {"error": f"it returned {type(returned).__name__}, not a text or an object of JSON values"}
-    return {"returned": returned}
+def _read(wire: socket.socket) -> dict[str, Any] | None:
+    """None when nobody is left to ask."""
+    size = _exactly(wire, 4)
+    body = None if size is None else _exactly(wire, int.from_bytes(size, "big"))
+    return None if body is None else json.loads(body)
+
+
+def _exactly(wire: socket.socket, count: int) -> bytes | None:
+    found = b""
+    while len(found) < count:
+        more = wire.recv(count - len(found))
+        if not more:
+            return None
+        found += more
+    return found
+
+
+class _Calls:
+    """The function, once it is found, and an event loop that async ones share, with the clients that they keep."""
+
+    def __init__(self) -> None:
+        self._function: Any = None
+        self._runner: Any = None
+
+    def answer(self, asked: dict[str, Any]) -> bytes:
+        try:
+            if self._function is None:
+                self._function = _found(asked)
+                answer: dict[str, Any] = {
+                    "found": True,
+                    "takes_artifact": artifact_parameter(self._function) is not None,
+                }
+            else:
+                answer = {"returned": self._called(asked)}
+        except BaseException as error:
+            answer = {"error": last_line(error)}
+        try:
+            return json.dumps(answer, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError):
+            what = type(answer["returned"]).__name__
+            return json.dumps({"error": f"it returned {what}, not a text or an object of JSON values"}).encode()
+
+    def _called(self, asked: dict[str, Any]) -> Any:
+        for name in [name for name in os.environ if name.startswith(MARK) and name not in asked["env"]]:
+            del os.environ[name]
+        os.environ.update(asked["env"])
+        os.chdir(asked["cwd"])
+        given, named = arguments(self._function, asked["input"], asked["artifact"])
+        returned = self._function(*given, **named)
+        return self._awaited(returned) if hasattr(returned, "__await__") else returned
+
+    def _awaited(self, returned: Any) -> Any:
+        import asyncio
+
+        async def wait() -> Any:
+            return await returned
+
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        return self._runner.run(wait())
 
 
 def _found(asked: dict[str, Any]) -> Any:
@@ -51,16 +102,36 @@ def _found(asked: dict[str, Any]) -> Any:
     return value
 
 
-def _awaited(returned: Any) -> Any:
-    import asyncio
+def artifact_parameter(function: Any) -> Any:
+    """The parameter that takes the artifact: the one of this name, else a second one that has to be given; None for none."""
+    import inspect
 
-    async def wait() -> Any:
-        return await returned
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some built-in functions say nothing
+        return None
+    plain = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    found = next((p for p in plain if p.name == "artifact"), None)
+    second = [p for p in plain if p.kind is not p.KEYWORD_ONLY][1:2]
+    return found or next((p for p in second if p.default is p.empty), None)
 
-    return asyncio.run(wait())
+
+def arguments(function: Any, given: Any, artifact: Any) -> tuple[list[Any], dict[str, Any]]:
+    """What a function is called with. `artifact` is a path or None. Raises TypeError where one is needed and not there."""
+    from pathlib import Path
+
+    parameter = artifact_parameter(function)
+    if parameter is None or (artifact is None and parameter.default is not parameter.empty):
+        return [given], {}
+    if artifact is None:
+        raise TypeError("it takes an artifact, but this run is given none")
+    if parameter.kind is parameter.KEYWORD_ONLY:
+        return [given], {parameter.name: Path(artifact)}
+    return [given, Path(artifact)], {}
 
 
-def _last_line(error: BaseException) -> str:
+def last_line(error: BaseException) -> str:
+    """`ValueError: WHY`, with the last line of a longer text."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__
 

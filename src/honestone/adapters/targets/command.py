@@ -83,6 +83,13 @@ def prompt_of(task: Task) -> str:
     return task.prompt
 
 
+def given_of(task: Task) -> str | list[dict[str, str]]:
+    """The same for a function; several messages are a list of {role, content}."""
+    if len(task.messages) > 1:
+        return [{"role": message.role, "content": message.content} for message in task.messages]
+    return prompt_of(task)
+
+
 def failure_of(ended: process.Ended, timeout: float) -> str | None:
     """Why a program's output is none."""
     if ended.timed_out:

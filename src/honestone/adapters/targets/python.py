@@ -1,34 +1,43 @@
-"""`python:module:function`: a target that is a function, called in a child process.
+"""`python:module:function`: a target that is a function, called in child processes that stay: one for each case at a time.
 
-It is found in the working directory or next to the suite, called with the input (several messages: the list of
-{role, content}), may be async, and returns a text or {"output": TEXT, ...}. What it prints is not output.
+It is found in the working directory or next to the suite, imported once a process, called with the input (several
+messages: the list of {role, content}) and the path of a private copy of the artifact where it takes one. It may be async,
+and returns a text or {"output": TEXT, ...}. What it prints is not output. What it keeps in its module lasts from case to
+case; a process that hangs or dies is ended with all that it started, and another one takes its place.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import re
-import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from honestone.adapters.targets.command import failure_of, prompt_of
+from honestone.adapters.targets._python_child import MARK
+from honestone.adapters.targets.command import failure_of, given_of
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, parsed, told
 from honestone.adapters.targets.working_directory import room_for
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
 from honestone.core.suite.case import Case
-from honestone.ports import NothingToClose, Output, Task
+from honestone.ports import Output, Task
 from honestone.system import process
+from honestone.system.files import make_copy, remove
+from honestone.system.warm import Gone, WarmProgram
 
-_CHILD: Final = Path(__file__).with_name("_python_child.py")
+# -P: the folder of our own script, with its everyday names, is no place to find modules in.
+_ARGV: Final = (sys.executable, "-P", str(Path(__file__).with_name("_python_child.py")))
+_NO_ANSWER: Final = "the function ended the program without an answer"
 _NAME: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _SHAPE: Final = "it is python:module:function, for example python:my_bot:answer"
 
 
-class PythonTarget(NothingToClose):
+class PythonTarget:
     """`function` is `module:function`; `places` are the folders in which the module is looked up, in order."""
 
     def __init__(
@@ -41,6 +50,7 @@ class PythonTarget(NothingToClose):
         self._places = list(dict.fromkeys([cwd.absolute(), *(place.absolute() for place in places)]))
         self._timeout = timeout
         self._pass_env = tuple(pass_env)
+        self._idle: list[WarmProgram] = []
         self.identity = {"kind": "python", "function": function, **self._files()}
 
     def _files(self) -> dict[str, Any]:
@@ -53,74 +63,123 @@ class PythonTarget(NothingToClose):
         return {}
 
     def refuse(self, cases: Sequence[Case]) -> None:
-        """Imports the module, as every run will, to see that the function is there."""
+        """Imports the module, as every process will, to see that the function is there. The process is kept for the run."""
         try:
-            done = subprocess.run(
-                self._argv(),
-                input=json.dumps(self._asked()).encode(),
-                capture_output=True,
-                cwd=self._cwd,
-                env=process.base_environment(pass_names=self._pass_env),
-                timeout=min(self._timeout, 60),
-                start_new_session=True,
-                check=False,
-            )
-            answer = _answer(done.stdout)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            answer = {"error": str(error)}
-        if "found" not in answer:
-            why = visible(answer.get("error", "importing it ended the program"), 200)
+            asyncio.run(self._look())
+        except _NotReady as why:
             raise UsageError(
-                f"the target `python:{self._module}:{self._function}` cannot be called: {why}",
+                f"the target `python:{self._module}:{self._function}` cannot be called: {visible(str(why), 200)}",
                 hint="the module is looked up in the working directory and next to the suite",
-            )
+            ) from None
+
+    async def _look(self) -> None:
+        env = process.base_environment(pass_names=self._pass_env)
+        self._idle.append(await self._ready(self._cwd, env, min(self._timeout, 60)))
 
     async def run(self, task: Task) -> Output:
-        given: Any = prompt_of(task)
-        if len(task.messages) > 1:
-            given = [{"role": message.role, "content": message.content} for message in task.messages]
-        timeout = task.timeout or self._timeout
+        """In a process that other cases had before; a run that is isolated has one of its own."""
+        began, timeout = time.monotonic(), task.timeout or self._timeout
+        try:
+            answer = await (self._alone(task, timeout) if task.isolated else self._warm(task, timeout))
+            if "error" in answer:
+                raise Misread(visible(answer["error"]))
+            if "returned" not in answer:
+                raise Misread(_NO_ANSWER)
+            return told(answer["returned"], duration_ms=_since(began))
+        except Gone as gone:
+            why = failure_of(gone.ended, timeout) or _NO_ANSWER
+        except (_NotReady, Misread) as error:
+            why = str(error)
+        return Output(text="", error=why, duration_ms=_since(began))
+
+    async def _alone(self, task: Task, timeout: float) -> dict[str, Any]:
         with room_for(task, cwd=self._cwd, pass_env=self._pass_env) as room:
+            program = await self._ready(room.cwd, room.env, timeout)
             try:
-                ended = await process.run(
-                    self._argv(),
-                    cwd=room.cwd,
-                    env=room.env,
-                    stdin=json.dumps({**self._asked(), "input": given}).encode(),
-                    timeout=timeout,
-                    output_limit=OUTPUT_LIMIT,
-                )
-            except process.NotStarted as error:
-                return Output(text="", error=f"it could not be started: {error.reason}")
-        return _output(ended, timeout)
+                own = {name: value for name, value in room.env.items() if name.startswith(MARK)}
+                return await _call(program, task, room.artifact, room.cwd, own, timeout)
+            finally:
+                await asyncio.to_thread(program.end)
 
-    def _argv(self) -> list[str]:
-        # -P: the folder of our own script, with its everyday names, is no place to find modules in.
-        return [sys.executable, "-P", str(_CHILD)]
+    async def _warm(self, task: Task, timeout: float) -> dict[str, Any]:
+        began = time.monotonic()
+        if self._idle:
+            program = self._idle.pop()
+        else:
+            env = process.base_environment(pass_names=self._pass_env)
+            program = await self._ready(self._cwd, env, timeout)
+        try:
+            own = {"HONESTONE_CASE": task.case, "HONESTONE_ATTEMPT": str(task.attempt)}
+            own["HONESTONE_ROOM"] = str(program.room)
+            left = max(timeout - (time.monotonic() - began), 0.01)
+            with _copy(task, program.room) as artifact:
+                if artifact is not None:
+                    own["HONESTONE_ARTIFACT"] = str(artifact)
+                return await _call(program, task, artifact, task.folder or self._cwd, own, left)
+        finally:
+            if not program.is_over:
+                self._idle.append(program)
 
-    def _asked(self) -> dict[str, Any]:
-        return {"module": self._module, "function": self._function, "paths": [str(p) for p in self._places]}
+    async def _ready(self, cwd: Path, env: Mapping[str, str], timeout: float) -> WarmProgram:
+        """A process with the function at hand. Raises _NotReady with why there is none, and Gone when it takes too long."""
+        try:
+            program = WarmProgram(_ARGV, cwd=cwd, env=env, output_limit=OUTPUT_LIMIT)
+        except process.NotStarted as error:
+            raise _NotReady(f"it could not be started: {error.reason}") from None
+        named = {"module": self._module, "function": self._function, "paths": [str(p) for p in self._places]}
+        try:
+            answer = _read(await program.ask(json.dumps(named).encode(), timeout))
+        except Gone as gone:
+            raise _NotReady(failure_of(gone.ended, timeout) or "importing it ended the program") from None
+        if "found" not in answer:
+            await asyncio.to_thread(program.end)
+            raise _NotReady(str(answer.get("error", "importing it ended the program")))
+        return program
+
+    async def close(self) -> None:
+        """Ends the processes that wait for a case. A later run starts others."""
+        waiting, self._idle = self._idle, []
+        for program in waiting:
+            await asyncio.to_thread(program.end)
 
 
-def _output(ended: process.Ended, timeout: float) -> Output:
-    took = int(ended.duration * 1000)
-    failed = failure_of(ended, timeout)
-    if failed is not None:
-        return Output(text="", error=failed, duration_ms=took)
-    answer = _answer(ended.stdout)
+class _NotReady(Exception):
+    """There is no process to call the function in; the text says why."""
+
+
+async def _call(
+    program: WarmProgram, task: Task, artifact: Path | None, cwd: Path, env: Mapping[str, str], timeout: float
+) -> dict[str, Any]:
+    asked = {
+        "input": given_of(task),
+        "artifact": None if artifact is None else str(artifact),
+        "cwd": str(cwd.absolute()),
+        "env": dict(env),
+    }
+    return _read(await program.ask(json.dumps(asked).encode(), timeout))
+
+
+@contextlib.contextmanager
+def _copy(task: Task, room: Path) -> Iterator[Path | None]:
+    """A private copy of the artifact for one call."""
+    if task.version is None:
+        yield None
+        return
+    place = room / "copy"
+    place.mkdir()
     try:
-        if "error" in answer:
-            raise Misread(visible(answer["error"]))
-        if "returned" not in answer:
-            raise Misread("the function ended the program without an answer")
-        return told(answer["returned"], duration_ms=took)
-    except Misread as why:
-        return Output(text="", error=str(why), duration_ms=took)
+        yield make_copy(task.version, place, name="artifact").place
+    finally:
+        remove(place)
 
 
-def _answer(stdout: bytes) -> dict[str, Any]:
+def _since(began: float) -> int:
+    return int((time.monotonic() - began) * 1000)
+
+
+def _read(answer: bytes) -> dict[str, Any]:
     try:
-        answer = parsed(stdout.decode("utf-8", "replace"))
+        found = parsed(answer.decode("utf-8", "replace"))
     except Misread:
         return {}
-    return answer if isinstance(answer, dict) else {}
+    return found if isinstance(found, dict) else {}

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from honestone.app.results import DocumentResult
 from honestone.app.suites.subject import find_run_summary, read_report
 from honestone.app.workspace import Workspace
 from honestone.core.contract import differences
@@ -15,9 +16,10 @@ from honestone.core.scorecard import Outcome, Verdict
 from honestone.core.suite.comparison import COMPARE_GATES, GATES, RunComparison, compare, judge_comparison
 from honestone.core.suite.record import RunSummary
 from honestone.ports import Store
-from honestone.report.documents import JsonDocument
-from honestone.report.documents.suite import ComparisonDoc, TrendDoc
+from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc
 from honestone.report.suite import comparison_document, trend_document
+from honestone.system.drawing import count
 
 
 def require_gates(gates: Sequence[str]) -> tuple[str, ...]:
@@ -83,6 +85,52 @@ class CompareRequest:
     gates: tuple[str, ...] = ()
     across_contracts: bool = False
     require_improvement: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ComparisonResult(DocumentResult):
+    """Two runs, case by case. Its document is `honestone.comparison/1`."""
+
+    columns = ("case", "baseline", "candidate", "delta")
+    report: ComparisonDoc
+
+    @property
+    def verdict(self) -> str:
+        """`pass`, `fail` or `inconclusive`, by the gates of `fail_on`."""
+        return self.report.verdict
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "pass"
+
+    @property
+    def run(self) -> None:
+        """A comparison is not kept."""
+
+    @property
+    def cases(self) -> Sequence[ComparedCaseDoc]:
+        return self.report.cases
+
+    @property
+    def regressions(self) -> list[str]:
+        """The ids of cases that passed in the baseline and fail in the candidate."""
+        return list(self.report.regressions)
+
+    @property
+    def improvements(self) -> list[str]:
+        return list(self.report.improvements)
+
+    @property
+    def rows(self) -> Sequence[Sequence[object]]:
+        return [(case.id, case.baseline.status, case.candidate.status, case.delta) for case in self.cases]
+
+    @property
+    def headline(self) -> str:
+        turned = f"{count(len(self.regressions), 'regression')}, {count(len(self.improvements), 'improvement')}"
+        return f"{self.verdict}, {turned}: {self.report.baseline} to {self.report.candidate}"
+
+    def to_dict(self) -> JsonDocument:
+        return plain(self.report)
 
 
 def compare_runs(workspace: Workspace, request: CompareRequest) -> ComparisonDoc:

@@ -25,8 +25,9 @@ from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, S
 from honestone.core.rubric import Check, Rubric, to_plain
 from honestone.core.suite.case import AttemptRule, Case, Split, case_document
 from honestone.core.suite.record import read_record, rubric_key
+from honestone.engine.panel import functions_of
 from honestone.formats.source import SuiteSource, refuse_losses
-from honestone.ports import TargetWithNotes
+from honestone.ports import Function, Target, TargetWithNotes
 from honestone.system.drawing import count
 from honestone.system.files import load_artifact, printable
 from honestone.system.judging_files import JudgingFiles, files_named
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from honestone.app.suites.run import BaselineCache
     from honestone.core.spend import Meter, Spend
     from honestone.engine.panel import Seat
-    from honestone.ports import Observer, Target
+    from honestone.ports import Observer
 
 
 ERRORED = ("target-error", "inconclusive", "skipped")
@@ -61,11 +62,13 @@ class SuiteRequest:
     """What is asked of a suite, as it was given: the options of `eval SUITE`."""
 
     suite: Path
+    source: SuiteSource | None = None
+    """What the suite says, where it was not read from its file; `suite` is then its name alone."""
     judging: JudgingOptions = field(default_factory=JudgingOptions)
     artifact: Path | None = None
     subject: SuiteSubject | None = None
     """What is run, where it is at hand, instead of the path of an artifact."""
-    target: str | None = None
+    target: str | Target | Function | None = None
     choice: CaseChoice = field(default_factory=CaseChoice)
     attempts: int | None = None
     attempt_rule: str | None = None
@@ -177,6 +180,7 @@ class SuitePlan:
                 "contract": self.contract.id,
                 "cases": [[case.id, self.case_contracts[case.id]] for case in cases],
                 "limits": [judging.max_calls, judging.max_usd, judging.max_minutes],
+                **functions_of(self.seats),
             }
         )
 
@@ -289,13 +293,13 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
     from honestone.interop.recognise import read_any_suite
 
     path = workspace.path(request.suite)
-    source = read_any_suite(path, request.judging.outside(workspace.path))
+    source = request.source or read_any_suite(path, request.judging.outside(workspace.path))
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     size = judging_options.max_bytes(request.judging, workspace.settings)
     subject = request.subject or _load_subject(workspace, request, source, size)
     checker = _make_checker(workspace, request, source, cases)
-    name = _name_target(request, source, subject)
+    named = _name_target(request, source, subject)
     chosen = choose_cases(cases, request.choice, lambda: _last_statuses(workspace, path))
     context = judging_options.make_context(
         request.judging,
@@ -305,7 +309,7 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
         target_output=source.suite.target.output,
         suite_folder=source.base,
     )
-    target = _make_target(name, context, subject, chosen, observer)
+    target = _make_target(named, context, subject, chosen, observer)
     seats = _make_seats(workspace, request.judging, context, chosen)
     plan = SuitePlan(
         workspace=workspace,
@@ -317,7 +321,7 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
         subject=subject,
         checker=checker,
         target=target,
-        target_name=name,
+        target_name=named if isinstance(named, str) else _name_of(named),
         seats=seats,
         contract=_shared_contract(request.judging, seats),
         workspaces=_workspace_digests(source, cases, size),
@@ -372,7 +376,13 @@ def _load_subject(workspace: Workspace, request: SuiteRequest, source: SuiteSour
     return SuiteSubject(path=printable(shown), version=version, place=place)
 
 
-def _name_target(request: SuiteRequest, source: SuiteSource, subject: SuiteSubject) -> str:
+def _name_of(target: Target | Function) -> str:
+    from honestone.adapters.functions import name_of
+
+    return str(target.identity.get("kind")) if isinstance(target, Target) else name_of(target)
+
+
+def _name_target(request: SuiteRequest, source: SuiteSource, subject: SuiteSubject) -> str | Target | Function:
     named = request.target or source.suite.target.use
     if named is not None:
         return named
@@ -410,12 +420,16 @@ def _make_checker(
 
 
 def _make_target(
-    name: str, context: AdapterContext, subject: SuiteSubject, chosen: Sequence[Case], observer: Observer
+    named: str | Target | Function,
+    context: AdapterContext,
+    subject: SuiteSubject,
+    chosen: Sequence[Case],
+    observer: Observer,
 ) -> Target | None:
     """None where the artifact itself is judged. Raises UsageError for a target that cannot run the chosen cases."""
     from honestone.adapters.registry import make_target
 
-    target = make_target(name, context)
+    target = named if isinstance(named, Target) else make_target(named, context)
     if target is not None:
         target.refuse(chosen)
         for note in target.notes if isinstance(target, TargetWithNotes) else ():

@@ -17,6 +17,7 @@ import msgspec
 
 from honestone.app.judging_options import make_panel
 from honestone.app.loop import run_interruptibly
+from honestone.app.results import DocumentResult
 from honestone.app.suites.compare import compare_summaries
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
@@ -37,7 +38,7 @@ from honestone.engine.panel import Evaluator, Panel
 from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, Store
 from honestone.report.documents import JsonDocument, plain
-from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.report.suite import (
     baseline_fields,
     comparison_document,
@@ -46,6 +47,7 @@ from honestone.report.suite import (
     suite_usage,
     usage_of,
 )
+from honestone.system.drawing import count
 from honestone.system.files import printable, write_atomically
 
 
@@ -514,15 +516,39 @@ def _sides(results: Sequence[TaskResult]) -> dict[str, CaseSide]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuiteResult:
-    """A run that came to its end."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SuiteResult(DocumentResult):
+    """A run that came to its end. Its document is what `honestone eval SUITE --json` prints (`honestone.report/1`)."""
 
+    columns = ("case", "status", "score", "output")
     record: SuiteRecord
 
     @property
     def verdict(self) -> str:
+        """`pass`, `fail` or `inconclusive`."""
         return self.record.verdict
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "pass"
+
+    @property
+    def run(self) -> str | None:
+        return self.report.run
+
+    @property
+    def cases(self) -> Sequence[CaseDoc]:
+        """In the suite's order."""
+        return self.report.cases
+
+    @property
+    def rows(self) -> Sequence[Sequence[object]]:
+        return [(case.id, case.status, case.score, case.output) for case in self.cases]
+
+    @property
+    def headline(self) -> str:
+        passed = f"{self.report.counts['passed']} of {count(len(self.cases), 'case')} passed"
+        return f"{self.verdict}, {passed}: {self.report.name}, run {self.run}"
 
     @cached_property
     def report(self) -> SuiteReportDoc:
@@ -533,6 +559,9 @@ class SuiteResult:
     def document(self) -> JsonDocument:
         """The same as JSON values."""
         return plain(self.report)
+
+    def to_dict(self) -> JsonDocument:
+        return self.document
 
 
 def evaluate_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuiteResult:

@@ -1,0 +1,58 @@
+"""What the Python functions return: frozen, short in a session, a table in a notebook, and the document that `--json` prints."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from honestone.core.checks import visible
+from honestone.core.errors import UsageError
+from honestone.report.documents import JsonDocument
+
+if TYPE_CHECKING:
+    from pandas import DataFrame  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+
+class DocumentResult(Mapping[str, Any]):
+    """Reads like its document: `result["verdict"]`. `columns` and `rows` are its table."""
+
+    columns: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def to_dict(self) -> JsonDocument:
+        """What the command prints with `--json`."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Sequence[Sequence[object]]: ...
+
+    @property
+    @abstractmethod
+    def headline(self) -> str: ...
+
+    def to_frame(self) -> DataFrame:
+        """The table as a pandas DataFrame. Raises UsageError where pandas is not installed."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise UsageError("a table needs pandas, which is not installed", hint="pip install pandas") from None
+        return pandas.DataFrame([list(row) for row in self.rows], columns=list(self.columns))
+
+    def __getitem__(self, key: str) -> Any:
+        return self.to_dict()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_dict())
+
+    def __len__(self) -> int:
+        return len(self.to_dict())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {visible(self.headline, 150)}>"
+
+    def _repr_html_(self) -> str:
+        from honestone.report.notebook import fragment
+
+        return fragment(self.headline, self.columns, self.rows)
