@@ -207,6 +207,8 @@ SUITE_FILES = """\
 - Paths are relative to the suite file. Files that are named by `{file: PATH}` are read with the suite, and are not part of
   the artifact.
 - A case without a `split` gets one by a stable hash of its id: 60 of 100 train, 20 val, 20 test.
+- Rows of JSON, JSON lines and YAML are cases. Columns of CSV that are keys of a case are these, others are its `vars`;
+  empty cells are left out. A row without an id is called by its file and number (`refunds-3`).
 """
 
 

@@ -39,3 +39,33 @@ def test_a_pattern_that_matches_no_case_is_refused(desk: Desk) -> None:
     result, _ = run(desk, "--target", made.spec, "--case", "q*")
     assert result.is_refusal and "q*" in result.err and "refund-1" in result.err
     assert made.calls == 0
+
+
+def test_cases_of_a_table_are_run_locked_checked_and_converted(desk: Desk) -> None:
+    """The same cases for every command; a changed table is a changed suite."""
+    desk.file("c.csv", "id,fruit,tags\nred,apple,sweet\ngreen,lime,\n")
+    head = "suite: 1\ndefaults: {input: 'a {{ fruit }}', checks: [{contains: '{{ fruit }}'}, {contains: apple}]}\n"
+    desk.file("suite.yaml", f"{head}cases: c.csv\n")
+    made = target(desk)
+    result, report = run(desk, "--target", made.spec)
+    assert (result.code, statuses(report)) == (1, {"red": "passed", "green": "failed"})
+    assert report["cases"][1]["input"] == "a lime"
+    assert run(desk, "--target", made.spec, "--tag", "sweet")[0].code == 0
+    assert desk.run("suite", "check", "suite.yaml").code == 0
+    converted = desk.run("suite", "convert", "suite.yaml", "--to", "honestone")
+    assert "a lime" in converted.out and "2 cases" in converted.err
+    assert desk.run("suite", "lock", "suite.yaml").code == 0
+    assert run(desk, "--target", made.spec, "--locked")[0].code == 1
+    desk.file("c.csv", "id,fruit,tags\nred,apple,sweet\ngreen,lemon,\n")
+    changed, _ = run(desk, "--target", made.spec, "--locked")
+    assert changed.code == 2 and "green" in changed.err
+
+
+def test_a_mistake_in_a_table_asks_nothing(desk: Desk) -> None:
+    """Exit 2 with the table's file and line, whatever the text of the cell would do to a terminal."""
+    desk.file("c.csv", 'id,fruit\nred,apple\nred,"\x1b[2J"\n\x1b[31m,"x\n')
+    desk.file("suite.yaml", "suite: 1\ndefaults: {input: '{{ fruit }}', rubric: [x]}\ncases: c.csv\n")
+    made = target(desk)
+    result, _ = run(desk, "--target", made.spec)
+    assert result.is_refusal and "c.csv:4:1" in result.err and "\x1b" not in result.err
+    assert made.calls == 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from honestone.core.errors import UsageError
 from honestone.formats.source import ForeignRubric, Loss, SuiteSource, refuse_losses
 from honestone.interop.recognise import read_any_rubric, read_any_suite
+from honestone.system.drawing import count
 
 if TYPE_CHECKING:
     from honestone.core.rubric import Rubric
@@ -52,6 +53,7 @@ def convert_suite(
         *refuse_losses(source.losses, source.dialect, accepted=accept_loss),
         *refuse_losses(_when_written(lost, form), form, accepted=accept_loss),
         *_paths_that_move(source, output),
+        *_tables_written_out(source, path),
     )
     _refuse_unreadable(text, path, form)
     return Conversion(text=text, notes=notes)
@@ -131,6 +133,11 @@ def _when_written(losses: Sequence[Loss], form: str) -> list[Loss]:
     """Losses of a writer, with what to do about them where the writer does not say."""
     hint = f"{form} cannot say this: --accept-loss writes the rest"
     return [loss if loss.hint else replace(loss, hint=hint) for loss in losses]
+
+
+def _tables_written_out(source: SuiteSource, path: Path) -> list[str]:
+    far = [id for id, place in source.places.items() if not place.startswith(f"{path}:")]
+    return [f"{count(len(far), 'case')} of other files are written out, as they are filled in"] if far else []
 
 
 _WITH_PATHS: Final = ("pytest", "command", "python", "grader", "json-schema")

@@ -67,7 +67,15 @@ class _FieldsText(msgspec.Struct):
 
 _SAID: Final = msgspec.toml.decode((files(__package__) / "fields.toml").read_bytes(), type=_FieldsText)
 TAKES: Final[Mapping[Takes, Taken]] = _SAID.takes
-SHAPES: Final[Mapping[str, Shape]] = _SAID.shapes
+_CASE: Final = _SAID.shapes["case"]
+SHAPES: Final[Mapping[str, Shape]] = {
+    **_SAID.shapes,
+    "defaults": Shape(
+        name="mapping of `defaults`",
+        doc="What a case has that does not say it itself.",
+        rows="\n".join(row for row in _CASE.rows.strip().splitlines() if not row.startswith("id ")),
+    ),
+}
 
 
 def near(name: str, names: Iterable[str]) -> str | None:

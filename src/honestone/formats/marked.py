@@ -52,6 +52,19 @@ class Marked:
         node = self._nearest(path)[1]
         return node.line, node.column
 
+    def order(self, path: MarkedPath) -> tuple[str, int, int]:
+        """What sorts values by their places: those of this file before those from others."""
+        node = self._nearest(path)[1]
+        return node.file or "", node.line, node.column
+
+    def node(self, path: MarkedPath) -> Node:
+        """The node of a value, or of what is around it when it is missing."""
+        return self._nearest(path)[1]
+
+    def with_node(self, path: MarkedPath, node: Node) -> Marked:
+        """The same values, with another one at the path, whose steps are keys."""
+        return Marked(self.name, _replaced(self.root, path, node))
+
     def raw(self, path: MarkedPath) -> str | None:
         """A scalar as it was written, without quotes (`1.0`, `off`); None for anything else."""
         return self._nearest(path)[1].raw if self.has(path) else None
@@ -90,7 +103,17 @@ class Marked:
         return key, node
 
     def _place(self, node: Node) -> str:
-        return f"{self.name}:{node.line}:{node.column}"
+        return f"{node.file or self.name}:{node.line}:{node.column}"
+
+
+def _replaced(root: Node, path: MarkedPath, node: Node) -> Node:
+    if not path:
+        return node
+    assert isinstance(root.children, dict)
+    made = root.empty()
+    for name, (key, child) in root.children.items():
+        made.put(key, child if name != path[0] else _replaced(child, path[1:], node))
+    return made
 
 
 def _step(node: Node, step: MapKey) -> tuple[Node | None, Node] | None:

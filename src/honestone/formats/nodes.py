@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import isinf
 from typing import Any, Final, Literal, TypeAlias
 
@@ -35,10 +35,11 @@ class Node:
     """One value of a file: what it is, how a scalar was written (`raw`), and where (`line`, `column`, from 1).
 
     `children` are the values of a list, or pairs (key node, value node) by key of a mapping. Aliases share them.
-    `size` counts all values that it stands for, `height` the levels below it.
+    `size` counts all values that it stands for, `height` the levels below it. `file` names the file that it is from, where
+    that is another one than that of the whole.
     """
 
-    __slots__ = ("children", "column", "height", "line", "raw", "size", "value")
+    __slots__ = ("children", "column", "file", "height", "line", "raw", "size", "value")
 
     def __init__(self, value: Any, raw: str | None, line: int, column: int, children: Any = None) -> None:
         self.value = value
@@ -46,6 +47,7 @@ class Node:
         self.line = line
         self.column = column
         self.children: list[Node] | dict[MapKey, tuple[Node, Node]] | None = children
+        self.file: str | None = None
         self.size = 1
         self.height = 0
 
@@ -58,7 +60,7 @@ class Node:
     def seen_at(self, line: int, column: int) -> Node:
         """The same value, mentioned at another place."""
         alias = Node(self.value, self.raw, line, column, self.children)
-        alias.size, alias.height = self.size, self.height
+        alias.size, alias.height, alias.file = self.size, self.height, self.file
         return alias
 
     def append(self, child: Node) -> None:
@@ -74,6 +76,27 @@ class Node:
         self.value[name] = child.value
         self._grow(child)
 
+    def empty(self) -> Node:
+        """A mapping or list of the same kind and place, with nothing in it yet."""
+        children: list[Node] | dict[MapKey, tuple[Node, Node]] = {} if isinstance(self.children, dict) else []
+        node = Node(type(children)(), None, self.line, self.column, children)
+        node.file = self.file
+        return node
+
+    def with_text(self, text: str) -> Node:
+        """Another text at this place."""
+        node = Node(text, text, self.line, self.column)
+        node.file = self.file
+        return node
+
+    def below(self) -> Iterator[Node]:
+        """Keys and values right below this one."""
+        if isinstance(self.children, dict):
+            for pair in self.children.values():
+                yield from pair
+        else:
+            yield from self.children or ()
+
     def _grow(self, child: Node) -> None:
         self.size += child.size
         self.height = max(self.height, child.height + 1)
@@ -84,6 +107,18 @@ def key_of(node: Node) -> MapKey:
     if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
         return node.value
     return node.raw or ""
+
+
+def moved(root: Node, file: str, lines: int = 0) -> Node:
+    """The same nodes as part of another whole: they are from `file`, so many lines further down."""
+    waiting, seen = [root], {id(root)}
+    while waiting:
+        node = waiting.pop()
+        node.file, node.line = file, node.line + lines
+        fresh = [below for below in node.below() if id(below) not in seen]
+        seen.update(map(id, fresh))
+        waiting += fresh
+    return root
 
 
 Spot: TypeAlias = tuple[int, int]

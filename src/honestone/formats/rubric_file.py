@@ -118,7 +118,7 @@ class RubricReading(FileReading):
 
     def in_order(self) -> list[UsageError]:
         """The problems in the order of the file."""
-        pairs = sorted(zip(self.wrong_at, self.problems, strict=True), key=lambda pair: self.marked.position(pair[0]))
+        pairs = sorted(zip(self.wrong_at, self.problems, strict=True), key=lambda pair: self.marked.order(pair[0]))
         return [problem for _, problem in pairs]
 
     def rubric(self) -> Rubric:

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, cast
 
-from honestone.core.errors import FileError, RubricError, UsageError
+from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, slug
 from honestone.core.suite.case import (
     SUITE_VERSION,
@@ -27,8 +27,9 @@ from honestone.core.suite.case import (
 from honestone.formats.check_words import check_in_words
 from honestone.formats.document import Document, ReadRubric
 from honestone.formats.fields import Takes, near
+from honestone.formats.filling import FILLED, Words, fill_node, fill_text, has_holes, words_of
 from honestone.formats.marked import Marked, read_text
-from honestone.formats.nodes import MapKey
+from honestone.formats.nodes import MapKey, Node
 from honestone.formats.project import require_readable
 from honestone.formats.reader import FileReading, value_at
 from honestone.formats.reader import Steps as FilePath
@@ -42,6 +43,7 @@ from honestone.formats.rubric_file import (
     shown_value,
 )
 from honestone.formats.source import SourceErrors, SuiteSource
+from honestone.formats.suite_tables import CaseNode, cases_in, files_like, with_defaults
 
 MAX_COUNT: Final = 10_000
 """How many attempts or cases at a time a file may ask for: more is a slip of the finger."""
@@ -60,7 +62,7 @@ def read_suite(document: Document) -> SuiteSource:
         notes=tuple(dict.fromkeys(reading.notes)),
         losses=tuple(reading.losses),
         files=(document.path, *reading.files),
-        places={case.id: document.marked.at(("cases", index)) for index, case in enumerate(suite.cases)},
+        places={case.id: reading.marked.at(("cases", index)) for index, case in enumerate(suite.cases)},
     )
 
 
@@ -70,7 +72,7 @@ def rubric_within(document: Document, path: FilePath, reading: FileReading) -> t
     own = _SuiteReading(document.marked, document.path, document.read_rubric)
     rubric = own.rubric_at(path)
     reading.join(own)
-    return rubric, own.files
+    return rubric, list(own.files)
 
 
 def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterion, ...]:
@@ -91,7 +93,8 @@ def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """Criteria from one place of the file, with the path of each, and the gate that is named there."""
+    """Criteria from one place of the file, with the path of each, and the gate that is named there. `is_template`: a case
+    with vars fills words in."""
 
     criteria: tuple[Criterion, ...]
     path: FilePath
@@ -99,10 +102,12 @@ class _Part:
     threshold: Fraction | None = None
     floor: Fraction | None = None
     title: str = ""
+    is_template: bool = False
 
 
 _INHERITED: Final = ("timeout", "attempts", "attempt_rule", "workspace")
 """Keys of a case that the suite may say for all of them."""
+_DEFAULT_RUBRIC: Final = ("defaults", "rubric")
 _OWN: Final = ("reference", "split", "tags", "skip", "expect")
 
 
@@ -113,9 +118,25 @@ class _SuiteReading(RubricReading):
         super().__init__(marked, "cases", "case")
         self.read_rubric = read_rubric
         self.base = path.parent
-        self.files: list[Path] = []
+        self.files: dict[Path, None] = {}
         self.texts: dict[Path, str] = {}
         self.parts: dict[Path, _Part | None] = {}
+        self.templates: dict[Path, Marked] = {}  # rubric files of ours that words are filled into
+        self.words: Words = {}  # the vars of the case that is being read
+        self.noted: set[tuple[str, str]] = set()
+
+    def problem(self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False) -> None:
+        """Each thing once: what all cases have from one place is read for each of them."""
+        place = self.marked.key_at(path) if at_key else self.marked.at(path)
+        if (place, message) not in self.noted:
+            self.noted.add((place, message))
+            super().problem(message, path, hint, at_key=at_key)
+
+    def elsewhere(self, error: HonestoneError, path: FilePath) -> None:
+        place = error.place or self.marked.at(path)
+        if (place, error.message) not in self.noted:
+            self.noted.add((place, error.message))
+            super().elsewhere(error, path)
 
     # ------------------------------------------------------------------------------------------ the suite
 
@@ -128,6 +149,8 @@ class _SuiteReading(RubricReading):
                 hint="a suite has a list of `cases`; `honestone suite new` writes one",
             )
         self.check_version("suite", SUITE_VERSION)
+        self._gather_cases()
+        value = self.marked.value
         cases_value = value.get("cases")
         got = self.fields("suite", (), "")
         if "cases" not in value:
@@ -152,10 +175,95 @@ class _SuiteReading(RubricReading):
             path: FilePath = ("cases", index, "id")
             id = (self.marked.raw(path) or "").strip() if isinstance(entry, dict) else ""
             if id and id in first:
-                line = self.marked.position(first[id])[0]
+                before, here = self.marked.node(first[id]), self.marked.node(path)
+                where = f"in line {before.line}" if before.file == here.file else f"at {self.marked.at(first[id])}"
                 hint = "an id names one case in results and choices"
-                self.problem(f"two cases have this id, the first in line {line}", path, hint)
+                self.problem(f"two cases have this id, the first {where}", path, hint)
             first.setdefault(id, path)
+
+    # ------------------------------------------------------------------------------------------ cases of tables
+
+    def _gather_cases(self) -> None:
+        """Puts the cases of the files that `cases` names in their place, each case with what `defaults` says for all."""
+        if "cases" not in self.marked.value:
+            return
+        listed, defaults = self.marked.node(("cases",)), None
+        if "defaults" in self.marked.value:
+            defaults = self.marked.node(("defaults",))
+        is_list = isinstance(listed.children, list)
+        if not listed.value or not (is_list or isinstance(listed.value, str)):
+            return  # reading it says what is wrong
+        cases = Node([], None, listed.line, listed.column, [])
+        for index, entry in enumerate(listed.below() if is_list else [listed]):
+            for case, id in self._cases_at(entry, ("cases", index) if is_list else ("cases",)):
+                cases.append(with_defaults(case, defaults, id))
+        self.marked = self.marked.with_node(("cases",), cases)
+
+    def _cases_at(self, entry: Node, path: FilePath) -> list[CaseNode]:
+        """A case as it is written, or those of the file, or of the files, that a text names."""
+        if not isinstance(entry.value, str):
+            return [(entry, None)]
+        found: list[CaseNode] = []
+        with self.noting():
+            name = self.path(entry.value, path, "")
+            for file in self._files_like(name, path):
+                try:
+                    found += cases_in(self._file(file, path))
+                except UsageError as error:
+                    for wrong in error.errors or (error,):
+                        self.elsewhere(wrong, path)
+        return found
+
+    def _files_like(self, name: str, path: FilePath) -> list[str]:
+        if not set(name) & set("*?[") or (self.base / name).exists():
+            return [name]
+        try:
+            return [str(file.relative_to(self.base)) for file in files_like(name, self.base)]
+        except UsageError as error:
+            raise Refused(error.message, path, error.hint) from None
+
+    # ------------------------------------------------------------------------------------------ words filled in
+
+    def _fill(self, path: FilePath) -> None:
+        """Fills the vars of a case into its texts."""
+        case, cases = self.marked.node(path), self.marked.node(path[:1])
+        self.words = words_of(case)
+        if not self.words or not isinstance(case.children, dict) or not isinstance(cases.children, list):
+            return
+        filled = case.empty()
+        for name, (key, child) in case.children.items():
+            is_text = name in FILLED
+            filled.put(key, fill_node(child, (*path, name), self.words, self._unfilled) if is_text else child)
+        index = cast(int, path[-1])
+        cases.children[index], cases.value[index] = filled, filled.value
+
+    def _unfilled(self, message: str, path: FilePath, hint: str) -> None:
+        self.problem(message, path, hint)
+
+    def _filled(self, text: str, file: Path, path: FilePath) -> str:
+        """A text from a file, with the vars of the case filled in."""
+
+        def unfilled(at: int, message: str, hint: str) -> None:
+            line = text.count("\n", 0, at) + 1
+            self.elsewhere(UsageError(message, place=f"{file}:{line}:1", hint=hint), path)
+
+        return fill_text(text, self.words, unfilled) if self.words else text
+
+    def _shared(self, suite: Got) -> Iterator[_Part]:
+        """The rubrics of the suite and of `defaults`, as they are for this case."""
+        for path, part in (
+            (("rubric",), suite.get("rubric")),
+            (_DEFAULT_RUBRIC, suite.get("defaults", {}).get("rubric")),
+        ):
+            if part is None or not (self.words and part.is_template):
+                yield from () if part is None else (part,)
+                continue
+            template = self.marked
+            self.marked = template.with_node(path, fill_node(template.node(path), path, self.words, self._unfilled))
+            try:
+                yield self.part(value_at(self.marked.value, path), path, "")
+            finally:
+                self.marked = template
 
     # ------------------------------------------------------------------------------------------ a case
 
@@ -167,11 +275,13 @@ class _SuiteReading(RubricReading):
             self.problem(f"this is {shown}, but a case must be a mapping", path, hint)
             return None
         before = len(self.problems)
+        self._fill(path)
+        value = value_at(self.marked.value, path)
         got = self.fields("case", path, "")
         if "id" not in value:
             self.problem("`id` is missing", path, "give it a name that stays: id: greets-back")
         rubric = self._whole_rubric(path, value, got, suite)
-        if rubric is None or len(self.problems) > before:
+        if rubric is None or "id" not in got or len(self.problems) > before:
             return None
         if "input" not in got:
             said = f"case `{got['id']}` has no input: the target is given an empty text"
@@ -187,18 +297,22 @@ class _SuiteReading(RubricReading):
         )
 
     def _whole_rubric(self, path: FilePath, value: Mapping[MapKey, Any], got: Got, suite: Got) -> Rubric | None:
-        """Shared rubric, own rubric and checks side by side. The gate is the own one's where it names it, else the shared
-        one's, else the suite's, else the usual one."""
+        """Shared rubrics, own rubric and checks side by side. The gate is the own one's where it names it, else that of
+        `defaults`, else the shared one's, else the suite's, else the usual one."""
         own: _Part | None = got.get("rubric")
-        shared, checks = suite.get("rubric"), got.get("checks", ())
+        checks = got.get("checks", ())
         if ("rubric" in value and own is None) or ("checks" in value and not checks):
             return None  # it has been said what is wrong with it
-        if own is None and shared is None and not checks:
+        parts: list[_Part] | None = None
+        with self.noting():
+            parts = [*self._shared(suite), *([] if own is None else [own])]
+        if parts is None:
+            return None
+        if not parts and not checks:
             if "rubric" not in self.marked.value:
                 hint = "give it a `rubric` or `checks`, or the suite a `rubric`"
                 self.problem("there is nothing to judge it by", path, hint)
             return None
-        parts = [part for part in (shared, own) if part is not None]
         criteria = tuple(criterion for part in parts for criterion in part.criteria)
         places = [place for part in parts for place in self._places(part)]
         ids = {criterion.id for top in criteria for criterion, _ in top.walk()}
@@ -206,20 +320,13 @@ class _SuiteReading(RubricReading):
         places += [(*path, "checks", index) for index in range(len(checks))]
         self._expected_are_there(path, got.get("expect"), criteria)
         draft = UncheckedRubric(
-            title=next((part.title for part in (own, shared) if part and part.title), ""),
-            threshold=_first(
-                own.threshold if own else None,
-                shared.threshold if shared else None,
-                suite.get("threshold"),
-                DEFAULT_THRESHOLD,
-            ),
-            floor=_first(
-                own.floor if own else None, shared.floor if shared else None, suite.get("floor"), DEFAULT_FLOOR
-            ),
+            title=next((part.title for part in parts[::-1] if part.title), ""),
+            threshold=_first(*(part.threshold for part in parts[::-1]), suite.get("threshold"), DEFAULT_THRESHOLD),
+            floor=_first(*(part.floor for part in parts[::-1]), suite.get("floor"), DEFAULT_FLOOR),
             criteria=criteria,
         )
 
-        return self._sound(draft, [part for part in (own, shared) if part], places, path)
+        return self._sound(draft, parts[::-1], places, path)
 
     def _sound(
         self, draft: UncheckedRubric, parts: list[_Part], places: list[FilePath], around: FilePath
@@ -305,6 +412,7 @@ class _SuiteReading(RubricReading):
             threshold=got.get("threshold"),
             floor=got.get("floor"),
             title=got.get("title", ""),
+            is_template=has_holes(self.marked.node(path)),
         )
 
     def _in_file(self, shape: str, path: FilePath, owner: str) -> Any:
@@ -320,7 +428,26 @@ class _SuiteReading(RubricReading):
         part = self.parts[found]
         if part is None:
             raise Refused
+        if self.words and part.is_template:
+            part = replace(part, criteria=self._filled_rubric(self.templates[found], path).criteria)
         return replace(part, path=path)
+
+    def _filled_rubric(self, template: Marked, path: FilePath) -> Rubric:
+        """A rubric of a file for one case."""
+
+        def unfilled(message: str, inside: FilePath, hint: str) -> None:
+            self.elsewhere(UsageError(message, place=template.at(inside), hint=hint), path)
+
+        before = len(self.problems)
+        try:
+            rubric = RubricReading(Marked(template.name, fill_node(template.root, (), self.words, unfilled))).rubric()
+        except UsageError as error:
+            for wrong in error.errors or (error,):
+                self.elsewhere(wrong, path)
+            raise Refused from None
+        if len(self.problems) > before:
+            raise Refused
+        return rubric
 
     def _read_part(self, file: Path, name: str, path: FilePath) -> _Part | None:
         try:
@@ -331,7 +458,9 @@ class _SuiteReading(RubricReading):
             return None
         self.notes += source.notes
         rubric, is_ours = source.rubric, isinstance(source, RubricSource)
-        if not isinstance(source, RubricSource):
+        if isinstance(source, RubricSource):
+            self.templates[file] = source.marked
+        else:
             self.losses += source.losses
         if file.parent != self.base and (rubric.has_checks or rubric.has_fixes):
             self.notes.append(f"{name}: relative paths in its checks and fixes start at the suite's folder")
@@ -341,6 +470,7 @@ class _SuiteReading(RubricReading):
             threshold=rubric.threshold if not is_ours or source.marked.has(("threshold",)) else None,
             floor=rubric.floor if not is_ours or source.marked.has(("floor",)) else None,
             title=rubric.title,
+            is_template=is_ours and has_holes(source.marked.root),
         )
 
     def checks(self, value: Any, path: FilePath, owner: str) -> tuple[Check, ...]:
@@ -365,8 +495,7 @@ class _SuiteReading(RubricReading):
             raise Refused from None
         except (OSError, ValueError) as error:
             raise Refused(f"`{name}` cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
-        if file not in self.files:
-            self.files.append(file)
+        self.files.setdefault(file)
         return file
 
     def _text_of_file(self, name: str, path: FilePath) -> str:
@@ -377,7 +506,7 @@ class _SuiteReading(RubricReading):
             except UsageError as error:
                 self.elsewhere(error, path)
                 raise Refused from None
-        return self.texts[file]
+        return self._filled(self.texts[file], file, path)
 
     def path(self, value: Any, path: FilePath, owner: str) -> str:
         text = self.name(value, path, owner)
@@ -605,7 +734,23 @@ class _SuiteReading(RubricReading):
 
     def cases(self, value: Any, path: FilePath, owner: str) -> None:
         """Only whether they are a list: they are read when all that they inherit is known."""
-        self.each("cases", value, path, owner, lambda entry, here: None)
+        if value or not self.problems:  # what keeps a table from being read has been noted
+            self.each("cases", value, path, owner, lambda entry, here: None)
+
+    def defaults(self, value: Any, path: FilePath, owner: str) -> Got:
+        if not isinstance(value, dict):
+            raise self.must_be("defaults", value, path, owner, "defaults: {checks: [{not-contains: sorry}]}")
+        return self.fields("defaults", path, "")
+
+    def vars(self, value: Any, path: FilePath, owner: str) -> None:
+        """Whether they are texts: they are filled in before a case is read."""
+        if not isinstance(value, dict):
+            raise self.must_be("vars", value, path, owner, "vars: {city: Paris}")
+        for here in self._keys(path):
+            entry = value_at(self.marked.value, here)
+            if entry is None or isinstance(entry, dict | list):
+                shown = shown_value(entry, self.marked.raw(here))
+                self.problem(f"`{self.marked.raw_key(here)}` of `vars` is {shown}, but must be text or a number", here)
 
 
 def _first(*values: Fraction | None) -> Fraction:

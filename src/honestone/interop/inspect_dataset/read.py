@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
+from honestone.formats.csv_rows import csv_rows
 from honestone.formats.document import Document, MarkedLine
 from honestone.formats.nodes import Node, node_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, did_you_mean, shown
 from honestone.formats.source import SuiteSource
 from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, text_of_parts, undecided
-from honestone.interop.csv_rows import csv_rows
 from honestone.interop.reader import Formats, Reader
 from honestone.interop.sibling_files import SiblingFiles
 
@@ -90,7 +90,7 @@ def _samples(document: Document, main: FileReading) -> Iterator[FileEntry]:
 
 
 def _table(document: Document, main: FileReading) -> Iterator[FileEntry]:
-    for line, row in csv_rows(document.text, document.name, main):
+    for line, row in csv_rows(document.text, document.name, main.problems):
         root = node_of({column: cell for column, cell in row.items() if cell}, (line, 1))
         yield FileReading(MarkedLine(document.name, root, line)).at()
 

@@ -15,13 +15,13 @@ from typing import Any, Final
 from honestone.core.errors import FileError, UsageError
 from honestone.core.rubric import slug
 from honestone.core.suite.case import AttemptRule, Case, Message, Suite, TargetSpec
+from honestone.formats.csv_rows import csv_rows
 from honestone.formats.document import Document, MarkedLine
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import node_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.criteria import as_text, distinct, gated, text_of_parts, undecided
-from honestone.interop.csv_rows import csv_rows
 from honestone.interop.placeholders import fill
 from honestone.interop.promptfoo.asserts import (
     CODE_FILES,
@@ -254,7 +254,8 @@ class _Config:
         suffix = file.suffix.lower()
         if suffix == ".csv":
             texts = [
-                (row.get("prompt") or "", row.get("label") or None) for _, row in csv_rows(text, str(file), reading)
+                (row.get("prompt") or "", row.get("label") or None)
+                for _, row in csv_rows(text, str(file), reading.problems)
             ]
         elif suffix == ".jsonl":
             texts = [(line, None) for line in text.splitlines() if line.strip()]
@@ -337,7 +338,7 @@ class _Config:
             return
         suffix = file.suffix.lower()
         if suffix == ".csv":
-            for line, row in csv_rows(text, str(file), reading):
+            for line, row in csv_rows(text, str(file), reading.problems):
                 yield from self.row(file, line, row)
             return
         if suffix in (".jsonl", ".ndjson"):

@@ -1,0 +1,50 @@
+"""Tables in CSV: the rows with their places."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from honestone.core.errors import UsageError
+from honestone.formats.nodes import MAX_BYTES
+
+
+def csv_rows(
+    text: str, name: str, problems: list[UsageError], *, is_strict: bool = False
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table with the line that each starts in. What is wrong with the table is added to `problems`;
+    `is_strict`: so are a row with too few cells and a quote that is never closed."""
+
+    def wrong(message: str, line: int, hint: str | None = None) -> None:
+        problems.append(UsageError(message, place=f"{name}:{line}:1", hint=hint))
+
+    if "\0" in text:
+        wrong("this table holds a NUL character, so it is not a text file", text[: text.index("\0")].count("\n") + 1)
+        return
+    csv.field_size_limit(MAX_BYTES)
+    table = csv.reader(io.StringIO(text), strict=is_strict)
+    line = 1
+    try:
+        header = [column.strip() for column in next(table, [])]
+        if len(set(header)) != len(header):
+            wrong("two columns have the same name", 1)
+            return
+        line = table.line_num + 1
+        for cells in table:
+            has_text = any(cell.strip() for cell in cells)
+            if len(cells) > len(header) or (is_strict and has_text and len(cells) < len(header)):
+                message = f"this row has {len(cells)} cells, but there are {len(header)} columns"
+                is_long = len(cells) > len(header)
+                wrong(
+                    message,
+                    line,
+                    "put a cell with a comma in double quotes" if is_long else "leave cells empty, not out",
+                )
+            elif has_text:
+                yield line, dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=True))
+            line = table.line_num + 1
+    except csv.Error as error:
+        is_open = "unexpected end" in str(error)
+        what = "a quote that begins in this row is never closed" if is_open else f"this is not a CSV table: {error}"
+        wrong(what, line if is_open else max(table.line_num, 1))

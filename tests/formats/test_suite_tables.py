@@ -1,0 +1,365 @@
+"""Cases from tables and texts, what `defaults` says for all, and vars: what they mean, and every mistake with its place."""
+
+from __future__ import annotations
+
+import cProfile
+import csv
+import io
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_suite_file import errors, source
+
+from honestone.core.errors import UsageError
+from honestone.core.suite.case import Case
+from honestone.formats.filling import fill_text
+from honestone.formats.suite_write import dump_suite
+
+ASKS = 'suite: 1\ndefaults: {input: "What is {{ city }}?", checks: [{contains: "{{ want }}"}]}\n'
+ROWS = '{"id": "paris", "vars": {"city": "Paris", "want": "Paris"}}\n{"id": "lima", "vars": {"city": "Lima", "want": 7.50}}\n'
+
+
+def files(folder: Path, **texts: str | bytes) -> None:
+    """Files by name, `__` for a dot and `_in_` for a slash."""
+    for name, text in texts.items():
+        path = folder / name.replace("_in_", "/").replace("__", ".")
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def asked(case: Case) -> list[str]:
+    return [criterion.requirement for criterion in case.rubric.criteria]
+
+
+# ------------------------------------------------------------------------------------------------------------- tables
+
+
+def test_columns_are_keys_of_a_case_or_vars(tmp_path: Path) -> None:
+    """Tags between commas, numbers as numbers, JSON where a list is wanted; an empty cell says nothing."""
+    files(
+        tmp_path,
+        c__csv='id,city,want,tags,attempts,split,checks\r\nparis,"Paris, France",Paris,"eu, big",2,test,"[{""max-words"": 9}]"\r\n,Lima,,,,,\r\n',
+    )
+    found = source(
+        tmp_path, 'suite: 1\ndefaults: {input: "{{ city }}?", split: val, checks: [{min-words: 1}]}\ncases: c.csv\n'
+    )
+    paris, lima = found.suite.cases
+    assert (paris.id, paris.input, paris.tags, paris.attempts, paris.split) == (
+        "paris",
+        "Paris, France?",
+        ("eu", "big"),
+        2,
+        "test",
+    )
+    assert len(paris.rubric.criteria) == 2 and len(lima.rubric.criteria) == 1
+    assert (lima.id, lima.tags, lima.attempts, lima.split) == ("c-2", (), 1, "val")
+    assert found.places["c-2"].endswith("c.csv:3:1")
+    assert [file.name for file in found.files] == ["suite.yaml", "c.csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("c.jsonl", ROWS),
+        ("c.ndjson", ROWS.replace("\n", "\r\n") + "\n"),
+        ("c.JSON", "[" + ",".join(ROWS.splitlines()) + "]"),
+        ("c.json", "\ufeff" + ROWS),
+        ("c.yaml", "- {id: paris, vars: {city: Paris, want: Paris}}\n- {id: lima, vars: {city: Lima, want: 7.50}}\n"),
+        ("c.csv", "\ufeffid,city,want\nparis,Paris,Paris\nlima,Lima,7.50\n"),
+    ],
+)
+def test_tables_of_every_kind_say_the_same(tmp_path: Path, name: str, text: str) -> None:
+    """Numbers are filled in as they were written."""
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    cases = source(tmp_path, f"{ASKS}cases: {name}\n").suite.cases
+    assert [(case.id, case.input, *asked(case)) for case in cases] == [
+        ("paris", "What is Paris?", "contains 'Paris'"),
+        ("lima", "What is Lima?", "contains '7.50'"),
+    ]
+
+
+def test_files_patterns_and_cases_in_one_list(tmp_path: Path) -> None:
+    """Files of a pattern by name, texts as one case each; hidden files are left out."""
+    files(tmp_path, t_in_b__txt="two\n", t_in_a__txt="one", t_in___hidden__txt="no", x__json='{"input": "three"}')
+    text = "suite: 1\ndefaults: {checks: [{min-words: 1}]}\ncases: ['t/*.txt', {id: own, input: four}, x.json]\n"
+    assert [(case.id, case.input) for case in source(tmp_path, text).suite.cases] == [
+        ("a", "one"),
+        ("b", "two\n"),
+        ("own", "four"),
+        ("x", "three"),
+    ]
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "c[1].csv").write_text("id,input\na,x\n")
+    found = source(tmp_path, "suite: 1\nrubric: [y]\ncases: 'c[1].csv'\n")
+    assert [case.id for case in found.suite.cases] == ["a"]
+
+
+cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=12)
+
+
+@settings(deadline=None)
+@given(st.lists(cells, min_size=1, max_size=6))
+def test_every_text_of_a_cell_arrives_as_it_is(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    """Quotes, commas, braces and line breaks of a cell are its text, and are not read again."""
+    folder = tmp_path_factory.mktemp("t")
+    written = io.StringIO()
+    table = csv.writer(written)
+    table.writerow(["id", "said"])
+    table.writerows([f"c{number}", text] for number, text in enumerate(texts))
+    (folder / "c.csv").write_bytes(written.getvalue().encode())
+    cases = source(folder, "suite: 1\ndefaults: {input: '<{{ said }}>', rubric: [x]}\ncases: c.csv\n").suite.cases
+    assert [case.input for case in cases] == [f"<{text}>" for text in texts]
+
+
+# ----------------------------------------------------------------------------------------------------------- defaults
+
+
+def test_defaults_add_up_or_give_way(tmp_path: Path) -> None:
+    """`checks`, `rubric` and `vars` add up; of a key that both say, the case's holds."""
+    (tmp_path / "r.yaml").write_text("rubric: 1\nthreshold: 90\ncriteria: ['Fits {{ a }}']\n")
+    text = """\
+suite: 1
+rubric: ['Begins with {{ a }}']
+defaults: {vars: {a: A, b: B}, checks: [{contains: '{{ a }}'}], rubric: {file: r.yaml}, tags: [x], attempts: 3}
+cases:
+  - {id: own, input: '{{ a }} {{ b }}', vars: {a: own}, checks: [{contains: '{{ b }}'}], rubric: [Says c], tags: [y]}
+  - {id: none, input: i}
+"""
+    own, none = source(tmp_path, text).suite.cases
+    assert own.input == "own B" and (own.tags, own.attempts) == (("y",), 3)
+    assert asked(own) == ["Begins with own", "Fits own", "Says c", "contains 'own'", "contains 'B'"]
+    assert asked(none) == ["Begins with A", "Fits A", "contains 'A'"]
+    assert own.rubric.threshold == none.rubric.threshold == Fraction(9, 10)
+
+
+def test_what_defaults_say_wrongly_is_said_once(tmp_path: Path) -> None:
+    """Not again for every case."""
+    text = "suite: 1\ndefaults: {id: x, split: vall, chekcs: []}\ncases:\n"
+    text += "".join(f"  - {{id: c{n}, input: x, checks: [{{contains: x}}]}}\n" for n in range(9))
+    found = errors(tmp_path, text)
+    assert [line.split(": ")[0] for line in found] == ["suite.yaml:2:12", "suite.yaml:2:26", "suite.yaml:2:32"]
+
+
+# --------------------------------------------------------------------------------------------------------------- vars
+
+
+def test_vars_reach_every_text_of_a_case_and_no_name_of_a_file(tmp_path: Path) -> None:
+    """Texts of files named by a case too; the ids of criteria and what programs are run stay as written."""
+    (tmp_path / "p.md").write_text("# {{ topic }}\n")
+    text = """\
+suite: 1
+cases:
+  - id: all
+    vars: {topic: tea, n: 1.50, yes: true}
+    input: [{role: user, content: {file: p.md}}, {role: user, content: 'about {{topic}}'}]
+    reference: '{{ n }} {{ yes }}'
+    rubric: [{id: about, requirement: 'About {{ topic }}', anchors: {0: 'no {{ topic }}', 1: '{{ topic }}'}}]
+    checks: [{contains-any: ['{{ topic }}', x]}, {command: 'true', expect_stdout: {contains: '{{ topic }}'}}]
+"""
+    (case,) = source(tmp_path, text).suite.cases
+    assert [message.content for message in case.messages] == ["# tea\n", "about tea"]
+    assert case.reference == "1.50 true"
+    about, contains, command = case.rubric.criteria
+    assert (about.id, about.requirement) == ("about", "About tea")
+    anchors = about.items[0].anchors
+    assert anchors is not None and [level for _, level in anchors.levels] == ["no tea", "tea"]
+    assert contains.items[0].check is not None and contains.items[0].check.value == ["tea", "x"]
+    assert command.items[0].check is not None and command.items[0].check.options["expect_stdout"] == {"contains": "tea"}
+
+
+def test_a_value_is_not_read_again_and_without_vars_braces_are_text(tmp_path: Path) -> None:
+    text = """\
+suite: 1
+cases:
+  - {id: a, input: '{{ w }}', vars: {w: '{{ city }} {% x %}', city: no}, rubric: [x]}
+  - {id: b, input: '{{ city }} {% x %}', rubric: ['{{ y }}']}
+"""
+    a, b = source(tmp_path, text).suite.cases
+    assert (a.input, b.input, asked(b)) == ("{{ city }} {% x %}", "{{ city }} {% x %}", ["{{ y }}"])
+
+
+@pytest.mark.parametrize(
+    "hole",
+    [
+        *(
+            "{{ town }}",
+            "{{ city.upper() }}",
+            "{{ env.HOME }}",
+            "{{ 7 * 6 }}",
+            "{% if x %}",
+            "{{ city",
+            "{{ city }",
+            "{{}}",
+        ),
+        *("{{ city | e }}", "{{ city.__class__ }}", "{{ self }}", "{{ config }}", "{{{ city }}}", "{{ 'city' }}"),
+    ],
+)
+@pytest.mark.parametrize("where", ["input: {0}", "rubric: [{0}]", "checks: [{{contains: {0}}}]", "reference: {0}"])
+def test_anything_but_a_name_is_an_error_with_its_place(tmp_path: Path, hole: str, where: str) -> None:
+    """Nothing is computed: no attribute, no call, no filter, no environment."""
+    said = where.replace("{{", "{").replace("}}", "}").replace("{0}", json.dumps(hole))
+    text = f"suite: 1\nrubric: [x]\ncases:\n  - id: c\n    vars: {{city: Paris}}\n    {said}\n"
+    (found,) = errors(tmp_path, text)
+    assert found.startswith("suite.yaml:6:") and "case `c`" in found and "the case's vars" in found
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ("checks: [{command: 'echo {{ city }}'}]", 3),
+        ("checks: [{not-python: '{{ city }}:f'}]", 3),
+        ("checks: [{json-schema: '{{ city }}'}]", 3),
+        ("rubric: [{id: '{{ city }}', requirement: x}]", 3),
+        ("input: {file: '{{ city }}'}\n  rubric: [x]", 3),
+        ("input: {files: ['{{ city }}']}\n  rubric: [x]", 3),
+        ("rubric: [{requirement: x, check: {contains: x}, fix: 'rm {{ city }}'}]", 3),
+    ],
+)
+def test_a_row_of_a_table_chooses_neither_files_nor_programs(tmp_path: Path, more: str, line: int) -> None:
+    files(tmp_path, c__csv="id,city\na,/etc/passwd\n")
+    found = errors(tmp_path, f"suite: 1\ndefaults:\n  {more}\ncases: c.csv\n")
+    assert any("nothing is filled into" in one and f"suite.yaml:{line}:" in one for one in found)
+
+
+def test_a_mistake_in_a_template_is_said_once_and_with_the_vars_that_there_are(tmp_path: Path) -> None:
+    """In a rubric or a prompt of another file it has the place in that file."""
+    files(
+        tmp_path,
+        c__csv="id,city\na,A\nb,B\n",
+        r__yaml="criteria:\n  - x\n  - 'in {{ town }}'\n",
+        p__md="Hello\n\n{{ town }}\n",
+    )
+    text = "suite: 1\ndefaults: {rubric: {file: r.yaml}, input: {file: p.md}}\ncases: c.csv\n"
+    assert [line.split(": ")[0] for line in errors(tmp_path, text)] == ["r.yaml:3:5", "p.md:3:1"]
+    with pytest.raises(UsageError) as raised:
+        source(tmp_path, text)
+    assert "city" in (raised.value.hint or "")
+
+
+@given(st.text(st.sampled_from("{}% ab|\n"), max_size=40))
+def test_filling_in_either_refuses_or_leaves_no_template(text: str) -> None:
+    """Whatever braces there are: all names are replaced, or the first thing that is none is reported."""
+    said: list[tuple[int, str]] = []
+    filled = fill_text(text, {"a": "{{ b }}", "b": "B"}, lambda at, message, _: said.append((at, message)))
+    if said:
+        assert filled == text and text[said[0][0] :].startswith(("{{", "{%"))
+    else:
+        assert "{{" not in filled.replace("{{ b }}", "") or "{{" in text.replace("{{", "", 1)
+        assert (
+            filled.count("B") == sum(text.count(one) for one in ("{{b}}", "{{ b }}", "{{b }}", "{{ b}}")) or "b" in text
+        )
+
+
+# ----------------------------------------------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place", "words"),
+    [
+        ("c.jsonl", ROWS + ROWS.splitlines()[0], "c.jsonl:3:8", "the first in line 1"),
+        ("c.jsonl", ROWS + "{nope\n", "c.jsonl:3:6", ""),
+        ("c.jsonl", "[1]\n", "c.jsonl:1:1", "a list"),
+        ("c.jsonl", '{"id": "a", "city": "x"}\n', "c.jsonl:1:13", "unknown key `city`"),
+        ("c.jsonl", '{"id": "a", "vars": {"city": ["x"], "want": "y"}}\n', "c.jsonl:1:30", "`city` of `vars` is a list"),
+        ("c.jsonl", "\n", "c.jsonl:1:1", "no rows"),
+        ("c.csv", "id,city,want\nx,y\n", "c.csv:2:1", "2 cells, but there are 3 columns"),
+        ("c.csv", "id,city,want\nx,y,z,z\n", "c.csv:2:1", "4 cells"),
+        ("c.csv", 'id,city,want\na,"b\nc",d\nx,"y,z\n', "c.csv:4:1", "never closed"),
+        ("c.csv", "id,id\nx,y\n", "c.csv:1:1", "same name"),
+        ("c.csv", "id,city,want\n", "c.csv:1:1", "no rows"),
+        ("c.csv", "", "c.csv:1:1", "no rows"),
+        ("c.csv", "id,city,want\na,b\0,c\n", "c.csv:2:1", "NUL"),
+        ("c.csv", "id,city,want,timeout\na,b,c,soon\n", "c.csv:2:1", "`timeout` is"),
+        ("c.csv", "id,city,want,checks\na,b,c,[{\n", "c.csv:2:1", ""),
+        ("c.csv", "id,city,want,rubric\na,b,c,polite\n", "c.csv:2:1", "a list of criteria"),
+        ("c.yaml", "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+         + "".join(f"{n}: &{n} [*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p}]\n" for p, n in zip("bcdefg", "cdefgh", strict=True)),
+         "c.yaml", "aliases"),
+        ("c.yaml", "just a text\n", "c.yaml:1:1", "not a list of cases"),
+        ("c.txt", "a\0b", "c.txt:1:1", "NUL"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_table_has_its_file_and_line(
+    tmp_path: Path, name: str, text: str, place: str, words: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    found = errors(tmp_path, f"{ASKS}cases: {name}\n")
+    assert any(line.startswith(f"{place}:") and words in line for line in found), found
+
+
+def test_bytes_that_are_no_text_are_refused_in_words(tmp_path: Path) -> None:
+    for data in (b"id,input\na,\xff\n", "id,input\na,x\n".encode("utf-16")):
+        (tmp_path / "c.csv").write_bytes(data)
+        (found,) = errors(tmp_path, f"{ASKS}cases: c.csv\n")
+        assert found.startswith("c.csv:") and "UTF-" in found
+
+
+@pytest.mark.parametrize("named", ["none-*.csv", "none.csv", "t", "/etc/*.conf", "", "a\\0b*", "**none"])
+def test_what_names_no_file_is_refused(tmp_path: Path, named: str) -> None:
+    """A pattern without a match, a folder, an absolute pattern."""
+    (tmp_path / "t").mkdir()
+    for said in (f'"{named}"', f'[{{id: a, input: x, rubric: [y]}}, "{named}"]'):
+        (found, *_) = errors(tmp_path, f"{ASKS}cases: {said}\n")
+        assert found.startswith("suite.yaml:3:")
+
+
+def test_tables_are_read_from_the_project_only(tmp_path: Path) -> None:
+    """Neither by a path, nor through a link, named or chosen by a pattern."""
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    (project / ".git").mkdir(parents=True)
+    (project / ".git" / "HEAD").write_text("ref: x\n")
+    outside.mkdir()
+    (outside / "c.csv").write_text("id,input\nsecret,SECRET\n")
+    os.symlink(outside / "c.csv", project / "l.csv")
+    for named in ("../outside/c.csv", "l.csv", "l*.csv", "../outside/*.csv", str(outside / "c.csv"), ".git/HEAD"):
+        (found,) = errors(project, f"suite: 1\nrubric: [x]\ncases: {named!r}\n")
+        assert "out of the project" in found and "SECRET" not in found
+
+
+def test_pipes_are_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "c.csv")
+    (found,) = errors(tmp_path, f"{ASKS}cases: c.csv\n")
+    assert "not a file" in found
+
+
+def test_a_cell_of_a_megabyte_is_a_text_and_many_of_them_are_refused(tmp_path: Path) -> None:
+    long = "x" * 1_000_000
+    files(tmp_path, c__csv=f"id,city,want\na,{long},x\n")
+    assert len(source(tmp_path, f"{ASKS}cases: c.csv\n").suite.cases[0].input) == 1_000_009
+    (found,) = errors(tmp_path, f"{ASKS.replace('What is', '{{ city }} {{ city }}')}cases: c.csv\n")
+    assert "more than 2,000,000 characters" in found
+
+
+# ------------------------------------------------------------------------------------------------------------- at large
+
+
+def _calls(folder: Path, rows: int) -> int:
+    """How many functions are called to read so many rows."""
+    lines = (json.dumps({"id": f"c{n}", "vars": {"city": f"C{n}", "want": "x"}}) for n in range(rows))
+    (folder / "c.jsonl").write_text("\n".join(lines))
+    counting = cProfile.Profile()
+    found = counting.runcall(source, folder, f"{ASKS}cases: c.jsonl\n")
+    assert len(found.suite.cases) == rows
+    return sum(entry.callcount for entry in counting.getstats())
+
+
+def test_reading_is_linear(tmp_path: Path) -> None:
+    """Ten times the rows are ten times the work, not a hundred times."""
+    _calls(tmp_path, 10)
+    assert _calls(tmp_path, 1000) < 12 * _calls(tmp_path, 100)
+
+
+def test_the_expanded_suite_is_written_and_read_back(tmp_path: Path) -> None:
+    """`suite convert` writes the cases as they are filled in."""
+    files(tmp_path, c__csv="id,city,want,tags\na,A,x,t\nb,B,y,\n")
+    suite = source(tmp_path, f"{ASKS}cases: c.csv\n").suite
+    written: Any = dump_suite(suite)
+    assert source(tmp_path, written).suite == suite and "{{" not in written
