@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from honestone import __version__
-from honestone.app.agents.host_files import NAME, OwnFile, hook_groups, server
-from honestone.app.agents.hosts import HOSTS
+from honestone.app.agents.host_files import OwnFile, hook_groups, server
+from honestone.app.agents.hosts import HOSTS, NAME
 
 REPO = Path(__file__).resolve().parents[1]
 SUMMARY = "Grade an artifact against a rubric with independent judges, and improve it until it passes"

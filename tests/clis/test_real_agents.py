@@ -78,10 +78,9 @@ def agent(play: ModuleType) -> Callable[[Any], Any]:
             return play.Say("That should do.")
         if action["action"] == "done":
             return play.Say(f"RESULT {action['result']}")
-        then = action["then"].replace("honestone", str(HONESTONE), 1)  # codex has the PATH of a login shell
         if action["action"] == "judge":
-            return play.Run(f"python3 judge.py '{action['prompt_file']}' '{action['reply_file']}' && {then}")
-        return play.Run(f"echo alpha beta > '{action['location']}' && {then}")
+            return play.Run(f"python3 judge.py '{action['prompt_file']}' '{action['reply_file']}' && {action['then']}")
+        return play.Run(f"echo alpha beta > '{action['location']}' && {action['then']}")
 
     return answer
 

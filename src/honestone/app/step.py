@@ -16,6 +16,7 @@ from typing import Final, Literal
 from honestone.adapters.judges.agent import is_agent
 from honestone.adapters.workers.step import Ending, StepWorker, SubmittedEdit, Waiting
 from honestone.app.agents.holds import read_holds
+from honestone.app.agents.own_command import own_command
 from honestone.app.agents.run_folder import KEPT, REPLIES, STEPS, read_json
 from honestone.app.history import improvement_report, started_of, state_of
 from honestone.app.host_judge import still_asked, take_reply
@@ -130,7 +131,7 @@ def resume_steps(
     Raises UsageError where no such run exists, or its options cannot be read.
     """
     with workspace.open_store() as store:
-        folder = _folder_of(store, run, None if run else _belongs_to(form.session))
+        folder = _folder_of(workspace, store, run, None if run else _belongs_to(form.session))
         kept = StepsForm.kept(folder)
         form = StepsForm(session=kept.session, quiet=form.quiet or kept.quiet, compact=form.compact or kept.compact)
         if store.find_run(folder.name).finished is not None:
@@ -142,7 +143,7 @@ def resume_steps(
 def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
     """Where the run is. Nothing is asked, decided or changed."""
     with workspace.open_store() as store:
-        folder = _folder_of(store, run)
+        folder = _folder_of(workspace, store, run)
         log: list[Event] = store.events(folder.name)
     state, round = state_of(log), _handed_out(folder)
     best = state.card(state.best)
@@ -194,6 +195,7 @@ class _Steps:
             "folder": str(self.workspace.folder),
             "artifact": str(request.artifact),
             "rubric": str(request.rubric),
+            "command": own_command(self.workspace.folder),
             "session": self.form.session or StepsForm.kept(folder).session,
             "options": {**options, "quiet": self.form.quiet, "compact": self.form.compact},
         }
@@ -234,10 +236,12 @@ def _belongs_to(session: str | None) -> Callable[[Path], bool]:
     return lambda folder: StepsForm.kept(folder).session == session
 
 
-def _folder_of(store: Store, run: str | None, belongs: Callable[[Path], bool] | None = None) -> Path:
+def _folder_of(
+    workspace: Workspace, store: Store, run: str | None, belongs: Callable[[Path], bool] | None = None
+) -> Path:
     """The folder of the run that is meant: the one named, else of those that belong the newest unfinished one, else the
     newest."""
-    there = sorted((path.parent for path in (store.root / STEPS).glob(f"*/{KEPT}")), reverse=True)
+    there = sorted((path.parent for path in (workspace.store / STEPS).glob(f"*/{KEPT}")), reverse=True)
     folders = [folder for folder in there if belongs is None or belongs(folder)]
     if run is not None and run not in ("last", "latest"):
         name = store.find_run(run).id
@@ -291,7 +295,8 @@ def _work(steps: _Steps, submission: Submission, observer: Observer) -> StepResu
         result = run(plan, observer, begun=begun)
     except Waiting as waiting:
         assert worker.folder is not None
-        return _wanted(waiting, worker.folder, _not_used(submission, worker, desk))
+        called = own_command(steps.workspace.folder)
+        return _wanted(waiting, worker.folder, called, _not_used(submission, worker, desk))
     if result.result is Result.INTERRUPTED:
         return StepResult(action="interrupted", run=result.run, document=result.document, exit_code=result.exit_code)
     assert worker.folder is not None
@@ -309,8 +314,8 @@ def _not_used(submission: Submission, worker: StepWorker, desk: _Desk) -> list[s
     return []
 
 
-def _wanted(waiting: Waiting, folder: Path, not_used: Sequence[str]) -> StepResult:
-    """An action, as a document."""
+def _wanted(waiting: Waiting, folder: Path, called: str, not_used: Sequence[str]) -> StepResult:
+    """An action, as a document. `called` is what calls honestone."""
     form, details = StepsForm.kept(folder), dict(waiting.details)
     wrong = details.pop("problems", None)
     problems = [*not_used, *(wrong if isinstance(wrong, list) else ())]
@@ -331,7 +336,7 @@ def _wanted(waiting: Waiting, folder: Path, not_used: Sequence[str]) -> StepResu
         "session": form.session,
         **details,
         **({"problems": problems} if problems else {}),
-        "then": f"honestone step submit {folder.name} {how}",
+        "then": f"{called} step submit {folder.name} {how}",
     }
 
     def hand_out() -> None:

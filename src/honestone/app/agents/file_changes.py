@@ -39,9 +39,11 @@ class FileNotes(msgspec.Struct, kw_only=True):
 
 class InstallRecord(msgspec.Struct, kw_only=True):
     """What was made in a project or home, kept in the person's own state folder. `folders` are those that were made, those
-    of the record too; `unfinished` says that files are being written, or were when a command was killed."""
+    of the record too; `command` is what --command named; `unfinished` says that files are being written, or were when a
+    command was killed."""
 
     files: dict[str, FileNotes] = {}
+    command: str | None = None
     folders: set[str] = set()
     unfinished: bool = False
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from honestone.app.agents.file_changes import FileNotes
-from honestone.app.agents.hosts import Host
+from honestone.app.agents.hosts import NAME, Host
 from honestone.core.json_value import Json
 from honestone.formats.json_edit import JsonPath, cut_out, put_in, read_object
 from honestone.formats.toml_edit import cut_table, put_table, read_table
 from honestone.templates import agent_text
 
-NAME: Final = "honestone"
 _SECONDS: Final = 10
 _CONTAINERS: Final = ("hooks.SessionStart", "hooks.AfterAgent", "hooks.Stop", "mcpServers", "hooks")
 MAY_BE_MADE: Final = frozenset({"", *_CONTAINERS})

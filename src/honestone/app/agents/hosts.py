@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+NAME: Final = "honestone"
+"""Of the command, the skill and the MCP server."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:

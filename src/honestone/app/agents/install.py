@@ -25,7 +25,6 @@ from honestone.app.agents.file_changes import (
 )
 from honestone.app.agents.host_files import (
     MAY_BE_MADE,
-    NAME,
     HookSettings,
     HostFile,
     NotOurs,
@@ -33,7 +32,7 @@ from honestone.app.agents.host_files import (
     TomlServer,
     host_files,
 )
-from honestone.app.agents.hosts import HOSTS, Host, Scope
+from honestone.app.agents.hosts import HOSTS, NAME, Host, Scope
 from honestone.core.errors import FileError, UsageError
 
 TRUST: Final = (
@@ -94,6 +93,7 @@ def agents_on_path() -> tuple[str, ...]:
 
 def install(request: InstallRequest) -> Installed:
     """Raises FileError, before anything is written, for settings that cannot be read and for what is not ours."""
+    _require_words(request.command)
     hosts = [HOSTS[name] for name in request.agents]
     with alone_at(request.scope.base):
         edits = _Edits(request.scope)
@@ -101,12 +101,22 @@ def install(request: InstallRequest) -> Installed:
             command = request.command or edits.command(host) or NAME
             for named, file in host_files(host, servers=request.mcp):
                 edits.put(named, file, command, force=request.force)
-        if not request.dry_run and (edits.changes or edits.record.unfinished):
+        known, edits.record.command = edits.record.command, request.command or edits.record.command
+        if not request.dry_run and (edits.changes or edits.record.unfinished or edits.record.command != known):
             edits.carry_out()
             edits.record.unfinished = False
             save_record(request.scope.base, edits.record)
         notes = [note for host in hosts for note in edits.notes(host)]
     return Installed(files=edits.shown, notes=tuple(dict.fromkeys(notes)))
+
+
+def _require_words(command: str | None) -> None:
+    try:
+        words = command is None or (command.isprintable() and shlex.split(command))
+    except ValueError:
+        words = []
+    if not words:
+        raise UsageError(f"--command {command!r} is not a command", hint="name a program, with quotes in pairs")
 
 
 def uninstall(request: InstallRequest) -> Installed:

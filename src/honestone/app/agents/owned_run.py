@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,12 +19,14 @@ SESSION_VARIABLES: Final = ("HONESTONE_SESSION", "CLAUDE_CODE_SESSION_ID", "CODE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedRun:
-    """`folder` is the run's in the store, `started_in` where it was started; `recorded` changes with the record."""
+    """`folder` is the run's in the store, `started_in` where it was started, `called` what called honestone there;
+    `recorded` changes with the record."""
 
     run: str
     session: str
     folder: Path
     started_in: str
+    called: str
     rubric: str
     recorded: str
 
@@ -33,7 +36,7 @@ class OwnedRun:
 
     def command(self, here: Path) -> str:
         """What continues the run, typed in the folder `here`."""
-        words = f"honestone step next --session {shlex.quote(self.session)}"
+        words = f"{self.called} step next --session {shlex.quote(self.session)}"
         return words if self.started_in == str(here) else f"cd {shlex.quote(self.started_in)} && {words}"
 
 
@@ -44,7 +47,7 @@ def find_owned_run(session: str, places: Iterable[Path]) -> OwnedRun | None:
     """
     damaged = []
     for store in _stores(places):
-        for run, last in unfinished_loops(store):
+        for run, last in _unfinished(store):
             folder = store / STEPS / run
             try:
                 plain = read_json(folder / KEPT)
@@ -54,15 +57,33 @@ def find_owned_run(session: str, places: Iterable[Path]) -> OwnedRun | None:
                 damaged.append(str(folder / KEPT))
                 continue
             match plain:
-                case {"session": str(owner), "folder": str(started_in), "rubric": str(rubric)} if owner == session:
-                    replies = folder / REPLIES
-                    recorded = f"{last}+{replies.stat().st_size if replies.exists() else 0}"
+                case {"session": str(owner), "folder": str(started_in), "rubric": str(rubric), **more} if (
+                    owner == session
+                ):
+                    replies, called = folder / REPLIES, more.get("command")
                     return OwnedRun(
-                        run=run, session=session, folder=folder, started_in=started_in, rubric=rubric, recorded=recorded
+                        run=run,
+                        session=session,
+                        folder=folder,
+                        started_in=started_in,
+                        called=called if isinstance(called, str) else "honestone",
+                        rubric=rubric,
+                        recorded=f"{last}+{replies.stat().st_size if replies.exists() else 0}",
                     )
     if damaged:
         raise ValueError(f"cannot read {', '.join(damaged)}")
     return None
+
+
+def _unfinished(store: Path) -> list[tuple[str, int]]:
+    """Each unfinished loop and how much is on record, newest first: by one query, or from the store of another package."""
+    if os.environ.get("HONESTONE_STORE", "sqlite").partition(":")[0] in ("", "sqlite"):
+        return unfinished_loops(store)
+    from honestone.adapters.registry import open_store
+
+    with closing(open_store(store, readonly=True)) as other:
+        loops = [run.id for run in other.runs() if run.kind == "improve" and run.finished is None]
+        return [(run, sum(1 for _ in other.iter_events(run))) for run in loops]
 
 
 def _stores(places: Iterable[Path]) -> Iterator[Path]:

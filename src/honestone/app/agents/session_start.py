@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from honestone.app.agents.own_command import own_command
 from honestone.app.agents.owned_run import OwnedRun, find_owned_run
 from honestone.core.events import LoopStarted
 from honestone.core.json_value import JsonObject, quoted, visible
@@ -26,9 +27,8 @@ def answer_start(given: JsonObject, places: Sequence[Path], unknown: str | None 
     owned = find_owned_run(session, places) if isinstance(session, str) and session else None
     lines = [] if owned is None else [_reminder(owned, places[0])]
     if unknown:
-        lines.append(
-            f"Commands of honestone in this session: `honestone step next ... --session {shlex.quote(unknown)}`."
-        )
+        given_too = f"step next ... --session {shlex.quote(unknown)}"
+        lines.append(f"Commands of honestone in this session: `{own_command(places[0])} {given_too}`.")
     return visible(" ".join(lines), LIMIT) if lines else None
 
 

@@ -1,0 +1,41 @@
+"""What calls honestone in a shell that another program starts: an agent's, which may have another PATH than this process."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from honestone.app.agents.file_changes import load_record
+from honestone.app.agents.hosts import NAME
+from honestone.core.errors import FileError
+
+
+def own_command(folder: Path) -> str:
+    """Words for a POSIX shell, to be followed by arguments.
+
+    `honestone` where it is on PATH. Else the shell looks for that, and takes the path that `agent install --command` named
+    for the folder, one above it or the person's home, or that of this program. A command of several words, such as
+    `uvx honestone`, is taken as it was named.
+    """
+    named = _named(folder) or _this_program()
+    if len(shlex.split(named)) > 1:
+        return named
+    return NAME if shutil.which(NAME) else f'"$(command -v {NAME} || echo {named})"'
+
+
+def _named(folder: Path) -> str | None:
+    """From the person's own records: what the files of a project say may be somebody else's words."""
+    for base in (folder, *folder.parents, Path.home()):
+        with suppress(FileError):
+            record = load_record(base)
+            if record is not None and record.command is not None:
+                return record.command
+    return None
+
+
+def _this_program() -> str:
+    script = Path(sys.executable).with_name(NAME)
+    return shlex.join([str(script)] if script.exists() else [sys.executable, "-m", NAME])
