@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo test attack test-deep test-all test-clis test-pages lint format docs bench bench-panel bench-suites acceptance acceptance-slow clean
+.PHONY: help setup demo test attack test-deep test-all test-clis test-pages lint format docs bench bench-panel bench-suites oracles acceptance acceptance-slow clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -66,6 +66,12 @@ bench-panel: $(READY) ## what judged evaluation costs beside the least it can co
 
 bench-suites: $(READY) ## what running 5,000 cases costs beside the bare loop
 	$(BIN)/python bench/suites.py
+
+# The libraries are large and used for this alone, so they have a folder of their own.
+oracles: ## ask other people's statistics libraries again for the values that tests compare with
+	@test -x .oracles/bin/python || $(PYTHON) -m venv .oracles
+	@.oracles/bin/python -m pip install --quiet krippendorff==0.9.0 scikit-learn==1.9.1 scipy==1.17.1 statsmodels==0.15.0
+	.oracles/bin/python tools/oracles.py
 
 # The scripts whose issue is done. The slow ones take minutes each and a turn in CI.
 DONE := a1_arithmetic_and_gates a2_improve_loop b1_replies_read_right b2_model_replies_and_hostility c1_rubric_formats \

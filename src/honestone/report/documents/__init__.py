@@ -21,6 +21,7 @@ _KINDS: Final = {
     "trend": ("suite", "TrendDoc"),
     "imported": ("imported", "ImportedDoc"),
     "pairwise": ("pairwise", "PairwiseDoc"),
+    "agreement": ("agreement", "AgreementDoc"),
     "rubric-draft": ("drafts", "RubricDraftDoc"),
 }
 KINDS: Final = tuple(_KINDS)

@@ -1,0 +1,66 @@
+"""How far raters agree: a table of ratings, measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from honestone.app.workspace import Workspace
+from honestone.core.statistics.agreement import Agreement, Icc, Level, PairAgreement, agreement
+from honestone.formats.ratings import Columns, Ratings, read_ratings
+from honestone.report.documents import fields_of
+from honestone.report.documents.agreement import AgreementDoc, AlphaDoc, IccDoc, OffScaleDoc, RaterPairDoc
+from honestone.system.files import printable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementRequest:
+    """Which table is measured, and what its columns mean. Without a level it is interval for numbers, nominal for words."""
+
+    table: Path
+    columns: Columns = field(default_factory=Columns)
+    level: Level | None = None
+
+
+def measure_agreement(workspace: Workspace, request: AgreementRequest) -> AgreementDoc:
+    """Raises UsageError for a column that is not there, too few raters, and words where numbers are needed."""
+    ratings = read_ratings(workspace.path(request.table), request.columns, request.level)
+    found = agreement(ratings.columns, truth=request.columns.truth)
+    level = request.level or (Level.NOMINAL if ratings.has_words else Level.INTERVAL)
+    return _document(found, ratings, request, level)
+
+
+def _document(found: Agreement, ratings: Ratings, request: AgreementRequest, level: Level) -> AgreementDoc:
+    truth = request.columns.truth
+    return AgreementDoc(
+        table=printable(request.table),
+        level=str(level),
+        raters=[name for name in ratings.columns if name != truth],
+        truth=truth,
+        missing=ratings.gaps,
+        off_scale=[
+            OffScaleDoc(
+                unit=list(one.unit), rater=one.rater, value=int(one.value) if one.value.is_integer() else one.value
+            )
+            for one in ratings.off_scale
+        ],
+        **fields_of(found, "units", "complete_units", "fleiss_kappa", "randolph_kappa", "scott_pi"),
+        **fields_of(found, "raw_agreement", "unanimous"),
+        alpha=AlphaDoc(**{str(key): value for key, value in found.alpha.items()}),
+        icc={name: _icc(one) for name, one in found.icc.items()},
+        pairs=[_pair(one) for one in found.pairs],
+    )
+
+
+def _icc(one: Icc | None) -> IccDoc:
+    if one is None:
+        return IccDoc()
+    return IccDoc(value=one.value, interval=None if one.interval is None else list(one.interval))
+
+
+def _pair(one: PairAgreement) -> RaterPairDoc:
+    names = [name for name in msgspec.structs.fields(RaterPairDoc) if name.name != "alpha"]
+    alpha = AlphaDoc(**{str(key): value for key, value in one.alpha.items()})
+    return RaterPairDoc(alpha=alpha, **fields_of(one, *(name.name for name in names)))

@@ -1,0 +1,56 @@
+"""`honestone agreement`: how far raters agree, from a table of their ratings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from honestone.app.agreement import AgreementRequest, measure_agreement
+from honestone.cli import options as shared
+from honestone.cli.terminal import here, render, write
+from honestone.core.statistics.agreement import Level
+from honestone.formats.ratings import Columns, parse_scale
+
+
+@click.command("agreement", short_help="How far raters agree, from a table of their ratings.")
+@click.argument("table", type=shared.PATH)
+@click.option("--unit", multiple=True, metavar="COLUMN", help="A column that names the unit; repeat it.")
+@click.option("--raters", multiple=True, metavar="COLUMN", help="A rater's column; repeat it. [all other columns]")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column to leave out; repeat it.")
+@click.option("--truth", metavar="COLUMN", help="The rater whom each other one is compared with.")
+@click.option("--scale", metavar="LOW-HIGH", help="Leave out, and list, values that are off this scale.")
+@click.option("--level", type=click.Choice([str(level) for level in Level]), help="[interval; of words nominal]")
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@shared.json_option
+def agreement(
+    table: Path,
+    unit: tuple[str, ...],
+    raters: tuple[str, ...],
+    ignore: tuple[str, ...],
+    truth: str | None,
+    scale: str | None,
+    level: str | None,
+    form: str,
+    as_json: bool,
+) -> int:
+    """Measure how far raters agree: judges, people, or one judge asked several times.
+
+    TABLE is CSV or JSON lines, a row a unit, a column a rater; cells may be empty. Gives Krippendorff's alpha, the kappas
+    of Cohen, Fleiss, Randolph and Scott, intraclass correlations with intervals, and correlations.
+
+    \b
+    Examples:
+      honestone agreement ratings.csv --unit id
+      honestone agreement ratings.csv --unit id --truth human --level ordinal
+    """
+    columns = Columns(
+        unit=unit,
+        raters=tuple(name for names in raters for name in names.split(",")),
+        ignore=ignore,
+        truth=truth,
+        scale=None if scale is None else parse_scale(scale),
+    )
+    request = AgreementRequest(table=table, columns=columns, level=None if level is None else Level(level))
+    write(render(measure_agreement(here(), request), "json" if as_json else form))
+    return 0
