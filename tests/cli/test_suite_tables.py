@@ -69,3 +69,14 @@ def test_a_mistake_in_a_table_asks_nothing(desk: Desk) -> None:
     result, _ = run(desk, "--target", made.spec)
     assert result.is_refusal and "c.csv:4:1" in result.err and "\x1b" not in result.err
     assert made.calls == 0
+
+
+def test_suite_show_prints_the_cases_as_they_are_run_and_the_schema(desk: Desk) -> None:
+    """The suite can be run as it is shown."""
+    desk.file("c.csv", "id,fruit\nred,apple\n")
+    desk.file("s.yaml", "suite: 1\ndefaults: {input: 'a {{ fruit }}', checks: [{contains: apple}]}\ncases: c.csv\n")
+    shown = desk.run("suite", "show", "s.yaml")
+    desk.file("suite.yaml", shown.out)
+    assert run(desk, "--target", target(desk).spec)[1]["cases"][0]["input"] == "a apple"
+    assert desk.run("suite", "show", "--schema").json["properties"]["cases"]
+    assert desk.run("suite", "show").code == 2

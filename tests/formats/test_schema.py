@@ -10,16 +10,19 @@ import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from made_rubrics import rubrics
+from made_suites import suites
 from reference import rubric_reference
 
 from honestone.core.checks import KINDS
 from honestone.core.errors import RubricError
 from honestone.core.rubric import Rubric
+from honestone.core.suite.case import Suite
 from honestone.formats.fields import SHAPES
 from honestone.formats.marked import parse_marked
 from honestone.formats.rubric_file import parse_rubric
 from honestone.formats.rubric_write import dump_rubric
-from honestone.formats.schema import rubric_schema
+from honestone.formats.schema import rubric_schema, suite_schema
+from honestone.formats.suite_write import dump_suite
 
 RUBRIC_SHAPES = [SHAPES[name] for name in ("rubric", "criterion", "item", "level")]
 
@@ -148,3 +151,67 @@ def test_the_speed_of_help_is_not_paid_for_here() -> None:
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
     assert "ruamel" not in loaded
+
+
+# ------------------------------------------------------------------------------------------------------------- suites
+
+
+@cache
+def suite_validator() -> Draft202012Validator:
+    Draft202012Validator.check_schema(suite_schema())
+    return Draft202012Validator(suite_schema())
+
+
+def is_suite(text: str) -> bool:
+    return bool(suite_validator().is_valid(as_json(parse_marked(text, "s").value)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(suites())
+def test_the_suite_schema_accepts_what_is_written(suite: Suite) -> None:
+    """Whatever the program writes, an editor does not complain about."""
+    assert is_suite(dump_suite(suite))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cases: c.csv",
+        "cases: [c.csv, {id: a, input: {files: [a, b]}, checks: [is-json], vars: {n: 1}}]",
+        "defaults: {checks: [{contains: x}], rubric: {file: r.yaml}, tags: x}\ncases: '*.txt'",
+        "target: {use: x, skill: true}\nrubric: {criteria: [a], threshold: 90}\ncases: [{id: 1.0}]",
+    ],
+)
+def test_short_forms_of_suites_fit(text: str) -> None:
+    assert is_suite(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "suite: 1",
+        "cases: []",
+        "suite: 2\ncases: c.csv",
+        "cases: [{input: x}]",
+        "cases: [{id: a, inptu: x}]",
+        "cases: [{id: a, checks: [{contians: x}]}]",
+        "cases: [{id: a, vars: {n: [1]}}]",
+        "cases: [{id: a, expect: {score: 4}}]",
+        "defaults: {id: x}\ncases: c.csv",
+        "threshold: 0.8\ncases: c.csv",
+        "target: {usee: x}\ncases: c.csv",
+        "attempts: 0\ncases: c.csv",
+    ],
+)
+def test_the_suite_schema_refuses_what_the_reader_refuses(text: str) -> None:
+    assert not is_suite(text)
+
+
+def test_the_suite_schema_knows_every_key_and_reaches_no_name_that_is_not_there() -> None:
+    """Every key of every shape with its description; every reference leads to a definition."""
+    schema: Any = suite_schema()
+    for name in ("case", "defaults", "target", "workspace", "git", "message"):
+        known = schema["$defs"][name]["properties"]
+        assert set(known) == {field.key for field in SHAPES[name].fields}
+        assert all(one["description"] for one in known.values())
+    assert set(re.findall(r"#/\$defs/([\w-]+)", str(schema))) == set(schema["$defs"])

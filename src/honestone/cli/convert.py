@@ -13,7 +13,7 @@ from honestone.app.convert import RUBRIC_FORMATS, SUITE_FORMATS, Conversion
 from honestone.app.convert import convert_rubric as rubric_in
 from honestone.app.convert import convert_suite as suite_in
 from honestone.cli import options as shared
-from honestone.cli.terminal import write
+from honestone.cli.terminal import dump, write
 from honestone.system.new_file import refuse_overwriting, write_new
 
 
@@ -40,6 +40,24 @@ def convert_suite(path: Path, to: str, accept_loss: bool, allow_outside: tuple[P
     """
     made = suite_in(path, to, accept_loss=accept_loss, output=writing["output"], allowed=allow_outside)
     return _give(made, **writing)
+
+
+@click.command("show", short_help="Show a suite as it is run.")
+@click.argument("path", type=shared.PATH, metavar="SUITE", required=False)
+@click.option("--schema", is_flag=True, help="The JSON Schema of suite files, for editors.")
+@shared.accept_loss_option
+@shared.allow_outside_option
+def show_suite(path: Path | None, schema: bool, accept_loss: bool, allow_outside: tuple[Path, ...]) -> int:
+    """Show a suite as it is run, in our format: cases of tables, `defaults` and vars filled in."""
+    if schema:
+        from honestone.formats.schema import suite_schema
+
+        write(dump(suite_schema()) + "\n")
+        return 0
+    if path is None:
+        raise click.UsageError("name a suite file, or --schema", click.get_current_context())
+    made = suite_in(path, "honestone", accept_loss=accept_loss, allowed=allow_outside)
+    return _give(made, output=None, force=False, quiet=False)
 
 
 @click.command("convert", short_help="Write a rubric in another format.")

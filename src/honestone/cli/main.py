@@ -22,7 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("honestone.cli.doctor:doctor", "Which judges, workers and targets can run here."),
     "trust": ("honestone.cli.trust:trust", "Trust the settings of a checkout, as they are now."),
     "rubric": ("honestone.cli.rubrics.group:rubric", "Write, check, lock, convert and show rubrics."),
-    "suite": ("honestone.cli.suites.group:suite", "Write, check, lock and convert suites."),
+    "suite": ("honestone.cli.suites.group:suite", "Write, check, lock, convert and show suites."),
     "eval": ("honestone.cli.eval:eval_", "Score artifacts against a rubric, or run a suite."),
     "improve": ("honestone.cli.improve:improve", "Improve an artifact until it passes, or say why it does not."),
     "undo": ("honestone.cli.undo:undo", "Put a file back as it was before `improve`."),

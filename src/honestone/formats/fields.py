@@ -54,10 +54,10 @@ class Shape:
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of value: in words for messages (`must be ...`), and as JSON Schema where it is part of a rubric."""
+    """A kind of value: in words for messages (`must be ...`), and as JSON Schema."""
 
     words: str
-    schema: dict[str, object] = {}
+    schema: dict[str, object]
 
 
 class _FieldsText(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""The JSON Schema of the rubric format, for editors. Made from `fields` and the kinds of check; it decides nothing."""
+"""The JSON Schemas of rubrics and suites, for editors. Made from `fields` and the kinds of check; they decide nothing."""
 
 from __future__ import annotations
 
@@ -15,14 +15,42 @@ def rubric_schema() -> dict[str, object]:
         "$schema": DIALECT,
         "title": "honestone rubric",
         **_mapping_schema(SHAPES["rubric"], required=["criteria"]),
+        "$defs": _criteria(),
+    }
+
+
+_REQUIRED = {
+    "case": ["id"],
+    "message": ["role", "content"],
+    "git": ["repo"],
+    "in-file": ["file"],
+    "in-files": ["files"],
+}
+
+
+def suite_schema() -> dict[str, object]:
+    """JSON Schema 2020-12 of a suite file."""
+    shapes = ("case", "defaults", "target", "workspace", "git", "message", "in-file", "in-files")
+    return {
+        "$schema": DIALECT,
+        "title": "honestone suite",
+        **_mapping_schema(SHAPES["suite"], required=["cases"]),
         "$defs": {
-            "criterion": _short_or(_criterion()),
-            "item": _short_or(
-                {**_mapping_schema(SHAPES["item"]), "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}]}
-            ),
-            "anchors": _anchors(),
-            "check": _check(),
+            **{name: _mapping_schema(SHAPES[name], required=_REQUIRED.get(name)) for name in shapes},
+            "rubric": _mapping_schema(SHAPES["rubric"], required=["criteria"]),
+            **_criteria(),
         },
+    }
+
+
+def _criteria() -> dict[str, object]:
+    return {
+        "criterion": _short_or(_criterion()),
+        "item": _short_or(
+            {**_mapping_schema(SHAPES["item"]), "anyOf": [{"required": ["requirement"]}, {"required": ["check"]}]}
+        ),
+        "anchors": _anchors(),
+        "check": _check(),
     }
 
 

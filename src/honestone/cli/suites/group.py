@@ -1,4 +1,4 @@
-"""`honestone suite`: write, check, lock and convert suites."""
+"""`honestone suite`: write, check, lock, convert and show suites."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("honestone.cli.suites.check:check", "Find what is wrong or weak in a suite."),
     "lock": ("honestone.cli.suites.lock:lock", "Lock cases, rubrics, prompt, judges and bars."),
     "convert": ("honestone.cli.convert:convert_suite", "Write a suite in another format."),
+    "show": ("honestone.cli.convert:show_suite", "Show a suite as it is run."),
 }
 
 
 @click.group("suite", cls=LazyGroup, commands_table=COMMANDS)
 def suite() -> None:
-    """Write, check, lock and convert suites."""
+    """Write, check, lock, convert and show suites."""
