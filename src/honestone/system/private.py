@@ -11,6 +11,7 @@ import fcntl
 import os
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -59,16 +60,17 @@ def end_inhabitants(place: Path) -> int:
     A helper that a program sent to the background leaves its group, but not its environment. Linux only.
     """
     mark = b"=" + os.fsencode(place)
-    ended = 0
-    for _ in range(3):  # one that is just being forked is seen the next time
+    ended: set[int] = set()
+    for _ in range(100):  # one that is just being forked is seen the next time; a busy machine takes a while to end one
         found = [pid for pid in _numbers() if mark in _environment(pid)]
+        if not found:
+            break
         for pid in found:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-                ended += 1
-        if not found:
-            break
-    return ended
+                ended.add(pid)
+        time.sleep(0.01)
+    return len(ended)
 
 
 def _numbers() -> list[int]:
