@@ -332,13 +332,23 @@ def test_one_provider_may_be_the_target(provider: str, target: str | None) -> No
     assert target_of(provider) == target
 
 
-def test_several_providers_are_told_not_chosen(tmp_path: Path) -> None:
-    """Which of them is meant, --target says."""
-    text = "prompts: [a]\nproviders: ['openai:a', {id: 'openai:b', config: {temperature: 0}}]\ntests: [{assert: [{type: is-json}]}]\n"
+def test_several_providers_are_columns(tmp_path: Path) -> None:
+    """Each named by its label, else by its id; one that is twice is there once, one that is no target here is noted."""
+    listed = "['openai:a', {id: 'openai:b', label: warm, config: {temperature: 1}}, 'openai:a', 'file://own.js']"
+    text = f"prompts: [a]\nproviders: {listed}\ntests: [{{assert: [{{type: is-json}}]}}]\n"
+    source = suite_of(READERS[0], put(tmp_path, text))
+    assert [(one.use, one.label) for one in source.suite.targets] == [("openai:a", "openai:a"), ("openai:b", "warm")]
+    assert any("--target" in note and "file://own.js" in note for note in source.notes)
+    assert any("twice" in note and "openai:a" in note for note in source.notes)
+    assert not source.losses
+
+
+def test_a_provider_that_is_no_target_leaves_the_choice(tmp_path: Path) -> None:
+    """Nothing is guessed: --target names one."""
+    text = "prompts: [a]\nproviders: ['file://own.js']\ntests: [{assert: [{type: is-json}]}]\n"
     source = suite_of(READERS[0], put(tmp_path, text))
     assert source.suite.target.use is None
-    assert any("--target" in note and "openai:b" in note for note in source.notes)
-    assert not source.losses
+    assert any("--target" in note for note in source.notes)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from honestone.report.documents.imported import ImportedDoc
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.table import TableDoc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,12 @@ class RunRecord:
         from honestone.report.suite import suite_document
 
         return suite_document(read_record(self.store.events(self.info.id), run=self.info.id))
+
+    def table(self) -> TableDoc:
+        from honestone.app.suites.columns import read_table
+        from honestone.report.table import table_document
+
+        return table_document(read_table(self.store, self.info.id))
 
     def improvement(self) -> tuple[ImprovementDoc, str]:
         """The document, and the report as Markdown."""

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from honestone.app.history import judged_documents, scorer_of, state_of, still_valid, text_of
 from honestone.app.rubric_plan import load_rubric, with_bars
+from honestone.app.suites.columns import SUITES
 from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
@@ -62,7 +63,7 @@ def rescore(workspace: Workspace, request: RescoreRequest) -> RescoredRun:
     """Raises UsageError for a run that has no answers to a rubric, StoreError for one that is not there."""
     with workspace.open_store(readonly=True) as store:
         info = store.find_run(request.run)
-        return _suite(store, info, request) if info.kind == "suite" else _artifacts(workspace, store, info, request)
+        return _suite(store, info, request) if info.kind in SUITES else _artifacts(workspace, store, info, request)
 
 
 def _artifacts(workspace: Workspace, store: Store, info: RunInfo, request: RescoreRequest) -> RescoredRun:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 
 from honestone.app.history import judged_documents, state_of
+from honestone.app.suites.columns import COLUMN, table_spend
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import CHECK
 from honestone.core.errors import StoreError
@@ -20,6 +21,7 @@ from honestone.core.events import (
     Started,
     SuiteImprovementStarted,
     SuiteStarted,
+    TableStarted,
     total_spend,
 )
 from honestone.core.loop.state import EXIT_CODES, Result
@@ -112,10 +114,11 @@ def verdict_of(info: RunInfo) -> str | None:
 def list_runs(
     workspace: Workspace, *, limit: int, kind: str | None = None, verdict: str | None = None
 ) -> list[ListedRun]:
-    """Newest first. `verdict` may be a result too (`UNCONFIRMED`), or `unfinished`."""
+    """Newest first, the columns of tables only as a `kind` of their own. `verdict` may be a result too (`UNCONFIRMED`), or `unfinished`."""
     with workspace.open_store(readonly=True) as store:
         every = store.runs()
-        chosen = [info for info in every if kind in (None, info.kind) and _has_verdict(info, verdict)][:limit]
+        listed = [info for info in every if (info.kind == kind if kind is not None else info.kind != COLUMN)]
+        chosen = [info for info in listed if _has_verdict(info, verdict)][:limit]
         figures = cache(lambda run: _figures(store, run))
         return [_listed(info, every, figures) for info in chosen]
 
@@ -168,6 +171,8 @@ def _figures_of(store: Store, run: str, log: Sequence[Event]) -> RunFigures:
             title = first.rubric.title
             if sum(isinstance(event, ArtifactJudged) for event in log) == 1:
                 score = next(judged_documents(store, run)).score
+        case TableStarted():
+            title, spend = first.suite.title or first.suite.path, table_spend(store, first)
         case StagesStarted():
             title = first.suite.title or first.suite.path
     seconds = max((event.seconds or 0.0 for event in log), default=0.0)

@@ -22,7 +22,12 @@ from honestone.core.scorecard import Outcome
 @click.argument("artifacts", nargs=-1, required=True, metavar="ARTIFACT...|SUITE")
 @click.option("--rubric", type=shared.PATH, help="The rubric file; without one, run a suite.")
 @shared.judging_options
-@click.option("--target", help="What makes the output that is judged. [the suite's, else identity]")
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    help="What makes the output that is judged; of a suite repeat it: a column each. [the suite's, else identity]",
+)
 @click.option("--gate-only", is_flag=True, help="Stop asking judges once the verdict cannot change.")
 @click.option("--input", help="The input that a target gets. [the artifact's text]")
 @click.option("--reference", help="A reference answer that judges see.")
@@ -37,7 +42,7 @@ from honestone.core.scorecard import Outcome
 def eval_(
     artifacts: tuple[str, ...],
     rubric: Path | None,
-    target: str | None,
+    targets: tuple[str, ...],
     form: str,
     as_json: bool,
     quiet: bool,
@@ -61,7 +66,7 @@ def eval_(
             if len(paths) != 1:
                 raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC")
             _refuse_for_suites(of_artifacts)
-            asked = take_suite_request(paths[0], judging, options, target=target, **shared_ones)
+            asked = take_suite_request(paths[0], judging, options, targets=targets, **shared_ones)
             return eval_suite(asked, options["output"], progress, form)
         _refuse_for_artifacts(options)
         refuse_other_formats(form, "an artifact's scorecard")
@@ -69,11 +74,19 @@ def eval_(
             artifacts=tuple(paths),
             rubric=rubric,
             judging=judging,
-            target=target or "identity",
+            target=_only_target(targets),
             **of_artifacts,
             **shared_ones,
         )
         return _print(request, progress, form)
+
+
+def _only_target(targets: tuple[str, ...]) -> str:
+    if len(targets) > 1:
+        raise UsageError(
+            "--target is given twice, but an artifact has one target", hint="the cases of a suite may have several"
+        )
+    return targets[0] if targets else "identity"
 
 
 def _print(request: EvaluateRequest, progress: Progress, form: str) -> int:
@@ -102,9 +115,9 @@ def _refuse_for_suites(of_artifacts: Mapping[str, object]) -> None:
 
 def _refuse_for_artifacts(options: Mapping[str, object]) -> None:
     """Options of suites are not silently without effect."""
+    written = {param.name: param.opts[-1] for param in click.get_current_context().command.params}
     for name, given in options.items():
         if given:
             raise UsageError(
-                f"--{name.replace('_', '-')} is for suites, but --rubric judges artifacts",
-                hint="leave one of the two out",
+                f"{written[name]} is for suites, but --rubric judges artifacts", hint="leave one of the two out"
             )

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from honestone.app.suites.plan import SuiteRequest
-from honestone.app.suites.run import evaluate_suite
+from honestone.app.suites.table import evaluate_columns
 from honestone.cli.suites.options import print_suite
 from honestone.cli.terminal import Progress, dump, exit_code_of, here
 from honestone.core.errors import UsageError
 from honestone.report.documents.suite import SuiteReportDoc
+from honestone.report.documents.table import TableDoc
 from honestone.system.files import write_atomically
 
 
 def eval_suite(request: SuiteRequest, output: Path | None, progress: Progress, form: str) -> int:
     places = places_to_save(request, output)
-    document = evaluate_suite(here(), request, progress).report
+    document = evaluate_columns(here(), request, progress).report
     progress.close()
     print_suite(document, form)
     for place in places:
@@ -37,5 +38,5 @@ def places_to_save(request: SuiteRequest, output: Path | None) -> list[Path]:
     return places
 
 
-def save_report(document: SuiteReportDoc, place: Path) -> None:
+def save_report(document: SuiteReportDoc | TableDoc, place: Path) -> None:
     write_atomically(place, (dump(document) + "\n").encode("utf-8", "backslashreplace"))

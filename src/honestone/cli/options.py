@@ -134,7 +134,14 @@ judging_options = combined(
 )
 
 suite_options = combined(
-    click.option("--artifact", type=PATH, help="What a suite is run on, instead of the one it names."),
+    click.option(
+        "--artifact",
+        "subjects",
+        multiple=True,
+        type=PATH,
+        help="What a suite is run on, instead of the one it names; repeat it: a column each.",
+    ),
+    click.option("--pick", is_flag=True, help="Name the cheapest column that passes; pass if there is one."),
     click.option(
         "--case",
         "cases",

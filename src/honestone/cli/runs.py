@@ -10,6 +10,7 @@ import click
 
 from honestone.app.records import RunRecord, open_run
 from honestone.app.run_list import UNFINISHED, list_runs
+from honestone.app.suites.columns import SUITES, TABLE
 from honestone.cli import options as shared
 from honestone.cli.main import StrictGroup
 from honestone.cli.suites.options import SUITE_FORMATS, print_suite
@@ -26,7 +27,9 @@ from honestone.system.drawing import Style, line
     "runs", cls=StrictGroup, invoke_without_command=True, short_help="List recorded runs, import those of rulph."
 )
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
-@click.option("--kind", metavar="KIND", help="Only runs of that kind: eval, suite, improve, stages, imported.")
+@click.option(
+    "--kind", metavar="KIND", help="Only runs of that kind: eval, suite, table, column, improve, stages, imported."
+)
 @click.option(
     "--verdict", metavar="VERDICT", help="Only those with that verdict (pass, fail, ...) or result, or `unfinished`."
 )
@@ -102,8 +105,10 @@ def show(run: str, form: str, version: str | None, schema: str | None, as_json: 
             write(dump(plain(imported)) + "\n" if form == "json" else draw(imported, form, Style()))
         elif version is not None or form == "diff":
             raise UsageError(f"run {record.info.id} is an eval: it has no versions of its own")
-        elif record.info.kind == "suite":
+        elif record.info.kind in SUITES:
             print_suite(record.suite_report(), form)
+        elif record.info.kind == TABLE:
+            print_suite(record.table(), form)
         else:
             _show_eval(record.scorecards(), form)
     return 0

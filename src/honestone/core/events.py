@@ -173,6 +173,24 @@ class SuiteStarted(Started):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StartedColumn:
+    """A column of a table: its name there, and the run that it is."""
+
+    name: str
+    run: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableStarted(Started):
+    """One suite with several targets or artifacts: each is a run of its own, a column."""
+
+    kind = "table"
+
+    suite: StartedSuite
+    columns: tuple[StartedColumn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StagesStarted(Started):
     """A run of all stages over a skill. `lessons` are what earlier runs taught, as the worker is shown them."""
 
@@ -439,6 +457,15 @@ class LimitReached(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPicked(Event):
+    """The cheapest column that passes, by name; None where none does."""
+
+    type = "picked"
+
+    column: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished(Event):
     """The last event. `result` is a verdict, or how a loop ended; `changed` are files that judge, where they changed."""
 
@@ -500,6 +527,10 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "cases": _Form(lambda cases: [one.plain for one in cases], lambda rows: tuple(map(RecordedCase, rows))),
     "certifying": _RUBRIC,
     "changed": _LIST,
+    "columns": _Form(
+        lambda columns: [[one.name, one.run] for one in columns],
+        lambda rows: tuple(StartedColumn(name=name, run=run) for name, run in rows),
+    ),
     "flags": _LIST,
     "focus": _LIST,
     "holdouts": _LIST,
@@ -569,6 +600,7 @@ _STARTS: Final = (
     ImprovementStarted,
     SuiteImprovementStarted,
     SuiteStarted,
+    TableStarted,
     StagesStarted,
     LoopImported,
 )

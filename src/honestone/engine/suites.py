@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class SuiteRun:
 
     `record` is the run so far, and is filled while it goes by: attempts on record are not run again, outputs on record
     are judged without running the target. Cases that a budget does not reach are skipped with the reason.
+    `slots` is entered for each attempt: it may be shared with other runs.
     `evaluator` gives what judges a case; cases with equal rubrics may share one. `changed` names the files that judge it
     and are not what they were.
     """
@@ -50,6 +52,7 @@ class SuiteRun:
     isolated: bool = False
     skill: Skill | None = None
     concurrency: int = 8
+    slots: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)
     env: Mapping[str, str] = field(default_factory=dict)
     _over: set[str] = field(default_factory=set)
     _bad: int = 0
@@ -85,7 +88,8 @@ class SuiteRun:
         for case, numbers in waiting:
             for number in numbers:
                 if case.case.id not in self._over and number not in case.attempts:
-                    await self._run_one(case, number)
+                    async with self.slots:
+                        await self._run_one(case, number)
 
     async def _run_one(self, case: CaseRecord, number: int) -> None:
         reason = case.case.skip

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, slug
@@ -44,6 +44,8 @@ from honestone.formats.rubric_file import (
 )
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.formats.suite_tables import CaseNode, cases_in, files_like, with_defaults
+
+T = TypeVar("T")
 
 MAX_COUNT: Final = 10_000
 """How many attempts or cases at a time a file may ask for: more is a slip of the finger."""
@@ -166,7 +168,10 @@ class _SuiteReading(RubricReading):
         self._no_id_twice(cases_value)
         if self.problems:
             raise SourceErrors(self.in_order())
-        named = {key: got[key] for key in ("title", "artifact", "target", "concurrency") if key in got}
+        named: Got = {key: got[key] for key in ("title", "concurrency") if key in got}
+        for key in ("artifact", "target"):
+            if key in got:
+                named[key], named[f"more_{key}s"] = got[key][0], got[key][1:]
         return Suite(cases=tuple(cases), **named)
 
     def _no_id_twice(self, cases: Any) -> None:
@@ -648,6 +653,22 @@ class _SuiteReading(RubricReading):
         return line
 
     # ------------------------------------------------------------------------------------------ target, workspace, expect
+
+    def artifacts(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
+        return self._columns("artifacts", value, path, lambda entry, here: self.path(entry, here, owner))
+
+    def targets(self, value: Any, path: FilePath, owner: str) -> tuple[TargetSpec, ...]:
+        return self._columns("targets", value, path, lambda entry, here: self.target(entry, here, owner))
+
+    def _columns(self, takes: Takes, value: Any, path: FilePath, read: Callable[[Any, FilePath], T]) -> tuple[T, ...]:
+        """One, or a list in which none is twice."""
+        if not isinstance(value, list):
+            return (read(value, path),)
+        found = self.each(takes, value, path, "", read)
+        for index, one in enumerate(found):
+            if one in found[:index]:
+                raise Refused(f"this is in `{path[-1]}` twice", (*path, index), "name each once")
+        return found
 
     def target(self, value: Any, path: FilePath, owner: str) -> TargetSpec:
         if isinstance(value, str):

@@ -21,6 +21,7 @@ from honestone.app.run_list import list_runs
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import recorded_pipeline
 from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps
+from honestone.app.suites.columns import SUITES, TABLE
 from honestone.app.workspace import Workspace
 from honestone.core.errors import FileError, Interrupted, UsageError
 from honestone.core.loop.state import Result
@@ -241,7 +242,9 @@ def show(call: Call, given: Show) -> ToolAnswer:
 def _documents(record: RunRecord) -> list[msgspec.Struct]:
     if record.info.kind == "improve":
         return [record.improvement()[0]]
-    return [record.suite_report()] if record.info.kind == "suite" else list(record.scorecards())
+    if record.info.kind == TABLE:
+        return [record.table()]
+    return [record.suite_report()] if record.info.kind in SUITES else list(record.scorecards())
 
 
 def report_text(workspace: Workspace, run: str) -> str:

@@ -31,10 +31,13 @@ from honestone.report.documents.scorecard import (
     verdict_words,
 )
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.documents.table import TableDoc
 from honestone.report.misses import why as words_of
+from honestone.report.table import column_reports
 from honestone.report.templates import environment
 from honestone.system.drawing import clean, count, line
 
+_Suite: TypeAlias = "tuple[str, Sequence[_Test], Sequence[tuple[str, str]]]"
 _Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
 _OUTCOMES: Final[dict[str, _Outcome]] = {
@@ -84,6 +87,23 @@ def improvement_junit(doc: ImprovementDoc) -> str:
 
 def suite_junit(doc: SuiteReportDoc) -> str:
     """One run of a suite (`honestone.report/1`)."""
+    return _suites_xml([_suite_tests(doc)])
+
+
+def table_junit(doc: TableDoc) -> str:
+    """A suite for each column (`honestone.table/1`). Where one is to be picked, a gate passes when a column does, and what
+    the others failed is `skipped`."""
+    suites = [_suite_tests(one) for one in column_reports(doc)]
+    if doc.pick is not None:
+        suites = [(name, [_forgiven(one) for one in tests], known) for name, tests, known in suites]
+    if doc.picks:
+        said = f"picked {line(doc.pick)}" if doc.pick is not None else "no column passes"
+        outcome = _OUTCOMES.get(doc.verdict, "error")
+        suites.append((doc.name, [_Test(classname=doc.name, name="gate", outcome=outcome, message=said)], []))
+    return _suites_xml(suites)
+
+
+def _suite_tests(doc: SuiteReportDoc) -> _Suite:
     lonely = any(case.low_confidence for case in doc.cases if case.status != "skipped")
     known = _known(doc.shared_flags, doc.judge_states, lonely)
     known += [("left-out", str(doc.left_out))] if doc.left_out else []
@@ -91,7 +111,7 @@ def suite_junit(doc: SuiteReportDoc) -> str:
     if doc.compared is not None or doc.least_rate not in (None, 1):
         gate = _suite_gate(doc)
         tests = [*(_forgiven(one) if gate.outcome == "passed" else one for one in tests), gate]
-    return _suites_xml([(doc.name, tests, known)])
+    return doc.name, tests, known
 
 
 def _suite_gate(doc: SuiteReportDoc) -> _Test:
@@ -197,7 +217,7 @@ def _environment() -> Environment:
     return environment(lambda value: value if isinstance(value, Markup) else Markup(xml_text(str(value))))
 
 
-def _suites_xml(suites: Sequence[tuple[str, Sequence[_Test], Sequence[tuple[str, str]]]]) -> str:
+def _suites_xml(suites: Sequence[_Suite]) -> str:
     """The document, with counts that add up. What is to be known of a suite's run are its properties."""
     every = [case for _, cases, _ in suites for case in cases]
     return _environment().get_template("junit.xml.j2").render(suites=suites, every=every) + "\n"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from html import escape
+from itertools import accumulate
 from typing import Any, Final
 
 from jinja2 import Environment
@@ -41,6 +42,7 @@ from honestone.report.documents.scorecard import (
     verdict_words,
 )
 from honestone.report.documents.suite import CaseDoc, ComparisonDoc, SuiteReportDoc, TrendDoc, TrendRunDoc, counts_words
+from honestone.report.documents.table import TableDoc
 from honestone.report.misses import misses, why
 from honestone.report.templates import environment, macro
 from honestone.system.drawing import clean, line
@@ -286,7 +288,29 @@ def suite_markdown(doc: SuiteReportDoc, *, most: int = MOST) -> str:
     cut = _cut_words(without_row, without_details, doc)
     details_part = _DETAILS + "\n\n".join(details) if details else ""
     text = "\n\n".join(part.strip("\n") for part in (top, table, details_part, cut, bottom) if part) + "\n"
-    return text if len(text) <= most else _last_resort(doc, most)
+    return text if len(text) <= most else _last_resort(doc.verdict_words, doc.name, doc.counts_words, most)
+
+
+def table_markdown(doc: TableDoc, *, most: int = MOST) -> str:
+    """A table (`honestone.table/1`) in at most `most` characters, its open cases first."""
+    top, head, bottom = (neat(_macro("table.md.j2", name)(doc)) for name in ("top", "head", "bottom"))
+    room = most - len(top) - len(head) - len(bottom) - 600
+    draw, row = _macro("table.md.j2", "detail"), _macro("table.md.j2", "row")
+    rows = _fitting([row(case) for case in doc.worst_first], int(room * _ROWS_SHARE))
+    told = [neat(draw(case)).rstrip("\n") for case in doc.worst_first if case.is_open]
+    details = _fitting(told, room - sum(len(one) + 1 for one in rows))
+    without = len(doc.cases) - len(rows)
+    cut = f"_Cut to fit: {without:,} cases have no row, {len(told) - len(details):,} no details; the JSON has them._"
+    parts = [top, head.rstrip("\n") + "\n" + "\n".join(rows), _DETAILS + "\n\n".join(details) if details else ""]
+    parts += [cut if without or len(details) < len(told) else "", bottom]
+    text = "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+    return text if len(text) <= most else _last_resort(doc.verdict_words, doc.name, [], most)
+
+
+def _fitting(parts: Sequence[str], room: int) -> list[str]:
+    """The first of them that fit together."""
+    sums = accumulate(len(part) + 2 for part in parts)
+    return [part for part, until in zip(parts, sums, strict=True) if until <= room]
 
 
 def _rows(cases: Sequence[CaseDoc], room: int) -> tuple[list[str], list[CaseDoc]]:
@@ -334,8 +358,7 @@ def _kinds(cases: Sequence[CaseDoc]) -> list[str]:
     return counts_words({status: sum(one == status for one in statuses) for status in _ICONS})
 
 
-def _last_resort(doc: SuiteReportDoc, most: int) -> str:
+def _last_resort(verdict: str, name: str, counts: Sequence[str], most: int) -> str:
     """Names or reasons alone are too long: the verdict and the counts."""
-    head = f"# {doc.verdict_words}: {md(doc.name, 60)}"
     rest = "_The rest is too long for this page; the JSON has it._"
-    return f"{head}\n\n{', '.join(doc.counts_words)}\n\n{rest}\n"[:most]
+    return neat(f"# {verdict}: {md(name, 60)}\n\n{', '.join(counts)}\n\n{rest}")[:most]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Final
 
 from honestone.core.numbers import Number, exact
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, items_of
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.documents.table import TableDoc
 from honestone.report.misses import why
+from honestone.report.table import column_reports
 from honestone.system.drawing import clean
 
 # ----------------------------------------------------------------------------------------------------------------- CSV
@@ -35,6 +37,17 @@ def suite_csv(doc: SuiteReportDoc) -> str:
     for case in doc.cases:
         writer.writerows(_rows(case))
     writer.writerows([_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 2)] for id in doc.left_out_cases or ())
+    return out.getvalue()
+
+
+def table_csv(doc: TableDoc) -> str:
+    """The same of every column, case by case; the last cell names the column."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow((*COLUMNS, "column"))
+    for cell in (cell for case in doc.cases for cell in case.cells):
+        writer.writerows([*row, _cell(cell.column)] for row in _rows(cell))
+    writer.writerows([_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 1)] for id in doc.left_out_cases or ())
     return out.getvalue()
 
 
@@ -73,12 +86,29 @@ _EXECUTION: Final = {
 
 
 def suite_jsonl(doc: SuiteReportDoc) -> str:
-    """Escaped to ASCII, so that one line is one row for every reader. A score that is not known is null."""
-    rows = [_row(doc, case) for case in doc.cases]
-    rows += [
-        {"test_id": id, "suite": doc.suite.title or doc.suite.path, "target": doc.target, "execution_status": LEFT_OUT}
-        for id in doc.left_out_cases or ()
+    """A score that is not known is null."""
+    return _json_lines([*(_row(doc, case) for case in doc.cases), *_left_out(doc)])
+
+
+def table_jsonl(doc: TableDoc) -> str:
+    """The same of every column, case by case, each with its `column`."""
+    reports = column_reports(doc)
+    rows = [
+        {**_row(report, cell), "suite": doc.suite.title or doc.suite.path, "column": cell.column}
+        for case in doc.cases
+        for report, cell in zip(reports, case.cells, strict=True)
     ]
+    return _json_lines([*rows, *_left_out(doc)])
+
+
+def _left_out(doc: SuiteReportDoc | TableDoc) -> list[dict[str, object]]:
+    suite = doc.suite.title or doc.suite.path
+    target = {"target": doc.target} if isinstance(doc, SuiteReportDoc) else {}
+    return [{"test_id": id, "suite": suite, **target, "execution_status": LEFT_OUT} for id in doc.left_out_cases or ()]
+
+
+def _json_lines(rows: Iterable[Mapping[str, object]]) -> str:
+    """Escaped to ASCII, so that one line is one row for every reader."""
     return "".join(json.dumps(row, ensure_ascii=True, allow_nan=False, default=str) + "\n" for row in rows)
 
 

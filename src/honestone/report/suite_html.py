@@ -32,6 +32,7 @@ from honestone.report.documents.scorecard import (
     mark_number,
 )
 from honestone.report.documents.suite import WORST_FIRST, CaseDoc, ComparedCaseDoc, SuiteReportDoc, TraceDoc, text_of
+from honestone.report.documents.table import TableDoc
 from honestone.report.misses import misses, why
 from honestone.report.quote_marks import Marks, Piece, color, longest_text
 from honestone.report.templates import PAGES, environment
@@ -47,6 +48,13 @@ def suite_html(doc: SuiteReportDoc) -> str:
     """One run of a suite (`honestone.report/1`) as a whole page."""
     parts = {name: Markup(_part(file)) for name, file in (("style", "style.css"), ("script", "page.js"))}
     return _environment().get_template("suite.html.j2").render(doc=doc, page=_Page(doc), **parts)
+
+
+def table_html(doc: TableDoc) -> str:
+    """A table (`honestone.table/1`) as a whole page."""
+    sizes = (len(text_of(text)) for case in doc.cases for cell in case.cells for text in (cell.output, cell.error))
+    template = _environment().get_template("table.html.j2")
+    return template.render(doc=doc, page={"longest": longest_text(sizes)}, style=Markup(_part("style.css")))
 
 
 @lru_cache(maxsize=4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -15,6 +15,7 @@ from honestone.app import judging_options
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import check_lock
+from honestone.app.suites.columns import TABLE, read_columns
 from honestone.app.suites.subject import Baseline, SuiteSubject, load_skill, looks_like_skill, skill_folder
 from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
@@ -23,8 +24,8 @@ from honestone.core.contract import Contract, digest_json, make_contract
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted
 from honestone.core.rubric import Check, Rubric, to_plain
-from honestone.core.suite.case import AttemptRule, Case, Split, case_document
-from honestone.core.suite.record import read_record, rubric_key
+from honestone.core.suite.case import AttemptRule, Case, Split, TargetSpec, case_document
+from honestone.core.suite.record import rubric_key
 from honestone.engine.panel import functions_of
 from honestone.formats.source import SuiteSource, refuse_losses
 from honestone.ports import Function, Target, TargetWithNotes
@@ -69,6 +70,11 @@ class SuiteRequest:
     subject: SuiteSubject | None = None
     """What is run, where it is at hand, instead of the path of an artifact."""
     target: str | Target | Function | None = None
+    artifacts: tuple[Path, ...] = ()
+    targets: tuple[str | Target | Function, ...] = ()
+    """Several instead of one: each target with each artifact is a column of a table. None is twice."""
+    pick: bool = False
+    """The table passes when one of its columns does; the cheapest of those is named."""
     choice: CaseChoice = field(default_factory=CaseChoice)
     attempts: int | None = None
     attempt_rule: str | None = None
@@ -110,6 +116,8 @@ class SuitePlan:
     contract: Contract
     """What the cases share."""
     workspaces: Mapping[str, str | None]
+    label: str | None = None
+    """What the suite calls the target."""
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
@@ -273,6 +281,9 @@ class SuitePlan:
             self.workspace, used if self.target is None else [*used, (self.target_name, self.target.identity)]
         )
 
+    def as_column(self, name: str) -> SuitePlan:
+        return replace(self, subject=replace(self.subject, note=f"column {name}"))
+
     def with_note(self, note: str) -> SuitePlan:
         return replace(self, notes=(*self.notes, note))
 
@@ -286,10 +297,21 @@ class SuitePlan:
 def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuitePlan:
     """Reads and checks all of it. `observer` gets notes on the target.
 
-    Raises UsageError and its kinds for what is wrong with the request or a file, CouldNotJudge when judges are needed
-    and none is named or found, and ContractMismatch where `locked` and the lock is another's.
+    Raises UsageError and its kinds for what is wrong with the request or a file, and where the suite has more than one
+    target or artifact; CouldNotJudge when judges are needed and none is named or found; ContractMismatch where `locked`
+    and the lock is another's.
     """
-    from honestone.adapters.registry import TARGET_TIMEOUT
+    plan, *more = plan_columns(workspace, request, observer)
+    if more:
+        raise UsageError(
+            f"`{request.suite}` is a table of {len(more) + 1} columns, but one target and one artifact are needed here",
+            hint="choose with --target NAME and --artifact PATH",
+        )
+    return plan
+
+
+def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer) -> tuple[SuitePlan, ...]:
+    """A plan for each target with each artifact, which share all else. Raises as `plan_suite`."""
     from honestone.interop.recognise import read_any_suite
 
     path = workspace.path(request.suite)
@@ -297,38 +319,67 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     size = judging_options.max_bytes(request.judging, workspace.settings)
-    subject = request.subject or _load_subject(workspace, request, source, size)
+    subjects = _load_subjects(workspace, request, source, size)
     checker = _make_checker(workspace, request, source, cases)
-    named = _name_target(request, source, subject)
     chosen = choose_cases(cases, request.choice, lambda: _last_statuses(workspace, path))
-    context = judging_options.make_context(
-        request.judging,
-        workspace,
-        target_timeout=request.target_timeout or source.suite.target.timeout or TARGET_TIMEOUT,
-        cases=cases,
-        target_output=source.suite.target.output,
-        suite_folder=source.base,
-    )
-    target = _make_target(named, context, subject, chosen, observer)
+    context = judging_options.make_context(request.judging, workspace, cases=cases, suite_folder=source.base)
+    targets = []
+    for asked, spec in _targets(request, source):
+        named = _choose_target(request, asked, subjects[0])
+        target = _make_target(named, _for_target(context, request, spec), subjects, chosen, observer)
+        targets.append((named if isinstance(named, str) else _name_of(named), target, spec.label))
     seats = _make_seats(workspace, request.judging, context, chosen)
-    plan = SuitePlan(
-        workspace=workspace,
-        request=request,
-        source=source,
-        notes=(*source.notes, *lost),
-        cases=cases,
-        chosen=chosen,
-        subject=subject,
-        checker=checker,
-        target=target,
-        target_name=named if isinstance(named, str) else _name_of(named),
-        seats=seats,
-        contract=_shared_contract(request.judging, seats),
-        workspaces=_workspace_digests(source, cases, size),
+    contract, workspaces = _shared_contract(request.judging, seats), _workspace_digests(source, cases, size)
+    plans = tuple(
+        SuitePlan(
+            workspace=workspace,
+            request=request,
+            source=source,
+            notes=(*source.notes, *lost),
+            cases=cases,
+            chosen=chosen,
+            subject=subject,
+            checker=checker,
+            target=target,
+            target_name=name,
+            label=label,
+            seats=seats,
+            contract=contract,
+            workspaces=workspaces,
+        )
+        for name, target, label in targets
+        for subject in subjects
     )
     if request.locked:
-        check_lock(path, plan.whole_contract)
-    return plan
+        check_lock(path, plans[0].whole_contract)
+    return plans
+
+
+def _targets(request: SuiteRequest, source: SuiteSource) -> list[tuple[str | Target | Function | None, TargetSpec]]:
+    """The suite's targets, or those asked for, each with what the suite says of it."""
+    asked = request.targets or ((request.target,) if request.target is not None else ())
+    _refuse_twice("target", asked)
+    known = source.suite.targets
+    if not asked:
+        return [(spec.use, spec) for spec in known]
+    listed = {spec.use: spec for spec in known}
+    usual = replace(known[0], label=None) if len(known) == 1 else TargetSpec(skill=known[0].skill)
+    return [(one, listed.get(one, usual) if isinstance(one, str) else usual) for one in asked]
+
+
+def _refuse_twice(what: str, asked: Sequence[object]) -> None:
+    for name in asked:
+        if asked.count(name) > 1:
+            raise UsageError(
+                f"--{what} {name} is given twice", hint="each column is named once; --repeat runs one again"
+            )
+
+
+def _for_target(context: AdapterContext, request: SuiteRequest, spec: TargetSpec) -> AdapterContext:
+    from honestone.adapters.registry import TARGET_TIMEOUT
+
+    timeout = request.target_timeout or spec.timeout or TARGET_TIMEOUT
+    return replace(context, target_timeout=timeout, target_output=spec.output)
 
 
 def _with_options(source: SuiteSource, request: SuiteRequest) -> tuple[Case, ...]:
@@ -352,17 +403,28 @@ def _own_files(path: Path, source: SuiteSource) -> frozenset[Path]:
     return frozenset({path.resolve(), *(file.resolve() for file in source.files)})
 
 
-def _load_subject(workspace: Workspace, request: SuiteRequest, source: SuiteSource, size: int) -> SuiteSubject:
-    wants_skill = source.suite.target.skill
-    if request.artifact is not None:
-        place, shown = workspace.path(request.artifact), request.artifact
-    elif source.suite.artifact is not None:
-        place = shown = source.base / source.suite.artifact
+def _load_subjects(
+    workspace: Workspace, request: SuiteRequest, source: SuiteSource, size: int
+) -> tuple[SuiteSubject, ...]:
+    """What is run: the artifacts asked for, else the suite's. One at least, which may hold nothing."""
+    if request.subject is not None:
+        return (request.subject,)
+    asked = request.artifacts or ((request.artifact,) if request.artifact is not None else ())
+    _refuse_twice("artifact", [str(path) for path in asked])
+    places = [(workspace.path(path), path) for path in asked]
+    for name in () if places else source.suite.artifacts:
+        place = shown = source.base / name
         if workspace.named != Path() and place.is_relative_to(workspace.named):
             shown = place.relative_to(workspace.named)
-    else:
-        return SuiteSubject()
+        places.append((place, shown))
     exclude = _own_files(workspace.path(request.suite), source)
+    wants_skill = source.suite.target.skill
+    return tuple(_load_subject(*one, exclude, size, wants_skill) for one in places) or (SuiteSubject(),)
+
+
+def _load_subject(
+    place: Path, shown: Path, exclude: frozenset[Path], size: int, wants_skill: bool | None
+) -> SuiteSubject:
     if wants_skill is not False and looks_like_skill(place):
         skill = load_skill(skill_folder(place), exclude=exclude, max_bytes=size)
         folder = shown.parent if skill_folder(place) != place else shown
@@ -382,8 +444,9 @@ def _name_of(target: Target | Function) -> str:
     return str(target.identity.get("kind")) if isinstance(target, Target) else name_of(target)
 
 
-def _name_target(request: SuiteRequest, source: SuiteSource, subject: SuiteSubject) -> str | Target | Function:
-    named = request.target or source.suite.target.use
+def _choose_target(
+    request: SuiteRequest, named: str | Target | Function | None, subject: SuiteSubject
+) -> str | Target | Function:
     if named is not None:
         return named
     if subject.is_isolated:
@@ -422,7 +485,7 @@ def _make_checker(
 def _make_target(
     named: str | Target | Function,
     context: AdapterContext,
-    subject: SuiteSubject,
+    subjects: Sequence[SuiteSubject],
     chosen: Sequence[Case],
     observer: Observer,
 ) -> Target | None:
@@ -434,12 +497,12 @@ def _make_target(
         target.refuse(chosen)
         for note in target.notes if isinstance(target, TargetWithNotes) else ():
             observer.note(note)
-    elif subject.is_isolated:
+    elif any(subject.is_isolated for subject in subjects):
         raise UsageError(
             "the target `identity` judges the artifact itself, and a skill answers no task",
             hint="name the agent that does the tasks: claude, codex, gemini, a model (openai:MODEL) or cmd:COMMAND",
         )
-    elif subject.version is None:
+    elif subjects[0].version is None:
         raise UsageError("the target `identity` judges the artifact itself, but none is named", hint="--artifact PATH")
     return target
 
@@ -457,15 +520,16 @@ def _make_seats(
     return seats
 
 
-def _last_statuses(workspace: Workspace, path: Path) -> Mapping[str, str] | None:
-    """How the cases of this suite's last run ended."""
+def _last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[str]] | None:
+    """How the cases of this suite's last run ended, in each of its columns."""
     name = str(path.resolve())
     with workspace.open_store() as store:
         for info in store.runs():
-            if info.kind == "suite" and info.subject == name and info.finished:
-                record = read_record(store.events(info.id))
-                if not record.started.side:  # else a baseline, or a split of a loop: no one asked for that alone
-                    return {id: str(result.status) for id, result in record.results.items()}
+            if info.kind in ("suite", TABLE) and info.subject == name and info.finished:
+                records = read_columns(store, info.kind, info.id)
+                # A baseline, or a split of a loop: no one asked for that alone.
+                if info.kind == TABLE or not records[0].started.side:
+                    return {id: {str(one.results[id].status) for one in records} for id in records[0].results}
     return None
 
 
@@ -507,7 +571,7 @@ def _workspace_digests(source: SuiteSource, cases: Sequence[Case], size: int) ->
 
 
 def choose_cases(
-    cases: Sequence[Case], choice: CaseChoice, last: Callable[[], Mapping[str, str] | None]
+    cases: Sequence[Case], choice: CaseChoice, last: Callable[[], Mapping[str, Collection[str]] | None]
 ) -> tuple[Case, ...]:
     """The cases chosen, in the file's order. Raises UsageError for an unknown name and for an empty choice."""
     named = _named(choice.ids, [case.id for case in cases])
@@ -528,7 +592,7 @@ def choose_cases(
                 hint="run it once without --failed",
             )
         wanted = (*(("failed",) if choice.failed else ()), *(ERRORED if choice.errored else ()))
-        chosen = [case for case in chosen if statuses.get(case.id) in wanted]
+        chosen = [case for case in chosen if any(status in wanted for status in statuses.get(case.id, ()))]
     if choice.shard is not None:
         number, of = choice.shard
         chosen = chosen[number - 1 :: of]
@@ -571,19 +635,21 @@ def _what_there_is(cases: Sequence[Case]) -> str:
     return f"the suite has {len(cases)} cases, in the splits {', '.join(sorted(splits))}"
 
 
-def suite_cost(plan: SuitePlan, sides: int) -> str:
-    """`3 cases x 2 attempts: up to 6 runs of claude, 6 judge calls (codex), at most 22 with retries`."""
+def suite_cost(plan: SuitePlan, sides: int, *, each: str = "side", of: str | None = None) -> str:
+    """`3 cases x 2 attempts: up to 6 runs of claude, 6 judge calls (codex), at most 22 with retries`. `sides` times, each a
+    side or a column, of the targets `of`."""
     runnable = [case for case in plan.chosen if case.skip is None]
     attempts = sum(case.attempts for case in runnable)
     parts = [count(len(runnable), "case")]
-    each = {case.attempts for case in runnable}
-    if len(each) > 1:
+    times = {case.attempts for case in runnable}
+    if len(times) > 1:
         parts = [f"{attempts} attempts at {parts[0]}"]
     elif attempts != len(runnable):
-        parts.append(f"{each.pop()} attempts")
-    if sides == 2:
-        parts.append("2 sides")
-    runs = "no target runs" if plan.target is None else f"up to {count(attempts * sides, 'run')} of {plan.target_name}"
+        parts.append(f"{times.pop()} attempts")
+    if sides > 1:
+        parts.append(count(sides, each))
+    of = of or plan.target_name
+    runs = "no target runs" if plan.target is None else f"up to {count(attempts * sides, 'run')} of {of}"
     words = f"{' x '.join(parts)}: {runs}"
     if plan.seats:
         calls = plan.judge_calls(runnable) * sides

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -36,7 +37,7 @@ from honestone.core.suite.comparison import BASELINE_GATES, CaseSide, RunCompari
 from honestone.core.suite.record import CaseRecord, RunSummary, SuiteRecord, read_record, summary_of, task_of
 from honestone.engine.panel import Evaluator, Panel
 from honestone.engine.suites import SuiteRun
-from honestone.ports import Observer, Store
+from honestone.ports import Observer, RunInfo, Store
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.report.suite import (
@@ -66,6 +67,7 @@ class SideRun:
     meter: Meter
     run: str
     record: SuiteRecord
+    is_finished: bool = False
     _evaluators: dict[str, Evaluator] = field(default_factory=dict)
 
     @classmethod
@@ -79,8 +81,11 @@ class SideRun:
         meter: Meter,
         *,
         is_shared: bool = False,
+        kind: str = "suite",
+        named: str | None = None,
     ) -> SideRun:
-        """The unfinished run of the same identity, or a new one. Raises UsageError while another one is at it.
+        """The run that is `named`, else the unfinished one of the same identity, else a new one of that `kind`. Raises
+        UsageError while another one is at it.
 
         What it has spent counts against the meter, unless that is shared: then whoever shares it knows of that.
         """
@@ -89,26 +94,35 @@ class SideRun:
             raise UsageError(
                 "this suite is being run with the same target and judges already", hint="wait for that run, or stop it"
             )
-        resumed = _unfinished(plan, store, observer, identity, None if is_shared else meter)
-        if resumed is not None:
-            run, log = resumed
+        old = store.find_run(named) if named is not None else unfinished(plan, store, identity)
+        if old is not None:
+            run, log = old.id, _resumed(store, observer, old.id, None if is_shared else meter)
         else:
             log = [plan.started(subject, cases, meter)]
             run = store.start_run(
-                kind="suite", subject=plan.suite_name, identity=identity, contract=plan.contract.id, first=log[0]
+                kind=kind, subject=plan.suite_name, identity=identity, contract=plan.contract.id, first=log[0]
             )
-        record = read_record(log, run=run)
-        return cls(plan=plan, store=store, observer=observer, subject=subject, meter=meter, run=run, record=record)
+        return cls(
+            plan=plan,
+            store=store,
+            observer=observer,
+            subject=subject,
+            meter=meter,
+            run=run,
+            record=read_record(log, run=run),
+            is_finished=old is not None and old.finished is not None,
+        )
 
     def work_to_end(self) -> None:
         """Runs every case; the run is left open. Raises Interrupted."""
         then = f"the same command resumes run {self.run} and repeats nothing on record"
         run_interruptibly(self.work, self.plan.close, then)
 
-    async def work(self) -> None:
-        """The same inside an event loop. Whoever calls it closes the plan."""
+    async def work(self, panel: Panel | None = None, slots: AbstractAsyncContextManager[object] | None = None) -> None:
+        """The same inside an event loop. Whoever calls it closes the plan. `panel` and `slots` are shared with other
+        runs: what they ask is asked once, and `slots` lets so many attempts of all of them be at work."""
         plan, watches = self.plan, self.plan.watches
-        panel = make_panel(plan.seats, self.store, self.meter, plan.judging)
+        panel = panel or make_panel(plan.seats, self.store, self.meter, plan.judging)
         await SuiteRun(
             run=self.run,
             record=self.record,
@@ -125,6 +139,7 @@ class SideRun:
             isolated=self.subject.is_isolated,
             skill=self.subject.skill,
             concurrency=plan.at_once,
+            slots=slots or nullcontext(),
         ).all()
 
     def _evaluator(self, case: CaseRecord, panel: Panel) -> Evaluator:
@@ -165,23 +180,24 @@ class SideRun:
         return self.record
 
 
-def _unfinished(
-    plan: SuitePlan, store: Store, observer: Observer, identity: str, meter: Meter | None
-) -> tuple[str, list[Event]] | None:
-    """The run that is resumed with what it holds; what it spent is counted. `--fresh` closes it instead."""
+def unfinished(plan: SuitePlan, store: Store, identity: str) -> RunInfo | None:
+    """The run to resume. `--fresh` closes it instead."""
     old = store.unfinished(identity)
-    if old is None:
-        return None
-    if plan.judging.fresh:
+    if old is not None and plan.judging.fresh:
         store.finish_run(old.id, "interrupted", RunFinished(result="interrupted", reason="started over with --fresh"))
         return None
+    return old
+
+
+def _resumed(store: Store, observer: Observer, run: str, meter: Meter | None) -> list[Event]:
+    """What a run that is resumed holds; what it spent is counted."""
     # What a judge was not asked because of a limit is asked now.
-    log = [one for one in store.events(old.id) if not (isinstance(one, AttemptJudged) and one.refused)]
+    log = [one for one in store.events(run) if not (isinstance(one, AttemptJudged) and one.refused)]
     if meter is not None:
         meter.before.join(total_spend(log))
     done = sum(1 for event in log if isinstance(event, AttemptJudged))
-    observer.note(f"resuming run {old.id}: {done} attempt{'s are' if done != 1 else ' is'} judged already")
-    return old.id, log
+    observer.note(f"resuming run {run}: {done} attempt{'s are' if done != 1 else ' is'} judged already")
+    return log
 
 
 BASELINE_LIFE: Final = timedelta(days=7)
@@ -342,17 +358,7 @@ class SkillRun:
         if baseline is None:
             self._say_cost(sides=1, cached=0)
             side = await self._worked(plan.subject)
-            results = results_of(plan.chosen, side.record)
-            share = side.record.rates.pass_rate
-            return side.finish(
-                {
-                    "execution_pass_rate": None if share is None else float(share),
-                    "mock": plan.is_mock,
-                    "structure": _structure(plan),
-                    "flags": [*suite_flags(side.record), *not_loaded(side.record)],
-                    "candidate_results": [result.to_plain() for result in results],
-                }
-            )
+            return side.finish(skill_fields(plan, side.record))
         before = await self._before(baseline)
         broken = None if baseline.is_without else broken_suite(before.results)
         if broken is not None:
@@ -400,6 +406,18 @@ class SkillRun:
 def results_of(cases: Sequence[Case], record: SuiteRecord) -> list[TaskResult]:
     """One result for every task that was to be run; one that a budget did not reach is open."""
     return [task_of(record.cases[case.id]) for case in cases if case.skip is None]
+
+
+def skill_fields(plan: SuitePlan, record: SuiteRecord) -> JsonObject:
+    """What the report of a skill says without a baseline."""
+    share = record.rates.pass_rate
+    return {
+        "execution_pass_rate": None if share is None else float(share),
+        "mock": plan.is_mock,
+        "structure": _structure(plan),
+        "flags": [*suite_flags(record), *not_loaded(record)],
+        "candidate_results": [result.to_plain() for result in results_of(plan.chosen, record)],
+    }
 
 
 def not_loaded(record: SuiteRecord) -> list[str]:

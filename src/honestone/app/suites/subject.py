@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -13,11 +13,12 @@ from typing import Final
 import msgspec
 
 from honestone.app.git_versions import load_at_ref
+from honestone.app.suites.columns import SUITES, TABLE
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, StoreError, UsageError
-from honestone.core.events import StartedArtifact
+from honestone.core.events import StartedArtifact, StartedColumn, TableStarted
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, is_skill, skill_name
 from honestone.core.suite import record
@@ -217,9 +218,18 @@ def find_run_summary(workspace: Workspace, store: Store, name: str) -> RunSummar
         info = None
     if info is None:
         return read_saved_report(workspace.path(name))
-    if info.kind != "suite":
-        raise UsageError(f"run {info.id} is an {info.kind} run, not a suite's", hint="`honestone runs` lists them")
+    if info.kind == TABLE:
+        columns = ", ".join(f"{one.run} ({printable(one.name)})" for one in _columns(store, info.id))
+        raise UsageError(f"run {info.id} is a table, not the run of one target", hint=f"name a column of it: {columns}")
+    if info.kind not in SUITES:
+        raise UsageError(f"run {info.id} is of the kind {info.kind}, not a suite's", hint="`honestone runs` lists them")
     return summary_of(record.read_record(store.events(info.id), run=info.id))
+
+
+def _columns(store: Store, run: str) -> Sequence[StartedColumn]:
+    started = next(store.iter_events(run))
+    assert isinstance(started, TableStarted)
+    return started.columns
 
 
 MOST_OF_A_REPORT: Final = 500_000_000

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _AS_GIVEN = (
-    "artifact attempts attempt_rule concurrency target_timeout baseline across_contracts update_baseline "
+    "pick attempts attempt_rule concurrency target_timeout baseline across_contracts update_baseline "
     "require_improvement"
 ).split()
 
@@ -29,7 +29,7 @@ def take_suite_request(
     judging: JudgingOptions,
     options: dict[str, Any],
     *,
-    target: str | None,
+    targets: tuple[str, ...],
     accept_loss: bool,
     locked: bool,
 ) -> SuiteRequest:
@@ -41,7 +41,8 @@ def take_suite_request(
     return SuiteRequest(
         suite=suite,
         judging=judging,
-        target=target,
+        targets=targets,
+        artifacts=options["subjects"],
         choice=CaseChoice(
             ids=options["cases"],
             tags=options["tags"],

@@ -69,9 +69,12 @@ class CaseWorkspace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSpec:
-    """What a suite says about its target. `use` is what `--target` takes. `skill`: the artifact is installed as an agent skill."""
+    """What a suite says about its target. `use` is what `--target` takes. `skill`: the artifact is installed as an agent skill.
+
+    `label` is its name in a table of several."""
 
     use: str | None = None
+    label: str | None = None
     skill: bool | None = None
     timeout: float | None = None
     output: Literal["text", "json"] = "text"
@@ -133,6 +136,7 @@ class Case:
 class Suite:
     """A named set of cases. `artifact` is a path in the suite's folder; `concurrency` how many cases run at a time.
 
+    `more_artifacts` and `more_targets` are those after the first: each target with each artifact is a column of a table.
     Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1).
     """
 
@@ -142,6 +146,8 @@ class Suite:
     target: TargetSpec = field(default_factory=TargetSpec)
     concurrency: int | None = None
     skill_id: str | None = None
+    more_artifacts: tuple[str, ...] = ()
+    more_targets: tuple[TargetSpec, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.cases:
@@ -153,6 +159,15 @@ class Suite:
             if case.attempts < 1:
                 raise UsageError(f"case `{case.id}` has {case.attempts} attempts, but needs one at least")
             seen.add(case.id)
+
+    @property
+    def artifacts(self) -> tuple[str, ...]:
+        return (*(() if self.artifact is None else (self.artifact,)), *self.more_artifacts)
+
+    @property
+    def targets(self) -> tuple[TargetSpec, ...]:
+        """One at least; the first says nothing where the suite says nothing."""
+        return (self.target, *self.more_targets)
 
     def case(self, id: str) -> Case:
         return next(case for case in self.cases if case.id == id)

@@ -118,7 +118,7 @@ class _Config:
         reading, top = self.reading, self.reading.at()
         if not top.read(TABLES["config"]):
             reading.finish()
-        prompts, target, options = self.prompts(top), self.target(top), self.options(top)
+        prompts, targets, options = self.prompts(top), self.targets(top), self.options(top)
         default = self.default_test(top)
         tests = [*self.tests(top, default), *self.scenarios(top, default)]
         if not tests and not any(one.problems for one in (reading, *self.others)):
@@ -133,47 +133,60 @@ class _Config:
         reading.note(*FORMATS.defaults("promptfoo"))
         reading.join(*self.others)
         reading.finish()
-        title, spec = top.text("description") or "", TargetSpec(use=target)
-        suite = Suite(cases=cases.all(), title=title, target=spec, concurrency=options.concurrency)
+        first, *more = targets or [TargetSpec()]
+        suite = Suite(
+            cases=cases.all(),
+            title=top.text("description") or "",
+            target=first,
+            more_targets=tuple(more),
+            concurrency=options.concurrency,
+        )
         return reading.suite_source(self.document, "promptfoo", suite, cases, self.siblings.files)
 
     # -------------------------------------------------------------------------------------------------- the target
 
-    def target(self, top: FileEntry) -> str | None:
-        """The one provider, where it is also a target here. Several are not lost: `--target` chooses."""
+    def targets(self, top: FileEntry) -> list[TargetSpec]:
+        """The providers that are targets here too, each a column. Others are not lost: `--target` chooses."""
         key = top.which("providers", "targets")
         value = top.raw("providers", "targets")
         entries = value if isinstance(value, list) else [] if value is None else [value]
         if not entries:
             self.reading.note("promptfoo: no provider is named: --target says what produces the outputs")
-            return None
-        names = [self.provider(top, str(key), entry) for entry in entries]
-        use = target_of(names[0]) if len(names) == 1 else None
-        if use is None:
-            listed = ", ".join(f"`{name}`" for name in names[:5])
-            self.reading.note(f"promptfoo: the target is not taken from {listed}: --target chooses one")
-        else:
-            self.reading.note(f"promptfoo: provider `{names[0]}` is the target `{use}`")
-        return use
+        targets: list[TargetSpec] = []
+        for entry in entries:
+            name, label = self.provider(top, str(key), entry)
+            use = target_of(name)
+            if use is None:
+                self.reading.note(f"promptfoo: the target is not taken from `{name}`: --target names one")
+                continue
+            self.reading.note(f"promptfoo: provider `{name}` is the target `{use}`")
+            spec = TargetSpec(use=use, label=label or (name if len(entries) > 1 else None))
+            if spec in targets:
+                self.reading.note(f"promptfoo: provider `{name}` is named twice; its cases run once")
+            else:
+                targets.append(spec)
+        return targets
 
-    def provider(self, top: FileEntry, key: str, entry: Any) -> str:
+    def provider(self, top: FileEntry, key: str, entry: Any) -> tuple[str, str | None]:
+        """(id, label)."""
         if isinstance(entry, str):
-            return entry
+            return entry, None
         if not isinstance(entry, dict) or not entry:
             self.reading.problem(f"a provider must be text or a mapping, not {shown(entry)}", (*top.path, key))
-            return "?"
+            return "?", None
         name = entry.get("id")
         options = entry
         if name is None and len(entry) == 1 and isinstance(next(iter(entry.values())), dict | None):
             name, options = next(iter(entry.items()))
-        if isinstance(options, dict) and options.get("prompts"):
+        options = options if isinstance(options, dict) else {}
+        if options.get("prompts"):
             place = (*top.path, key)
             self.reading.loss("`prompts` of a provider has no meaning here: every prompt is tried", place)
-        if isinstance(options, dict) and options.get("config"):
+        if options.get("config"):
             self.reading.note(
                 "promptfoo: the `config` of a provider is not read: settings of a target belong in honestone.toml"
             )
-        return str(name if name is not None else "?")
+        return str(name if name is not None else "?"), as_text(options.get("label")) or None
 
     def options(self, top: FileEntry) -> _Options:
         at = top.mapping("evaluateOptions", TABLES["run"])

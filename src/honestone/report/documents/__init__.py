@@ -19,6 +19,7 @@ _KINDS: Final = {
     "report": ("suite", "SuiteReportDoc"),
     "comparison": ("suite", "ComparisonDoc"),
     "trend": ("suite", "TrendDoc"),
+    "table": ("table", "TableDoc"),
     "imported": ("imported", "ImportedDoc"),
     "pairwise": ("pairwise", "PairwiseDoc"),
     "agreement": ("agreement", "AgreementDoc"),

@@ -1,0 +1,253 @@
+"""One suite with several targets or artifacts: a run for each of these columns, at work together under one allowance, and
+a run that names them. Killed anywhere, the same command resumes every column where it was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from honestone.app.judging_options import make_panel
+from honestone.app.loop import run_interruptibly
+from honestone.app.quiet import Quiet
+from honestone.app.suites.columns import COLUMN, TABLE
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_columns, suite_cost
+from honestone.app.suites.run import SideRun, SuiteResult, run_suite, skill_fields, unfinished
+from honestone.app.workspace import Workspace
+from honestone.core.contract import digest_json
+from honestone.core.errors import UsageError
+from honestone.core.events import ColumnPicked, Event, RunFinished, StartedColumn, StartedSuite, TableStarted
+from honestone.core.spend import Meter
+from honestone.core.suite.table import TableRecord, set_apart
+from honestone.ports import HasCapacity, Observer, Store
+from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents.table import TableDoc
+from honestone.report.table import table_document
+from honestone.system.drawing import count, cut_middle, line
+from honestone.system.files import printable
+
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableResult:
+    """A table that came to its end."""
+
+    record: TableRecord
+
+    @property
+    def verdict(self) -> str:
+        return str(self.record.verdict)
+
+    @cached_property
+    def report(self) -> TableDoc:
+        """`honestone.table/1`."""
+        return table_document(self.record)
+
+    @cached_property
+    def document(self) -> JsonDocument:
+        """The same as JSON values."""
+        return plain(self.report)
+
+
+def evaluate_columns(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuiteResult | TableResult:
+    """Plans a suite and runs it: a table where it has several targets or artifacts, or where one is to be picked.
+
+    Raises as `plan_suite` and `run_suite` do, and UsageError for what a table does not take.
+    """
+    plans = plan_columns(workspace, request, observer)
+    if len(plans) == 1 and not request.pick:
+        return run_suite(plans[0], observer)
+    _refuse_baselines(request, len(plans))
+    with workspace.open_store() as store:
+        table = TableRun.open(plans, store, observer)
+        table.work_to_end()
+        return TableResult(record=table.finish())
+
+
+def _refuse_baselines(request: SuiteRequest, columns: int) -> None:
+    asked = {
+        "--baseline": request.baseline or request.against,
+        "--update-baseline": request.update_baseline,
+        "--fail-on": request.fail_on,
+        "--require-improvement": request.require_improvement,
+        "--across-contracts": request.across_contracts,
+    }
+    for option, given in asked.items():
+        if given:
+            raise UsageError(
+                f"{option} compares one run with a baseline, but this is a table of {count(columns, 'column')}",
+                hint="its pairs compare the columns; for a baseline choose one with --target NAME and --artifact PATH",
+            )
+
+
+def name_columns(plans: Sequence[SuitePlan]) -> dict[str, SuitePlan]:
+    """The plans by short names: what sets their targets and artifacts apart."""
+    targets = list(dict.fromkeys((plan.label, plan.target_name) for plan in plans))
+    artifacts = list(dict.fromkeys(plan.subject.path for plan in plans))
+    of_target = dict(zip(targets, set_apart([name for _, name in targets]), strict=True))
+    of_artifact = dict(zip(artifacts, set_apart(artifacts), strict=True))
+    named: dict[str, SuitePlan] = {}
+    for plan in plans:
+        target = plan.label or of_target[plan.label, plan.target_name]
+        artifact = of_artifact[plan.subject.path]
+        parts = [*([target] if len(targets) > 1 or len(artifacts) == 1 else []), *([artifact] if artifacts[1:] else [])]
+        name = " / ".join(cut_middle(line(part), LONGEST_NAME) for part in parts)
+        same = sum(1 for one in named if one == name or one.startswith(f"{name}#"))
+        named[f"{name}#{same + 1}" if same else name] = plan
+    return named
+
+
+@dataclass(kw_only=True)
+class TableRun:
+    """`columns` are its runs by name, in order. `meter` holds their limits, for all together."""
+
+    run: str
+    started: TableStarted
+    columns: Mapping[str, SideRun]
+    store: Store
+    meter: Meter
+    observer: Observer
+
+    @classmethod
+    def open(cls, plans: Sequence[SuitePlan], store: Store, observer: Observer) -> TableRun:
+        """The unfinished table of the same columns, or a new one. Raises UsageError while one of them is being run."""
+        plan = plans[0]
+        named = {name: one.as_column(name) for name, one in name_columns(plans).items()}
+        who = ", ".join(dict.fromkeys(one.target_name for one in plans))
+        for note in (suite_cost(plan, len(plans), each="column", of=line(who, 120)), *_notes(plans)):
+            observer.note(note)
+        identity = digest_json([[name, one.identity(one.subject, one.chosen)] for name, one in named.items()])
+        old = unfinished(plan, store, identity)
+        started = next(store.iter_events(old.id)) if old is not None else None
+        assert started is None or isinstance(started, TableStarted)
+        runs = {one.name: one.run for one in started.columns} if started is not None else {}
+        meter = plan.meter(len(plans) * plan.judge_calls(plan.chosen))
+        columns = {
+            name: SideRun.open(one, store, Quiet(), one.subject, one.chosen, meter, kind=COLUMN, named=runs.get(name))
+            for name, one in named.items()
+        }
+        if old is not None and started is not None:
+            run = old.id
+            observer.note(f"resuming run {run}: {count(_judged(columns), 'attempt')} judged already")
+        else:
+            started = _started(plan, columns, meter)
+            run = store.start_run(
+                kind=TABLE, subject=plan.suite_name, identity=identity, contract=plan.contract.id, first=started
+            )
+        return cls(run=run, started=started, columns=columns, store=store, meter=meter, observer=observer)
+
+    def work_to_end(self) -> None:
+        """Runs every case in every column; the runs are left open. Raises Interrupted."""
+        then = f"the same command resumes run {self.run} and repeats nothing on record"
+        run_interruptibly(self._work, self._close, then)
+
+    async def _work(self) -> None:
+        plan = next(iter(self.columns.values())).plan
+        panel = make_panel(plan.seats, self.store, self.meter, plan.judging)
+        everyone = asyncio.Semaphore(max(side.plan.at_once for side in self.columns.values()))
+        of_target = {side.plan.target_name: asyncio.Semaphore(_at_once(side.plan)) for side in self.columns.values()}
+        parts: dict[str, tuple[int, int]] = {}
+        tasks = []
+        for name, side in self.columns.items():
+            side.observer = _OfColumn(self.observer, name, parts)
+            if not side.is_finished:
+                slots = _Both(of_target[side.plan.target_name], everyone)
+                tasks.append(asyncio.create_task(side.work(panel, slots)))
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _close(self) -> None:
+        closed = []
+        for plan in (side.plan for side in self.columns.values()):
+            if plan.target not in closed:
+                closed.append(plan.target)
+                await (plan if len(closed) == 1 else replace(plan, seats=())).close()
+
+    def finish(self) -> TableRecord:
+        """Closes the columns, then the table: killed in between, the same command finds each as it is."""
+        for side in self.columns.values():
+            if not side.is_finished:
+                side.finish(skill_fields(side.plan, side.record) if side.subject.is_isolated else None)
+        columns = {name: side.record for name, side in self.columns.items()}
+        record = TableRecord(run=self.run, started=self.started, columns=columns)
+        if next(iter(self.columns.values())).plan.request.pick:
+            self._put(record, ColumnPicked(column=record.cheapest))
+        finished = RunFinished(result=str(record.verdict), seconds=round(self.meter.seconds, 3))
+        self.store.finish_run(self.run, finished.result, finished)
+        record.add(finished)
+        return record
+
+    def _put(self, record: TableRecord, event: Event) -> None:
+        self.store.append(self.run, event)
+        record.add(event)
+
+
+def _started(plan: SuitePlan, columns: Mapping[str, SideRun], meter: Meter) -> TableStarted:
+    suite = plan.source.suite
+    return TableStarted(
+        suite=StartedSuite(path=printable(plan.request.suite), title=suite.title, dialect=plan.source.dialect),
+        columns=tuple(StartedColumn(name=name, run=side.run) for name, side in columns.items()),
+        contract=plan.contract.document,
+        contract_id=plan.contract.id,
+        rule=plan.judging.rule,
+        panel=tuple(seat.id for seat in plan.seats),
+        limits={"calls": meter.calls, "minutes": meter.minutes, "usd": meter.usd},
+    )
+
+
+def _judged(columns: Mapping[str, SideRun]) -> int:
+    return sum(len(case.attempts) for side in columns.values() for case in side.record.cases.values())
+
+
+def _notes(plans: Sequence[SuitePlan]) -> list[str]:
+    """What is to be said of the plans, each once."""
+    return list(dict.fromkeys(note for plan in plans for note in (*plan.contacts, *plan.notes)))
+
+
+def _at_once(plan: SuitePlan) -> int:
+    own = plan.target.concurrency if isinstance(plan.target, HasCapacity) else None
+    return max(1, min(plan.at_once, own or plan.at_once))
+
+
+class _Both(AbstractAsyncContextManager[None]):
+    """A place at one target and one in the whole table, the scarcer first."""
+
+    def __init__(self, *slots: asyncio.Semaphore) -> None:
+        self._slots = slots
+
+    async def __aenter__(self) -> None:
+        async with AsyncExitStack() as taken:
+            for slot in self._slots:
+                await taken.enter_async_context(slot)
+            taken.pop_all()
+
+    async def __aexit__(self, *_: object) -> None:
+        for slot in self._slots:
+            slot.release()
+
+
+@dataclass
+class _OfColumn:
+    """One column's observer: its progress is added to that of the others in `parts`."""
+
+    observer: Observer
+    column: str
+    parts: dict[str, tuple[int, int]]
+
+    def note(self, text: str) -> None:
+        self.observer.note(f"{self.column}: {text}")
+
+    def progress(self, done: int, total: int, doing: str) -> None:
+        self.parts[self.column] = (done, total)
+        every = self.parts.values()
+        self.observer.progress(sum(one for one, _ in every), sum(one for _, one in every), f"{self.column}: {doing}")
+
+    def event(self, event: Event) -> None:
+        self.observer.event(event)

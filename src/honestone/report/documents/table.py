@@ -1,0 +1,203 @@
+"""`honestone.table/1`: one suite with several targets or artifacts, a column each.
+
+Scores are points (0-100), rates and their differences 0-1; never rounded.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+from honestone.core.numbers import change_words, duration_words, exact, money, rate_words
+from honestone.report.documents.scorecard import ArtifactDoc, JudgeDoc, UsageDoc, span_words, verdict_words
+from honestone.report.documents.suite import (
+    PARTIAL,
+    STATUSES,
+    WORST_FIRST,
+    CaseDoc,
+    SuiteNameDoc,
+    counts_words,
+    p_words,
+)
+from honestone.system.drawing import count, line
+
+TABLE: Final = "honestone.table/1"
+
+
+class ColumnDoc(Struct, frozen=True, kw_only=True):
+    """One target with one artifact: a run of the suite.
+
+    `name`: short, and its own in this table
+    `target`, `artifact`: what made the outputs, as it was named; what was evaluated, `null` where the target alone answers
+    `run`: the run that it is, for `show`, `compare` and `--baseline`
+    `verdict`, `reasons`, `pass_rate`, `mean_score`, `counts`, `unstable`, `judges`, `flags`: as in the report of that run
+    `usage`, `duration_ms`: what it cost; time in the target, all cases added up
+    """
+
+    name: str
+    target: str | None
+    artifact: ArtifactDoc | None
+    run: str
+    verdict: str
+    reasons: list[str] = []
+    pass_rate: float | None
+    pass_rate_interval: list[float] | None = None
+    mean_score: float | None
+    mean_score_interval: list[float] | None = None
+    counts: dict[str, int]
+    unstable: list[str] = []
+    judges: list[JudgeDoc] = []
+    flags: list[str] = []
+    usage: UsageDoc
+    duration_ms: int | float
+
+    @property
+    def title(self) -> str:
+        return line(self.name) or "(no name)"
+
+    @property
+    def what(self) -> str:
+        """What it is in full: the target, and the artifact where there is one."""
+        artifact = line(self.artifact.path) if self.artifact else ""
+        return ", ".join(part for part in (line(self.target or ""), artifact) if part)
+
+    @property
+    def figures(self) -> dict[str, str]:
+        """What is shown of it under its name, in words."""
+        known = self.mean_score is not None or self.mean_score_interval
+        calls = [(self.usage.target_calls or 0, "target"), (self.usage.judge_calls, "judge")]
+        return {
+            "verdict": verdict_words(self.verdict),
+            "pass rate": rate_words(self.pass_rate, self.pass_rate_interval),
+            "mean score": span_words(self.mean_score, self.mean_score_interval) if known else "n/a",
+            "cases": ", ".join(counts_words({status: self.counts.get(status, 0) for status in STATUSES})),
+            "calls": ", ".join(f"{number:,} {who}" for number, who in calls if number) or "none",
+            "cost": "unknown" if self.usage.usd is None else money(self.usage.usd),
+            "time": duration_words(self.duration_ms),
+        }
+
+
+class CellDoc(CaseDoc, frozen=True, kw_only=True):
+    """A case in one column: as in the report of the column's run, with the column's name."""
+
+    column: str
+
+
+class TableCaseDoc(Struct, frozen=True, kw_only=True):
+    """One case in every column, in their order."""
+
+    id: str
+    input: object = None
+    cells: list[CellDoc]
+
+    @property
+    def name(self) -> str:
+        return line(self.id) or "(no name)"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a reader has to look at a cell of it."""
+        return any(cell.is_open for cell in self.cells)
+
+    @property
+    def status(self) -> str:
+        """The worst of its cells."""
+        return min((cell.status for cell in self.cells), key=WORST_FIRST.index)
+
+
+class PairDoc(Struct, frozen=True, kw_only=True):
+    """Column `a` against column `b`.
+
+    `wins`, `losses`: cases that only `a` passed; that only `b` passed
+    `undecided`: cases that could not be judged in one of the two
+    `delta`, `interval`: the pass rate of `a` minus that of `b`, 0-1, with its 95% interval (Newcombe, method 10); `null` while a case is undecided
+    `p`: the exact McNemar test on passed and failed
+    `p_adjusted`: Holm's, over all pairs of the table
+    """
+
+    a: str
+    b: str
+    wins: int
+    losses: int
+    undecided: int = 0
+    delta: float | None
+    interval: list[float] | None
+    p: float
+    p_adjusted: float
+
+    def words(self, minus: str = "−") -> str:
+        """`+75.0 points (95% interval +25.4 to +93.7), 6 wins, 0 losses, p = 0.0313, adjusted 0.0625`."""
+        told = "difference not known"
+        if self.delta is not None and self.interval is not None:
+            low, high = (change_words(exact(end) * 100, minus) for end in self.interval)
+            told = f"{change_words(exact(self.delta) * 100, minus)} points (95% interval {low} to {high})"
+        parts = [told, count(self.wins, "win"), count(self.losses, "loss", "losses")]
+        if self.undecided:
+            parts.append(f"{count(self.undecided, 'case')} not judged in one of them")
+        return f"{', '.join(parts)}, p = {p_words(self.p)}, adjusted {p_words(self.p_adjusted)}"
+
+
+class TableDoc(Struct, frozen=True, kw_only=True):
+    """One suite with several targets or artifacts.
+
+    `verdict`: the worst column's: `fail`, else `inconclusive`, else `pass`; with `--pick` it is `pass` when a column passes
+    `pick`: with `--pick` the cheapest column that passes, else `null`: by the money its target cost where that is known of all that pass, else by the target's calls
+    `columns`: each target with each artifact
+    `cases`: in the file's order, each with a cell for every column
+    `pairs`: every two columns
+    `usage`, `duration_ms`: of all columns together; of the run
+    `left_out_cases`: ids of cases that were not chosen to be run, absent where there are none
+    """
+
+    schema: str = TABLE
+    suite: SuiteNameDoc
+    verdict: str
+    pick: str | None
+    picks: bool
+    columns: list[ColumnDoc]
+    cases: list[TableCaseDoc]
+    pairs: list[PairDoc]
+    min_pass_rate: float | None = None
+    notes: list[str] = []
+    contract: str = ""
+    run: str
+    usage: UsageDoc
+    duration_ms: int | float
+    left_out: int = 0
+    left_out_cases: list[str] | UnsetType = UNSET
+
+    @property
+    def name(self) -> str:
+        return line(self.suite.title or self.suite.path or "suite")
+
+    @property
+    def worst_first(self) -> list[TableCaseDoc]:
+        return sorted(self.cases, key=lambda case: WORST_FIRST.index(case.status))
+
+    @property
+    def verdict_words(self) -> str:
+        """A part of a suite that passed does not pass the suite."""
+        return PARTIAL if self.left_out and self.verdict == "pass" else verdict_words(self.verdict)
+
+    @property
+    def pick_words(self) -> str:
+        """What was picked; empty where nothing was to be."""
+        if self.pick is not None:
+            return f"picked {line(self.pick)}: the cheapest column that passes"
+        return "picked none: no column passes" if self.picks else ""
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What was run, and what it took in all."""
+        spent = self.usage.words(whole_run=True)
+        return [
+            (name, told)
+            for name, told in (
+                ("suite", line(self.suite.path)),
+                ("left out", count(self.left_out, "case") if self.left_out else ""),
+                ("time", duration_words(self.duration_ms)),
+                ("spent", ", ".join(part for part in spent if not part.startswith("0 worker"))),
+            )
+            if told
+        ]
