@@ -34,7 +34,7 @@ from honestone.app.suites.plan import CaseChoice, SuiteRequest
 from honestone.app.suites.run import SuiteResult, evaluate_suite
 from honestone.app.suites.subject import SuiteSubject
 from honestone.app.workspace import Workspace
-from honestone.core.errors import UsageError
+from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.numbers import exact
 from honestone.ports import Function, Judge, Target, Worker
 from honestone.report.documents import JsonDocument
@@ -96,7 +96,8 @@ class _Options(JudgingKeywords, total=False):
 
 
 def _checked(work: Callable[P, T]) -> Callable[P, T]:
-    """Raises UsageError with the parameter's name for an option of the wrong type."""
+    """Raises UsageError with the parameter's name for an option of the wrong type. An error that a person has to know
+    comes from the call itself: no line of ours would say more."""
 
     @wraps(work)
     def call(*args: P.args, **options: P.kwargs) -> T:
@@ -107,7 +108,10 @@ def _checked(work: Callable[P, T]) -> Callable[P, T]:
             why, _, place = str(error).partition(" - at `$.")
             name = place.rstrip("`").partition("[")[0]
             raise UsageError(f"`{name}`: {why[:1].lower()}{why[1:]}") from None
-        return work(*args, **options)
+        try:
+            return work(*args, **options)
+        except HonestoneError as error:
+            raise error.with_traceback(None) from None
 
     return call
 
@@ -180,9 +184,11 @@ def assert_passes(
     Raises AssertionError with the reasons when it does not pass, CouldNotJudge when that could not be found out.
     """
     __tracebackhide__ = True
-    return require_pass(
-        evaluate(output, rubric, judges=judge, input=input, reference=reference, folder=folder, store=store, **options)
+    artifact = given.text_or_path(output, _workspace(folder, store), "output")
+    found = evaluate(
+        output, rubric, judges=judge, input=input, reference=reference, folder=folder, store=store, **options
     )
+    return require_pass(found, artifact, input)
 
 
 @_checked

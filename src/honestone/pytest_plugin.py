@@ -6,26 +6,44 @@
     $ pytest suite.yaml --honestone-target claude
 
 A case is a test: failed fails; target-error and inconclusive are errors of its set-up, for nothing was found out about
-the output; skipped is skipped. Each process of pytest-xdist runs the cases it is given.
+the output; skipped is skipped. The chosen cases of a suite are one run, made when the first of them is needed, as
+`honestone eval` makes it. Processes of pytest-xdist share it: one makes it, the others wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from honestone.app.given import GivenRubric, Judges
     from honestone.core.errors import HonestoneError
-    from honestone.ports import Judge
+    from honestone.core.rubric import Rubric
+    from honestone.formats.source import SuiteSource
     from honestone.report.documents import JsonDocument
-    from honestone.report.documents.suite import CaseDoc
+    from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 
 
 class CouldNotBeJudged(Exception):
-    """Nothing was found out about an output: not a failure of it, and never a pass."""
+    """Nothing was found out about an output: not a failure of it, and never a pass. `why` is for a summary."""
+
+    def __init__(self, text: str, why: str = "") -> None:
+        super().__init__(text)
+        self.why = why or text.partition("\n")[0]
+
+
+class CaseFailed(AssertionError):
+    """A case did not pass. `why` is for a summary."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(text)
+        self.why = why
+
+
+_SHARED = pytest.StashKey[Path]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +56,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "honestone_judges", "who judges: suites, and assert_passes without a judge", type="linelist", default=[]
     )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Called by pytest-xdist for each process it starts, in the one that starts them: all get one folder to share."""
+    from honestone.system.private import make_private
+
+    stash = node.config.stash
+    if _SHARED not in stash:
+        stash[_SHARED] = make_private("honestone-pytest-")
+    node.workerinput["honestone"] = str(stash[_SHARED])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    from honestone.system.files import remove
+    from honestone.system.private import forget
+
+    if (place := config.stash.get(_SHARED, None)) is not None:
+        remove(place)
+        forget(place)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """pytest asks an item for its words only where the test itself failed, not its set-up."""
+    report = yield
+    if isinstance(item, CaseItem) and call.excinfo is not None and isinstance(call.excinfo.value, CouldNotBeJudged):
+        report.longrepr = item.repr_failure(call.excinfo)
+    return report
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -67,120 +116,152 @@ class Honestone:
     def assert_passes(
         self,
         output: str | Path,
-        rubric: str | Path,
+        rubric: GivenRubric,
         *,
-        judge: str | Judge | Iterable[str | Judge] | None = None,
+        judge: Judges | None = None,
         input: str | None = None,
         reference: str | None = None,
     ) -> JsonDocument:
-        """The scorecard document of an output (text, or the path of a file or folder) that passes.
+        """The scorecard document of an output (a text, or the Path of a file or folder) that passes.
 
         Raises AssertionError with the reasons when it does not, CouldNotBeJudged when that could not be found out.
         """
+        __tracebackhide__ = True
+        from honestone.app import given
         from honestone.app.evaluate import EvaluateRequest, evaluate_one, require_pass
         from honestone.app.judging_options import JudgingOptions
         from honestone.app.loop import outside_a_loop
         from honestone.app.quiet import Quiet
         from honestone.app.workspace import Workspace
-        from honestone.core.errors import CouldNotJudge
+        from honestone.core.errors import CouldNotJudge, HonestoneError
 
-        request = EvaluateRequest(
-            artifacts=(output,),
-            rubric=self._find(rubric),
-            judging=JudgingOptions(judges=self._panel(judge)),
-            input=input,
-            reference=reference,
-            finds_judges=False,
-            keep=False,
-        )
-        workspace = Workspace.at(Path())
         try:
-            return require_pass(outside_a_loop(lambda: evaluate_one(workspace, request, Quiet())))
+            workspace = Workspace.at(Path())
+            judges = given.several(self._judges if judge is None else judge, "judge", given.a_judge)
+            artifact = given.text_or_path(output, workspace, "output")
+            request = EvaluateRequest(
+                artifacts=(artifact,),
+                rubric=self._find(given.a_rubric(rubric, workspace)),
+                judging=JudgingOptions(judges=judges),
+                input=input,
+                reference=reference,
+                finds_judges=False,
+                keep=False,
+            )
+            found = outside_a_loop(lambda: evaluate_one(workspace, request, Quiet()))
+            return require_pass(found, artifact, input)
         except CouldNotJudge as error:
             raise CouldNotBeJudged(error.message) from None
+        except HonestoneError as error:
+            raise error.with_traceback(None) from None
 
-    def _find(self, rubric: str | Path) -> Path:
-        path = Path(rubric)
-        return path if path.exists() else self._folder / path
-
-    def _panel(self, judge: str | Judge | Iterable[str | Judge] | None) -> tuple[str | Judge, ...]:
-        if judge is None:
-            return tuple(self._judges)
-        if isinstance(judge, str) or not isinstance(judge, Iterable):
-            return (judge,)
-        return tuple(judge)
+    def _find(self, rubric: Rubric | Path) -> Rubric | Path:
+        return self._folder / rubric if isinstance(rubric, Path) and not rubric.exists() else rubric
 
 
 class SuiteFile(pytest.File):
-    """A suite file: one test a case."""
+    """A suite file: one test a case, one run for all."""
+
+    _source: SuiteSource
+    _found: dict[str, CaseDoc] | HonestoneError | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
         from honestone.core.errors import HonestoneError
         from honestone.interop.recognise import read_any_suite
 
         try:
-            source = read_any_suite(self.path)
+            self._source = read_any_suite(self.path)
         except HonestoneError as error:
             raise self.CollectError(_said(error)) from None
-        for case in source.suite.cases:
+        for case in self._source.suite.cases:
             yield CaseItem.from_parent(self, name=case.id)
 
+    def case(self, id: str) -> CaseDoc:
+        """The result of a case. The first that is asked for runs all that were chosen. Raises HonestoneError."""
+        from honestone.core.errors import HonestoneError, Interrupted
 
-class CaseItem(pytest.Item):
-    """One case. It runs in the set-up, so that only a verdict on the output is a failure."""
+        if self._found is None:
+            try:
+                self._found = {case.id: case for case in self._report().cases}
+            except Interrupted:
+                raise KeyboardInterrupt from None
+            except HonestoneError as error:
+                self._found = error
+        if isinstance(self._found, HonestoneError):
+            raise self._found
+        return self._found[id]
 
-    _case: CaseDoc
+    def _report(self) -> SuiteReportDoc:
+        from honestone.app.suites.once import run_once
 
-    def setup(self) -> None:
-        from honestone.core.errors import HonestoneError
+        shared = Path(vars(self.config).get("workerinput", {}).get("honestone", ""))
+        if shared == Path() or not shared.is_dir():  # alone, or on another machine
+            return self._run()
+        return run_once(shared, str(self.path), self._run)
 
-        try:
-            self._case = self._run()
-        except HonestoneError as error:
-            raise CouldNotBeJudged(_said(error)) from None
-        status, reasons = self._case.status, "; ".join(self._case.reasons)
-        if status == "skipped":
-            pytest.skip(reasons)
-        if status in ("target-error", "inconclusive"):
-            raise CouldNotBeJudged(f"{status}: {reasons}")
-
-    def _run(self) -> CaseDoc:
+    def _run(self) -> SuiteReportDoc:
         from honestone.app.judging_options import JudgingOptions
+        from honestone.app.loop import outside_a_loop
         from honestone.app.quiet import Quiet
         from honestone.app.suites.plan import CaseChoice, SuiteRequest
         from honestone.app.suites.run import evaluate_suite
         from honestone.app.workspace import Workspace
 
         judges = self.config.getoption("--honestone-judge") or self.config.getini("honestone_judges")
+        chosen = [item.name for item in self.session.items if isinstance(item, CaseItem) and item.path == self.path]
+        is_whole = len(chosen) == len(self._source.suite.cases)
+        here = Path.cwd()
         request = SuiteRequest(
-            suite=self.path,
+            suite=self.path.relative_to(here) if self.path.is_relative_to(here) else self.path,
+            source=self._source,
             judging=JudgingOptions(judges=tuple(judges)),
-            choice=CaseChoice(ids=(self.name,)),
+            choice=CaseChoice() if is_whole else CaseChoice(ids=tuple(chosen)),
             target=self.config.getoption("--honestone-target"),
         )
-        return evaluate_suite(Workspace.at(Path()), request, Quiet()).report.cases[0]
+        return outside_a_loop(lambda: evaluate_suite(Workspace.at(Path()), request, Quiet())).report
+
+
+class CaseItem(pytest.Item):
+    """One case. It is judged in the set-up, so that only a verdict on the output is a failure."""
+
+    _case: CaseDoc
+
+    def setup(self) -> None:
+        from honestone.core.errors import HonestoneError
+
+        assert isinstance(self.parent, SuiteFile)
+        try:
+            self._case = self.parent.case(self.name)
+        except HonestoneError as error:
+            raise CouldNotBeJudged(_said(error)) from None
+        if self._case.status == "skipped":
+            pytest.skip("; ".join(self._case.reasons))
+        if self._case.status in ("target-error", "inconclusive"):
+            raise CouldNotBeJudged(*_words(self._case))
 
     def runtest(self) -> None:
         if self._case.status == "failed":
-            raise CaseFailed(self._case)
+            raise CaseFailed(*_words(self._case))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        if isinstance(excinfo.value, CaseFailed | CouldNotBeJudged):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+        """The case's own words, and in the short summary why it failed."""
+        if not isinstance(excinfo.value, CaseFailed | CouldNotBeJudged):
+            return super().repr_failure(excinfo, style)
+        found = excinfo.getrepr(style="value")
+        if found.reprcrash is not None:
+            found.reprcrash.message = excinfo.value.why
+        return found
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name
 
 
-class CaseFailed(AssertionError):
-    """A case's reasons, with what was unmet."""
+def _words(case: CaseDoc) -> tuple[str, str]:
+    """Input, output and every miss; and why in one line."""
+    from honestone.report.case_text import case_lines
+    from honestone.report.misses import why
 
-    def __init__(self, case: CaseDoc) -> None:
-        lines = [f"case `{case.id}` failed:", *(f"  {reason}" for reason in case.reasons)]
-        items = (item for criterion in case.criteria for item in criterion.items)
-        lines += [f"  unmet: {item.requirement or item.id}" for item in items if item.unmet]
-        super().__init__("\n".join(lines))
+    return "\n".join(case_lines(case)), "; ".join(why(case))
 
 
 def _said(error: HonestoneError) -> str:

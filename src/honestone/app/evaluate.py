@@ -21,7 +21,7 @@ from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
-from honestone.core.ballot import CHECK, Ballot
+from honestone.core.ballot import Ballot
 from honestone.core.checks import KINDS
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import EvaluationStarted, RunFinished
@@ -30,6 +30,7 @@ from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate, ov
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.panel import Evaluator
 from honestone.ports import Function, Observer, Store, Target
+from honestone.report.case_text import unmet_lines
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.scorecard import Facts, SharedParts, scorecard_document, usage_document
@@ -86,6 +87,11 @@ class Evaluated(DocumentResult):
     @property
     def run(self) -> str | None:
         return self._write.run
+
+    @property
+    def output(self) -> str | None:
+        """What a target made of the artifact; None without one."""
+        return self._judgement.output
 
     @property
     def error(self) -> str | None:
@@ -205,19 +211,16 @@ def evaluate_one(workspace: Workspace, request: EvaluateRequest, observer: Obser
     return found[0]
 
 
-def require_pass(found: Evaluated) -> JsonDocument:
-    """The document of what passed. Raises AssertionError with the reasons when it did not, CouldNotJudge when that
-    could not be found out."""
-    if found.outcome is Outcome.FAIL:
-        raise AssertionError("\n".join(["the output does not pass:", *_reasons(found)]))
-    if not found.passed:
-        raise CouldNotJudge("\n".join(["the output could not be judged:", *_reasons(found)]))
-    return found.document
-
-
-def _reasons(found: Evaluated) -> list[str]:
-    judges = [f"{ballot.judge}: {ballot.reason}" for ballot in found.ballots if ballot.reason and ballot.judge != CHECK]
-    return [f"  {reason}" for reason in (*found.gate.reasons, *judges)]
+def require_pass(found: Evaluated, output: str | Path, input: str | None) -> JsonDocument:
+    """The document of what passed. Raises AssertionError with what it misses, and with `input` and `output`, when it did
+    not, CouldNotJudge when that could not be found out."""
+    __tracebackhide__ = True  # pytest shows the caller's line alone
+    if found.passed:
+        return found.document
+    words = "\n".join(
+        unmet_lines(found.report, input=input, output=output if isinstance(output, str) else found.output)
+    )
+    raise AssertionError(words) if found.outcome is Outcome.FAIL else CouldNotJudge(words)
 
 
 class _Work:

@@ -35,6 +35,8 @@ class HonestoneError(Exception):
         self.message = message
         self.place = place
         self.hint = hint
+        if hint:
+            self.add_note(hint)  # a Python session and pytest show it below the message
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""

@@ -8,7 +8,7 @@ from typing import Final
 
 from honestone.core.ballot import CHECK
 from honestone.core.reading.evidence import find_quote
-from honestone.report.documents.scorecard import QuoteDoc
+from honestone.report.documents.scorecard import QuoteDoc, ScorecardDoc
 from honestone.report.documents.suite import CaseDoc, text_of
 from honestone.report.excerpts import excerpt
 from honestone.report.misses import Miss, misses
@@ -23,18 +23,42 @@ _LOOKS: Final = {"no": "red", "unknown": "yellow", "warn": "yellow", "absent": "
 
 def case_lines(case: CaseDoc, style: Style = PLAIN) -> list[str]:
     """Input, output (from where its evidence is) and every miss; an output that is not there is left out."""
-    lines: list[str] = []
-    for name, rows in said_in(case, style.columns - _LABEL, style.glyph("more")):
-        labels = [style.paint(pad(name, _LABEL), "dim"), *[" " * _LABEL] * (len(rows) - 1)]
-        lines += [label + row for label, row in zip(labels, rows, strict=True)]
-    found = misses(case)
-    for miss in found[:MOST_MISSES]:
-        lines += miss_lines(miss, style)
-    if len(found) > MOST_MISSES:
-        lines.append(f"and {len(found) - MOST_MISSES:,} more; --json has them all")
+    lines = [*_said_lines(case, style), *_missed_lines(case, style)]
     if case.attempts_words:
         lines += wrap("; ".join(case.attempts_words), style.columns, first=pad("attempts", _LABEL) + "  ")
     return lines
+
+
+def _said_lines(case: CaseDoc, style: Style) -> Iterator[str]:
+    for name, rows in said_in(case, style.columns - _LABEL, style.glyph("more")):
+        labels = [style.paint(pad(name, _LABEL), "dim"), *[" " * _LABEL] * (len(rows) - 1)]
+        yield from (label + row for label, row in zip(labels, rows, strict=True))
+
+
+def _missed_lines(case: CaseDoc, style: Style) -> Iterator[str]:
+    found = misses(case)
+    for miss in found[:MOST_MISSES]:
+        yield from miss_lines(miss, style)
+    if len(found) > MOST_MISSES:
+        yield f"and {len(found) - MOST_MISSES:,} more; --json has them all"
+
+
+def unmet_lines(found: ScorecardDoc, *, input: str | None, output: str | None) -> list[str]:
+    """The same of one output: what it misses comes first, where a summary has room for one line."""
+    case = CaseDoc(
+        id="",
+        status="failed" if found.verdict == "fail" else "inconclusive",
+        reasons=found.reasons,
+        score=found.score,
+        threshold=found.threshold,
+        criteria=found.criteria,
+        judges=found.judges,
+        contract=found.contract,
+        unstable=False,
+        input=input,
+        output=output,
+    )
+    return [*_missed_lines(case, PLAIN), *_said_lines(case, PLAIN)]
 
 
 def said_in(case: CaseDoc, columns: int, more: str = "…") -> list[tuple[str, list[str]]]:
