@@ -385,11 +385,13 @@ def test_a_notebook_shows_a_table_with_nothing_alive_in_it() -> None:
 def test_a_frame_goes_in_and_comes_out() -> None:
     """Rows are cases, and empty cells are left out; pandas is loaded by its user alone."""
     pandas = pytest.importorskip("pandas")
-    rows = [*SUITE["cases"], {"id": "z", "input": "alpha", "checks": [{"contains": "alpha"}], "reference": "r"}]  # type: ignore[misc]
-    found = honestone.run_suite(pandas.DataFrame(rows), target=lambda text: text)
+    more = {"input": "{{ word }} {{ number }}", "checks": [{"equals": "alpha 7"}], "word": "alpha", "number": 7}
+    rows = [*SUITE["cases"], {"id": "z", "tags": "a, b", "reference": "r", **more}]  # type: ignore[misc]
+    found = honestone.run_suite(pandas.DataFrame(rows).astype({"number": "Int64"}), target=lambda text: text)
     frame = found.to_frame()
     assert list(frame.columns) == ["case", "status", "score", "output"]
-    assert list(frame["status"]) == ["passed", "failed", "passed"] and found.cases[2].reference == "r"
+    assert list(frame["status"]) == ["passed", "failed", "passed"]
+    assert (found.cases[2].reference, found.cases[2].tags) == ("r", ["a", "b"])
 
 
 def test_it_offers_what_there_is() -> None:

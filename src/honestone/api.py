@@ -470,12 +470,11 @@ def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _rows(suite: object) -> object:
-    """A DataFrame as the list of its rows, without empty cells. pandas is only looked at where it is loaded already."""
+    """A DataFrame as the list of its cases. pandas is only looked at where it is loaded already."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(suite, pandas.DataFrame):
         return suite
-    rows = json.loads(suite.to_json(orient="records", date_format="iso"))
-    return [{key: value for key, value in row.items() if value is not None} for row in rows]
+    return given.cases_of_rows(json.loads(suite.to_json(orient="records", date_format="iso")))
 
 
 def _side(side: object, name: str) -> str | Path | JsonDocument:

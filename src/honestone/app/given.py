@@ -18,6 +18,7 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import Rubric
 from honestone.core.suite.case import Suite
 from honestone.formats.document import Document
+from honestone.formats.fields import SHAPES
 from honestone.formats.given import given_document
 from honestone.formats.source import ForeignRubric, SuiteSource, refuse_losses
 from honestone.interop.recognise import read_any_rubric, read_rubric_document, read_suite_document
@@ -129,6 +130,30 @@ def a_suite(value: object, workspace: Workspace) -> tuple[Path, SuiteSource | No
     document = given_document(dict(value), str(name), workspace.named)
     document.read_rubric = read_any_rubric
     return name, read_suite_document(document)
+
+
+def cases_of_rows(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """The rows of a data frame as cases, like those of a CSV file: columns that are keys of a case are these, other ones
+    `vars`, and empty cells are left out."""
+    return [_case_of_row(row, number) for number, row in enumerate(rows, 1)]
+
+
+def _case_of_row(row: Mapping[str, object], number: int) -> dict[str, object]:
+    case: dict[str, object] = {"id": f"suite-{number}"}
+    words: dict[str, str] = {}
+    for column, cell in row.items():
+        field = SHAPES["case"].field(column)
+        if field is None:
+            words[column] = "" if cell is None else str(cell)
+        elif cell is not None and field.takes == "tags" and isinstance(cell, str):
+            case[column] = [tag.strip() for tag in cell.split(",") if tag.strip()]
+        elif cell is not None:
+            case[column] = cell
+    return {**case, "vars": {**words, **_mapping(case.get("vars"))}} if words else case
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[object]]:

@@ -14,13 +14,16 @@ from honestone.formats.marked import Marked, MarkedPath, parse_marked
 
 
 class _Values(Marked):
-    """A place in values from Python is the way to it: `suite['cases'][0]['id']`."""
+    """A place in values from Python is the way to it: `suite['cases'][0]['id']`; files that they name have lines."""
+
+    __slots__ = ()
 
     def at(self, path: MarkedPath = ()) -> str:
-        return self.name + "".join(f"[{step!r}]" for step in path)
+        is_from_file = self.node(path).file is not None
+        return super().at(path) if is_from_file else self.name + "".join(f"[{step!r}]" for step in path)
 
     def key_at(self, path: MarkedPath) -> str:
-        return self.at(path)
+        return super().key_at(path) if self.node(path).file is not None else self.at(path)
 
 
 class GivenDocument(Document):

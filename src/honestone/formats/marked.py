@@ -63,7 +63,7 @@ class Marked:
 
     def with_node(self, path: MarkedPath, node: Node) -> Marked:
         """The same values, with another one at the path, whose steps are keys."""
-        return Marked(self.name, _replaced(self.root, path, node))
+        return type(self)(self.name, _replaced(self.root, path, node))
 
     def raw(self, path: MarkedPath) -> str | None:
         """A scalar as it was written, without quotes (`1.0`, `off`); None for anything else."""
