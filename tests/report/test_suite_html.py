@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rendered import suite_html
 from suite_samples import HOSTILE, JUDGES, case, criterion, every_status, hostile, item, report, with_baseline
 
+from honestone.report.html_page import anchor_of
 from honestone.report.quote_marks import ALL_TEXTS, LONGEST, Marks, longest_text
-from honestone.report.suite_html import anchor_of
 
 VOID = {"meta", "input", "br", "rect", "line", "circle"}
 

@@ -8,10 +8,8 @@ import click
 
 from honestone.app.suites import compare as use_case
 from honestone.cli import options as shared
-from honestone.cli.suites.options import COMPARISON_FORMATS
+from honestone.cli.suites.options import COMPARISON_FORMATS, print_suite
 from honestone.cli.terminal import exit_code_of, here, render, write
-
-_FORMAT = click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)
 
 
 @click.command("compare", short_help="Compare two runs of a suite, case by case.")
@@ -26,7 +24,7 @@ _FORMAT = click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS)
 )
 @click.option("--across-contracts", is_flag=True, help="Compare runs that were judged differently all the same.")
 @click.option("--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0.")
-@_FORMAT
+@click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)
 @shared.json_option
 def compare(form: str, as_json: bool, **asked: Any) -> int:
     """Compare two runs of one suite: BASELINE, then CANDIDATE. Each is a run or a file with a saved --json report.
@@ -34,13 +32,13 @@ def compare(form: str, as_json: bool, **asked: Any) -> int:
     Exits 0 when the candidate may replace the baseline, 1 when not, 3 when a case could not be judged.
     """
     document = use_case.compare_runs(here(), use_case.CompareRequest(**asked))
-    write(render(document, "json" if as_json else form))
+    print_suite(document, "json" if as_json else form)
     return exit_code_of(document.verdict)
 
 
 @click.command("trend", short_help="Show how a suite's results changed over its runs.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@_FORMAT
+@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
 @shared.json_option
 def trend(runs: tuple[str, ...], form: str, as_json: bool) -> int:
     """Show runs in the order given: pass rate, mean score, and the cases that turned."""

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Final
 
 from honestone.core.numbers import Number, change_words, exact, percent, points
 from honestone.report.documents.scorecard import verdict_words
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc, TrendRunDoc
+from honestone.report.excerpts import excerpt
 from honestone.report.text import bullet_lines
+from honestone.report.word_diff import Piece, Pieces, word_diff
 from honestone.system.drawing import Style, bar, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
 MOST_CHANGED: Final = 40  # cases listed; the JSON has all
+MOST_TEXTS: Final = 20  # of them shown with their outputs
+WIDE: Final = 120  # columns from which on both sides are next to each other
+WIDEST_PAIR: Final = 200
+_WORDS: Final = re.compile(r"\S(?:[^\n]*\S)?")  # of one line
+_MARKS: Final = (("[-", "-]"), ("{+", "+}"))
 
 _LOOKS: Final = {"pass": ("yes", "green"), "fail": ("no", "red"), "inconclusive": ("unknown", "yellow")}
 _NAMED_LOOKS: Final = {
@@ -31,9 +40,7 @@ def comparison_text(doc: ComparisonDoc, style: Style = PLAIN) -> str:
     head = style.paint(f"{style.glyph(glyph)} {verdict_words(doc.verdict)}", look, "bold")
     sides = f"{line(doc.baseline or '')} {style.glyph('arrow')} {line(doc.candidate or '')}"
     lines = [f"{head}  {sides}", *bullet_lines(map(line, doc.reasons), style), "", *comparison_lines(doc, style)]
-    if doc.changed:
-        lines += ["", style.paint("Cases that changed", "bold"), *_case_lines(doc.changed, style)]
-    return style.finish(lines + bullet_lines(map(line, doc.notes), style, indent=""))
+    return style.finish(lines + changed_lines(doc, style) + bullet_lines(map(line, doc.notes), style, indent=""))
 
 
 def comparison_lines(
@@ -51,20 +58,68 @@ def comparison_lines(
     return lines
 
 
+def changed_lines(doc: ComparisonDoc, style: Style) -> list[str]:
+    """The cases that changed, each with what it was given and what it gave before and after."""
+    return ["", style.paint("Cases that changed", "bold"), *_case_lines(doc.changed, style)] if doc.changed else []
+
+
 def _case_lines(changed: Sequence[ComparedCaseDoc], style: Style) -> list[str]:
     shown = changed[:MOST_CHANGED]
     arrow, more = style.glyph("arrow"), style.glyph("more")
     size = min(max(width(line(case.id)) for case in shown), max(12, style.columns // 3))
-    lines = []
-    for case in shown:
+    lines: list[str] = []
+    for number, case in enumerate(shown):
         statuses = f"{case.baseline.status} {arrow} {case.candidate.status}"
         scores = f"{points(case.baseline.score)} {arrow} {points(case.candidate.score)}"
         by = f"  {change_words(case.delta, style.glyph('minus'))}" if case.delta is not None else ""
         name = pad(cut_middle(line(case.id), size, more), size)
-        lines.append(f"  {name}  {pad(statuses, 21, more=more)}  {scores}{by}")
+        told = f"  {name}  {pad(statuses, 21, more=more)}  {scores}{by}"
+        is_wide = width(told) > style.columns
+        lines += [f"  {name}", *wrap(f"{statuses} {scores}{by}", style.columns, first=" " * 6)] if is_wide else [told]
+        lines += side_by_side(case, style) if number < MOST_TEXTS else []
     if len(changed) > len(shown):
         lines.append(f"  and {len(changed) - len(shown):,} more; --json has them all")
     return lines
+
+
+def side_by_side(case: ComparedCaseDoc, style: Style) -> list[str]:
+    """Input, then both outputs with `[-old-]` and `{+new+}`: two columns on a wide page, else one under the other."""
+    before, after = case.baseline.output, case.candidate.output
+    more, indent = style.glyph("more"), " " * 6
+    lines: list[str] = []
+    for row in excerpt(case.input, columns=style.columns - 14, rows=2, more=more) if case.input else ():
+        lines.append(indent + pad("" if lines else "input", 8) + row)
+    if before is None or after is None or before == after:
+        return lines
+    sides = [_marked_rows(pieces, marks, style) for pieces, marks in zip(word_diff(before, after), _MARKS, strict=True)]
+    if style.width < WIDE:
+        for name, rows in zip(("before", "after"), sides, strict=True):
+            labels = [pad(name, 8), *[" " * 8] * (len(rows) - 1)]
+            lines += [indent + label + row for label, row in zip(labels, rows, strict=True)]
+        return lines
+    room = _column(style)
+    heads = [f"{pad(one, room)}" for one in ("before", "after")]
+    lines.append(style.paint(f"{indent}{heads[0]} {style.glyph('column')} {heads[1].rstrip()}", "dim"))
+    for left, right in zip_longest(*sides, fillvalue=""):
+        lines.append(f"{indent}{pad(left, room, more=more)} {style.glyph('column')} {right}")
+    return lines
+
+
+def _column(style: Style) -> int:
+    """The room of one side."""
+    return style.columns - 14 if style.width < WIDE else (min(style.width, WIDEST_PAIR) - 6 - 3) // 2
+
+
+def _marked_rows(pieces: Pieces, marks: tuple[str, str], style: Style) -> list[str]:
+    text = "".join(_marked(piece, marks) for piece in pieces)
+    return excerpt(text, columns=_column(style), more=style.glyph("more")) if text.strip() else ["(empty)"]
+
+
+def _marked(piece: Piece, marks: tuple[str, str]) -> str:
+    """A changed part between its marks, line by line, which are next to its words."""
+    if not piece.is_changed:
+        return piece.text
+    return _WORDS.sub(lambda found: f"{marks[0]}{found[0]}{marks[1]}", piece.text)
 
 
 # --------------------------------------------------------------------------------------------------------------- trend

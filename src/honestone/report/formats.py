@@ -47,6 +47,7 @@ _OURS: Final[
     ("table", "jsonl"): "rows:table_jsonl",
     ("table", "html"): "suite_html:table_html",
     ("comparison", "text"): "comparison_text:comparison_text",
+    ("comparison", "html"): "suite_html:comparison_html",
     ("comparison", "markdown"): "markdown:comparison_markdown",
     ("trend", "text"): "comparison_text:trend_text",
     ("trend", "markdown"): "markdown:trend_markdown",

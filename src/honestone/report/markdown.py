@@ -41,15 +41,26 @@ from honestone.report.documents.scorecard import (
     states_words,
     verdict_words,
 )
-from honestone.report.documents.suite import CaseDoc, ComparisonDoc, SuiteReportDoc, TrendDoc, TrendRunDoc, counts_words
+from honestone.report.documents.suite import (
+    CaseDoc,
+    ComparedCaseDoc,
+    ComparisonDoc,
+    SuiteReportDoc,
+    TrendDoc,
+    TrendRunDoc,
+    counts_words,
+)
 from honestone.report.documents.table import TableDoc
 from honestone.report.misses import misses, why
 from honestone.report.templates import environment, macro
+from honestone.report.word_diff import Piece, Pieces, word_diff
 from honestone.system.drawing import clean, line
 
 LONGEST: Final = 2000  # characters of one quote or suggestion; the record holds all of it
 LONGEST_DIFF: Final = 200_000
 _COLUMNS: Final = 100  # of what a case was given and gave
+MOST_TEXTS: Final = 10  # of them with their outputs
+_LONGEST_SIDE: Final = 700
 MOST_CHANGED: Final = 40  # cases of a comparison; the JSON has all
 
 
@@ -113,10 +124,10 @@ def _environment() -> Environment:
 def markdown_environment() -> Environment:
     """Templates whose values are harmless as Markdown, with our filters."""
     found = environment(_harmless)
-    found.globals.update(icons=_ICONS, most=MOST_CHANGED)
+    found.globals.update(icons=_ICONS, most=MOST_CHANGED, most_texts=MOST_TEXTS)
     found.filters.update(depths=depths, findings=_findings, history=_history, judge_names=_judge_names)
     found.filters.update(item_facts=_item_facts, to_show=flags_to_show)
-    found.filters.update(misses=misses, said=_said, why=why)
+    found.filters.update(misses=misses, said=_said, sides=_sides, why=why)
     ours: dict[str, Callable[..., str]] = {
         "arrows": lambda depth: "↳ " * depth,
         "bar": bar_number,
@@ -195,6 +206,32 @@ def _quotation(rows: Sequence[str]) -> str:
     return "\n".join(
         f"> {row}\\" if row and after else f"> {row}" for row, after in zip(drawn, (*drawn[1:], ""), strict=True)
     )
+
+
+def _sides(case: ComparedCaseDoc) -> tuple[Markup, Markup]:
+    """Both outputs of a case for a cell each, with ~~old~~ and **new**; empty where they are the same or not known."""
+    before, after = case.baseline.output, case.candidate.output
+    if before is None or after is None or before == after:
+        return Markup(), Markup()
+    old, new = word_diff(before, after, longest=_LONGEST_SIDE)
+    return Markup(_cell(old, "~~")), Markup(_cell(new, "**"))
+
+
+def _cell(pieces: Pieces, mark: str) -> str:
+    drawn = "".join(_marked(piece, mark) for piece in pieces).strip("\n")
+    return "<br>".join(drawn.split("\n")) or "(empty)"
+
+
+def _marked(piece: Piece, mark: str) -> str:
+    """A piece without any meaning of its own, line by line, the marks next to its words."""
+    rows = []
+    for row in piece.text.split("\n"):
+        safe = md(row)
+        if piece.is_changed and safe:
+            safe = f"{mark}{safe}{mark}"
+        start = " " if row[:1].isspace() else ""
+        rows.append(start + safe + (" " if row.strip() and row[-1:].isspace() else ""))
+    return "\n".join(rows)
 
 
 def _draw(name: str, **values: object) -> str:

@@ -80,6 +80,7 @@ def suite_document(record: SuiteRecord) -> SuiteReportDoc:
     )
     if record.compared is not None and not record.is_rescored:
         document = msgspec.convert({**plain(document), **record.compared}, SuiteReportDoc)
+        document = replace(document, comparison=_with_texts(document.compared, record))
     return replace(document, cases=[case_document(one, started.artifact) for one in record.cases.values()])
 
 
@@ -204,15 +205,15 @@ def _shares(ends: Iterable[Fraction | float] | None) -> list[float] | None:
 
 def baseline_fields(comparison: RunComparison, verdict: Verdict, *, before: RunSummary, name: str) -> JsonDocument:
     """What a report says of its baseline, as the run records it."""
-    document = comparison_document(comparison)
+    document = kept_comparison(comparison)
     return {
         "verdict": str(verdict.outcome),
         "reasons": list(verdict.reasons),
         "baseline_pass_rate": before.pass_rate,
-        "delta": document.delta,
-        "interval": document.interval,
-        "regressions": document.regressions,
-        "comparison": plain(document),
+        "delta": document["delta"],
+        "interval": document["interval"],
+        "regressions": document["regressions"],
+        "comparison": document,
         "baseline": {"name": name, "run": before.run},
     }
 
@@ -237,9 +238,33 @@ def comparison_document(comparison: RunComparison) -> ComparisonDoc:
     )
 
 
+def kept_comparison(comparison: RunComparison) -> JsonDocument:
+    """A comparison as a run keeps it: without the texts that the run's own cases hold."""
+    document = comparison_document(comparison)
+    cases = [replace(one, input=None, candidate=replace(one.candidate, output=None)) for one in document.cases]
+    return plain(replace(document, cases=cases))
+
+
+def _with_texts(comparison: ComparisonDoc | None, record: SuiteRecord) -> ComparisonDoc | None:
+    """A comparison that a run kept, with what its own cases were given and gave."""
+    if comparison is None:
+        return None
+    cases = [_with_text(one, record.cases.get(one.id)) for one in comparison.cases]
+    return replace(comparison, cases=cases)
+
+
+def _with_text(one: ComparedCaseDoc, record: CaseRecord | None) -> ComparedCaseDoc:
+    if record is None:
+        return one
+    produced = record.shown_output
+    output = None if produced is None else produced.output
+    return replace(one, input=record.case.input, candidate=replace(one.candidate, output=output))
+
+
 def _pair(pair: CasePair) -> ComparedCaseDoc:
     return ComparedCaseDoc(
         id=pair.id,
+        input=pair.baseline.input if pair.candidate.input is None else pair.candidate.input,
         baseline=_side(pair.baseline),
         candidate=_side(pair.candidate),
         delta=points_of(pair.delta),
@@ -248,7 +273,9 @@ def _pair(pair: CasePair) -> ComparedCaseDoc:
 
 
 def _side(side: CaseSide) -> SideDoc:
-    return SideDoc(status=side.status.value, verdict=str(OUTCOMES[side.status]), score=points_of(side.score))
+    return SideDoc(
+        status=side.status.value, verdict=str(OUTCOMES[side.status]), score=points_of(side.score), output=side.output
+    )
 
 
 def trend_document(runs: Sequence[RunSummary], *, notes: Sequence[str] = ()) -> TrendDoc:

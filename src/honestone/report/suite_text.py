@@ -7,7 +7,7 @@ from typing import Final
 
 from honestone.core.numbers import duration_words, exact
 from honestone.report.case_text import case_lines
-from honestone.report.comparison_text import comparison_lines
+from honestone.report.comparison_text import changed_lines, comparison_lines
 from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
 from honestone.report.text import bullet_lines, join_sections, judge_table, next_line, remarks
@@ -81,7 +81,7 @@ def _comparison(doc: SuiteReportDoc, style: Style) -> list[str]:
     if doc.compared is None:
         return []
     lines = comparison_lines(doc.compared, style, doc.rates)
-    return [style.paint("Against the baseline", "bold"), *lines]
+    return [style.paint("Against the baseline", "bold"), *lines, *changed_lines(doc.compared, style)]
 
 
 def _summary(doc: SuiteReportDoc, style: Style) -> list[str]:

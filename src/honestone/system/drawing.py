@@ -69,6 +69,7 @@ GLYPHS: Final = {  # as drawn, as plain ASCII; the first six take one column eac
     "close": ("”", '"'),
     "minus": ("−", "-"),
     "rule": ("─", "-"),
+    "column": ("│", "|"),
 }
 
 
@@ -161,7 +162,7 @@ def line(text: object, limit: int | None = None) -> str:
 # ------------------------------------------------------------------------------------------------ widths and wrapping
 
 # Everything here takes one column and never combines, so `wcwidth` (25 ms to import) is not asked.
-_NARROW: Final = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff✓✗–·→…“”−─█▉▊▋▌▍▎▏░▒┃]*")
+_NARROW: Final = re.compile(r"[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff✓✗–·→…“”−─│█▉▊▋▌▍▎▏░▒┃]*")
 
 
 def width(text: str) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ from honestone.app.suites.compare import compare_summaries
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
-from honestone.core.errors import FileError, UsageError
+from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared, total_spend
 from honestone.core.json_value import JsonObject
 from honestone.core.numbers import exact
@@ -40,14 +40,7 @@ from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, RunInfo, Store
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
-from honestone.report.suite import (
-    baseline_fields,
-    comparison_document,
-    suite_document,
-    suite_flags,
-    suite_usage,
-    usage_of,
-)
+from honestone.report.suite import baseline_fields, kept_comparison, suite_document, suite_flags, suite_usage, usage_of
 from honestone.system.drawing import count
 from honestone.system.files import printable, write_atomically
 
@@ -327,10 +320,12 @@ def require_writable(folder: Path, what: str, *, hint: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Before:
-    """The baseline's side of a comparison, run now or earlier. `usage` is what it cost this time."""
+    """The baseline's side of a comparison, run now or earlier. `usage` is what it cost this time; `outputs` are what it said,
+    by case, where its run is here."""
 
     results: Sequence[TaskResult]
     run: str | None = None
+    outputs: Mapping[str, str | None] = field(default_factory=dict)
     is_cached: bool = False
     usage: JsonObject = field(default_factory=dict)
 
@@ -391,12 +386,14 @@ class SkillRun:
             known = None
         self._say_cost(sides=2, cached=0 if known is None else len(known.results))
         if known is not None:
-            return _Before(results=known.results, run=known.run, is_cached=True)
+            outputs = _outputs_of(self.store, known.run)
+            return _Before(results=known.results, run=known.run, is_cached=True, outputs=outputs)
         record = (await self._worked(baseline.subject)).finish()
         results = results_of(plan.chosen, record)
         if results and all(result.passed is not None for result in results):
             cache.keep(key, KnownBaseline(results=tuple(results), run=record.run))
-        return _Before(results=results, run=record.run, usage=plain(suite_usage(record)))
+        outputs = _outputs(summary_of(record))
+        return _Before(results=results, run=record.run, usage=plain(suite_usage(record)), outputs=outputs)
 
     def _say_cost(self, *, sides: int, cached: int) -> None:
         for note in (skill_cost(self.plan, sides=sides, cached=cached), *self.plan.contacts, *self.plan.notes):
@@ -453,7 +450,7 @@ def _compared(
     request = plan.request
     now, then = _shared(after, before.results) if baseline.summary is not None else (after, before.results)
     found = judge_skill(now, then, is_without=baseline.is_without, require_improvement=request.require_improvement)
-    comparison = _comparison(plan, record, now, then, baseline)
+    comparison = _comparison(plan, record, now, then, baseline, before.outputs)
     verdict = found.verdict
     reasons: tuple[str, ...] = (found.reason,) if found.reason else ()
     if verdict is SkillVerdict.PASS and not comparison.found.pairs:
@@ -467,7 +464,7 @@ def _compared(
         reasons = own.reasons
     # The candidate's flaky tasks are in its own report already.
     flaky_before = [f"{flaky(result)} in the baseline" for result in then if result.is_flaky]
-    document = plain(comparison_document(comparison))
+    document = kept_comparison(comparison)
     return {
         "verdict": str(verdict),
         "reasons": list(reasons),
@@ -506,7 +503,12 @@ def _one_sided(comparison: RunComparison) -> list[str]:
 
 
 def _comparison(
-    plan: SuitePlan, record: SuiteRecord, after: Sequence[TaskResult], before: Sequence[TaskResult], baseline: Baseline
+    plan: SuitePlan,
+    record: SuiteRecord,
+    after: Sequence[TaskResult],
+    before: Sequence[TaskResult],
+    baseline: Baseline,
+    outputs: Mapping[str, str | None],
 ) -> RunComparison:
     gates = plan.request.fail_on or BASELINE_GATES
     if baseline.summary is not None:
@@ -518,17 +520,30 @@ def _comparison(
             left_out=plan.left_out,
         )
     # A candidate that was never run has lost nothing.
-    found = compare(_sides(before) if after else {}, _sides(after))
+    found = compare(_sides(before, outputs) if after else {}, _sides(after, _outputs(summary_of(record))))
     return RunComparison(found=found, verdict=judge_comparison(found, gates), baseline=None, candidate=record.run)
 
 
-def _sides(results: Sequence[TaskResult]) -> dict[str, CaseSide]:
+def _outputs(run: RunSummary) -> dict[str, str | None]:
+    return {id: side.output for id, side in run.sides.items()}
+
+
+def _outputs_of(store: Store, run: str | None) -> dict[str, str | None]:
+    """What a run of before said, where it is still in the store."""
+    try:
+        return {} if run is None else _outputs(summary_of(read_record(store.events(run))))
+    except StoreError:
+        return {}
+
+
+def _sides(results: Sequence[TaskResult], outputs: Mapping[str, str | None]) -> dict[str, CaseSide]:
     status = {True: Status.PASSED, False: Status.FAILED, None: Status.INCONCLUSIVE}
     return {
         result.task_id: CaseSide(
             status=status[result.passed],
             score=None if result.score is None else exact(result.score),
             is_unstable=result.is_flaky,
+            output=outputs.get(result.task_id),
         )
         for result in results
     }

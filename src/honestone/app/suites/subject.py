@@ -27,7 +27,7 @@ from honestone.core.suite.comparison import CaseSide
 from honestone.core.suite.record import RunSummary, summary_of
 from honestone.ports import Store
 from honestone.report.documents.scorecard import ItemDoc
-from honestone.report.documents.suite import REPORT, BaselineDoc, CaseDoc, SuiteReportDoc
+from honestone.report.documents.suite import REPORT, BaselineDoc, CaseDoc, SuiteReportDoc, text_of
 from honestone.system.files import MAX_BYTES, load_artifact, printable
 
 WITHOUT: Final = "without"
@@ -305,7 +305,13 @@ def _case(case: CaseDoc) -> record.CaseSummary:
         reasons=[*case.reasons, *(f"{one.id}: {one.reason}" for one in case.judges if one.reason)],
         attempts=[Status(one.status) for one in case.attempts],
     )
-    side = CaseSide(status=status, score=record.printed_share(case.score), is_unstable=case.unstable)
+    side = CaseSide(
+        status=status,
+        score=record.printed_share(case.score),
+        is_unstable=case.unstable,
+        input=text_of(case.input),
+        output=None if case.output is None else text_of(case.output),
+    )
     return record.CaseSummary(side=side, contract=case.contract, input=str(case.input or ""), task=task)
 
 

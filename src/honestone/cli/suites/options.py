@@ -60,7 +60,7 @@ def take_suite_request(
 
 
 SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
-COMPARISON_FORMATS = ("text", "markdown", "json")
+COMPARISON_FORMATS = ("text", "markdown", "json", "html")
 
 
 def print_suite(document: Mapping[str, object] | Struct, form: str) -> None:

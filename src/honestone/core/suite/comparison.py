@@ -26,11 +26,13 @@ BASELINE_GATES = ("delta<0", "missing")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseSide:
-    """One case on one side. `score` is 0-1, None when it is not known."""
+    """One case on one side. `score` is 0-1, None when it is not known; so are what went in and what came out."""
 
     status: Status
     score: Fraction | None = None
     is_unstable: bool = False
+    input: str | None = None
+    output: str | None = None
 
     @property
     def is_decided(self) -> bool:

@@ -291,10 +291,13 @@ def summary_of(record: SuiteRecord) -> RunSummary:
 
 
 def _case(record: CaseRecord) -> CaseSummary:
+    produced = record.shown_output
     side = CaseSide(
         status=record.result.status,
         score=printed_share(None if record.result.score is None else to_points(record.result.score)),
         is_unstable=record.result.is_unstable,
+        input=record.case.input,
+        output=None if produced is None else produced.output,
     )
     return CaseSummary(side=side, contract=record.contract, input=record.case.input, task=task_of(record))
 

@@ -38,6 +38,8 @@ from honestone.report.documents.scorecard import (
 from honestone.system.drawing import count, line
 
 REPORT: Final = "honestone.report/1"
+REVISION: Final = 2
+"""Raised by one where a release adds fields."""
 COMPARISON: Final = "honestone.comparison/1"
 PARTIAL: Final = "PARTIAL"
 TREND: Final = "honestone.trend/1"
@@ -208,21 +210,27 @@ class SuiteNameDoc(Struct, frozen=True, kw_only=True):
 
 
 class SideDoc(Struct, frozen=True, kw_only=True):
-    """A case on one side of a comparison."""
+    """A case on one side of a comparison.
+
+    `output`: what came out, `null` where it is not known
+    """
 
     status: StatusName
     verdict: str = ""
     score: float | None = None
+    output: str | None = None
 
 
 class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
     """A case that ran on both sides.
 
+    `input`: what the target got
     `delta`: in points, `null` when a score is not known
     `unstable`: the attempts disagree on a side
     """
 
     id: str
+    input: str | None = None
     baseline: SideDoc
     candidate: SideDoc
     delta: float | None = None
@@ -246,7 +254,7 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
     `missing`, `new`: ids that are judged on one side only
     `undecided`, `unstable`: ids that were not judged on a side; ids whose attempts disagree on a side
     `notes`: with `--across-contracts`: what is not the same
-    `cases`: both sides with `status`, `verdict`, `score`
+    `cases`: its `input`, and both sides with `status`, `verdict`, `score`, `output`
     """
 
     schema: str = COMPARISON
@@ -337,6 +345,7 @@ class BaselineDoc(Struct, frozen=True, kw_only=True):
 class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     """One run of a suite.
 
+    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`
     `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`, `promptfoo`, `agentv-4`, ...)
     `artifact`, `target`: what was evaluated, `null` where the target alone answers; what made the outputs, as it was named
     `verdict`, `reasons`: of the run; with a baseline the comparison's, and both where `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open tasks could tip it
@@ -362,6 +371,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     """
 
     schema: str = REPORT
+    revision: int = REVISION
     title: str | UnsetType = UNSET
     suite: SuiteNameDoc
     artifact: ArtifactDoc | None
