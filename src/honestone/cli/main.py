@@ -92,6 +92,10 @@ class LazyGroup(StrictGroup):
             return None
         module, _, name = self._table[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), name)
+        if "_HONESTONE_COMPLETE" in os.environ:
+            from honestone.cli.completion import offer_names
+
+            offer_names(command)
         return command
 
     def resolve_command(
