@@ -57,9 +57,13 @@ def told(desk: Desk, *words: str) -> list[str]:
 
 def test_names_are_offered(ready: Desk) -> None:
     """Runs with `last`, cases of the suite on the line, judges with those of the settings, workers, targets, templates."""
-    cases = "  - {id: refund-1, input: a, checks: [{contains: a}]}\n  - {id: other, input: b, checks: [{contains: b}]}\n"
+    cases = (
+        "  - {id: refund-1, input: a, checks: [{contains: a}]}\n  - {id: other, input: b, checks: [{contains: b}]}\n"
+    )
     ready.file("suite.yaml", f"suite: 1\ncases:\n{cases}  - {{id: refund-2, input: c, checks: [{{contains: c}}]}}\n")
-    ready.file("honestone.toml", '[judges.mine]\nprovider = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n')
+    ready.file(
+        "honestone.toml", '[judges.mine]\nprovider = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
+    )
     run = ready.run("eval", "suite.yaml", "--target", "cmd:echo a", "--json").json["run"]
     for words in (["show"], ["rescore"], ["undo"], ["compare"], ["compare", run], ["trend", run], ["step", "submit"]):
         assert told(ready, *words, "la") == ["last"] and told(ready, *words, run[:6]) == [run], words
@@ -80,7 +84,9 @@ def test_nothing_is_said_where_nothing_can_be_offered(ready: Desk, settings: str
     """Settings that cannot be read, a damaged store, names that are no single word: silence, and no traceback."""
     ready.file("honestone.toml", settings)
     ready.file(".honestone/store.db", "no database")
-    hostile = "suite: 1\ncases:\n" + '  - {id: "a\\e[31m", input: a}\n  - {id: "a b", input: a}\n  - {id: "$(a)", input: a}\n'
+    hostile = (
+        "suite: 1\ncases:\n" + '  - {id: "a\\e[31m", input: a}\n  - {id: "a b", input: a}\n  - {id: "$(a)", input: a}\n'
+    )
     ready.file("suite.yaml", hostile)
     assert told(ready, "show", "") in ([], ["last"]) and told(ready, "eval", "suite.yaml", "--case", "a") == []
     assert "a b" not in told(ready, "eval", "suite.yaml", "--judge", "a")

@@ -616,3 +616,45 @@ def _answers() -> Any:
     from honestone.app.rubrics.draft_file import RubricAnswers
 
     return RubricAnswers(about="x", wanted=[CriterionWish(name="a", items=("b",))], typing=("about", "y"))
+
+
+def test_words_that_steer_are_never_answers(desk: Desk) -> None:
+    """`help` and `?` help, `done` continues, `back` returns, each in every question; none becomes a criterion or an item."""
+    talk = Talk(desk, "--judge", "none")
+    talk.sees("What will be judged?").types("back")
+    talk.sees("this is the first question").types("help")
+    talk.sees("done continues", "back returns").types("a blog post")
+    talk.sees("What matters?").types("...")
+    talk.sees("says nothing to look at").types("back")
+    talk.sees("What will be judged?", "> a blog post").presses("\r")
+    talk.sees("What matters?").types("hook: opens with an event")
+    talk.sees("1. hook").types("zest: names numbers")
+    talk.sees("2. zest").types("done")
+    talk.sees("hook has 0 of at least 5").types("?")
+    talk.sees("done continues", "back returns").types("!!")
+    talk.sees("neither true nor false").types("Done")
+    talk.sees("5 more items at least").types(*FIVE[:2])
+    talk.sees("hook has 2 of").types("BACK")
+    talk.sees("What matters so far", "1. hook", "2. zest").types("done")
+    talk.sees("hook has 2 of").types(*FIVE[2:])
+    talk.sees("zest has 0 of").types("a")
+    talk.sees("at 0 of 100").types("none")
+    talk.sees("at 25 of 100").types("back")
+    talk.sees("zest has 0 of").types(*(one.replace("Names", "Counts") for one in FIVE))
+    talk.sees("a accept").presses("w")
+    talk.sees("sum to 100").types("back")
+    talk.sees("a accept").presses("a")
+    talk.sees("overall score").types("back")
+    talk.sees("a accept").presses("a")
+    talk.sees("overall score").types("85")
+    talk.sees("on its own").types("back")
+    talk.sees("overall score").types("help")
+    talk.sees("done continues").types("90")
+    talk.sees("on its own").types("done")
+    code, said = talk.ends()
+    assert code == 0, said
+    found = read_rubric(desk.folder / "rubric.yaml").rubric
+    items = {criterion.id: [item.requirement for item in criterion.items] for criterion in found.criteria}
+    assert list(items) == ["hook", "zest"] and {len(one) for one in items.values()} == {5}
+    assert not [one for each in items.values() for one in each if one.lower() in ("help", "?", "!!", "done", "back")]
+    assert (found.threshold * 100, found.title) == (90, "a blog post")

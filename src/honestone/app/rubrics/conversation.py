@@ -50,7 +50,7 @@ from honestone.core.numbers import exact, show_bar
 from honestone.core.rubric import Criterion
 from honestone.report.rubric_draft import draft_table
 from honestone.report.templates import text_lines
-from honestone.system.drawing import line, wrap
+from honestone.system.drawing import count, line, wrap
 
 _STEPS: Final = {1: "what is judged, and what matters", 2: "the draft", 3: "the bars"}
 
@@ -82,6 +82,16 @@ async def _converse(workspace: Workspace, said: RubricAnswers, kept: KeptAnswers
         return await talk.run()
 
 
+_HELP: Final = (
+    "done continues, as Enter alone does; back returns to the question before; -2 takes the second line of a list back; "
+    "Esc clears the line; Ctrl-D leaves, and every answer is kept"
+)
+
+
+class _Back(Exception):
+    """The person wants to return from the question that is named."""
+
+
 @dataclass(slots=True, kw_only=True)
 class _Conversation:
     """One conversation. Every method asks one thing and notes the answer."""
@@ -100,24 +110,50 @@ class _Conversation:
     async def run(self) -> RubricDraft:
         await self._resume_or_start_over()
         while True:
-            self._begin(1)
-            while not self.said.about:
-                await self._ask_about()
-            while not self.said.is_listed:
-                await self._ask_criterion()
-            await self._ask_about_vague_ones()
-            self._begin(2)
-            await self._make_draft()
-            while self.said.draft is not None and not self.said.accepted:
-                await self._confirm(self.said.draft)
-            if self.said.draft is None:
-                continue  # they started over
-            self._begin(3)
-            while self.said.threshold is None:
-                await self._ask_threshold(self.said.draft)
-            while self.said.floor is None:
-                await self._ask_floor(self.said.draft)
-            return with_bars(self.said.draft, self.said)
+            try:
+                draft = await self._ask_all()
+            except _Back as back:
+                self._go_back(str(back))
+            else:
+                if draft is not None:
+                    return draft
+
+    async def _ask_all(self) -> RubricDraft | None:
+        """Whatever is not answered yet. None where they started over."""
+        self._begin(1)
+        while not self.said.about:
+            await self._ask_about()
+        while not self.said.is_listed:
+            await self._ask_criterion()
+        await self._ask_about_vague_ones()
+        self._begin(2)
+        await self._make_draft()
+        while self.said.draft is not None and not self.said.accepted:
+            await self._confirm(self.said.draft)
+        if self.said.draft is None:
+            return None
+        self._begin(3)
+        while self.said.threshold is None:
+            await self._ask_threshold(self.said.draft)
+        while self.said.floor is None:
+            await self._ask_floor(self.said.draft)
+        return with_bars(self.said.draft, self.said)
+
+    def _go_back(self, step: str) -> None:
+        """What the question before asked is open again. From levels that are the items, from weights the draft."""
+        said = self.said
+        match step.partition(" ")[0]:
+            case "about":
+                self.pages.note = "this is the first question"
+            case "criterion":
+                said.typing, said.about = ("about", said.about), ""
+            case "vague" | "items":
+                said.is_listed, said.template, said.draft = False, None, None
+            case "threshold":
+                said.accepted = False
+            case "floor":
+                said.threshold = None
+        self._save()
 
     def _save(self) -> None:
         self.kept.save(self.said)
@@ -160,6 +196,8 @@ class _Conversation:
         text = await self._ask("criterion", body, by_line=True)
         if not text:
             self._end_list(suggested)
+        elif not re.search(r"\w", text):
+            self.pages.note = f"`{line(text)}` says nothing to look at"
         elif taken_back := re.fullmatch(r"-\s*(\d{1,3})", text):
             number = int(taken_back[1])
             if 0 < number <= len(said.wanted):
@@ -250,7 +288,13 @@ class _Conversation:
             )
             if len(self.said.wanted[at].items) == len(one.items):
                 self.pages.note = "only an item that you typed here can be taken back"
-        elif text:
+        elif not text:
+            self.pages.note = (
+                f"{count(FEWEST_ITEMS - len(criterion.items), 'more item')} at least, or a for five levels"
+            )
+        elif not re.search(r"\w", text):
+            self.pages.note = f"`{line(text)}` is neither true nor false of anything"
+        else:
             remark = next(iter(item_remarks(text)), None)
             self.said.wanted[at] = replace(one, items=(*one.items, text))
             grown = next(c for c in draft_from(self.said, self.shipped).criteria if c.id == id)
@@ -397,9 +441,24 @@ class _Conversation:
     # ------------------------------------------------------------------------------------------------------- asking
 
     async def _ask(self, step: str, body: Sequence[str], *, by_line: bool = False) -> str:
-        """A line of text. With `by_line` the lines of a paste answer the next questions too."""
-        if by_line and self.queued:
-            return self.queued.pop(0)
+        """A line of text, empty for `done`. With `by_line` the lines of a paste answer the next questions too.
+
+        Raises _Back for `back`.
+        """
+        while True:
+            text = self.queued.pop(0) if by_line and self.queued else await self._type(step, body, by_line)
+            match text.casefold():
+                case "help" | "?":
+                    self.pages.note = _HELP
+                case "back":
+                    self.queued.clear()
+                    raise _Back(step)
+                case "done":
+                    return ""
+                case _:
+                    return text
+
+    async def _type(self, step: str, body: Sequence[str], by_line: bool) -> str:
         began = self.said.typing[1] if self.said.typing[0] == step else ""
 
         def keep(text: str) -> None:
