@@ -413,6 +413,7 @@ def cli_page() -> str:
 def _helps() -> Iterator[tuple[list[str], str]]:
     import click
 
+    from honestone.cli.helping import add_examples
     from honestone.cli.main import cli
 
     def walk(command: click.Command, words: list[str], parent: click.Context | None) -> Iterator[tuple[list[str], str]]:
@@ -420,6 +421,8 @@ def _helps() -> Iterator[tuple[list[str], str]]:
         settings = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
         # A command keeps the help option of whoever asked it first; a test may have asked it on its own.
         command._help_option = None
+        if words:
+            add_examples(command, " ".join(words))
         context = click.Context(command, info_name=name, parent=parent, terminal_width=100, **settings)  # type: ignore[arg-type]
         yield words, "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
         if isinstance(command, click.Group):

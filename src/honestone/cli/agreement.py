@@ -21,7 +21,9 @@ from honestone.formats.ratings import Columns, parse_scale
 @click.option("--truth", metavar="COLUMN", help="The rater whom each other one is compared with.")
 @click.option("--scale", metavar="LOW-HIGH", help="Leave out, and list, values that are off this scale.")
 @click.option("--level", type=click.Choice([str(level) for level in Level]), help="[interval; of words nominal]")
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option(
+    "-f", "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
+)
 @shared.json_option
 def agreement(
     table: Path,

@@ -24,7 +24,7 @@ from honestone.cli.terminal import exit_code_of, here, render, write
 )
 @click.option("--across-contracts", is_flag=True, help="Compare runs that were judged differently all the same.")
 @click.option("--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0.")
-@click.option("--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)
+@click.option("-f", "--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)
 @shared.json_option
 def compare(form: str, as_json: bool, **asked: Any) -> int:
     """Compare two runs of one suite: BASELINE, then CANDIDATE. Each is a run or a file with a saved --json report.
@@ -38,7 +38,9 @@ def compare(form: str, as_json: bool, **asked: Any) -> int:
 
 @click.command("trend", short_help="Show how a suite's results changed over its runs.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
+@click.option(
+    "-f", "--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True
+)
 @shared.json_option
 def trend(runs: tuple[str, ...], form: str, as_json: bool) -> int:
     """Show runs in the order given: pass rate, mean score, and the cases that turned."""

@@ -11,6 +11,7 @@ import click
 
 from honestone.app.evaluate import EvaluateRequest, evaluate
 from honestone.cli import options as shared
+from honestone.cli.helping import Grouped
 from honestone.cli.runs import refuse_other_formats
 from honestone.cli.suites.options import SUITE_FORMATS, take_suite_request
 from honestone.cli.terminal import MANY, Printer, Progress, exit_code_of, here
@@ -18,11 +19,12 @@ from honestone.core.errors import UsageError
 from honestone.core.scorecard import Outcome
 
 
-@click.command("eval", short_help="Score artifacts against a rubric, or run a suite.")
+@click.command("eval", cls=Grouped, short_help="Score artifacts against a rubric, or run a suite.")
 @click.argument("artifacts", nargs=-1, required=True, metavar="ARTIFACT...|SUITE")
-@click.option("--rubric", type=shared.PATH, help="The rubric file; without one, run a suite.")
+@click.option("-r", "--rubric", type=shared.PATH, help="The rubric file; without one, run a suite.")
 @shared.judging_options
 @click.option(
+    "-t",
     "--target",
     "targets",
     multiple=True,
@@ -36,7 +38,7 @@ from honestone.core.scorecard import Outcome
 @shared.accept_loss_option
 @click.option("--locked", is_flag=True, help="Refuse a rubric, prompt, judge or bar other than `rubric lock` wrote.")
 @shared.suite_options
-@click.option("--format", "form", type=click.Choice(SUITE_FORMATS), default="text", show_default=True)
+@click.option("-f", "--format", "form", type=click.Choice(SUITE_FORMATS), default="text", show_default=True)
 @shared.json_option
 @shared.quiet_option
 def eval_(

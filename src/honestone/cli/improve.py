@@ -9,6 +9,7 @@ import click
 from honestone.app.improve import improve as improve_artifact
 from honestone.app.loop import ImprovementRequest
 from honestone.cli import options as shared
+from honestone.cli.helping import Grouped
 from honestone.cli.options import loop_options
 from honestone.cli.terminal import FORMATS, Progress, here, render_improvement, write
 from honestone.core.errors import Interrupted
@@ -18,15 +19,15 @@ from honestone.report.improvement_text import round_text
 from honestone.system.drawing import style_for
 
 
-@click.command("improve", short_help="Improve an artifact until it passes.")
+@click.command("improve", cls=Grouped, short_help="Improve an artifact until it passes.")
 @click.argument("artifact", type=shared.PATH)
-@click.option("--rubric", type=shared.PATH, help="The rubric file.")
+@click.option("-r", "--rubric", type=shared.PATH, help="The rubric file.")
 @click.option(
     "--suite",
     type=shared.PATH,
     help="A suite instead of a rubric: its train split is shown, val accepts, test certifies.",
 )
-@click.option("--target", metavar="TARGET", help="With --suite: what does the tasks.")
+@click.option("-t", "--target", metavar="TARGET", help="With --suite: what does the tasks.")
 @click.option(
     "--candidates",
     type=click.IntRange(1, 20),
@@ -55,7 +56,7 @@ from honestone.system.drawing import style_for
 )
 @loop_options
 @shared.judging_options
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("-f", "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @shared.json_option
 @shared.quiet_option
 def improve(form: str, as_json: bool, quiet: bool, **options: Any) -> int:

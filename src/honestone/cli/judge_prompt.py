@@ -18,7 +18,7 @@ LONGEST_REPLY = 10_000_000
 # What decides a prompt. `judge prompt`, `judge submit` and `eval` agree on it.
 asking_options = shared.combined(
     click.argument("artifact", type=shared.PATH),
-    click.option("--rubric", type=shared.PATH, required=True, help="The rubric file."),
+    click.option("-r", "--rubric", type=shared.PATH, required=True, help="The rubric file."),
     click.option("--input", help="The input that the text answers."),
     click.option("--reference", help="A reference answer that the judge sees."),
     click.option(
@@ -34,7 +34,7 @@ asking_options = shared.combined(
 @click.command("prompt")
 @asking_options
 @click.option(
-    "--judge", metavar="NAME", help="Whose reply is wanted; what is wrong with the one on record is then named."
+    "-j", "--judge", metavar="NAME", help="Whose reply is wanted; what is wrong with the one on record is then named."
 )
 @shared.json_option
 def prompt(as_json: bool, **asked: Any) -> None:
@@ -56,7 +56,7 @@ def prompt(as_json: bool, **asked: Any) -> None:
 
 @click.command("submit")
 @asking_options
-@click.option("--judge", metavar="NAME", required=True, help="Who answered: the judge is agent:NAME from now on.")
+@click.option("-j", "--judge", metavar="NAME", required=True, help="Who answered: the judge is agent:NAME from now on.")
 @click.option("--reply", "reply_path", metavar="FILE", default="-", help="The reply; - is stdin. [-]")
 @shared.json_option
 def submit(reply_path: str, as_json: bool, **asked: Any) -> int:

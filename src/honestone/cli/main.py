@@ -58,7 +58,12 @@ class StrictGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
-            _refuse_twice(click.Context(command, ctx, info_name=name), rest)
+            own = click.Context(command, ctx, info_name=name)
+            if {"-h", "--help"} & set(rest):
+                from honestone.cli.helping import add_examples
+
+                add_examples(command, own.command_path.partition(" ")[2])
+            _refuse_twice(own, rest)
         return name, command, rest
 
 
@@ -117,10 +122,16 @@ class LazyGroup(StrictGroup):
     commands_table=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EPILOG,
+    invoke_without_command=True,
 )
 @click.version_option(__version__, "-V", "--version", message="honestone %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Say what good looks like. Measure it honestly. Make it better until it is."""
+    if ctx.invoked_subcommand is None:
+        from importlib.resources import files
+
+        print((files(__package__) / "greeting.txt").read_text("utf-8"), end="")
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -92,7 +92,7 @@ limit_options = combined(
 )
 
 judging_options = combined(
-    click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
+    click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
     gate_options,
     combine_option,
     click.option(
@@ -143,6 +143,7 @@ suite_options = combined(
     ),
     click.option("--pick", is_flag=True, help="Name the cheapest column that passes; pass if there is one."),
     click.option(
+        "-k",
         "--case",
         "cases",
         multiple=True,

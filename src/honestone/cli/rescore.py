@@ -14,10 +14,10 @@ from honestone.cli.terminal import FORMATS, exit_code_of, here, render_scorecard
 
 @click.command("rescore", short_help="Score a run again from its record.")
 @click.argument("run", default="last")
-@click.option("--rubric", type=shared.PATH, help="Another version of the rubric: weights, bars, fewer items.")
+@click.option("-r", "--rubric", type=shared.PATH, help="Another version of the rubric: weights, bars, fewer items.")
 @shared.gate_options
 @shared.combine_option
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("-f", "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @shared.json_option
 def rescore(form: str, as_json: bool, **asked: Any) -> int:
     """Score a recorded run again, from its answers alone. Exits with the verdict it finds.

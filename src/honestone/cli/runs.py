@@ -80,7 +80,9 @@ class _Format(click.Choice[str]):
 
 @click.command("show", short_help="Show a recorded run.")
 @click.argument("run", default="last")
-@click.option("--format", "form", type=_Format([*SUITE_FORMATS, "diff", "rulph"]), default="text", show_default=True)
+@click.option(
+    "-f", "--format", "form", type=_Format([*SUITE_FORMATS, "diff", "rulph"]), default="text", show_default=True
+)
 @click.option(
     "--version", "version", metavar="N", help="Print that version of the artifact: a round, 0, `best` or `original`."
 )

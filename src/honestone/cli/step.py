@@ -54,7 +54,7 @@ def step() -> None:
 
 @click.command("next")
 @click.argument("artifact", type=shared.PATH, required=False)
-@click.option("--rubric", type=shared.PATH, help="The rubric file.")
+@click.option("-r", "--rubric", type=shared.PATH, help="The rubric file.")
 @click.option("--json", "as_json", is_flag=True, hidden=True)
 @loop_options
 @shared.judging_options

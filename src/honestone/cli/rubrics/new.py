@@ -36,7 +36,10 @@ OUTPUT: Final = Path("rubric.yaml")
 @click.option("--threshold", type=float, metavar="0-100", help="The overall score to reach. [70]")
 @click.option("--floor", type=float, metavar="0-100", help="What every criterion has to reach; 0 is off. [60]")
 @click.option(
-    "--judge", metavar="JUDGE", help="The model that drafts the items; `none` drafts from your words and templates."
+    "-j",
+    "--judge",
+    metavar="JUDGE",
+    help="The model that drafts the items; `none` drafts from your words and templates.",
 )
 @click.option("--template", metavar="NAME", help="Write this template as it is.")
 @click.option("--list-templates", is_flag=True, help="List the templates.")

@@ -57,11 +57,11 @@ worker_options = shared.combined(
     click.option("--worker-timeout", type=shared.ABOVE_ZERO, metavar="SECONDS"),
 )
 judge_options = shared.combined(
-    click.option("--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
+    click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
     click.option("--judge-timeout", type=shared.ABOVE_ZERO, metavar="SECONDS"),
 )
 task_options = shared.combined(
-    click.option("--target", metavar="TARGET", help="The agent that does the tasks. [claude]"),
+    click.option("-t", "--target", metavar="TARGET", help="The agent that does the tasks. [claude]"),
     click.option(
         "--pass-k",
         type=click.IntRange(1, 100),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     help="A run or a saved report that shows which tasks are passed. [the suite's runs on record]",
 )
 @click.option("--run", "run_bare", is_flag=True, help="Run the tasks once without any skill, to see which need none.")
-@click.option("--target", metavar="TARGET", help="With --run: who does the tasks.")
+@click.option("-t", "--target", metavar="TARGET", help="With --run: who does the tasks.")
 @click.option("--accept-loss", is_flag=True, help="Check the rest of a file that says what honestone cannot.")
 @shared.judging_options
 @shared.json_option

@@ -15,7 +15,7 @@ from honestone.cli.rubrics.lock import print_lock
 @click.argument("path", type=shared.PATH, metavar="SUITE")
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 2 when something changed.")
 @shared.accept_loss_option
-@click.option("--target", help="What will answer the cases; not part of the lock.")
+@click.option("-t", "--target", help="What will answer the cases; not part of the lock.")
 @shared.judging_options
 @shared.json_option
 @shared.quiet_option

@@ -30,12 +30,15 @@ MOST_TASKS = 200
 )
 @click.option("--output", type=shared.PATH, metavar="FILE", help="Where to write it. [stdout]")
 @click.option(
+    "-f",
     "--format",
     "form",
     type=click.Choice(("task-suite", "honestone")),
     help="task_suite 1.0 or ours. [task-suite; from transcripts: honestone]",
 )
-@click.option("--judge", "model", metavar="MODEL", help="A model that drafts: codex, PROVIDER:MODEL, cmd:COMMAND.")
+@click.option(
+    "-j", "--judge", "model", metavar="MODEL", help="A model that drafts: codex, PROVIDER:MODEL, cmd:COMMAND."
+)
 @click.option(
     "--tasks",
     "most",
