@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from honestone.report import comparison_text as _comparison
+from honestone.report import improvement_html as _improvement_page
 from honestone.report import improvement_text as _improvement
 from honestone.report import junit as _junit
 from honestone.report import markdown as _markdown
@@ -31,6 +32,7 @@ scorecards_junit = _from_json(_junit.scorecards_junit, list[ScorecardDoc])
 improvement_text = _from_json(_improvement.improvement_text, ImprovementDoc)
 round_text = _from_json(_improvement.round_text, RoundDoc)
 improvement_markdown = _from_json(_markdown.improvement_markdown, ImprovementDoc)
+improvement_html = _from_json(_improvement_page.improvement_html, ImprovementDoc)
 improvement_junit = _from_json(_junit.improvement_junit, ImprovementDoc)
 suite_text = _from_json(_suite.suite_text, SuiteReportDoc)
 suite_markdown = _from_json(_markdown.suite_markdown, SuiteReportDoc)

@@ -45,6 +45,14 @@ class RunRecord:
         """The document, and the report as Markdown."""
         return improvement_report(self.store, self.info.id)
 
+    def improvement_page(self) -> str:
+        """The same as an HTML page, with what each round changed."""
+        from honestone.report.improvement_html import improvement_html
+
+        log = self.store.events(self.info.id)
+        diffs = round_diffs(self.store, state_of(log), started_of(log).artifact.path)
+        return improvement_html(self.improvement()[0], diffs=diffs)
+
     def imported(self) -> ImportedDoc:
         from honestone.app.import_loop import imported_document
 

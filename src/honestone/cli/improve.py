@@ -8,10 +8,11 @@ import click
 
 from honestone.app.improve import improve as improve_artifact
 from honestone.app.loop import ImprovementRequest
+from honestone.app.records import open_run
 from honestone.cli import options as shared
 from honestone.cli.helping import Grouped
 from honestone.cli.options import loop_options
-from honestone.cli.terminal import FORMATS, Progress, here, render_improvement, write
+from honestone.cli.terminal import FORMATS, Progress, here, render_improvement, write, write_page
 from honestone.core.errors import Interrupted
 from honestone.core.loop.state import Result
 from honestone.report.documents.improvement import RoundDoc
@@ -56,7 +57,7 @@ from honestone.system.drawing import style_for
 )
 @loop_options
 @shared.judging_options
-@click.option("-f", "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("-f", "--format", "form", type=click.Choice([*FORMATS, "html"]), default="text", show_default=True)
 @shared.json_option
 @shared.quiet_option
 def improve(form: str, as_json: bool, quiet: bool, **options: Any) -> int:
@@ -73,7 +74,11 @@ def improve(form: str, as_json: bool, quiet: bool, **options: Any) -> int:
             progress.show(round_text(document, style_for(progress.stream)))
 
         result = improve_artifact(here(), ImprovementRequest(judging=judging, **options), progress, decided=show_round)
-    write(render_improvement(result.improvement, "json" if as_json else form, report=result.report))
+    if form == "html" and not as_json:
+        with open_run(here(), result.run) as record:
+            write_page(record.improvement_page())
+    else:
+        write(render_improvement(result.improvement, "json" if as_json else form, report=result.report))
     if result.result is Result.INTERRUPTED:
         raise Interrupted(f"interrupted; run the same command to resume (run {result.run}):")
     return result.exit_code

@@ -14,7 +14,7 @@ from honestone.app.suites.columns import SUITES, TABLE
 from honestone.cli import options as shared
 from honestone.cli.main import StrictGroup
 from honestone.cli.suites.options import SUITE_FORMATS, print_suite
-from honestone.cli.terminal import FORMATS, Printer, dump, here, render_improvement, write
+from honestone.cli.terminal import FORMATS, Printer, dump, here, render_improvement, write, write_page
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.report.documents import KINDS, json_schema, plain
@@ -156,6 +156,9 @@ def _show_improvement(record: RunRecord, form: str, version: str | None) -> None
     if form == "diff":
         for title, diff in record.diffs():
             write(f"# {title}\n{diff}")
+        return
+    if form == "html":
+        write_page(record.improvement_page())
         return
     refuse_other_formats(form, "an improvement")
     document, report = record.improvement()

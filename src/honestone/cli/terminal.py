@@ -105,6 +105,12 @@ def write(text: str) -> None:
     sys.stdout.write(text)
 
 
+def write_page(text: str) -> None:
+    """An HTML page says that it is UTF-8, whatever the terminal is."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+
+
 class Printer:
     """Prints documents as they come where the format allows it, so that memory stays flat over many artifacts.
 

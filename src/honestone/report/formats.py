@@ -33,6 +33,7 @@ _OURS: Final[
     ("improvement", "rulph"): "rulph:improvement_rulph",
     ("improvement", "text"): "improvement_text:improvement_text",
     ("improvement", "markdown"): "markdown:improvement_markdown",
+    ("improvement", "html"): "improvement_html:improvement_html",
     ("improvement", "junit"): "junit:improvement_junit",
     ("report", "text"): "suite_text:suite_text",
     ("report", "markdown"): "markdown:suite_markdown",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from honestone.core.numbers import Number, bar_number, change, points, score_or_interval
 from honestone.report.documents.improvement import CertificationDoc, ImprovementDoc, RoundDoc, WitnessDoc
-from honestone.report.documents.scorecard import APART, CriterionDoc, ScorecardDoc, depths, states_words
+from honestone.report.documents.scorecard import APART, CriterionDoc, ScorecardDoc, depths
 from honestone.report.text import (
     PLAIN,
     STACKED_BELOW,
@@ -76,11 +76,15 @@ def _is_apart(by_judge: Mapping[str, float | None]) -> bool:
 
 def _headline(doc: ImprovementDoc, style: Style) -> list[str]:
     glyph, look = _LOOKS.get(doc.result, ("no", "red"))
+    return verdict_lines(style, glyph, look, doc.result_words, doc.artifact.name, doc.title, result_reasons(doc))
+
+
+def result_reasons(doc: ImprovementDoc) -> list[str]:
+    """Why the loop ended as it did, and which version is in the file now."""
     reasons = [*_unconfirmed(doc), *([line(doc.reason)] if doc.reason else [])]
     if doc.resumed:
         reasons.append("resumed an earlier run; what it had paid for was not asked again")
-    reasons.append(_delivered(doc))
-    return verdict_lines(style, glyph, look, doc.result_words, doc.artifact.name, doc.title, reasons)
+    return [*reasons, _delivered(doc)]
 
 
 def _delivered(doc: ImprovementDoc) -> str:
@@ -221,21 +225,10 @@ def _round_lines(one: RoundDoc, style: Style, size: int = 0) -> list[str]:
         lines = [f"{start}{style.paint(focus, 'cyan')}  {said}"]
     else:
         lines = [start + style.paint(focus, "cyan"), *wrap(said, style.columns, first=" " * 8)]
-    for told in _round_remarks(one):
+    for told in one.remarks:
         below = wrap(told, style.columns, first=" " * 8, most=3, more=style.glyph("more"))
         lines += [style.paint(text, "dim") for text in below]
     return lines
-
-
-def _round_remarks(one: RoundDoc) -> list[str]:
-    """The outcome when nothing usable came, the reason, judges that were gone, floors that are still broken."""
-    outcome = one.outcome_words if one.outcome not in ("", "changed") else ""
-    reason = line(one.reason or "")
-    told = [outcome] if outcome and not reason.startswith(outcome[:60]) else []
-    told += [reason, states_words(one.judges)]
-    if one.floor_violations:
-        told.append("below floor: " + ", ".join(map(line, one.floor_violations)))
-    return [part for part in told if part]
 
 
 def _arrow(before: Number | None, after: Number | None, style: Style) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from honestone.app.suites.plan import CaseChoice, parse_shard
-from honestone.cli.terminal import render, write
+from honestone.cli.terminal import render, write, write_page
 from honestone.core.numbers import exact
 
 if TYPE_CHECKING:
@@ -64,8 +63,4 @@ COMPARISON_FORMATS = ("text", "markdown", "json", "html")
 
 
 def print_suite(document: Mapping[str, object] | Struct, form: str) -> None:
-    if form == "html":  # It says that it is UTF-8, whatever the terminal is.
-        sys.stdout.flush()
-        sys.stdout.buffer.write(render(document, form).encode("utf-8", "backslashreplace"))
-        return
-    write(render(document, form))
+    (write_page if form == "html" else write)(render(document, form))

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType
 
 from honestone.core.numbers import change
-from honestone.report.documents.scorecard import ArtifactDoc, JudgeDoc, ScorecardDoc, UsageDoc
+from honestone.report.documents.scorecard import ArtifactDoc, JudgeDoc, ScorecardDoc, UsageDoc, states_words
 from honestone.system.drawing import line
 
 IMPROVEMENT: Final = "honestone.improvement/1"
@@ -30,6 +30,11 @@ class MoveDoc(Struct, frozen=True, kw_only=True):
     before: float | None = None
     after: float | None = None
     by_judge: dict[str, float | None] = {}
+
+    @property
+    def by(self) -> str:
+        """The change in points; empty where one score is not known."""
+        return change(self.before, self.after)
 
 
 class DiffDoc(Struct, frozen=True, kw_only=True):
@@ -101,6 +106,17 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         """What the worker's proposal was, from its bytes."""
         outcome, detail = line(self.outcome), line(self.outcome_detail or "", 200)
         return f"{outcome}: {detail}" if detail else outcome
+
+    @property
+    def remarks(self) -> list[str]:
+        """The outcome when nothing usable came, the reason, judges that were gone, floors that are still broken."""
+        outcome = self.outcome_words if self.outcome not in ("", "changed") else ""
+        reason = line(self.reason or "")
+        told = [outcome] if outcome and not reason.startswith(outcome[:60]) else []
+        told += [reason, states_words(self.judges)]
+        if self.floor_violations:
+            told.append("below floor: " + ", ".join(map(line, self.floor_violations)))
+        return [part for part in told if part]
 
     @property
     def diff_words(self) -> str:
