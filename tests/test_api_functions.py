@@ -373,6 +373,19 @@ def test_results_are_frozen_and_short() -> None:
     assert set(suite) == set(suite.to_dict()) and len(suite) == len(suite.to_dict())
 
 
+def test_several_targets_are_a_table() -> None:
+    """A column each, also where their names are equal; in a frame a row for every cell."""
+    found = honestone.run_suite(SUITE, target=[lambda text: text, lambda text: "alpha <b>"], pick=True)
+    assert isinstance(found, honestone.TableResult) and found["schema"] == "honestone.table/1"
+    assert [column.verdict for column in found.columns] == ["fail", "pass"] and found.verdict == "pass"
+    assert found.pick == found.columns[1].name and len({column.name for column in found.columns}) == 2
+    assert [row[2] for row in found.rows] == ["passed", "passed", "failed", "passed"]
+    assert len(repr(found)) < 200 and "&lt;b&gt;" in found._repr_html_()
+    one = honestone.run_suite(SUITE, target=[lambda text: text], artifact=[Path("README.md")])
+    assert isinstance(one, honestone.SuiteResult)
+    assert honestone.compare(found.columns[1].run, found.columns[0].run).regressions == ["y"]
+
+
 def test_a_notebook_shows_a_table_with_nothing_alive_in_it() -> None:
     """A fragment, with input that tries to be more."""
     evil = "<script>alert(1)</script> \x1b[31m"

@@ -113,6 +113,20 @@ def test_suites_are_found_by_settings(desk: Path) -> None:
     assert len(asked(desk)) == 10
 
 
+@pytest.mark.parametrize("more", [(), ("-n", "2")])
+def test_a_table_is_a_test_a_case(desk: Path, more: tuple[str, ...]) -> None:
+    """It fails where a column fails, and names the column."""
+    text = (desk / "suite.yaml").read_text()
+    both = f"target: ['cmd:{sys.executable} t.py', 'cmd:echo good']"
+    (desk / "suite.yaml").write_text(re.sub("target: .*", both, text))
+    done = run(desk, "suite.yaml", *more)
+    assert "1 failed, 3 passed, 1 skipped, 1 error" in done.stdout, done.stdout
+    text, _, summary = done.stdout.partition("short test summary")
+    assert "FAILED suite.yaml::k3 - contains 'good': not found (cmd:" in summary
+    assert re.search(r"(?m)^cmd:.* t.py\ninput +k3$", text) and "cmd:echo" not in text
+    assert len(asked(desk)) == 5
+
+
 def test_a_broken_suite_is_said(desk: Path) -> None:
     """At collection, with the place."""
     (desk / "suite.yaml").write_text("suite: 1\ncases: [{id: a, input: b, cheks: []}]\n")

@@ -2,7 +2,7 @@
 
 Two kinds of page:
 
-    generated   docs/reference/{rubric,suite,formats,checks,cli}.md, whole, from the program itself
+    generated   docs/reference/{rubric,suite,formats,checks,cli,python}.md, whole, from the program itself
     told        README.md and every page below docs/ with a console block: its commands are run, in order, in an empty
                 folder, offline, and what they print is written under them
 
@@ -395,6 +395,12 @@ def checks_page() -> str:
     return f"{GENERATED_NOTE}\n{CHECKS_OPENING}{text.replace('### Options', '## Options')}\n{CHECKS_CLOSING}"
 
 
+def python_reference() -> str:
+    from python_page import python_page
+
+    return f"# Python\n\n{GENERATED_NOTE}\n{python_page()}"
+
+
 def cli_page() -> str:
     """Every command's own help."""
     parts = [
@@ -467,6 +473,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "docs/reference/formats.md": formats_page,
     "docs/reference/checks.md": checks_page,
     "docs/reference/cli.md": cli_page,
+    "docs/reference/python.md": python_reference,
 }
 
 

@@ -20,7 +20,7 @@ import msgspec
 
 from honestone.app import given
 from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate_one, require_pass
-from honestone.app.given import GivenRubric, GivenSuite, Judges, Text
+from honestone.app.given import GivenRubric, GivenSuite, Judges, Targets, Text
 from honestone.app.improve import ImprovementResult
 from honestone.app.improve import improve as improve_artifact
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
@@ -31,8 +31,9 @@ from honestone.app.stages.run import PipelineRun, StageRunRequest, run_all_stage
 from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps
 from honestone.app.suites.compare import CompareRequest, ComparisonResult, compare_runs, require_gates
 from honestone.app.suites.plan import CaseChoice, SuiteRequest
-from honestone.app.suites.run import SuiteResult, evaluate_suite
+from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.subject import SuiteSubject
+from honestone.app.suites.table import TableResult, evaluate_columns
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.numbers import exact
@@ -45,6 +46,7 @@ __all__ = [
     "ImprovementResult",
     "StepResult",
     "SuiteResult",
+    "TableResult",
     "Text",
     "acompare",
     "aevaluate",
@@ -81,6 +83,7 @@ class _Options(JudgingKeywords, total=False):
     target_timeout: float | None
     min_pass_rate: float | None
     baseline: str | None
+    pick: bool
     across_contracts: bool
     require_improvement: bool
     accept_loss: bool
@@ -195,9 +198,10 @@ def assert_passes(
 def run_suite(
     suite: GivenSuite,
     *,
-    target: str | Target | Function | None = None,
+    target: Targets | None = None,
     judges: Judges = (),
-    artifact: str | PathLike[str] | None = None,
+    artifact: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    pick: bool = False,
     baseline: str | None = None,
     cases: str | Sequence[str] = (),
     tags: str | Sequence[str] = (),
@@ -218,12 +222,13 @@ def run_suite(
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
     **options: Unpack[JudgingKeywords],
-) -> SuiteResult:
+) -> SuiteResult | TableResult:
     """Run a suite as `honestone eval SUITE` does: the same store, the same resuming.
 
     `suite` is a file of any format that is read, a Suite, a dict as a suite file holds it, a list of cases, or a
-    DataFrame with a case in each row. `artifact` is a path, or a `Text`. A second run of the same suite is refused while
-    the first is at work.
+    DataFrame with a case in each row. `artifact` is a path, or a `Text`. Several targets or artifacts in a list make a
+    table with a column for each, and `pick` names the cheapest that passes. A second run of the same suite is refused
+    while the first is at work.
 
     Raises UsageError for what is wrong with the call or a file, before anything is spent, and CouldNotJudge when judges
     are needed and none is named or found. What a target or a judge cannot do is in the result.
@@ -231,13 +236,15 @@ def run_suite(
     workspace = _workspace(folder, store)
     name, source = given.a_suite(_rows(suite), workspace)
     text = given.text_version(artifact) if isinstance(artifact, Text) else None
+    paths = () if artifact is None or text is not None else given.several(artifact, "artifact", given.a_path)
     request = SuiteRequest(
         suite=name,
         source=source,
         judging=_judging(judges, options, max_calls, max_usd, max_minutes),
-        artifact=None if artifact is None or text is not None else given.a_path(artifact, "artifact"),
+        artifacts=paths,
         subject=None if text is None else SuiteSubject(path="text", version=text),
-        target=None if target is None else given.a_target(target),
+        targets=() if target is None else given.several(target, "target", given.a_target),
+        pick=pick,
         choice=CaseChoice(ids=_texts(cases), tags=_texts(tags), splits=_texts(splits)),
         attempts=attempts,
         attempt_rule=attempt_rule,
@@ -251,7 +258,7 @@ def run_suite(
         accept_loss=accept_loss,
         locked=locked,
     )
-    return outside_a_loop(lambda: evaluate_suite(workspace, request, Quiet()))
+    return outside_a_loop(lambda: evaluate_columns(workspace, request, Quiet()))
 
 
 @_checked

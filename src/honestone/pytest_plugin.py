@@ -20,11 +20,12 @@ import pytest
 
 if TYPE_CHECKING:
     from honestone.app.given import GivenRubric, Judges
+    from honestone.app.suites.once import Cases
     from honestone.core.errors import HonestoneError
     from honestone.core.rubric import Rubric
     from honestone.formats.source import SuiteSource
     from honestone.report.documents import JsonDocument
-    from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
+    from honestone.report.documents.suite import CaseDoc
 
 
 class CouldNotBeJudged(Exception):
@@ -163,7 +164,7 @@ class SuiteFile(pytest.File):
     """A suite file: one test a case, one run for all."""
 
     _source: SuiteSource
-    _found: dict[str, CaseDoc] | HonestoneError | None = None
+    _found: Cases | HonestoneError | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
         from honestone.core.errors import HonestoneError
@@ -176,13 +177,13 @@ class SuiteFile(pytest.File):
         for case in self._source.suite.cases:
             yield CaseItem.from_parent(self, name=case.id)
 
-    def case(self, id: str) -> CaseDoc:
-        """The result of a case. The first that is asked for runs all that were chosen. Raises HonestoneError."""
+    def case(self, id: str) -> list[tuple[str, CaseDoc]]:
+        """The results of a case, by columns. The first that is asked for runs all that were chosen. Raises HonestoneError."""
         from honestone.core.errors import HonestoneError, Interrupted
 
         if self._found is None:
             try:
-                self._found = {case.id: case for case in self._report().cases}
+                self._found = self._shared_run()
             except Interrupted:
                 raise KeyboardInterrupt from None
             except HonestoneError as error:
@@ -191,7 +192,7 @@ class SuiteFile(pytest.File):
             raise self._found
         return self._found[id]
 
-    def _report(self) -> SuiteReportDoc:
+    def _shared_run(self) -> Cases:
         from honestone.app.suites.once import run_once
 
         shared = Path(vars(self.config).get("workerinput", {}).get("honestone", ""))
@@ -199,12 +200,13 @@ class SuiteFile(pytest.File):
             return self._run()
         return run_once(shared, str(self.path), self._run)
 
-    def _run(self) -> SuiteReportDoc:
+    def _run(self) -> Cases:
         from honestone.app.judging_options import JudgingOptions
         from honestone.app.loop import outside_a_loop
         from honestone.app.quiet import Quiet
+        from honestone.app.suites.once import cases_of
         from honestone.app.suites.plan import CaseChoice, SuiteRequest
-        from honestone.app.suites.run import evaluate_suite
+        from honestone.app.suites.table import evaluate_columns
         from honestone.app.workspace import Workspace
 
         judges = self.config.getoption("--honestone-judge") or self.config.getini("honestone_judges")
@@ -218,30 +220,35 @@ class SuiteFile(pytest.File):
             choice=CaseChoice() if is_whole else CaseChoice(ids=tuple(chosen)),
             target=self.config.getoption("--honestone-target"),
         )
-        return outside_a_loop(lambda: evaluate_suite(Workspace.at(Path()), request, Quiet())).report
+        return cases_of(outside_a_loop(lambda: evaluate_columns(Workspace.at(Path()), request, Quiet())))
 
 
 class CaseItem(pytest.Item):
     """One case. It is judged in the set-up, so that only a verdict on the output is a failure."""
 
-    _case: CaseDoc
+    _open: list[tuple[str, CaseDoc]]
 
     def setup(self) -> None:
         from honestone.core.errors import HonestoneError
 
         assert isinstance(self.parent, SuiteFile)
         try:
-            self._case = self.parent.case(self.name)
+            found = self.parent.case(self.name)
         except HonestoneError as error:
             raise CouldNotBeJudged(_said(error)) from None
-        if self._case.status == "skipped":
-            pytest.skip("; ".join(self._case.reasons))
-        if self._case.status in ("target-error", "inconclusive"):
-            raise CouldNotBeJudged(*_words(self._case))
+        self._open = [(column, case) for column, case in found if case.is_open]
+        if all(case.status == "skipped" for _, case in found):
+            pytest.skip("; ".join(found[0][1].reasons))
+        if self._open and not self._has_failed:
+            raise CouldNotBeJudged(*_words(self._open))
+
+    @property
+    def _has_failed(self) -> bool:
+        return any(case.status == "failed" for _, case in self._open)
 
     def runtest(self) -> None:
-        if self._case.status == "failed":
-            raise CaseFailed(*_words(self._case))
+        if self._has_failed:
+            raise CaseFailed(*_words(self._open))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The case's own words, and in the short summary why it failed."""
@@ -256,12 +263,17 @@ class CaseItem(pytest.Item):
         return self.path, None, self.name
 
 
-def _words(case: CaseDoc) -> tuple[str, str]:
-    """Input, output and every miss; and why in one line."""
+def _words(found: list[tuple[str, CaseDoc]]) -> tuple[str, str]:
+    """Input, output and every miss, of each column that has one; and why in one line."""
     from honestone.report.case_text import case_lines
     from honestone.report.misses import why
+    from honestone.system.drawing import line
 
-    return "\n".join(case_lines(case)), "; ".join(why(case))
+    lines, reasons = [], []
+    for column, case in found:
+        lines += [*([line(column)] if column else []), *case_lines(case)]
+        reasons += [f"{reason} ({line(column)})" if column else reason for reason in why(case)]
+    return "\n".join(lines), "; ".join(reasons)
 
 
 def _said(error: HonestoneError) -> str:

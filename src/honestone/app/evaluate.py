@@ -76,7 +76,7 @@ class EvaluateRequest:
 class Evaluated(DocumentResult):
     """What was made of one artifact. Its document is what `honestone eval --json` prints (`honestone.scorecard/1`)."""
 
-    columns = ("criterion", "score", "requirement", "unmet")
+    heads = ("criterion", "score", "requirement", "unmet")
     _judgement: JudgedArtifact
     _write: _Writer
 

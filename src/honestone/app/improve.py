@@ -73,7 +73,7 @@ _VERDICTS: Final = {0: "pass", 1: "fail", 3: "inconclusive"}
 class ImprovementResult(DocumentResult):
     """How a run of the loop ended. `report` is the Markdown report that was saved."""
 
-    columns = ("round", "decision", "before", "after", "outcome")
+    heads = ("round", "decision", "before", "after", "outcome")
     run: str
     result: Result
     rounds: tuple[Round, ...]

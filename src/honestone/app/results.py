@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class DocumentResult(Mapping[str, Any]):
-    """Reads like its document: `result["verdict"]`. `columns` and `rows` are its table."""
+    """Reads like its document: `result["verdict"]`. `heads` and `rows` are its table."""
 
-    columns: ClassVar[tuple[str, ...]] = ()
+    heads: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def to_dict(self) -> JsonDocument:
@@ -38,7 +38,7 @@ class DocumentResult(Mapping[str, Any]):
             pandas = import_module("pandas")
         except ImportError:
             raise UsageError("a table needs pandas, which is not installed", hint="pip install pandas") from None
-        return pandas.DataFrame([list(row) for row in self.rows], columns=list(self.columns))
+        return pandas.DataFrame([list(row) for row in self.rows], columns=list(self.heads))
 
     def __getitem__(self, key: str) -> Any:
         return self.to_dict()[key]
@@ -55,4 +55,4 @@ class DocumentResult(Mapping[str, Any]):
     def _repr_html_(self) -> str:
         from honestone.report.notebook import fragment
 
-        return fragment(self.headline, self.columns, self.rows)
+        return fragment(self.headline, self.heads, self.rows)

@@ -91,7 +91,7 @@ class CompareRequest:
 class ComparisonResult(DocumentResult):
     """Two runs, case by case. Its document is `honestone.comparison/1`."""
 
-    columns = ("case", "baseline", "candidate", "delta")
+    heads = ("case", "baseline", "candidate", "delta")
     report: ComparisonDoc
 
     @property

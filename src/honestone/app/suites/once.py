@@ -6,21 +6,33 @@ import fcntl
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
-from honestone.report.documents.suite import SuiteReportDoc
+from honestone.app.suites.run import SuiteResult
+from honestone.app.suites.table import TableResult
+from honestone.report.documents.suite import CaseDoc
 from honestone.system.files import write_atomically
 
+Cases: TypeAlias = dict[str, list[tuple[str, CaseDoc]]]
+"""By id what came of a case in each column of a table, with the column's name; without a table there is one, called ""."""
 
-def run_once(folder: Path, name: str, run: Callable[[], SuiteReportDoc]) -> SuiteReportDoc:
-    """The report of the first process that asks for it in this shared folder; the others wait for it. Where that process
-    ends without a report, the next one runs, and resumes what is on record."""
+
+def cases_of(found: SuiteResult | TableResult) -> Cases:
+    if isinstance(found, SuiteResult):
+        return {case.id: [("", case)] for case in found.cases}
+    return {case.id: [(cell.column, cell) for cell in case.cells] for case in found.cases}
+
+
+def run_once(folder: Path, name: str, run: Callable[[], Cases]) -> Cases:
+    """What the first process finds that asks in this shared folder; the others wait for it. Where that process ends
+    without a result, the next one runs, and resumes what is on record."""
     kept = folder / f"{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
     with kept.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if kept.exists():
-            return msgspec.json.decode(kept.read_bytes(), type=SuiteReportDoc)
-        report = run()
-        write_atomically(kept, msgspec.json.encode(report))
-        return report
+            return msgspec.json.decode(kept.read_bytes(), type=Cases)
+        found = run()
+        write_atomically(kept, msgspec.json.encode(found))
+        return found

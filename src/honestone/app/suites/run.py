@@ -553,7 +553,7 @@ def _sides(results: Sequence[TaskResult], outputs: Mapping[str, str | None]) -> 
 class SuiteResult(DocumentResult):
     """A run that came to its end. Its document is what `honestone eval SUITE --json` prints (`honestone.report/1`)."""
 
-    columns = ("case", "status", "score", "output")
+    heads = ("case", "status", "score", "output")
     record: SuiteRecord
 
     @property

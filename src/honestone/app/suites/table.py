@@ -12,6 +12,7 @@ from functools import cached_property
 from honestone.app.judging_options import make_panel
 from honestone.app.loop import run_interruptibly
 from honestone.app.quiet import Quiet
+from honestone.app.results import DocumentResult
 from honestone.app.suites.columns import COLUMN, TABLE
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_columns, suite_cost
 from honestone.app.suites.run import SideRun, SuiteResult, run_suite, skill_fields, unfinished
@@ -23,7 +24,8 @@ from honestone.core.spend import Meter
 from honestone.core.suite.table import TableRecord, set_apart
 from honestone.ports import HasCapacity, Observer, Store
 from honestone.report.documents import JsonDocument, plain
-from honestone.report.documents.table import TableDoc
+from honestone.report.documents.suite import text_of
+from honestone.report.documents.table import ColumnDoc, TableCaseDoc, TableDoc
 from honestone.report.table import table_document
 from honestone.system.drawing import count, cut_middle, line
 from honestone.system.files import printable
@@ -31,15 +33,59 @@ from honestone.system.files import printable
 LONGEST_NAME = 40
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableResult:
-    """A table that came to its end."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TableResult(DocumentResult):
+    """A table that came to its end. Its document is `honestone.table/1`."""
 
+    heads = ("case", "column", "status", "score", "output")
     record: TableRecord
 
     @property
     def verdict(self) -> str:
+        """`pass`, `fail` or `inconclusive`: the worst column's."""
         return str(self.record.verdict)
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "pass"
+
+    @property
+    def run(self) -> str:
+        return self.report.run
+
+    @property
+    def columns(self) -> Sequence[ColumnDoc]:
+        """Each target with each artifact: a run of its own."""
+        return self.report.columns
+
+    @property
+    def cases(self) -> Sequence[TableCaseDoc]:
+        """In the suite's order, each with a cell for every column."""
+        return self.report.cases
+
+    @property
+    def pick(self) -> str | None:
+        """With `pick`, the name of the cheapest column that passes."""
+        return self.report.pick
+
+    @property
+    def rows(self) -> Sequence[Sequence[object]]:
+        return [
+            (case.id, cell.column, cell.status, cell.score, cell.output) for case in self.cases for cell in case.cells
+        ]
+
+    @property
+    def headline(self) -> str:
+        size = f"{count(len(self.cases), 'case')} in {count(len(self.columns), 'column')}"
+        return f"{self.verdict}, {size}: {self.report.name}, run {self.run}"
+
+    def _repr_html_(self) -> str:
+        """Cell by cell side by side."""
+        from honestone.report.notebook import fragment
+
+        heads = ["case", *(f"{column.title}: {column.figures['verdict']}" for column in self.columns)]
+        rows = [[case.id, *(f"{cell.status}: {text_of(cell.output)}" for cell in case.cells)] for case in self.cases]
+        return fragment(self.headline, heads, rows)
 
     @cached_property
     def report(self) -> TableDoc:
@@ -50,6 +96,9 @@ class TableResult:
     def document(self) -> JsonDocument:
         """The same as JSON values."""
         return plain(self.report)
+
+    def to_dict(self) -> JsonDocument:
+        return self.document
 
 
 def evaluate_columns(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuiteResult | TableResult:
