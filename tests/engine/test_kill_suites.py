@@ -29,6 +29,7 @@ cases:
 """
 ALONE = ["suite.yaml", "--target", "words:t", "--judge", "words:j", "--concurrency", "1", "--json"]
 BOTH = [*ALONE, "--baseline", "old.md"]
+TABLE = [*ALONE, "--artifact", "prompt.md", "--artifact", "old.md"]
 
 
 class Driver:
@@ -94,26 +95,26 @@ def on_record(folder: Path) -> Counter[str]:
     found: Counter[str] = Counter()
     for info in store.runs():
         log = [event_to_plain(event) for event in store.events(info.id)]
-        text = "old" if log[0].get("side") == "baseline" else "new"
+        text = "old" if log[0].get("side") in ("baseline", "column old.md") else "new"
         found.update(f"target {e['case']} {e['attempt']} {text}" for e in log if e["type"] == "produced")
     store.close()
     return found
 
 
 def is_over(folder: Path) -> bool:
-    """Whether the last run, which is the candidate's, is closed."""
+    """Whether the last run, which is the candidate's or the table, is closed."""
     if not (folder / ".honestone" / "store.db").exists():
         return False
     store = SqliteStore(folder / ".honestone")
-    runs = [info for info in store.runs() if store.events(info.id)[0].side != "baseline"]
+    runs = [info for info in store.runs() if event_to_plain(store.events(info.id)[0]).get("side") in (None, "")]
     store.close()
     return bool(runs) and runs[0].finished is not None
 
 
 @pytest.mark.parametrize(
     ("args", "when", "runs"),
-    [(ALONE, "before", 5), (ALONE, "after", 5), (BOTH, "after", 10)],
-    ids=["before", "after", "baseline"],
+    [(ALONE, "before", 5), (ALONE, "after", 5), (BOTH, "after", 10), (TABLE, "after", 10)],
+    ids=["before", "after", "baseline", "table"],
 )
 def test_killed_at_any_one_write(args: list[str], when: str, runs: int, driver: Driver, tmp_path: Path) -> None:
     """At each write in turn: what is on record is not run again, what was in flight once more, and the end is the same."""
@@ -121,8 +122,8 @@ def test_killed_at_any_one_write(args: list[str], when: str, runs: int, driver: 
     code = driver.run(tmp_path / "whole", args)
     expected, called = report(tmp_path / "whole"), calls(tmp_path / "whole")
     writes = int((tmp_path / "whole" / "writes").read_text())
-    statuses = [case["status"] for case in expected["cases"]]
-    assert statuses == ["passed", "failed", "passed", "target-error", "skipped"]
+    for of_column in zip(*(case.get("cells") or [case] for case in expected["cases"]), strict=True):
+        assert [case["status"] for case in of_column] == ["passed", "failed", "passed", "target-error", "skipped"]
     assert sum(n for call, n in called.items() if call.startswith("target")) == runs
     assert writes > 2 * runs
     troubles = []
@@ -147,14 +148,15 @@ def test_killed_at_any_one_write(args: list[str], when: str, runs: int, driver: 
     assert not troubles, "\n".join(troubles[:20])
 
 
-def test_killed_after_every_write_once(driver: Driver, tmp_path: Path) -> None:
+@pytest.mark.parametrize("args", [BOTH, TABLE], ids=["baseline", "table"])
+def test_killed_after_every_write_once(args: list[str], driver: Driver, tmp_path: Path) -> None:
     """Every process dies after its fourth write, and still the run gets to its end with nothing run twice but what flew."""
     prepare(tmp_path / "whole")
-    code = driver.run(tmp_path / "whole", BOTH)
+    code = driver.run(tmp_path / "whole", args)
     folder = tmp_path / "killed"
     prepare(folder)
     kills = 0
-    while (ended := driver.run(folder, BOTH, kill=4)) == KILLED and not is_over(folder):
+    while (ended := driver.run(folder, args, kill=4)) == KILLED and not is_over(folder):
         kills += 1
         assert kills < 100, "it does not get any further"
     if ended == KILLED:

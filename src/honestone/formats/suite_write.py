@@ -38,9 +38,11 @@ def dump_suite(suite: Suite) -> str:
         lines.append(f"title: {scalar(suite.title)}")
     if suite.skill_id:
         lines += _comment(f"skill: {suite.skill_id}")
-    if suite.artifact:
+    if suite.more_artifacts:
+        lines += ["artifact:", *(f"  - {scalar(name)}" for name in suite.artifacts)]
+    elif suite.artifact:
         lines.append(f"artifact: {scalar(suite.artifact)}")
-    lines += _target(suite.target)
+    lines += _targets(suite.targets)
     lines += _named_in("the suite", lambda: _common_lines(common))
     if suite.concurrency is not None:
         lines.append(f"concurrency: {suite.concurrency}")
@@ -264,19 +266,28 @@ def _git(repo: str, ref: str | None) -> list[str]:
     return ["git:", *indent([f"repo: {scalar(repo)}", *([f"ref: {scalar(ref)}"] if ref else [])])]
 
 
-def _target(target: TargetSpec) -> list[str]:
+def _targets(targets: Sequence[TargetSpec]) -> list[str]:
+    if len(targets) > 1:
+        return ["target:", *(row for one in targets for row in indent(entry(_target(one))))]
+    (target,) = targets
     if target == TargetSpec():
         return []
     if target.use and target == TargetSpec(use=target.use):
         return [f"target: {scalar(target.use)}"]
+    return ["target:", *indent(_target(target))]
+
+
+def _target(target: TargetSpec) -> list[str]:
     lines = [f"use: {scalar(target.use)}"] if target.use else []
+    if target.label is not None:
+        lines.append(f"label: {scalar(target.label)}")
     if target.skill is not None:
         lines.append(f"skill: {str(target.skill).lower()}")
     if target.timeout is not None:
         lines.append(f"timeout: {decimal(exact(target.timeout))}")
     if target.output != "text":
         lines.append(f"output: {target.output}")
-    return ["target:", *indent(lines)]
+    return lines
 
 
 def _expect(expect: Expect) -> Iterator[str]:

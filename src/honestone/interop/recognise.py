@@ -159,8 +159,7 @@ def read_rubric_document(document: Document) -> RubricSource | ForeignRubric:
 
 def _places(source: SuiteSource) -> Iterator[str]:
     """What else a suite names: the artifact, and what the workspaces of its cases are copies of."""
-    if source.suite.artifact is not None:
-        yield str(source.suite.artifact)
+    yield from source.suite.artifacts
     for case in source.suite.cases:
         yield from case.workspace.paths if case.workspace is not None else ()
 

@@ -110,8 +110,8 @@ class _Writer:
         out = _merged(out, self._threshold("the suite", shared))
         if self.suite.concurrency is not None:
             out = _merged(out, self._concurrency(self.suite.concurrency))
-        for name, value in (("artifact", self.suite.artifact), ("skill_id", self.suite.skill_id)):
-            if value is not None:
+        for name, value in (("artifact", ", ".join(self.suite.artifacts)), ("skill_id", self.suite.skill_id)):
+            if value:
                 self.lose("the suite", f"AgentV has no `{name}` ({value})")
         out[self.shape.cases] = [self._case(case, shared) for case in self.suite.cases]
         return out
@@ -128,6 +128,8 @@ class _Writer:
 
     def _target(self) -> Plain:
         target = self.suite.target
+        if self.suite.more_targets:
+            self.lose("the suite", "AgentV has no columns: only the first target is written")
         for name, value in (("skill", target.skill), ("timeout", target.timeout)):
             if value is not None:
                 self.lose("the suite", f"AgentV has no `{name}` of a target")

@@ -31,10 +31,10 @@ def dump_healthbench(suite: Suite) -> tuple[str, list[Loss]]:
 
 
 def _suite_losses(suite: Suite, losses: Losses) -> None:
-    for name in ("title", "artifact", "concurrency", "skill_id"):
+    for name in ("title", "artifact", "more_artifacts", "concurrency", "skill_id"):
         if getattr(suite, name):
             losses.add("suite", f"`{name}`: {_FORMAT} has no such thing")
-    if suite.target != TargetSpec():
+    if suite.targets != (TargetSpec(),):
         losses.add("suite", f"`target`: {_FORMAT} has no such thing")
 
 

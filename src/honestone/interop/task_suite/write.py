@@ -146,8 +146,8 @@ def _scored(rubric: Rubric) -> Criterion | None:
 
 def _suite_losses(suite: Suite) -> Iterator[Loss]:
     for said, what in (
-        (suite.artifact, "the artifact"),
-        (suite.target != TargetSpec(), "the target"),
+        (suite.artifacts, "the artifact"),
+        (suite.targets != (TargetSpec(),), "the target"),
         (suite.concurrency, "the concurrency"),
     ):
         if said:
