@@ -215,8 +215,9 @@ class RubricReading(FileReading):
                 self.problem(why.message, why.path, why.hint, at_key=why.at_key)
 
     def must_be(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None = None) -> Refused:
-        shown = shown_value(value, self.marked.raw(path))
-        return Refused(f"`{path[-1]}`{owner} is {shown}, but must be {TAKES[takes].words}", path, hint)
+        shown, key = shown_value(value, self.marked.raw(path)), path[-1]
+        name = f"entry {key + 1} of `{path[-2]}`" if isinstance(key, int) and len(path) > 1 else f"`{key}`{owner}"
+        return Refused(f"{name} is {shown}, but must be {TAKES[takes].words}", path, hint)
 
     def each(
         self, takes: Takes, value: Any, path: FilePath, owner: str, read: Callable[[Any, FilePath], T]

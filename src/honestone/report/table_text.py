@@ -18,6 +18,7 @@ from honestone.system.drawing import Style, cut_middle, line, pad, width, wrap
 PLAIN: Final = Style()
 WIDEST: Final = 240
 LEAST: Final = 16  # columns of the terminal that a cell needs
+BESIDE: Final = 120  # columns of the terminal from which outputs are next to each other
 MOST_DETAILS: Final = 20  # cases whose outputs are shown; the others have their row
 MOST_LINES: Final = 4  # of one output
 MOST_MISSES: Final = 6  # of one cell
@@ -29,7 +30,10 @@ def table_text(doc: TableDoc, style: Style = PLAIN) -> str:
     """One table (`honestone.table/1`)."""
     grid = _Grid.of(doc, style)
     sections = [
-        [doc.name, *_facts([(column.title, column.what) for column in doc.columns], style)],
+        [
+            *wrap(doc.name, style.columns),
+            *_facts([(column.title, f"{column.what}, run {line(column.run)}") for column in doc.columns], style),
+        ],
         _heads(doc, grid),
         _cases(doc, grid),
         remarks(dict.fromkeys(flag for column in doc.columns for flag in column.flags), doc.notes, style),
@@ -40,8 +44,9 @@ def table_text(doc: TableDoc, style: Style = PLAIN) -> str:
 
 
 def _facts(rows: Sequence[tuple[str, str]], style: Style) -> list[str]:
-    size = min(max(width(name) for name, _ in rows), 40)
-    return [one for name, told in rows for one in wrap(told, style.columns, first=f"  {pad(name, size)}  ")]
+    size = min(max(width(name) for name, _ in rows), style.columns // 3)
+    shown = [(pad(cut_middle(name, size, style.glyph("more")), size), told) for name, told in rows]
+    return [one for name, told in shown for one in wrap(told, style.columns, first=f"  {name}  ")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +79,14 @@ class _Grid:
         return f"{mark} {'  '.join([pad(cut_middle(name, self.left, more), self.left), *painted])}"
 
     @property
+    def is_beside(self) -> bool:
+        """Whether outputs are next to each other too."""
+        return self.is_wide and self.style.width >= BESIDE
+
+    @property
     def room(self) -> int:
-        """For a line of a cell."""
-        return self.cell if self.is_wide else self.style.columns - 8
+        """For a line of an output."""
+        return self.cell if self.is_beside else self.style.columns - 8
 
 
 def _heads(doc: TableDoc, grid: _Grid) -> list[str]:
@@ -89,11 +99,10 @@ def _heads(doc: TableDoc, grid: _Grid) -> list[str]:
         return [heads, *(grid.row(name, cells, looks if name == "verdict" else ()) for name, cells in rows)]
     lines = []
     for name, look, one in zip(grid.names, looks, figures, strict=True):
-        told = [one["verdict"], f"pass rate {one['pass rate']}", f"{one['calls']} calls", f"cost {one['cost']}"]
-        lines += [
-            grid.style.paint(row, look)
-            for row in wrap(", ".join([*told, one["time"]]), grid.style.columns, first=f"{name}  ")
-        ]
+        told = (
+            f"{one['verdict']}, pass rate {one['pass rate']}, {one['calls']} calls, cost {one['cost']}, {one['time']}"
+        )
+        lines += [grid.style.paint(row, look) for row in _facts([(name, told)], grid.style)]
     return lines
 
 
@@ -118,12 +127,15 @@ def _case(case: TableCaseDoc, grid: _Grid, *, details: bool) -> list[str]:
     said = [_said(cell, grid) if details else [] for cell in case.cells]
     given = line(text_of(case.input), MOST_CHARACTERS) if details else ""
     asked = wrap(given, style.columns, first="    in  ", most=2, more=more) if given else []
-    if grid.is_wide:
+    if grid.is_beside:
         rows = [grid.row("", one) for one in zip_longest(*said, fillvalue="")]
         return [grid.row(case.name, shown, looks, mark), *asked, *rows]
-    lines = [f"{mark} {cut_middle(case.name, style.columns - 2, more)}", *asked]
+    name = cut_middle(case.name, style.columns - 2, more)
+    lines = [grid.row(case.name, shown, looks, mark) if grid.is_wide else f"{mark} {name}", *asked]
     for name, told, one, below in zip(grid.names, shown, looks, said, strict=True):
-        lines.append(f"    {style.paint(told, one)}  {cut_middle(name, max(8, style.columns - 6 - width(told)), more)}")
+        if below or not grid.is_wide:
+            room = max(8, style.columns - 6 - width(told))
+            lines.append(f"    {style.paint(told, one)}  {cut_middle(name, room, more)}")
         lines += [f"        {row}" for row in below]
     return lines
 

@@ -367,11 +367,12 @@ def _targets(request: SuiteRequest, source: SuiteSource) -> list[tuple[str | Tar
     return [(one, listed.get(one, usual) if isinstance(one, str) else usual) for one in asked]
 
 
-def _refuse_twice(what: str, asked: Sequence[object]) -> None:
-    for name in asked:
-        if asked.count(name) > 1:
+def _refuse_twice(what: str, asked: Sequence[str | Target | Function]) -> None:
+    for one in asked:
+        if asked.count(one) > 1:
+            name = one if isinstance(one, str) else _name_of(one)
             raise UsageError(
-                f"--{what} {name} is given twice", hint="each column is named once; --repeat runs one again"
+                f"the {what} `{name}` is given twice", hint="name each column once; --repeat runs one several times"
             )
 
 

@@ -28,6 +28,7 @@ from honestone.core.suite.record import RunSummary, summary_of
 from honestone.ports import Store
 from honestone.report.documents.scorecard import ItemDoc
 from honestone.report.documents.suite import REPORT, BaselineDoc, CaseDoc, SuiteReportDoc, text_of
+from honestone.report.documents.table import TABLE as TABLE_DOCUMENT
 from honestone.system.files import MAX_BYTES, load_artifact, printable
 
 WITHOUT: Final = "without"
@@ -261,6 +262,11 @@ def read_saved_report(path: Path) -> RunSummary | None:
 def read_report(document: Mapping[str, object], name: str) -> RunSummary:
     """The run in a report. Raises UsageError, which calls it by `name`, for another document and a damaged one."""
     schema = document.get("schema")
+    if schema == TABLE_DOCUMENT:
+        raise UsageError(
+            f"{name} is a table, not the run of one target",
+            hint="each of its `columns` names the `run` that it is; --target and --artifact make a run of one",
+        )
     if schema != REPORT:
         raise UsageError(f"{name} is {visible(str(schema), 60)}, not the {REPORT} of a suite", hint=_SAVE)
     try:
