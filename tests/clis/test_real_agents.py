@@ -205,6 +205,32 @@ def test_from_what_is_said_to_passed(
     assert json.loads(holds.read_text())["total"] == 1
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_mcp_server_is_started_and_its_tools_are_called(
+    name: str, service: Any, play: ModuleType, person: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each host offers all tools and calls one that reads; what it shows the model holds the run on record."""
+    graded = call(
+        str(HONESTONE), "eval", "note.md", "--rubric", "rubric.yaml", "--judge", "mock", "--json", cwd=project
+    )
+    run, runs = json.loads(graded.stdout)["run"], play.Use("honestone", "runs", (("limit", 5),))
+
+    def answer(seen: Any) -> Any:
+        text = "\n".join(texts(seen.body))
+        if SAID not in text or run in text or seen.results > 30:
+            return play.Say(f"FOUND {run}" if run in text else "NOTHING")
+        return runs if runs.name(seen.tools) else play.Run("sleep 1")  # Codex offers them once the server is ready
+
+    url = service.play(f"{name}-mcp", answer)
+    said = ready(name, url, person, project, monkeypatch)
+    call(str(HONESTONE), "agent", "install", "--agent", name, "--mcp", "--command", str(HONESTONE), cwd=project)
+    done = call(*said, cwd=project)
+    assert f"FOUND {run}" in done.stdout, (done.stdout[-600:], done.stderr[-600:])
+    offered = {tool for seen in service.seen[f"{name}-mcp"] for tool in seen.tools}
+    for tool in ("eval", "improve", "rubric_check", "runs", "show", "step_next", "step_submit"):
+        assert play.Use("honestone", tool).name(list(offered)), (tool, offered)
+
+
 @pytest.mark.parametrize(
     "command",
     ["claude plugin validate --strict .", "claude plugin validate --strict plugin", "gemini extensions validate ."],

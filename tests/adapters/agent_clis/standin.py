@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shlex
 import socket
 import struct
@@ -72,6 +73,18 @@ class Learn:
 
 
 @dataclass(frozen=True)
+class Use:
+    """The model calls a tool of an MCP server, whatever the client calls it."""
+
+    server: str
+    tool: str
+    arguments: tuple[tuple[str, Any], ...] = ()
+
+    def name(self, tools: list[str]) -> str | None:
+        return next((name for name in tools if re.fullmatch(f"mcp_+{self.server}[_.]+{self.tool}", name)), None)
+
+
+@dataclass(frozen=True)
 class Fault:
     """Not a reply: a `status` with the protocol's own error, an `html` page, or a `hang` of so many seconds."""
 
@@ -82,7 +95,7 @@ class Fault:
     message: str = ""
 
 
-Line = Say | Look | Change | Run | Learn | Fault
+Line = Say | Look | Change | Run | Learn | Use | Fault
 
 
 def edit_play(path: str, old: str, new: str, closing: str = "I have made the change.") -> tuple[Line, ...]:
@@ -271,6 +284,8 @@ class Dialect:
 
     def wish(self, line: Line, tools: list[str]) -> tuple[str, dict[str, Any]]:
         """The call that does what the line says, with the tools there are."""
+        if isinstance(line, Use):
+            return line.name(tools) or "no_such_tool", dict(line.arguments)
         choices = [(name, arguments(line)) for name, arguments in self.menu.get(type(line), [])]
         for name, arguments in choices:
             if name in tools:
@@ -296,7 +311,10 @@ class Responses(Dialect):
         return path == "v1/responses"
 
     def tools(self, body: dict[str, Any]) -> list[str]:
-        return [str(t.get("name") or t.get("type")) for t in body.get("tools") or []]
+        """Those of a namespace too, as NAMESPACE.TOOL."""
+        offered = body.get("tools") or []
+        inner = [f"{t['name']}.{one['name']}" for t in offered for one in t.get("tools") or []]
+        return [str(t.get("name") or t.get("type")) for t in offered] + inner
 
     def results(self, body: dict[str, Any]) -> int:
         return sum(1 for item in body.get("input") or [] if str(item.get("type", "")).endswith("_output"))
@@ -311,8 +329,10 @@ class Responses(Dialect):
             item: dict[str, Any] = {"type": "message", "id": "m1", "role": "assistant", "status": "completed"}
             item["content"] = [part]
         else:
-            name, arguments = self.wish(line, tools)
+            whole, arguments = self.wish(line, tools)
+            namespace, _, name = whole.rpartition(".")
             item = {"type": "function_call", "id": "f1", "call_id": f"call{self.results(body)}", "name": name}
+            item |= {"namespace": namespace} if namespace else {}
             item |= {"arguments": json.dumps(arguments), "status": "completed"}
         response = {"id": "r1", "object": "response", "model": body.get("model"), "output": [item]}
         yield self._event("response.created", response={**response, "output": [], "status": "in_progress"})
