@@ -20,6 +20,8 @@ import pytest
 from plugin import generated
 from pupil import texts
 
+from honestone.app.agents.hosts import HOSTS
+
 NAMES = ("codex", "claude", "gemini")
 HONESTONE = Path(sys.executable).with_name("honestone")
 SAID = "Grade this: note.md against rubric.yaml, and improve it until 80."
@@ -203,6 +205,26 @@ def test_from_what_is_said_to_passed(
     assert (project / "note.md").read_text() == "alpha beta\n"
     (holds,) = project.glob(".honestone/step/*/holds.json")
     assert json.loads(holds.read_text())["total"] == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_person_calls_the_skill(
+    name: str, service: Any, play: ModuleType, person: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the table of hosts says to type opens the skill, or asks the model to, with what is said after it.
+
+    Gemini CLI puts what a session-start hook says before a `-p` prompt, and does not see the command then: there the words
+    `/honestone` in the skill's description make the model open it. So its command is tried without the hooks.
+    """
+    url = service.play(f"{name}-called", lambda seen: play.Say("I have read it."))
+    said = ready(name, url, person, project, monkeypatch)
+    call(str(HONESTONE), "agent", "install", "--agent", name, cwd=project)
+    if name == "gemini":
+        (project / HOSTS[name].hooks).unlink()
+    called = f"{HOSTS[name].called} grade note.md until 80"
+    assert call(*(called if word == SAID else word for word in said), cwd=project).returncode == 0
+    first = next(text for seen in service.seen[f"{name}-called"] if "until 80" in (text := "\n".join(texts(seen.body))))
+    assert BODY in first or "Activate the skill `honestone`" in first
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -46,10 +46,15 @@ def install(project: bool | None, as_json: bool, **given: Any) -> int:
     All files or none. What is in them stays as it is, and `honestone agent uninstall` takes out what was put in.
     """
     from honestone.app.agents import install as use_case
+    from honestone.app.agents.hosts import HOSTS
 
     agents = given.pop("agents") or use_case.agents_on_path()
     request = use_case.InstallRequest(agents=agents, scope=_place(project is False), **given)
-    _tell(use_case.install(request), "written", "wrote", as_json=as_json)
+    done = use_case.install(request)
+    _tell(done, "written", "wrote", as_json=as_json)
+    if not as_json and done.files and not request.dry_run:
+        typed = ", ".join(f"{HOSTS[name].called} in {HOSTS[name].title}" for name in request.agents)
+        write(f'\nnext  type {typed}, or say "grade this"\n')
     return 0
 
 

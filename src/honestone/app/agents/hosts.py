@@ -13,36 +13,44 @@ NAME: Final = "honestone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """Paths are relative to the project or home. `second` is one second in the unit of the host's time limits."""
+    """Paths are relative to the project or home. `called` is what a person types; `session` the variable with the session's
+    id in its shell; `second` is one second in the unit of the host's time limits."""
 
     name: str
+    title: str
     skill: str
     hooks: str
     servers: str
     stop: str = "Stop"
     second: int = 1
+    called: str = f"/{NAME}"
+    session: str | None = None
     command_file: str | None = None
-
-    @property
-    def whole_files(self) -> dict[str, str]:
-        """Files that are ours alone, by the template of each."""
-        return {self.skill: "SKILL.md", **({self.command_file: "command.toml"} if self.command_file else {})}
 
 
 HOSTS: Final = {
     host.name: host
     for host in (
         Host(
-            name="claude", skill=".claude/skills/honestone/SKILL.md", hooks=".claude/settings.json", servers=".mcp.json"
+            name="claude",
+            title="Claude Code",
+            skill=".claude/skills/honestone/SKILL.md",
+            hooks=".claude/settings.json",
+            servers=".mcp.json",
+            session="CLAUDE_CODE_SESSION_ID",
         ),
         Host(
             name="codex",
+            title="Codex",
             skill=".agents/skills/honestone/SKILL.md",
             hooks=".codex/hooks.json",
             servers=".codex/config.toml",
+            called=f"${NAME}",
+            session="CODEX_THREAD_ID",
         ),
         Host(
             name="gemini",
+            title="Gemini CLI",
             skill=".agents/skills/honestone/SKILL.md",
             hooks=".gemini/settings.json",
             servers=".gemini/settings.json",

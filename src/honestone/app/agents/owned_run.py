@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.stores.unfinished import unfinished_loops
+from honestone.app.agents.hosts import HOSTS
 from honestone.app.agents.run_folder import KEPT, REPLIES, STEPS, read_json
 
-SESSION_VARIABLES: Final = ("HONESTONE_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
+SESSION_VARIABLES: Final = ("HONESTONE_SESSION", *(host.session for host in HOSTS.values() if host.session))
 """Where a session finds its id in its shell, the first that is set."""
 
 
