@@ -23,6 +23,7 @@ from honestone.app.judging_options import (
     refuse_too_big,
 )
 from honestone.app.loop import ImprovementRequest, LoopPlan
+from honestone.app.noise import known_noise
 from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
@@ -215,6 +216,8 @@ def prepare(
     shown = Question(artifact=Artifact(place.named, loaded.version), criteria=asked_criteria(rubric.rubric))
     packed = shown_in_part(judges.panel, shown)
     contract = rubric.contract(judges.asked)
+    with workspace.open_store() as store:
+        noise = known_noise(store, contract.id)
 
     def state(first: Event) -> LoopState:
         found = state_of_rubric(first)
@@ -239,6 +242,8 @@ def prepare(
             deliver=request.deliver,
             policy=request.policy,
             worker=worker.id,
+            tolerance=None if noise is None else noise.tolerance,
+            noise_run=None if noise is None else noise.run,
             rubric=rubric.rubric,
             rubric_path=rubric.name,
             packed=packed,

@@ -14,6 +14,7 @@ from honestone.engine.place import load_version
 from honestone.ports import RunInfo, Store
 from honestone.report.documents.imported import ImportedDoc
 from honestone.report.documents.improvement import ImprovementDoc
+from honestone.report.documents.noise import NoiseDoc
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.table import TableDoc
@@ -57,6 +58,11 @@ class RunRecord:
         from honestone.app.import_loop import imported_document
 
         return imported_document(self.info.id, self.store.events(self.info.id)[0])
+
+    def noise(self) -> NoiseDoc:
+        from honestone.app.noise import noise_document
+
+        return noise_document(self.store.events(self.info.id), run=self.info.id)
 
     def diffs(self) -> Iterator[tuple[str, str]]:
         """What each round was and came to, and what it changed as a unified diff."""

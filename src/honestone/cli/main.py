@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("honestone.cli.undo:undo", "Put a file back as it was before `improve`."),
     "compare": ("honestone.cli.compare:compare", "Compare two runs of a suite, case by case."),
     "trend": ("honestone.cli.compare:trend", "Show how a suite's results changed over its runs."),
+    "noise": ("honestone.cli.noise:noise", "How much the same bytes score differently when judged again."),
     "agreement": ("honestone.cli.agreement:agreement", "How far raters agree, from a table of their ratings."),
     "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),
     "runs": ("honestone.cli.runs:runs", "List recorded runs."),

@@ -28,7 +28,9 @@ from honestone.system.drawing import Style, line
 )
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option(
-    "--kind", metavar="KIND", help="Only runs of that kind: eval, suite, table, column, improve, stages, imported."
+    "--kind",
+    metavar="KIND",
+    help="Only runs of that kind: eval, suite, table, column, improve, stages, noise, imported.",
 )
 @click.option(
     "--verdict", metavar="VERDICT", help="Only those with that verdict (pass, fail, ...) or result, or `unfinished`."
@@ -102,9 +104,9 @@ def show(run: str, form: str, version: str | None, schema: str | None, as_json: 
             _show_improvement(record, form, version)
         elif record.info.kind == "stages":
             _show_stages(record, form)
-        elif record.info.kind == "imported":
-            imported = record.imported()
-            write(dump(plain(imported)) + "\n" if form == "json" else draw(imported, form, Style()))
+        elif record.info.kind in ("imported", "noise"):
+            document = record.noise() if record.info.kind == "noise" else record.imported()
+            write(dump(plain(document)) + "\n" if form == "json" else draw(document, form, Style()))
         elif version is not None or form == "diff":
             raise UsageError(f"run {record.info.id} is an eval: it has no versions of its own")
         elif record.info.kind in SUITES:

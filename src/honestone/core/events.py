@@ -73,9 +73,22 @@ class StartedArtifact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseStarted(Started):
+    """A run of `noise`: the same bytes are judged `looks` times."""
+
+    kind = "noise"
+
+    rubric: Rubric
+    artifact: StartedArtifact
+    looks: int
+    rubric_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoopStarted(Started):
     """A run of a loop: what is improved, by whom, and by which policy versions are kept. `deliver`: the `best`
-    version, or only one that `passed`; to `output` if that is given."""
+    version, or only one that `passed`; to `output` if that is given. `tolerance` (points): a fall below that is noise,
+    as measured by the run `noise_run`; without one it is the policy's own."""
 
     kind = "improve"
 
@@ -86,6 +99,8 @@ class LoopStarted(Started):
     holdouts: tuple[str, ...] = ()
     output: str | None = None
     deliver: str = "best"
+    tolerance: float | None = None
+    noise_run: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,6 +283,17 @@ def judged_in(event: Event) -> Iterator[ArtifactJudged]:
 
 
 # ---------------------------------------------------------------------------------------------------------- suites
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookTaken(Event):
+    """One look of a run of `noise`, counted from 1, and what was answered. `spend` is of its judges."""
+
+    type = "look"
+
+    number: int
+    ballots: tuple[Ballot, ...]
+    spend: Spend = field(default_factory=Spend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -486,6 +512,7 @@ class OtherEvent(Event):
 
 Spending: TypeAlias = (
     ArtifactJudged
+    | LookTaken
     | OutputProduced
     | AttemptJudged
     | BallotCast
@@ -597,6 +624,7 @@ def event_to_plain(event: Event) -> dict[str, Json]:
 _TYPES: Final[Mapping[object, type[Event]]] = {one.type: one for one in Event.__subclasses__() if one.type}
 _STARTS: Final = (
     EvaluationStarted,
+    NoiseStarted,
     ImprovementStarted,
     SuiteImprovementStarted,
     SuiteStarted,

@@ -52,6 +52,8 @@ _OURS: Final[
     ("comparison", "markdown"): "markdown:comparison_markdown",
     ("trend", "text"): "comparison_text:trend_text",
     ("trend", "markdown"): "markdown:trend_markdown",
+    ("noise", "text"): "noise:noise_text",
+    ("noise", "markdown"): "noise:noise_markdown",
     ("agreement", "text"): "agreement:agreement_text",
     ("agreement", "markdown"): "agreement:agreement_markdown",
     ("pairwise", "text"): "pairwise:pairwise_text",

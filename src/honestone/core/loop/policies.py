@@ -139,10 +139,6 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-TOLERANCE = Fraction(2, 100)
-"""A version is kept when it did not fall by this much; the noise of one look is larger than smaller falls."""
-
-
 class SteeredByScore:
     """What policies share whose scorecard steers: PASSED needs a held-out judge where judges decide, the worst
     criterion comes next, and each proposal starts from the version accepted last."""
@@ -169,7 +165,8 @@ class Plain(SteeredByScore):
 
 @dataclass(frozen=True, slots=True)
 class KeepBest(SteeredByScore):
-    """Keep what did not fall by two points or more below the best so far, so that small losses cannot add up.
+    """Keep what did not fall below the best so far by the noise of a look, or two points where that was not measured.
+    The best so far, so that small losses cannot add up.
 
     A criterion that code alone marks has no noise: when one falls below its floor, or a required one to 0, the change
     is always rolled back. There is no such guard on judges' marks: on one-shot scores it throws away most good edits.
@@ -186,8 +183,9 @@ class KeepBest(SteeredByScore):
             return RollBack(reason=lost)
         if state.verdict(version).passed and not state.verdict(state.best).passed:
             return Accept(version=version, reason="it passes the gate")
-        if new.low > best.low - TOLERANCE:
-            word = "rose" if new.low > best.low else "held" if new.low == best.low else "fell by less than 2 points"
+        if new.low > best.low - state.tolerance or new.low == best.low:
+            less = f"fell by less than {show_bar(state.tolerance)} points"
+            word = "rose" if new.low > best.low else "held" if new.low == best.low else less
             return Accept(version=version, reason=f"the score {word}: {_move(best, new)}")
         return RollBack(reason=f"the score fell: {_move(best, new)}")
 

@@ -13,6 +13,7 @@ from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.events import Event, LoopStarted, Role, Started
 from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.numbers import exact
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Line, Scorecard, Scorer, Verdict, judge_gate
 
@@ -93,6 +94,8 @@ class Stop:
 Action: TypeAlias = Ask | Propose | Accept | RollBack | Stop
 
 
+TOLERANCE = Fraction(2, 100)
+"""What a score may fall by and the version still be kept, where the noise of a look was not measured."""
 CONSULTATIONS = 3
 """How many versions may be shown to the held-out judges in one run: each answer leaks a little."""
 
@@ -161,6 +164,7 @@ class LoopState:
     """What the events of a run add up to. Change it only with `apply`.
 
     `consultations`: how many versions the held-out judges may be shown. `candidates`: how many proposals a round makes;
+    `tolerance` (0-1): a smaller fall is noise.
     `tried` are those of the round that is under way, and `ranks` (0-1) how good their edits look, by version, where a
     panel was asked.
     """
@@ -173,6 +177,7 @@ class LoopState:
     workable: Callable[[Line], bool] = lambda line: True
     consultations: int = CONSULTATIONS
     candidates: int = 1
+    tolerance: Fraction = TOLERANCE
     words: Words = Words()
     current: str = ""
     best: str = ""
@@ -352,6 +357,7 @@ def state_of_rubric(started: Event, scorer: Scorer | None = None) -> LoopState:
         holdouts=started.holdouts,
         limits=LoopLimits.of(started),
         original=started.artifact.digest,
+        tolerance=TOLERANCE if started.tolerance is None else exact(started.tolerance) / 100,
     )
 
 

@@ -22,6 +22,7 @@ _KINDS: Final = {
     "table": ("table", "TableDoc"),
     "imported": ("imported", "ImportedDoc"),
     "pairwise": ("pairwise", "PairwiseDoc"),
+    "noise": ("noise", "NoiseDoc"),
     "agreement": ("agreement", "AgreementDoc"),
     "rubric-draft": ("drafts", "RubricDraftDoc"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -200,6 +200,18 @@ class LoopSuiteDoc(Struct, frozen=True, kw_only=True):
     dialect: str | None = None
 
 
+class KnownNoiseDoc(Struct, frozen=True, kw_only=True, rename={"origin": "from"}):
+    """What a policy takes for noise.
+
+    `from`: `noise`, measured by the command of that name in the run `run`, or `default`
+    `tolerance`: a version that fell by less is kept, in points
+    """
+
+    origin: Literal["noise", "default"] = "default"
+    tolerance: float
+    run: str | None = None
+
+
 class ImprovementDoc(Struct, frozen=True, kw_only=True):
     """One run of the loop.
 
@@ -208,6 +220,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     `reason`, `changed`: why it ended so; the files that judge and changed while it ran
     `best_round`: the round whose version is the best; 0 is the baseline
     `threshold`, `floor`, `policy`, `worker`, `limits`: what the run was given
+    `noise`: not over a suite: which fall of the score is noise, and how that is known
     `rounds`: what was tried, and what came of it
     `baseline`, `final`: scorecards of the original and of the best version
     `certification`: the held-out judges, what each said, and `ok`
@@ -232,6 +245,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     policy: str = ""
     worker: str | None = None
     limits: dict[str, object] = {}
+    noise: KnownNoiseDoc | UnsetType = UNSET
     rounds: list[RoundDoc] = []
     baseline: ScorecardDoc | None = None
     final: ScorecardDoc | None = None
