@@ -26,7 +26,9 @@ def _load(name: str, path: Path) -> ModuleType:
 
 
 samples = _load("suite_samples", HERE.parent / "report" / "suite_samples.py")
-suite_html = _load("rendered", HERE.parent / "report" / "rendered.py").suite_html
+improvements = _load("honestone_test_samples", HERE.parent / "report" / "samples.py")
+rendered = _load("rendered", HERE.parent / "report" / "rendered.py")
+suite_html = rendered.suite_html
 chromium = _load("honestone_test_chromium", HERE / "chromium.py")
 
 pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not here: make test-pages installs it")
@@ -49,9 +51,9 @@ def page(browser: Any, tmp_path: Path) -> Any:
     browser.said.clear()
     browser.asked.clear()
 
-    def show(doc: Any, hash: str = "", **how: Any) -> Any:
+    def show(doc: Any, hash: str = "", draw: Any = suite_html, **how: Any) -> Any:
         path = tmp_path / "page.html"
-        path.write_text(suite_html(doc), encoding="utf-8")
+        path.write_text(draw(doc), encoding="utf-8")
         browser.open(path.as_uri() + hash, **how)
         return browser
 
@@ -217,6 +219,46 @@ def test_words_can_be_read_in_light_and_dark(page: Any, dark: bool) -> None:
     background = browser.run("getComputedStyle(document.body).backgroundColor")
     red = int(re.findall(r"\d+", background)[0])
     assert red < 60 if dark else red > 200
+
+
+def compared(*outputs: str) -> Any:
+    """A comparison whose cases were given and said something."""
+    doc = samples.with_baseline()["comparison"]
+    for one in doc["cases"]:
+        one["input"] = outputs[0]
+        one["baseline"]["output"], one["candidate"]["output"] = outputs
+    return doc
+
+
+def improved(doc: Any) -> str:
+    return str(rendered.improvement_html(doc, diffs=[(1, f"--- a\n+++ b\n@@ -1 +1 @@\n-start\n+{'y' * 900}\n")]))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_comparisons_and_improvements_can_be_read(page: Any, dark: bool) -> None:
+    """Their words have the same contrast, the changed ones too, and both outputs are next to each other where there is room."""
+    browser = page(compared("it is red", "it is blue"), draw=rendered.comparison_html, dark=dark, wide=1200)
+    assert browser.run(_CONTRAST) == []
+    tops = browser.run("Array.from(document.querySelector('.sides').children).map(e => e.offsetTop)")
+    assert len(set(tops)) == 1
+    browser = page(improvements.broken(), draw=improved, dark=dark)
+    assert browser.run(_CONTRAST) == []
+
+
+@pytest.mark.parametrize("wide", [320, 390])
+def test_comparisons_and_improvements_fit_a_phone(page: Any, wide: int) -> None:
+    """With long and hostile words; there both outputs are one below the other."""
+    doc = compared("x" * 5000 + samples.HOSTILE, samples.HOSTILE + "y" * 5000)
+    browser = page(doc, draw=rendered.comparison_html, wide=wide)
+    assert browser.run("document.documentElement.scrollWidth") <= wide
+    assert browser.run("document.querySelectorAll('script, img, iframe').length") == 0
+    tops = browser.run("Array.from(document.querySelector('.sides').children).map(e => e.offsetTop)")
+    assert len(set(tops)) == 2
+    loop = improvements.improvement("PASSED", title=samples.HOSTILE, worker="w" * 300)
+    browser = page(loop, draw=improved, wide=wide)
+    browser.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert browser.run("document.documentElement.scrollWidth") <= wide
+    assert browser.run("document.querySelectorAll('script, img, iframe').length") == 0
 
 
 _CONTRAST = """

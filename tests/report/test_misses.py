@@ -145,6 +145,13 @@ def test_a_long_output_is_shown_from_where_its_evidence_is() -> None:
     assert any("BADWORD" in row for row in lines[1:-1]) and len(lines) < ROWS + 4
 
 
+def test_a_difference_in_the_middle_of_a_long_line_is_shown() -> None:
+    """`equals` says the line and what is there instead of what was expected."""
+    note = 'differs on line 1: "WRONG words" instead of "right words"'
+    doc = failed(check("is exactly '...'", note), output="same " * 2000 + "WRONG words follow")
+    assert any("WRONG words" in row for row in case_lines(doc)[1:-1])
+
+
 def test_hostile_words_stay_words() -> None:
     """In input, output, requirement and evidence; and an empty output says that it is empty."""
     doc = failed(check(HOSTILE, HOSTILE), input=HOSTILE, output=HOSTILE)

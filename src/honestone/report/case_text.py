@@ -100,7 +100,9 @@ def _quotes(case: CaseDoc) -> Iterator[QuoteDoc]:
         yield from item.evidence
 
 
-_ON_LINE: Final = re.compile(r'(?:found "(?P<word>.*)"|differs) on line (?P<line>\d+)\b.*', re.DOTALL)
+_ON_LINE: Final = re.compile(
+    r'(?:found "(?P<word>.*)"|differs) on line (?P<line>\d+)\b(?:: "(?P<got>.*)" instead of .*)?.*', re.DOTALL
+)
 
 
 def _place_of(quote: QuoteDoc, text: str) -> int | None:
@@ -111,7 +113,7 @@ def _place_of(quote: QuoteDoc, text: str) -> int | None:
     if said is None:
         return None
     start = _line_start(text, int(said["line"]))
-    word = (said["word"] or "").removesuffix("...").lower()
+    word = (said["word"] or said["got"] or "").removesuffix("...").lower()
     return start + max(text[start:].lower().find(word), 0)
 
 
