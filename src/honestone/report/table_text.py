@@ -174,4 +174,4 @@ def _summary(doc: TableDoc, style: Style) -> list[str]:
     glyph, look = _VERDICTS.get(doc.verdict, ("unknown", "yellow"))
     lines = [style.paint(f"{style.glyph(glyph)} {doc.verdict_words}", look, "bold")]
     lines += bullet_lines([doc.pick_words] if doc.pick_words else [], style)
-    return [*lines, *_facts(doc.facts, style), *next_line("  again", f"  honestone show {line(doc.run)}", style)]
+    return [*lines, *_facts(doc.facts, style), *next_line("  again", f" honestone show {line(doc.run)}", style)]

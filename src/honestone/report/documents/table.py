@@ -190,14 +190,14 @@ class TableDoc(Struct, frozen=True, kw_only=True):
     @property
     def facts(self) -> list[tuple[str, str]]:
         """What was run, and what it took in all."""
-        spent = self.usage.words(whole_run=True)
+        spent = [part for part in self.usage.words(whole_run=True) if part not in ("0 worker calls", "nothing spent")]
         return [
             (name, told)
             for name, told in (
                 ("suite", line(self.suite.path)),
                 ("left out", count(self.left_out, "case") if self.left_out else ""),
                 ("time", duration_words(self.duration_ms)),
-                ("spent", ", ".join(part for part in spent if not part.startswith("0 worker"))),
+                ("spent", ", ".join(spent)),
             )
             if told
         ]
