@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -12,13 +13,18 @@ help:
 
 setup: $(READY) ## make .venv with everything in it
 
-$(READY): pyproject.toml requirements-dev.txt
+# What running needs; what developing needs besides comes with READY.
+$(RUNS): pyproject.toml
+	@echo "installing honestone into $(VENV): once, about half a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --requirement requirements-dev.txt
-	@$(PIP) install --no-deps --editable .
+	@$(PIP) install --constraint requirements-dev.txt --editable .
 	@touch $@
 
-demo: $(READY) ## a whole run, offline, on real files
+$(READY): $(RUNS) requirements-dev.txt
+	@$(PIP) install --requirement requirements-dev.txt
+	@touch $@
+
+demo: $(RUNS) ## a whole run, offline, on real files
 	@$(BIN)/honestone demo
 
 test: $(READY) ## the tests
