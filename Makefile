@@ -79,6 +79,9 @@ oracles: ## ask other people's statistics libraries again for the values that te
 	@.oracles/bin/python -m pip install --quiet krippendorff==0.9.0 scikit-learn==1.9.1 scipy==1.17.1 statsmodels==0.15.0
 	.oracles/bin/python tools/oracles.py
 
+bench-python: $(READY) ## what a Python target costs beside a bare pool of processes
+	$(BIN)/python bench/python_target.py
+
 # The scripts whose issue is done. The slow ones take minutes each and a turn in CI.
 DONE := a1_arithmetic_and_gates a2_improve_loop b1_replies_read_right b2_model_replies_and_hostility c1_rubric_formats \
 	d1_suites d2_compare_and_reports e1_skill_evaluation e2_pipeline g1_hooks_and_steps j1_house l1_forge

@@ -107,21 +107,17 @@ class WarmProgram:
         )
 
     async def _answer(self) -> bytes | None:
-        """None when it has closed its end, or printed or answers more than the limit."""
-        size = await self._exactly(4)
-        count = 0 if size is None else int.from_bytes(size, "big")
-        if count > self._limit:
-            self._printed = count
-        return None if size is None or count > self._limit else await self._exactly(count)
-
-    async def _exactly(self, count: int) -> bytes | None:
-        loop, found = asyncio.get_running_loop(), bytearray()
-        while len(found) < count:
-            more = await loop.sock_recv(self._wire, min(count - len(found), _CHUNK * 16))
-            if not more:
-                return None
+        """None when it has closed its end, or answers more than the limit."""
+        loop, found, size = asyncio.get_running_loop(), bytearray(), 4
+        while len(found) < size:
+            more = await loop.sock_recv(self._wire, _CHUNK)
             found += more
-        return bytes(found)
+            if size == 4 and len(found) >= 4:
+                size += int.from_bytes(found[:4], "big")
+                self._printed += size if size > self._limit else 0
+            if not more or size > self._limit:
+                return None
+        return bytes(found[4:size])
 
     def _drain(self) -> None:
         """What is printed, as far as it is there."""

@@ -20,29 +20,19 @@ def main() -> None:
     os.dup2(2, 1)  # whatever is printed goes to stderr
     wire = socket.socket(fileno=int(sys.argv[1]))
     wire.set_inheritable(False)
-    calls = _Calls()
-    while (asked := _read(wire)) is not None:
+    calls, source = _Calls(), wire.makefile("rb")
+    while (asked := _read(source)) is not None:
         answer = calls.answer(asked)
         sys.stdout.flush()
         wire.sendall(len(answer).to_bytes(4, "big") + answer)
     os._exit(0)  # threads that the function left behind are not waited for
 
 
-def _read(wire: socket.socket) -> dict[str, Any] | None:
+def _read(source: Any) -> dict[str, Any] | None:
     """None when nobody is left to ask."""
-    size = _exactly(wire, 4)
-    body = None if size is None else _exactly(wire, int.from_bytes(size, "big"))
-    return None if body is None else json.loads(body)
-
-
-def _exactly(wire: socket.socket, count: int) -> bytes | None:
-    found = b""
-    while len(found) < count:
-        more = wire.recv(count - len(found))
-        if not more:
-            return None
-        found += more
-    return found
+    size = source.read(4)
+    body = source.read(int.from_bytes(size, "big")) if len(size) == 4 else b""
+    return json.loads(body) if body else None
 
 
 class _Calls:
@@ -50,16 +40,15 @@ class _Calls:
 
     def __init__(self) -> None:
         self._function: Any = None
+        self._parameter: Any = None
         self._runner: Any = None
 
     def answer(self, asked: dict[str, Any]) -> bytes:
         try:
             if self._function is None:
                 self._function = _found(asked)
-                answer: dict[str, Any] = {
-                    "found": True,
-                    "takes_artifact": artifact_parameter(self._function) is not None,
-                }
+                self._parameter = artifact_parameter(self._function)
+                answer: dict[str, Any] = {"found": True}
             else:
                 answer = {"returned": self._called(asked)}
         except BaseException as error:
@@ -75,7 +64,7 @@ class _Calls:
             del os.environ[name]
         os.environ.update(asked["env"])
         os.chdir(asked["cwd"])
-        given, named = arguments(self._function, asked["input"], asked["artifact"])
+        given, named = arguments(self._parameter, asked["input"], asked["artifact"])
         returned = self._function(*given, **named)
         return self._awaited(returned) if hasattr(returned, "__await__") else returned
 
@@ -116,15 +105,15 @@ def artifact_parameter(function: Any) -> Any:
     return found or next((p for p in second if p.default is p.empty), None)
 
 
-def arguments(function: Any, given: Any, artifact: Any) -> tuple[list[Any], dict[str, Any]]:
-    """What a function is called with. `artifact` is a path or None. Raises TypeError where one is needed and not there."""
-    from pathlib import Path
-
-    parameter = artifact_parameter(function)
+def arguments(parameter: Any, given: Any, artifact: Any) -> tuple[list[Any], dict[str, Any]]:
+    """What a function with this `artifact_parameter` is called with. `artifact` is a path or None. Raises TypeError where
+    one is needed and not there."""
     if parameter is None or (artifact is None and parameter.default is not parameter.empty):
         return [given], {}
     if artifact is None:
         raise TypeError("it takes an artifact, but this run is given none")
+    from pathlib import Path
+
     if parameter.kind is parameter.KEYWORD_ONLY:
         return [given], {parameter.name: Path(artifact)}
     return [given, Path(artifact)], {}

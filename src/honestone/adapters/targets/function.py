@@ -21,14 +21,14 @@ class FunctionTarget(NothingToClose):
 
     def __init__(self, function: Function, *, timeout: float) -> None:
         self._call = FunctionCall(function, timeout)
-        self._function = function
+        self._artifact = artifact_parameter(function)
         self.identity = {**self._call.identity, "token": self._call.token}
 
     def refuse(self, cases: Sequence[Case]) -> None:
         """Any function can be called with any case."""
 
     async def run(self, task: Task) -> Output:
-        if task.version is None or artifact_parameter(self._function) is None:
+        if task.version is None or self._artifact is None:
             return await self._output(task, None)
         with private_folder("artifact") as root:
             (root / "copy").mkdir()
@@ -37,7 +37,7 @@ class FunctionTarget(NothingToClose):
     async def _output(self, task: Task, artifact: Path | None) -> Output:
         began, timeout = time.monotonic(), task.timeout or self._call.timeout
         try:
-            given, named = arguments(self._function, given_of(task), artifact)
+            given, named = arguments(self._artifact, given_of(task), artifact)
             returned = await self._call.within(timeout, *given, **named)
             return told(returned, duration_ms=_since(began))
         except TimeoutError:
