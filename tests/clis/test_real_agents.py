@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from plugin import generated
+from plugin import REPO, generated
 from pupil import texts
 
 from honestone.app.agents.hosts import HOSTS
@@ -263,3 +263,10 @@ def test_the_manifests_are_valid(command: str, tmp_path: Path) -> None:
         (tmp_path / "clone" / path).write_text(text)
     done = call(*command.split(), cwd=tmp_path / "clone")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_sessions_of_claude_codex_and_gemini_in_the_docs_are_fresh() -> None:
+    """They can be made again, and come out the same: `python tools/sessions.py` writes them."""
+    words = [sys.executable, str(REPO / "tools/sessions.py"), "--check"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-800:]
