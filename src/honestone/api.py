@@ -199,6 +199,7 @@ def run_suite(
     suite: GivenSuite,
     *,
     target: Targets | None = None,
+    outputs: str | PathLike[str] | None = None,
     judges: Judges = (),
     artifact: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     pick: bool = False,
@@ -227,8 +228,8 @@ def run_suite(
 
     `suite` is a file of any format that is read, a Suite, a dict as a suite file holds it, a list of cases, or a
     DataFrame with a case in each row. `artifact` is a path, or a `Text`. Several targets or artifacts in a list make a
-    table with a column for each, and `pick` names the cheapest that passes. A second run of the same suite is refused
-    while the first is at work.
+    table with a column for each, and `pick` names the cheapest that passes. `outputs` is a run or a file of outputs,
+    which are judged instead of those of a target. A second run of the same suite is refused while the first is at work.
 
     Raises UsageError for what is wrong with the call or a file, before anything is spent, and CouldNotJudge when judges
     are needed and none is named or found. What a target or a judge cannot do is in the result.
@@ -244,6 +245,7 @@ def run_suite(
         artifacts=paths,
         subject=None if text is None else SuiteSubject(path="text", version=text),
         targets=() if target is None else given.several(target, "target", given.a_target),
+        outputs=None if outputs is None else str(outputs),
         pick=pick,
         choice=CaseChoice(ids=_texts(cases), tags=_texts(tags), splits=_texts(splits)),
         attempts=attempts,

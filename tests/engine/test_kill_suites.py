@@ -82,7 +82,7 @@ def report(folder: Path) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     if isinstance(value, dict):
-        left_out = {"run", "duration_ms", "usage", "baseline", "candidate"}
+        left_out = {"run", "duration_ms", "usage", "baseline", "candidate", "outputs"}
         return {k: plain(v) for k, v in value.items() if k not in left_out or (isinstance(v, dict) and k != "usage")}
     return [plain(one) for one in value] if isinstance(value, list) else value
 
@@ -164,3 +164,51 @@ def test_killed_after_every_write_once(args: list[str], driver: Driver, tmp_path
     assert (ended, report(folder)) == (code, report(tmp_path / "whole"))
     assert kills > 3
     assert sum((calls(folder) - calls(tmp_path / "whole")).values()) <= 2 * kills
+
+
+REPEATABLE = SUITE.replace("rubric:", "target: {use: 'words:t', repeatable: true}\nrubric:", 1)
+AGAIN = ["suite.yaml", "--judge", "words:j", "--concurrency", "1", "--json"]
+
+
+def test_a_repeatable_target_is_never_asked_twice(driver: Driver, tmp_path: Path) -> None:
+    """Killed after any one write, resumed, and run once more: each output was asked for once, an error each time."""
+    folder = tmp_path / "whole"
+    prepare(folder)
+    (folder / "suite.yaml").write_text(REPEATABLE)
+    driver.run(folder, AGAIN)
+    expected, writes = report(folder), int((folder / "writes").read_text())
+    for number in range(1, writes + 1):
+        folder = tmp_path / str(number)
+        prepare(folder)
+        (folder / "suite.yaml").write_text(REPEATABLE)
+        assert driver.run(folder, AGAIN, kill=number) == KILLED
+        for _ in range(2):
+            driver.run(folder, AGAIN)
+            assert report(folder) == expected, f"write {number}"
+        asked = {call: n for call, n in calls(folder).items() if call.startswith("target")}
+        (broken,) = [call for call in asked if call.startswith("target broken")]
+        assert asked.pop(broken) in (2, 3), f"write {number}"
+        assert set(asked.values()) == {1}, f"write {number}: {asked}"
+
+
+def test_judging_again_is_resumed_and_asks_no_target(driver: Driver, tmp_path: Path) -> None:
+    """Killed at any one write of `--outputs last`: the same command takes the same run's outputs."""
+    again = ["suite.yaml", "--outputs", "last", "--judge", "words:k", "--concurrency", "1", "--json"]
+    whole, writes = None, 1
+    for number in (None, *range(1, 20)):
+        if whole is not None and number is not None and number > writes:
+            break
+        folder = tmp_path / str(number)
+        prepare(folder)
+        driver.run(folder, ALONE)
+        before = calls(folder)
+        if number is not None:
+            assert driver.run(folder, again, kill=number) == KILLED
+        if number is None or not is_over(folder):
+            driver.run(folder, again)
+            writes = int((folder / "writes").read_text()) if number is None else writes
+            whole = whole or report(folder)
+            assert report(folder) == whole, f"write {number}"
+        asked = calls(folder) - before
+        assert not [call for call in asked if call.startswith("target")]
+        assert set(asked.values()) == {1}, f"write {number}: {asked}"

@@ -270,13 +270,8 @@ def make_panel(
     fallback: Seat | None = None,
     holdouts: Sequence[Seat] = (),
 ) -> Panel:
-    from datetime import UTC, datetime, timedelta
-
     from honestone.engine.panel import Panel
 
-    oldest = None
-    if options.max_age is not None:
-        oldest = (datetime.now(UTC) - timedelta(days=options.max_age)).isoformat(timespec="milliseconds")
     return Panel(
         seats=(*seats, *holdouts),
         first_counts=frozenset(seat.id for seat in holdouts),
@@ -286,8 +281,17 @@ def make_panel(
         ask=options.ask,
         fallback=fallback,
         require_evidence=options.evidence == "require",
-        oldest_reply=oldest,
+        oldest_reply=oldest_reply(options),
     )
+
+
+def oldest_reply(options: JudgingOptions) -> str | None:
+    """From when on what is on record counts, as an ISO time: `--max-age`."""
+    from datetime import UTC, datetime, timedelta
+
+    if options.max_age is None:
+        return None
+    return (datetime.now(UTC) - timedelta(days=options.max_age)).isoformat(timespec="milliseconds")
 
 
 def refuse_too_big(

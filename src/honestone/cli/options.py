@@ -143,6 +143,9 @@ suite_options = combined(
     ),
     click.option("--pick", is_flag=True, help="Name the cheapest column that passes; pass if there is one."),
     click.option(
+        "--outputs", metavar="RUN|FILE", help="Judge the outputs of a run, of `last`, or of a file, and run no target."
+    ),
+    click.option(
         "-k",
         "--case",
         "cases",

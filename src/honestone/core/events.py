@@ -143,8 +143,9 @@ class RecordedCase:
     plain: JsonObject
 
     @classmethod
-    def of(cls, case: Case, *, rubric: str, contract: str) -> RecordedCase:
-        return cls({**case_to_plain(case), "rubric": rubric, "contract": contract})
+    def of(cls, case: Case, *, rubric: str, contract: str, asked: str | None) -> RecordedCase:
+        asks = {} if asked is None else {"asked": asked}
+        return cls({**case_to_plain(case), "rubric": rubric, "contract": contract, **asks})
 
     @property
     def id(self) -> str:
@@ -159,6 +160,11 @@ class RecordedCase:
     def contract(self) -> str:
         return str(self.plain["contract"])
 
+    @property
+    def asked(self) -> str | None:
+        """The digest of what the target was asked in this case, the target itself included; None where none was."""
+        return None if "asked" not in self.plain else str(self.plain["asked"])
+
     def case(self, rubric: Rubric) -> Case:
         return case_from_plain(self.plain, rubric)
 
@@ -168,7 +174,8 @@ class SuiteStarted(Started):
     """A run over the cases of a suite. `side` is `baseline` or another name for what an artifact is compared with.
 
     `artifact` is None where the target alone answers. `min_given`: the least pass rate was asked for, not assumed.
-    `left_out`: ids of the suite's cases that were not chosen.
+    `left_out`: ids of the suite's cases that were not chosen. `outputs`: where its outputs were recorded before; then
+    `target` and `artifact` are what made them, where that is known.
     """
 
     kind = "suite"
@@ -185,6 +192,7 @@ class SuiteStarted(Started):
     mock: bool = False
     isolated: bool = False
     left_out: tuple[str, ...] = ()
+    outputs: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

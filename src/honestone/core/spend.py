@@ -24,6 +24,7 @@ class Spend:
     cached_calls: int = 0
     worker_calls: int = 0
     target_calls: int = 0
+    cached_outputs: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0

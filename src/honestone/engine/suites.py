@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from honestone.core.artifact import Artifact, Version
 from honestone.core.checks import visible
@@ -26,6 +27,14 @@ SETUP_TIMEOUT = 600.0
 _CHANGED = "a target that changes it may not be judged by it; what was judged before is on record"
 
 
+class KnownOutputs(Protocol):
+    """Outputs that are there already. What `find` gives is put on record; `keep` hears of every output on record."""
+
+    def find(self, case: Case, attempt: int) -> OutputProduced | None: ...
+
+    def keep(self, output: OutputProduced) -> None: ...
+
+
 @dataclass(kw_only=True)
 class SuiteRun:
     """The rest of one run of a suite. `base` is the suite's folder; `isolated` runs get a fresh HOME, with `skill`.
@@ -34,7 +43,7 @@ class SuiteRun:
     are judged without running the target. Cases that a budget does not reach are skipped with the reason.
     `slots` is entered for each attempt: it may be shared with other runs.
     `evaluator` gives what judges a case; cases with equal rubrics may share one. `changed` names the files that judge it
-    and are not what they were.
+    and are not what they were. An attempt with an output among `known` is judged without running the target.
     """
 
     run: str
@@ -53,6 +62,7 @@ class SuiteRun:
     skill: Skill | None = None
     concurrency: int = 8
     slots: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)
+    known: KnownOutputs | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     _over: set[str] = field(default_factory=set)
     _bad: int = 0
@@ -122,21 +132,40 @@ class SuiteRun:
 
     async def _attempt(self, case: CaseRecord, number: int) -> None:
         """One attempt to its end: an output, on record before it is judged, then what is said of it."""
-        output = None
-        if number in case.produced:
-            output = output_from_event(case.produced[number], self.store)
+        event = case.produced.get(number)
+        if event is None and (event := self._find(case.case, number)) is not None:
+            self._put(event)
+        if event is not None:
+            self._keep(event)  # the process that recorded it may have been killed before that
+            if event.error is None:
+                await self._judge(case, number, output_from_event(event, self.store))
         elif self.target is not None:
-            async with _InFolder(self, case.case, number) as place:
-                if place.wrong is not None:
-                    output = Output(text="", error=place.wrong)
-                else:
-                    output = await self._produce(self.target, case.case, number, place)
-                # A target's run may have cost an hour.
-                self._put(produced_event(case.case.id, number, output), output.files)
-                if output.error is None:
-                    await self._judge(case, number, output)
-            return
-        await self._judge(case, number, output)
+            await self._run_and_judge(self.target, case, number)
+        else:
+            await self._judge(case, number, None)
+
+    def _find(self, case: Case, number: int) -> OutputProduced | None:
+        event = None if self.known is None else self.known.find(case, number)
+        if event is not None:
+            self.meter.spent.join(event.spend)
+        return event
+
+    def _keep(self, event: OutputProduced) -> None:
+        if self.known is not None:
+            self.known.keep(event)
+
+    async def _run_and_judge(self, target: Target, case: CaseRecord, number: int) -> None:
+        async with _InFolder(self, case.case, number) as place:
+            if place.wrong is not None:
+                output = Output(text="", error=place.wrong)
+            else:
+                output = await self._produce(target, case.case, number, place)
+            event = produced_event(case.case.id, number, output)
+            # A target's run may have cost an hour.
+            self._put(event, output.files)
+            self._keep(event)
+            if output.error is None:
+                await self._judge(case, number, output)
 
     async def _produce(self, target: Target, case: Case, number: int, place: _InFolder) -> Output:
         task = Task(

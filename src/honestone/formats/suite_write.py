@@ -287,6 +287,8 @@ def _target(target: TargetSpec) -> list[str]:
         lines.append(f"timeout: {decimal(exact(target.timeout))}")
     if target.output != "text":
         lines.append(f"output: {target.output}")
+    if target.repeatable:
+        lines.append("repeatable: true")
     return lines
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.core.numbers import Number, exact
+from honestone.report.documents import fields_of
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, items_of
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
 from honestone.report.documents.table import TableDoc
@@ -129,6 +130,10 @@ def _row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
         "status": case.status,
         "reasons": case.reasons,
     }
+    if len(case.attempts) > 1:
+        row["attempts"] = [
+            fields_of(one, "attempt", "status", "output", "reasons", "duration_ms") for one in case.attempts
+        ]
     if case.trace is not None:
         row["token_usage"] = {"input": case.trace.input_tokens, "output": case.trace.output_tokens}
         row["cost_usd"] = case.trace.usd

@@ -74,6 +74,7 @@ def suite_document(record: SuiteRecord) -> SuiteReportDoc:
         run=record.run,
         usage=suite_usage(record),
         duration_ms=round(1000 * record.seconds),
+        outputs=UNSET if started.outputs is None else started.outputs,
         left_out=len(started.left_out),
         left_out_cases=list(started.left_out) or UNSET,
         cases=[],
@@ -90,7 +91,7 @@ def suite_usage(record: SuiteRecord) -> UsageDoc:
 
 def usage_of(spend: Spend) -> UsageDoc:
     """What a run of a suite cost, or its two sides together."""
-    return replace(usage_document(spend), target_calls=spend.target_calls)
+    return replace(usage_document(spend), target_calls=spend.target_calls, cached_outputs=spend.cached_outputs)
 
 
 def _artifact(artifact: StartedArtifact | None) -> ArtifactDoc | None:

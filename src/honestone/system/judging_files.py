@@ -27,6 +27,11 @@ class JudgingFiles:
     def __contains__(self, path: Path) -> bool:
         return path in self._start
 
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """By name, as they were at the start."""
+        return {printable(os.path.relpath(path, self._base)): digest for path, digest in self._start.items()}
+
     def changed(self) -> tuple[str, ...]:
         """The names of files that are new, gone or different, in order."""
         now, start = self._digests(), self._start

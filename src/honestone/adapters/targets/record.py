@@ -1,136 +1,127 @@
-"""`record:FILE`: outputs that were recorded before, as JSON lines {"id", "output", "attempt": 1}, in any order.
+"""`record:FILE`, and the outputs of `eval --outputs FILE`: what was recorded before, instead of a target that is run.
 
-What else a row holds (tokens, tool calls, ...) is its trace. Strict: a case or attempt that is missing or there twice,
-or a row without output, is refused before anything is judged.
+Strict: a case or attempt that is missing or there twice, or a row without output, is refused before anything is judged.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
+from honestone.adapters.targets.record_files import SHAPE, RecordedOutput, RecordFile, read_record
 from honestone.adapters.targets.trace_parsing import Misread, told
-from honestone.core.artifact import as_text, digest_of
-from honestone.core.checks import visible
-from honestone.core.errors import FileError, UsageError
+from honestone.core.errors import UsageError
+from honestone.core.json_value import listed, visible
 from honestone.core.suite.case import Case
 from honestone.ports import NothingToClose, Output, Task
 
-MAX_BYTES: Final = 500_000_000
-_SHAPE: Final = 'a row is {"id": "CASE", "output": "TEXT"}, with "attempt": N from the second attempt on'
+Attempt: TypeAlias = tuple[str, int]
+"""The id of a case and the number of an attempt at it."""
+
+
+def wanted_attempts(cases: Sequence[Case]) -> list[Attempt]:
+    """What has to be on record for these cases. Where a pass ends the attempts, there may be one only."""
+    numbers = {case.id: 1 if case.stops_at_pass else case.attempts for case in cases if case.skip is None}
+    return [(id, number) for id, most in numbers.items() for number in range(1, most + 1)]
+
+
+def require_all(wanted: Sequence[Attempt], known: Mapping[Attempt, object], place: str, hint: str = SHAPE) -> None:
+    """Raises UsageError that names the attempts without an output."""
+    missing = sorted(set(wanted) - known.keys())
+    if missing:
+        named = ", ".join(_named(*one) for one in missing[:5])
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        raise UsageError(f"no output is recorded for {named}{more}", place=place, hint=hint)
 
 
 class RecordTarget(NothingToClose):
-    """Reads the file when it is made. `notes` are what a person should know about rows that are not used."""
+    """Reads the file when it is made. `outputs` are those of the cases that `refuse` was shown, `inputs` what these cases
+    asked then and `made_by` who answered, as far as the file says so. `notes` speak of rows that are not used."""
 
     def __init__(self, path: Path, *, name: str | None = None) -> None:
-        self._name = name or str(path)
-        data = _read(path, self._name)
-        self._rows = list(_rows(data, self._name))
-        self.identity = {"kind": "record", "digest": digest_of(data)}
-        self._outputs: dict[tuple[str, int], Output] = {}
+        self._file: Final = read_record(path, name or str(path))
+        self.identity: Final = {"kind": "record", "digest": self._file.digest}
+        self.outputs: dict[Attempt, Output] = {}
+        self.inputs: dict[str, object] = {}
+        self.made_by: tuple[str, ...] = ()
         self.notes: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> Mapping[str, object]:
+        """What the file says of all its outputs."""
+        return self._file.about
 
     def refuse(self, cases: Sequence[Case]) -> None:
         """Every attempt at every case that is not skipped has one row. Raises UsageError that names what has not."""
-        wanted = {(case.id, n) for case in cases if case.skip is None for n in range(1, case.attempts + 1)}
-        lines: dict[tuple[str, int], int] = {}
+        asked = {case.id: case for case in cases if case.skip is None}
+        rows: dict[Attempt, tuple[int, RecordedOutput]] = {}
         others: list[str] = []
-        for line, row in self._rows:
-            key = _key(row, f"{self._name}:{line}")
-            if key not in wanted:
-                others.append(f"{key[0]}{_attempt(key[1])}")
-                continue
-            if key in lines:
-                raise UsageError(
-                    f"the output of case `{visible(key[0], 80)}`{_attempt(key[1])} is recorded twice; first in line {lines[key]}",
-                    place=f"{self._name}:{line}",
-                    hint="keep one of the two rows",
-                )
-            lines[key] = line
-            self._outputs[key] = self._output(row, line)
-        missing = sorted(wanted - lines.keys())
-        if missing:
-            named = ", ".join(f"`{visible(id, 80)}`{_attempt(n)}" for id, n in missing[:5])
-            more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-            raise UsageError(
-                f"no output is recorded for {named}{more}", place=f"{self._name}:{_last(self._rows)}", hint=_SHAPE
-            )
-        self.notes = _note(others, self._name)
-
-    def _output(self, row: Mapping[str, Any], line: int) -> Output:
-        place = f"{self._name}:{line}"
-        if row.get("output") is None:
-            raise UsageError(
-                f"the row of case `{visible(str(row['id']), 80)}` has no `output`", place=place, hint=_SHAPE
-            )
-        rest = {key: value for key, value in row.items() if key not in ("id", "attempt")}
-        try:
-            output = told(rest)
-        except Misread as why:
-            raise UsageError(
-                f"the row of case `{visible(str(row['id']), 80)}` cannot be used: {why}", place=place, hint=_SHAPE
-            ) from None
-        took = output.trace.duration_ms if output.trace is not None else None
-        return replace(output, duration_ms=took or 0)
+        for index, row in self._file.outputs():
+            id = next((name for name in row.names if name in asked), row.names[0])
+            number = row.attempt or _next(id, rows, asked)
+            if id not in asked or number > asked[id].attempts:
+                others.append(f"{id}{_attempt(number)}")
+            elif (id, number) in rows:
+                raise _doubled(self._file, (id, number), rows[id, number], (index, row))
+            else:
+                rows[id, number] = (index, row)
+        for key, (index, row) in rows.items():
+            self.outputs[key] = _output(row, key[0], self._file.place(index))
+        require_all(wanted_attempts(cases), rows, self._file.end)
+        self.inputs = {id: row.input for (id, _), (_, row) in rows.items() if row.input is not None}
+        self.made_by = tuple(dict.fromkeys(row.made_by for _, row in rows.values() if row.made_by))
+        self.notes = _note(others, self._file.name)
 
     async def run(self, task: Task) -> Output:
-        known = self._outputs.get((task.case, task.attempt))
+        known = self.outputs.get((task.case, task.attempt))
         return known or Output(text="", error=f"no output is recorded for attempt {task.attempt}")
 
 
-def _read(path: Path, name: str) -> bytes:
+def _next(id: str, rows: Mapping[Attempt, object], asked: Mapping[str, Case]) -> int:
+    """The number of a row that has none: the first attempt that has no row yet. Beyond the last one it is doubled."""
+    most = asked[id].attempts if id in asked else 1
+    return next((number for number in range(1, most + 1) if (id, number) not in rows), most)
+
+
+def _doubled(
+    file: RecordFile, key: Attempt, first: tuple[int, RecordedOutput], second: tuple[int, RecordedOutput]
+) -> UsageError:
+    line = file.place(first[0]).removeprefix(f"{file.name}:")
+    by = [one.made_by for _, one in (first, second)]
+    makers = f", by {listed([str(one) for one in by])}" if by[0] != by[1] else ""
+    hint = "keep the outputs of one of them" if makers else "keep one of the two rows"
+    said = f"the output of case {_named(*key)} is recorded twice; first in line {line}{makers}"
+    return UsageError(said, place=file.place(second[0]), hint=hint)
+
+
+def _output(row: RecordedOutput, id: str, place: str) -> Output:
+    if row.output is None:
+        if row.error is None:
+            raise UsageError(f"the row of case `{visible(id, 80)}` has no `output`", place=place, hint=SHAPE)
+        return Output(text="", error=visible(row.error), duration_ms=_took(row))
     try:
-        if path.is_file() and path.stat().st_size > MAX_BYTES:
-            raise FileError(f"the record {name!r} is larger than {MAX_BYTES / 1e6:g} MB")
-        return path.read_bytes()
-    except OSError as error:
-        raise FileError(
-            f"the record {name!r} cannot be read: {(error.strerror or str(error)).lower()}",
-            hint="record:FILE is a path from the working directory, or next to the suite",
+        output = told({"output": row.output, **{key: one for key, one in (row.told or {}).items() if one is not None}})
+    except Misread as why:
+        raise UsageError(
+            f"the row of case `{visible(id, 80)}` cannot be used: {why}", place=place, hint=SHAPE
         ) from None
+    traced = output.trace.duration_ms if output.trace is not None else None
+    return replace(output, duration_ms=_took(row) or traced or 0, diff=row.diff)
 
 
-def _rows(data: bytes, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Each line that holds something, with its number."""
-    text = as_text(data)
-    if text is None:
-        raise FileError(f"the record {name!r} is not UTF-8 text")
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            raise UsageError(
-                f"this line is not JSON: {visible(why.lower())}", place=f"{name}:{number}", hint=_SHAPE
-            ) from None
-        if not isinstance(row, dict):
-            raise UsageError("this line is not a JSON object", place=f"{name}:{number}", hint=_SHAPE)
-        yield number, row
+def _took(row: RecordedOutput) -> int:
+    ms = row.duration_ms
+    return round(ms) if isinstance(ms, int | float) and 0 <= ms <= 10**12 else 0
 
 
-def _key(row: Mapping[str, Any], place: str) -> tuple[str, int]:
-    id, attempt = row.get("id"), row.get("attempt", 1)
-    if isinstance(id, int) and not isinstance(id, bool):
-        id = str(id)
-    if not isinstance(id, str) or not id:
-        raise UsageError("this row has no `id`", place=place, hint=_SHAPE)
-    if isinstance(attempt, bool) or not isinstance(attempt, int) or attempt < 1:
-        raise UsageError(f"`attempt` is {visible(repr(attempt), 40)}, but counts from 1", place=place, hint=_SHAPE)
-    return id, attempt
+def _named(id: str, number: int) -> str:
+    return f"`{visible(id, 80)}`{_attempt(number)}"
 
 
 def _attempt(number: int) -> str:
     return f" (attempt {number})" if number > 1 else ""
-
-
-def _last(rows: Sequence[tuple[int, Any]]) -> int:
-    return rows[-1][0] if rows else 1
 
 
 def _note(others: Sequence[str], name: str) -> tuple[str, ...]:

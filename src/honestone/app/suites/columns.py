@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from honestone.core.events import TableStarted, total_spend
 from honestone.core.spend import Spend
 from honestone.core.suite.record import SuiteRecord, read_record
@@ -28,6 +30,18 @@ def read_table(store: Store, run: str) -> TableRecord:
 def read_columns(store: Store, kind: str, run: str) -> list[SuiteRecord]:
     """The columns of a table, or a suite's run as the only one."""
     return list(read_table(store, run).columns.values()) if kind == TABLE else [read_record(store.events(run), run=run)]
+
+
+def last_columns(store: Store, suite: str) -> Mapping[str, SuiteRecord]:
+    """The last run of a suite that came to its end, by column; one without columns under an empty name."""
+    for info in store.runs():
+        if info.kind in ("suite", TABLE) and info.subject == suite and info.finished and info.result != "interrupted":
+            if info.kind == TABLE:
+                return read_table(store, info.id).columns
+            record = read_record(store.events(info.id), run=info.id)
+            if not record.started.side:  # else a baseline, or a split of a loop: no one asked for that alone
+                return {"": record}
+    return {}
 
 
 def table_spend(store: Store, table: TableStarted) -> Spend:

@@ -15,7 +15,8 @@ from honestone.app import judging_options
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import check_lock
-from honestone.app.suites.columns import TABLE, read_columns
+from honestone.app.suites.columns import last_columns
+from honestone.app.suites.outputs import RecordedOutputs, read_outputs
 from honestone.app.suites.subject import Baseline, SuiteSubject, load_skill, looks_like_skill, skill_folder
 from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
@@ -25,7 +26,7 @@ from honestone.core.errors import FileError, UsageError
 from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted
 from honestone.core.rubric import Check, Rubric, to_plain
 from honestone.core.suite.case import AttemptRule, Case, Split, TargetSpec, case_document
-from honestone.core.suite.record import rubric_key
+from honestone.core.suite.record import SuiteRecord, rubric_key
 from honestone.engine.panel import functions_of
 from honestone.formats.source import SuiteSource, refuse_losses
 from honestone.ports import Function, Target, TargetWithNotes
@@ -75,6 +76,10 @@ class SuiteRequest:
     """Several instead of one: each target with each artifact is a column of a table. None is twice."""
     pick: bool = False
     """The table passes when one of its columns does; the cheapest of those is named."""
+    outputs: str | None = None
+    """A run, `last` or a file: its outputs are judged, and no target is run."""
+    judge_again: str | None = None
+    """The command that judges the outputs on record again; a note names it where that would do."""
     choice: CaseChoice = field(default_factory=CaseChoice)
     attempts: int | None = None
     attempt_rule: str | None = None
@@ -118,6 +123,10 @@ class SuitePlan:
     workspaces: Mapping[str, str | None]
     label: str | None = None
     """What the suite calls the target."""
+    is_repeatable: bool = False
+    """Whether the suite says that the target answers the same when it is asked the same."""
+    outputs: RecordedOutputs | None = None
+    """What is judged instead of outputs of the target."""
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
@@ -175,14 +184,42 @@ class SuitePlan:
     def rubrics(self) -> Mapping[str, Rubric]:
         return {self.rubric_keys[case.id]: case.rubric for case in self.cases}
 
+    @cached_property
+    def program(self) -> JudgingFiles:
+        """The files named in the target's command, or its module, with the Python modules next to them."""
+        files = {} if self.target is None else self.target.identity.get("files", {})
+        places = (self.workspace.folder, self.source.base)
+        named = [next((place / name for place in places if (place / name).is_file()), None) for name in files]
+        found = [path for path in named if path is not None]
+        return JudgingFiles(lambda: found, base=self.workspace.folder)
+
+    def asked(self, subject: SuiteSubject, case: Case) -> str | None:
+        """The digest of what a target is asked in a case, itself included; None where the artifact itself is judged."""
+        if self.outputs is not None:
+            return self.outputs.asked.get(case.id)
+        if self.target is None:
+            return None
+        document = case_document(case, workspace=self.workspaces[case.id])
+        return digest_json(
+            {
+                "target": dict(self.target.identity),
+                "program": dict(self.program.digests),
+                "artifact": subject.version.digest if subject.version else None,
+                "skill": subject.skill.name if subject.skill else None,
+                "isolated": subject.is_isolated,
+                "case": case.id,
+                **{name: document[name] for name in ("input", "workspace", "setup")},
+            }
+        )
+
     def identity(self, subject: SuiteSubject, cases: Sequence[Case]) -> str:
         """What a run of these cases is known by: the same again resumes it."""
-        judging = self.judging
+        judging, made_by = self.judging, self.target or self.outputs
         return digest_json(
             {
                 # A skill's runs are known by content alone, so that a baseline is found again wherever the skill is.
                 "suite": self.source.suite.skill_id if subject.is_isolated else self.suite_name,
-                "target": dict(self.target.identity) if self.target else None,
+                "target": dict(made_by.identity) if made_by else None,
                 "artifact": subject.version.digest if subject.version else None,
                 "side": subject.note,
                 "contract": self.contract.id,
@@ -190,6 +227,16 @@ class SuitePlan:
                 "limits": [judging.max_calls, judging.max_usd, judging.max_minutes],
                 **functions_of(self.seats),
             }
+        )
+
+    def is_judged_as(self, record: SuiteRecord) -> bool:
+        """Whether a run was judged as this one will be."""
+        then, least = record.started, self.request.min_pass_rate
+        contracts = {case.id: case.contract for case in then.cases}
+        return (
+            then.contract_id == self.contract.id
+            and then.min_pass_rate == (Fraction(1) if least is None else least)
+            and all(contracts.get(case.id) == self.case_contracts[case.id] for case in self.chosen)
         )
 
     # ---------------------------------------------------------------------------------------------------- files
@@ -251,11 +298,13 @@ class SuitePlan:
         """The first event of a run."""
         request, suite = self.request, self.source.suite
         keys = {case.id: self.rubric_keys[case.id] for case in cases}
-        version = subject.version
+        artifact = None if self.outputs is None else self.outputs.artifact
+        if subject.version is not None:
+            artifact = StartedArtifact(path=subject.path, digest=subject.version.digest)
         return SuiteStarted(
             suite=StartedSuite(path=printable(request.suite), title=suite.title, dialect=self.source.dialect),
-            target=self.target_name,
-            artifact=None if version is None else StartedArtifact(path=subject.path, digest=version.digest),
+            target=self.target_name or None,
+            artifact=artifact,
             side=subject.note,
             contract=self.contract.document,
             contract_id=self.contract.id,
@@ -263,8 +312,12 @@ class SuitePlan:
             panel=tuple(seat.id for seat in self.seats),
             rubrics={keys[case.id]: case.rubric for case in cases},
             cases=tuple(
-                RecordedCase.of(case, rubric=keys[case.id], contract=self.case_contracts[case.id]) for case in cases
+                RecordedCase.of(
+                    case, rubric=keys[case.id], contract=self.case_contracts[case.id], asked=self.asked(subject, case)
+                )
+                for case in cases
             ),
+            outputs=None if self.outputs is None else self.outputs.source,
             min_pass_rate=request.min_pass_rate if request.min_pass_rate is not None else Fraction(1),
             min_given=request.min_pass_rate is not None,
             notes=self.notes,
@@ -319,15 +372,14 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     size = judging_options.max_bytes(request.judging, workspace.settings)
-    subjects = _load_subjects(workspace, request, source, size)
-    checker = _make_checker(workspace, request, source, cases)
     chosen = choose_cases(cases, request.choice, lambda: _last_statuses(workspace, path))
+    checker = _make_checker(workspace, request, source, cases)
     context = judging_options.make_context(request.judging, workspace, cases=cases, suite_folder=source.base)
-    targets = []
-    for asked, spec in _targets(request, source):
-        named = _choose_target(request, asked, subjects[0])
-        target = _make_target(named, _for_target(context, request, spec), subjects, chosen, observer)
-        targets.append((named if isinstance(named, str) else _name_of(named), target, spec.label))
+    if request.outputs is None:
+        subjects = _load_subjects(workspace, request, source, size)
+        columns = _columns_to_run(request, source, context, subjects, chosen, observer)
+    else:
+        columns = _columns_on_record(workspace, request, str(path.resolve()), chosen, source.base)
     seats = _make_seats(workspace, request.judging, context, chosen)
     contract, workspaces = _shared_contract(request.judging, seats), _workspace_digests(source, cases, size)
     plans = tuple(
@@ -335,20 +387,21 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
             workspace=workspace,
             request=request,
             source=source,
-            notes=(*source.notes, *lost),
+            notes=(*source.notes, *lost, *(one.outputs.notes if one.outputs else ())),
             cases=cases,
             chosen=chosen,
-            subject=subject,
+            subject=one.subject,
             checker=checker,
-            target=target,
-            target_name=name,
-            label=label,
+            target=one.target,
+            target_name=one.target_name,
+            label=one.label,
+            is_repeatable=one.is_repeatable,
+            outputs=one.outputs,
             seats=seats,
             contract=contract,
             workspaces=workspaces,
         )
-        for name, target, label in targets
-        for subject in subjects
+        for one in columns
     )
     if request.locked:
         check_lock(path, plans[0].whole_contract)
@@ -381,6 +434,58 @@ def _for_target(context: AdapterContext, request: SuiteRequest, spec: TargetSpec
 
     timeout = request.target_timeout or spec.timeout or TARGET_TIMEOUT
     return replace(context, target_timeout=timeout, target_output=spec.output)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """What sets a plan apart from the others of its table."""
+
+    subject: SuiteSubject = field(default_factory=SuiteSubject)
+    target: Target | None = None
+    target_name: str
+    label: str | None
+    is_repeatable: bool = False
+    outputs: RecordedOutputs | None = None
+
+
+def _columns_to_run(
+    request: SuiteRequest,
+    source: SuiteSource,
+    context: AdapterContext,
+    subjects: Sequence[SuiteSubject],
+    chosen: Sequence[Case],
+    observer: Observer,
+) -> list[_Column]:
+    columns = []
+    for asked, spec in _targets(request, source):
+        named = _choose_target(request, asked, subjects[0])
+        target = _make_target(named, _for_target(context, request, spec), subjects, chosen, observer)
+        # The suite says it of its own target, not of another that is named instead.
+        is_repeatable = spec.repeatable and isinstance(named, str) and spec.use in (None, named)
+        name = named if isinstance(named, str) else _name_of(named)
+        columns += [
+            _Column(subject=one, target=target, target_name=name, label=spec.label, is_repeatable=is_repeatable)
+            for one in subjects
+        ]
+    return columns
+
+
+def _columns_on_record(
+    workspace: Workspace, request: SuiteRequest, suite: str, chosen: Sequence[Case], base: Path
+) -> list[_Column]:
+    """Nothing is run: neither a target nor an artifact may be named."""
+    run = {
+        "target": request.target or request.targets,
+        "artifact": request.artifact or request.artifacts or request.subject,
+    }
+    for option, given in run.items():
+        if given:
+            raise UsageError(
+                f"--outputs judges outputs on record, so nothing is run: it cannot be given with --{option}",
+                hint="leave one of the two out",
+            )
+    found = read_outputs(workspace, request.outputs or "", suite, chosen, base)
+    return [_Column(target_name=one.target or "", label=one.column, outputs=one) for one in found]
 
 
 def _with_options(source: SuiteSource, request: SuiteRequest) -> tuple[Case, ...]:
@@ -523,15 +628,12 @@ def _make_seats(
 
 def _last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[str]] | None:
     """How the cases of this suite's last run ended, in each of its columns."""
-    name = str(path.resolve())
     with workspace.open_store() as store:
-        for info in store.runs():
-            if info.kind in ("suite", TABLE) and info.subject == name and info.finished:
-                records = read_columns(store, info.kind, info.id)
-                # A baseline, or a split of a loop: no one asked for that alone.
-                if info.kind == TABLE or not records[0].started.side:
-                    return {id: {str(one.results[id].status) for one in records} for id in records[0].results}
-    return None
+        columns = last_columns(store, str(path.resolve()))
+    if not columns:
+        return None
+    records = list(columns.values())
+    return {id: {str(one.results[id].status) for one in records} for id in records[0].results}
 
 
 def _shared_contract(judging: JudgingOptions, seats: Sequence[Seat]) -> Contract:

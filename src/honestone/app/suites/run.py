@@ -16,10 +16,12 @@ from typing import Final, Protocol
 
 import msgspec
 
-from honestone.app.judging_options import make_panel
+from honestone.app.judging_options import make_panel, oldest_reply
 from honestone.app.loop import run_interruptibly
 from honestone.app.results import DocumentResult
+from honestone.app.suites.columns import last_columns
 from honestone.app.suites.compare import compare_summaries
+from honestone.app.suites.outputs import CachedOutputs
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
@@ -36,7 +38,7 @@ from honestone.core.suite.case import Case
 from honestone.core.suite.comparison import BASELINE_GATES, CaseSide, RunComparison, compare, judge_comparison
 from honestone.core.suite.record import CaseRecord, RunSummary, SuiteRecord, read_record, summary_of, task_of
 from honestone.engine.panel import Evaluator, Panel
-from honestone.engine.suites import SuiteRun
+from honestone.engine.suites import KnownOutputs, SuiteRun
 from honestone.ports import Observer, RunInfo, Store
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
@@ -133,7 +135,16 @@ class SideRun:
             skill=self.subject.skill,
             concurrency=plan.at_once,
             slots=slots or nullcontext(),
+            known=self._known_outputs(),
         ).all()
+
+    def _known_outputs(self) -> KnownOutputs | None:
+        plan, subject = self.plan, self.subject
+        if plan.outputs is not None or not plan.is_repeatable:
+            return plan.outputs
+        asked = {case.id: plan.asked(subject, case) or "" for case in plan.chosen}
+        oldest, is_fresh = oldest_reply(plan.judging), plan.judging.fresh
+        return CachedOutputs(store=self.store, asked=asked, target=plan.target_name, since=oldest, is_fresh=is_fresh)
 
     def _evaluator(self, case: CaseRecord, panel: Panel) -> Evaluator:
         """Cases with equal rubrics share one."""
@@ -615,7 +626,7 @@ def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
                 f"{plan.subject.path} is the same at {baseline.name}: its run is compared with itself"
             )
         sides = 2 if baseline is not None and baseline.subject is not None else 1
-        for note in (suite_cost(plan, sides), *plan.contacts, *plan.notes):
+        for note in (suite_cost(plan, sides), *plan.contacts, *plan.notes, *judge_again({"": plan}, store)):
             observer.note(note)
         if baseline is not None and baseline.subject is not None:
             return SuiteResult(record=_run_both(plan, store, observer, baseline, baseline.subject))
@@ -625,6 +636,34 @@ def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
             return SuiteResult(record=side.finish())
         before = baseline.summary or summary_of(side.record)
         return SuiteResult(record=side.finish(_compared_runs(plan, side.record, before, baseline.name)))
+
+
+def judge_again(plans: Mapping[str, SuitePlan], store: Store) -> list[str]:
+    """A note where every target would be asked just what it was asked in the suite's last run, and only the judging is not
+    the same. `plans` are by column; a run without columns has an empty name."""
+    plan = next(iter(plans.values()))
+    if plan.request.judge_again is None or any(
+        one.target is None or one.is_repeatable or one.is_mock for one in plans.values()
+    ):
+        return []
+    last = last_columns(store, plan.suite_name)
+    if last.keys() != plans.keys() or all(one.is_judged_as(last[name]) for name, one in plans.items()):
+        return []
+    if not all(_asks_the_same(one, last[name]) for name, one in plans.items()):
+        return []
+    said = "since the last run only what judges has changed: its outputs can be judged again, and no target asked"
+    return [f"hint: {said}: {plan.request.judge_again}"]
+
+
+def _asks_the_same(plan: SuitePlan, last: SuiteRecord) -> bool:
+    """Whether a run holds the output of every attempt that this one would ask its target for."""
+    then = {case.id: case.asked for case in last.started.cases}
+    wanted = [case for case in plan.chosen if case.skip is None]
+    return all(
+        then.get(case.id) == plan.asked(plan.subject, case)
+        and len(last.cases[case.id].produced) >= (1 if case.stops_at_pass else case.attempts)
+        for case in wanted
+    )
 
 
 def _baseline_of(plan: SuitePlan, store: Store) -> Baseline | None:

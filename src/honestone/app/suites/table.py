@@ -15,7 +15,7 @@ from honestone.app.quiet import Quiet
 from honestone.app.results import DocumentResult
 from honestone.app.suites.columns import COLUMN, TABLE
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_columns, suite_cost
-from honestone.app.suites.run import SideRun, SuiteResult, run_suite, skill_fields, unfinished
+from honestone.app.suites.run import SideRun, SuiteResult, judge_again, run_suite, skill_fields, unfinished
 from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
@@ -166,7 +166,11 @@ class TableRun:
         plan = plans[0]
         named = {name: one.as_column(name) for name, one in name_columns(plans).items()}
         who = ", ".join(dict.fromkeys(one.target_name for one in plans))
-        for note in (suite_cost(plan, len(plans), each="column", of=line(who, 120)), *_notes(plans)):
+        for note in (
+            suite_cost(plan, len(plans), each="column", of=line(who, 120)),
+            *_notes(plans),
+            *judge_again(named, store),
+        ):
             observer.note(note)
         identity = digest_json([[name, one.identity(one.subject, one.chosen)] for name, one in named.items()])
         old = unfinished(plan, store, identity)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from click.core import ParameterSource
 
 from honestone.app.suites.plan import CaseChoice, parse_shard
 from honestone.cli.terminal import render, write, write_page
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _AS_GIVEN = (
-    "pick attempts attempt_rule concurrency target_timeout baseline across_contracts update_baseline "
+    "outputs pick attempts attempt_rule concurrency target_timeout baseline across_contracts update_baseline "
     "require_improvement"
 ).split()
 
@@ -54,8 +58,26 @@ def take_suite_request(
         fail_on=require_gates(options["fail_on"]),
         accept_loss=accept_loss,
         locked=locked,
+        judge_again=_judge_again(click.get_current_context(), suite),
         **{name: options[name] for name in _AS_GIVEN},
     )
+
+
+_OF_A_TARGET: Final = ("targets", "subjects", "outputs", "fresh", "target_timeout", "baseline", "update_baseline")
+
+
+def _judge_again(ctx: click.Context, suite: Path) -> str:
+    """This command with the outputs on record, instead of what makes new ones."""
+    words = ["honestone", "eval", str(suite), "--outputs", "last"]
+    for option in ctx.command.params:
+        name = option.name or ""
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not given or not isinstance(option, click.Option) or name in _OF_A_TARGET:
+            continue
+        value = ctx.params[name]
+        for one in value if option.multiple else [value]:
+            words += [option.opts[-1]] if option.is_flag else [option.opts[-1], str(one)]
+    return shlex.join(words)
 
 
 SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")

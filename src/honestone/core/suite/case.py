@@ -71,13 +71,15 @@ class CaseWorkspace:
 class TargetSpec:
     """What a suite says about its target. `use` is what `--target` takes. `skill`: the artifact is installed as an agent skill.
 
-    `label` is its name in a table of several."""
+    `repeatable`: an output is taken from the record when the same was asked before. `label` is its name in a table of
+    several."""
 
     use: str | None = None
     label: str | None = None
     skill: bool | None = None
     timeout: float | None = None
     output: Literal["text", "json"] = "text"
+    repeatable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,9 +230,8 @@ def case_to_plain(case: Case) -> dict[str, Json]:
 
 
 def case_from_plain(recorded: JsonObject, rubric: Rubric) -> Case:
-    return built(
-        partial(_case, rubric), {key: one for key, one in recorded.items() if key not in ("rubric", "contract")}
-    )
+    about_it = ("rubric", "contract", "asked")
+    return built(partial(_case, rubric), {key: one for key, one in recorded.items() if key not in about_it})
 
 
 def _case(

@@ -229,6 +229,7 @@ class UsageDoc(Struct, frozen=True, kw_only=True):
 
     `judge_calls`, `worker_calls`, `target_calls`: calls that were paid for
     `cached_calls`: replies that were on record
+    `cached_outputs`: of a suite: outputs of a repeatable target that were on record
     `usd`: `null` where the price is not known
     `this_process`: what this command spent
     """
@@ -240,6 +241,7 @@ class UsageDoc(Struct, frozen=True, kw_only=True):
     output_tokens: int = 0
     usd: float | None = None
     target_calls: int | UnsetType = UNSET
+    cached_outputs: int | UnsetType = UNSET
     this_process: UsageDoc | UnsetType = UNSET
 
     def words(self, *, whole_run: bool = False) -> list[str]:
@@ -247,6 +249,8 @@ class UsageDoc(Struct, frozen=True, kw_only=True):
         parts = [count(self.judge_calls, "judge call")]
         if whole_run and self.target_calls:
             parts.insert(0, count(self.target_calls, "target call"))
+        if self.cached_outputs:
+            parts.insert(0, count(self.cached_outputs, "recorded output"))
         if self.cached_calls:
             parts.append(count(self.cached_calls, "recorded reply", "recorded replies"))
         if self.worker_calls or whole_run:

@@ -345,7 +345,7 @@ class BaselineDoc(Struct, frozen=True, kw_only=True):
 class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     """One run of a suite.
 
-    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`
+    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`, `outputs`, and `cached_outputs` of `usage`
     `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`, `promptfoo`, `agentv-4`, ...)
     `artifact`, `target`: what was evaluated, `null` where the target alone answers; what made the outputs, as it was named
     `verdict`, `reasons`: of the run; with a baseline the comparison's, and both where `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open tasks could tip it
@@ -368,6 +368,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     `left_out`, `left_out_cases`: how many cases of the suite were not chosen to be run; their ids, absent where there are none
     `cases`: in the file's order: a scorecard's keys, and its own
     `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
+    `outputs`: with `--outputs`: where the outputs were recorded; then `target` and `artifact` are what made them
     """
 
     schema: str = REPORT
@@ -404,6 +405,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     candidate_results: list[dict[str, object]] | UnsetType = UNSET
     baseline_results: list[dict[str, object]] | UnsetType = UNSET
     comparison: ComparisonDoc | UnsetType | None = UNSET
+    outputs: str | UnsetType = UNSET
     left_out: int = 0
     left_out_cases: list[str] | UnsetType = UNSET
     cases: list[CaseDoc]
@@ -436,6 +438,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
             ("suite", f"{path} ({line(dialect)})" if dialect and dialect not in _OURS and path else path),
             ("artifact", line(self.artifact.path) if self.artifact else ""),
             ("target", line(self.target or "")),
+            ("outputs", line(self.outputs or "")),
             ("baseline", line(self.baseline.name or self.baseline.run or "") if self.baseline else ""),
         ]
         return [(name, told) for name, told in facts if told]

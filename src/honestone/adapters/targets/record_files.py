@@ -1,0 +1,339 @@
+"""Files of recorded outputs, whoever wrote them, as one kind of row: `record:FILE` and `eval --outputs FILE` read them here.
+
+JSON lines {"id", "output", "attempt": 1}, in any order; what `--json` and `show --format jsonl` print; promptfoo's result
+files; Inspect's logs (.json and .eval). Each row is known by what it holds, never by the name of its file.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final
+
+from honestone.core.artifact import as_text, digest_of
+from honestone.core.errors import FileError, UsageError
+from honestone.core.json_value import line_of, visible
+from honestone.core.rubric import slug
+
+MAX_BYTES: Final = 500_000_000
+SHAPE: Final = 'a row is {"id": "CASE", "output": "TEXT"}, with "attempt": N from the second attempt on'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedOutput:
+    """`names` are the ids that its case may have, the likeliest first. Without `attempt` it is the case's next one.
+
+    `output` is None where there is none, `error` why; `told` is what else the target reported. `input` is what the case
+    asked then and `made_by` who answered, where the file says so.
+    """
+
+    names: tuple[str, ...]
+    attempt: int | None
+    output: object
+    error: str | None = None
+    told: Mapping[str, object] | None = None
+    duration_ms: object = None
+    diff: str | None = None
+    input: object = None
+    made_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordFile:
+    """`rows` are what the file holds, in its order; `place` says where one is. `about` is what it says of all of them."""
+
+    name: str
+    digest: str
+    rows: Sequence[Any]
+    places: Callable[[], Sequence[str]]
+    about: Mapping[str, Any]
+
+    @cached_property
+    def _places(self) -> Sequence[str]:
+        return self.places()
+
+    def place(self, index: int) -> str:
+        return f"{self.name}:{self._places[index]}"
+
+    @property
+    def end(self) -> str:
+        """Its last row, after which what is missing would be."""
+        return self.place(-1) if self.rows else f"{self.name}:1"
+
+    def outputs(self) -> Iterator[tuple[int, RecordedOutput]]:
+        """Every output with the index of its row. Raises UsageError for a row that is not one."""
+        for index, row in enumerate(self.rows):
+            if not isinstance(row, dict):
+                raise UsageError("this row is not a JSON object", place=self.place(index), hint=SHAPE)
+            try:
+                for one in _outputs_of(row):
+                    yield index, one
+            except _NotARow as why:
+                raise UsageError(str(why), place=self.place(index), hint=SHAPE) from None
+
+
+class _NotARow(Exception):
+    """A row that names no case or no attempt; its text says why."""
+
+
+def read_record(path: Path, name: str) -> RecordFile:
+    """Raises FileError for what cannot be read, UsageError with the line for what is not JSON."""
+    data = _read(path, name)
+    digest = digest_of(data)
+    if data.startswith(b"PK\x03\x04"):
+        return _archive(data, name, digest)
+    text = as_text(data)
+    if text is None:
+        raise FileError(f"the record {name!r} is not UTF-8 text")
+    whole = _whole(text)
+    for steps in (("cases",), ("results", "results"), ("results",), ("samples",), ()):
+        rows = _at(whole, steps)
+        if isinstance(rows, list):
+            about = whole if isinstance(whole, dict) else {}
+            return RecordFile(
+                name=name, digest=digest, rows=rows, places=partial(_line_numbers, text, steps), about=about
+            )
+    lines = list(_lines(text, name))
+    numbers = [str(number) for number, _ in lines]
+    return RecordFile(name=name, digest=digest, rows=[row for _, row in lines], places=lambda: numbers, about={})
+
+
+def _read(path: Path, name: str) -> bytes:
+    try:
+        if path.is_file() and path.stat().st_size > MAX_BYTES:
+            raise FileError(f"the record {name!r} is larger than {MAX_BYTES / 1e6:g} MB")
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(
+            f"the record {name!r} cannot be read: {(error.strerror or str(error)).lower()}",
+            hint="record:FILE is a path from the working directory, or next to the suite",
+        ) from None
+
+
+def _archive(data: bytes, name: str, digest: str) -> RecordFile:
+    """Inspect's `.eval`: an archive with a file for each sample."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(one.file_size for one in archive.infolist()) > MAX_BYTES:
+                raise FileError(f"the record {name!r} is larger than {MAX_BYTES / 1e6:g} MB when it is unpacked")
+            members = [one for one in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", one)]
+            about = json.loads(archive.read("header.json")) if "header.json" in archive.namelist() else {}
+            rows = [json.loads(archive.read(member)) for member in members]
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, RecursionError, EOFError) as error:
+        why = visible(str(error), 120)
+        raise FileError(
+            f"the record {name!r} cannot be unpacked: {why}", hint="inspect log convert --to json writes it as JSON"
+        ) from None
+    return RecordFile(name=name, digest=digest, rows=rows, places=lambda: members, about=about)
+
+
+def _whole(text: str) -> object:
+    """The text as one JSON value; None where it is not one."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lines(text: str, name: str) -> Iterator[tuple[int, object]]:
+    """Each line that holds something, with its number."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line)
+        except (ValueError, RecursionError) as error:
+            why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            raise UsageError(
+                f"this line is not JSON: {visible(why.lower())}", place=f"{name}:{number}", hint=SHAPE
+            ) from None
+
+
+def _at(value: object, steps: Sequence[str]) -> object:
+    for step in steps:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+
+
+def _line_numbers(text: str, steps: Sequence[str]) -> list[str]:
+    return [str(line_of(text, at)) for at in _offsets(text, steps)]
+
+
+def _offsets(text: str, steps: Sequence[str]) -> list[int]:
+    """Where the entries of a list begin in a JSON text that is whole; `steps` lead to the list."""
+    at = _skip(text, 0)
+    for step in steps:
+        at = [place for key, place in _inside(text, at) if key == step][-1]
+    return [place for _, place in _inside(text, at)]
+
+
+def _inside(text: str, at: int) -> Iterator[tuple[object, int]]:
+    """Each value of the object or list at `at`: its key, and where it begins."""
+    decode, has_keys = json.JSONDecoder().raw_decode, text[at] == "{"
+    at = _skip(text, at + 1)
+    while text[at] not in "]}":
+        key: object = None
+        if has_keys:
+            key, at = decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)
+        yield key, at
+        at = _skip(text, decode(text, at)[1])
+        at = _skip(text, at + 1) if text[at] == "," else at
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return at if found is None else found.end()
+
+
+# ---------------------------------------------------------------------------------------------------------- the rows
+
+
+def _outputs_of(row: Mapping[str, Any]) -> Iterator[RecordedOutput]:
+    if "testCase" in row or "testIdx" in row:
+        yield _of_promptfoo(row)
+    elif isinstance(row.get("output"), dict) and {"completion", "choices"} & row["output"].keys():
+        yield _of_inspect(row)
+    elif "test_id" in row or "shown_attempt" in row:
+        yield from _of_report(row)
+    else:
+        yield _plain(row)
+
+
+def _plain(row: Mapping[str, Any]) -> RecordedOutput:
+    rest = {key: value for key, value in row.items() if key not in ("id", "attempt", "output")}
+    return RecordedOutput(
+        names=(_id(row.get("id")),),
+        attempt=_number(row.get("attempt", 1)),
+        output=row.get("output"),
+        error=_text(row.get("error")),
+        told=rest,
+    )
+
+
+def _of_report(row: Mapping[str, Any]) -> Iterator[RecordedOutput]:
+    """A case of `honestone.report/1`, or a line of `--format jsonl`: every attempt that it holds."""
+    name, attempts = _id(row.get("test_id", row.get("id"))), row.get("attempts")
+    told = {"trace": None, "token_usage": row.get("token_usage"), "cost_usd": row.get("cost_usd")}
+    for each in attempts if isinstance(attempts, list) and attempts else [row]:
+        if not isinstance(each, dict):
+            raise _NotARow("`attempts` holds something that is not an attempt")
+        has_failed = each.get("status", row.get("status")) == "target-error"
+        trace = each.get("trace")
+        if isinstance(trace, dict):
+            extra = trace.get("extra")
+            trace = {**(extra if isinstance(extra, dict) else {}), **{k: v for k, v in trace.items() if k != "extra"}}
+        reasons = each.get("reasons")
+        why = _text(each.get("error")) or (_text(reasons[0]) if isinstance(reasons, list) and reasons else None)
+        yield RecordedOutput(
+            names=(name,),
+            attempt=_number(each.get("attempt", 1)),
+            output=None if has_failed else each.get("output"),
+            error=why or _text(row.get("error")) or "it failed" if has_failed else None,
+            told={**told, "trace": trace},
+            duration_ms=each.get("duration_ms"),
+            diff=_text(each.get("diff")),
+            input=row.get("input"),
+            made_by=_text(row.get("target")),
+        )
+
+
+def _of_inspect(row: Mapping[str, Any]) -> RecordedOutput:
+    said, failed = row["output"], row.get("error")
+    text = said.get("completion")
+    if text is None and isinstance(said.get("choices"), list) and said["choices"]:
+        text = _content(_at(said["choices"][0], ("message", "content")))
+    usage = said.get("usage")
+    seconds = said.get("time")
+    return RecordedOutput(
+        names=(_id(row.get("id")),),
+        attempt=_number(row.get("epoch", 1)),
+        output=None if failed else text,
+        error=(_text(_at(failed, ("message",))) or "the sample failed") if failed else _text(said.get("error")),
+        told={name: _at(usage, (name,)) for name in ("input_tokens", "output_tokens")},
+        duration_ms=seconds * 1000 if isinstance(seconds, float | int) else None,
+        made_by=_text(said.get("model")),
+    )
+
+
+def _content(content: object) -> object:
+    """The text of a message whose content is a list of parts."""
+    if not isinstance(content, list):
+        return content
+    return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
+
+
+def _of_promptfoo(row: Mapping[str, Any]) -> RecordedOutput:
+    response = row.get("response")
+    output = _at(response, ("output",))
+    if output is not None and not isinstance(output, str):
+        output = json.dumps(output, ensure_ascii=False)
+    usage = _at(response, ("tokenUsage",))
+    told = {
+        "input_tokens": _at(usage, ("prompt",)),
+        "output_tokens": _at(usage, ("completion",)),
+        "usd": row.get("cost"),
+    }
+    return RecordedOutput(
+        names=tuple(_promptfoo_names(row)),
+        attempt=None,
+        output=output,
+        error=_text(_at(response, ("error",))) or _text(row.get("error")),
+        told=told,
+        duration_ms=row.get("latencyMs"),
+        made_by=_text(_at(row, ("provider", "id"))) or _text(row.get("provider")),
+    )
+
+
+def _promptfoo_names(row: Mapping[str, Any]) -> Iterator[str]:
+    """What the reader of promptfoo's configs calls the case: [PROMPT/]TEST[/VALUE...], the values being those of
+    variables that list several. Which these are is not in a result, so each choice of them is a name."""
+    described = _text(_at(row, ("testCase", "description")))
+    test = _test_number(row.get("testIdx")) if described is None else slug(described, limit=60)
+    if described is not None:
+        yield described
+    variables = row.get("vars") or _at(row, ("testCase", "vars"))
+    values = [slug(_spelled(value), limit=24) for value in variables.values()] if isinstance(variables, dict) else []
+    label = _text(_at(row, ("prompt", "label"))) or _text(_at(row, ("prompt", "raw"))) or ""
+    prompts = ["", f"{slug(label, limit=40)}/", f"{slug(Path(label.partition(': ')[0]).stem, limit=40)}/"]
+    for most in range(min(len(values), 4) + 1):
+        for chosen in combinations(values[:8], most):
+            yield from ("/".join([f"{prompt}{test}", *chosen]) for prompt in prompts)
+
+
+def _test_number(index: object) -> str:
+    if not isinstance(index, int):
+        raise _NotARow("this result has neither `testCase.description` nor `testIdx`")
+    return f"test-{index + 1}"
+
+
+def _spelled(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _id(id: object) -> str:
+    if isinstance(id, int) and not isinstance(id, bool):
+        id = str(id)
+    if not isinstance(id, str) or not id:
+        raise _NotARow("this row has no `id`")
+    return id
+
+
+def _number(attempt: object) -> int:
+    if isinstance(attempt, bool) or not isinstance(attempt, int) or attempt < 1:
+        raise _NotARow(f"`attempt` is {visible(repr(attempt), 40)}, but counts from 1")
+    return attempt

@@ -1,0 +1,195 @@
+"""Outputs that a suite need not ask its target for: those of `--outputs`, and those of a target declared `repeatable`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from honestone.app.suites.columns import SUITES, TABLE, last_columns, read_table
+from honestone.core.checks import is_text_check
+from honestone.core.contract import digest_json
+from honestone.core.errors import StoreError, UsageError
+from honestone.core.events import OutputProduced, StartedArtifact, event_from_plain, event_to_plain
+from honestone.core.json_value import JsonObject, listed
+from honestone.core.spend import Spend
+from honestone.core.suite.case import Case
+from honestone.core.suite.record import SuiteRecord, read_record
+from honestone.ports import Store
+from honestone.system.files import printable
+
+if TYPE_CHECKING:
+    from honestone.adapters.targets.record import Attempt
+    from honestone.app.workspace import Workspace
+
+LAST: Final = ("last", "latest")
+_NAMES: Final = "name a run of a suite (`honestone runs` lists them), `last`, or a file of outputs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedOutputs:
+    """The outputs of `--outputs`: `source` says whence, in a table from which `column`, `identity` what they are. `target` and `artifact` are what made
+    them, `asked` what the target was asked by case, as far as that is known. Answers `engine.suites.KnownOutputs`."""
+
+    source: str
+    column: str | None = None
+    identity: JsonObject
+    outputs: Mapping[Attempt, OutputProduced]
+    target: str | None = None
+    artifact: StartedArtifact | None = None
+    asked: Mapping[str, str | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def find(self, case: Case, attempt: int) -> OutputProduced | None:
+        known = self.outputs.get((case.id, attempt))
+        if known is None:  # of a case whose attempts end with a pass
+            why = f"no output is recorded for attempt {attempt}"
+            return OutputProduced(case=case.id, attempt=attempt, output="", error=why)
+        return replace(known, spend=Spend())
+
+    def keep(self, output: OutputProduced) -> None:
+        """Nothing to do: they are on record."""
+
+
+def read_outputs(
+    workspace: Workspace, name: str, suite: str, cases: Sequence[Case], base: Path
+) -> list[RecordedOutputs]:
+    """Those of the run or file `name` for these cases; of a table those of each column. `suite` is what its runs are
+    filed under, `base` its folder.
+
+    Raises UsageError when the name is neither, for a case without an output, and for one that is there twice.
+    """
+    path = workspace.path(name)
+    if name in LAST or not (path.exists() or (base / name).exists()):
+        with workspace.open_store() as store:
+            columns = last_columns(store, suite) if name in LAST else _columns_of(store, name)
+        if not columns:
+            raise UsageError("this suite has no finished run on record, so `last` names none", hint=_NAMES)
+        found = [_of_run(column, record, cases) for column, record in columns.items()]
+    else:
+        found = [_of_file(path if path.exists() else base / name, name, cases)]
+    for one in found:
+        _require_files(one, cases)
+    return found
+
+
+def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> RecordedOutputs:
+    from honestone.adapters.targets.record import require_all, wanted_attempts
+
+    started = record.started
+    outputs = {(id, number): one for id, case in record.cases.items() for number, one in case.produced.items()}
+    hint = "choose cases that this run has with --case, or name another run"
+    require_all(wanted_attempts(cases), outputs, f"run {record.run}", hint)
+    inputs = {id: case.case.input for id, case in record.cases.items()}
+    wanted = {case.id for case in cases}
+    return RecordedOutputs(
+        source=f"run {record.run}",
+        column=column or None,
+        identity={
+            "kind": "outputs",
+            "digest": digest_json([event_to_plain(outputs[key]) for key in sorted(outputs) if key[0] in wanted]),
+        },
+        outputs=outputs,
+        target=started.target,
+        artifact=started.artifact,
+        asked={case.id: case.asked for case in started.cases},
+        notes=_changed_inputs(cases, inputs),
+    )
+
+
+def _columns_of(store: Store, name: str) -> Mapping[str, SuiteRecord]:
+    try:
+        info = store.find_run(name)
+    except StoreError as error:
+        raise UsageError(f"--outputs `{name}` is neither a file nor a run: {error.message}", hint=_NAMES) from None
+    if info.kind == TABLE:
+        return read_table(store, info.id).columns
+    if info.kind not in SUITES:
+        raise UsageError(f"run {info.id} is an {info.kind} run, not a suite's: it has no outputs", hint=_NAMES)
+    return {"": read_record(store.events(info.id), run=info.id)}
+
+
+def _of_file(path: Path, name: str, cases: Sequence[Case]) -> RecordedOutputs:
+    from honestone.adapters.targets.record import RecordTarget
+    from honestone.engine.suites import produced_event
+
+    record = RecordTarget(path, name=name)
+    record.refuse(cases)
+    target = record.about.get("target")
+    return RecordedOutputs(
+        source=printable(name),
+        identity=record.identity,
+        outputs={key: produced_event(*key, output) for key, output in record.outputs.items()},
+        target=target if isinstance(target, str) else ", ".join(record.made_by) or None,
+        artifact=_artifact_of(record.about.get("artifact")),
+        notes=(*record.notes, *_changed_inputs(cases, record.inputs)),
+    )
+
+
+def _artifact_of(plain: object) -> StartedArtifact | None:
+    """As a report of ours says it."""
+    if not isinstance(plain, dict) or not {"path", "digest"} <= plain.keys():
+        return None
+    return StartedArtifact(path=str(plain["path"]), digest=str(plain["digest"]))
+
+
+def _changed_inputs(cases: Sequence[Case], inputs: Mapping[str, object]) -> tuple[str, ...]:
+    changed = [case.id for case in cases if inputs.get(case.id, case.input) != case.input]
+    return (f"recorded for another input than the suite's: {listed(changed)}",) if changed else ()
+
+
+def _require_files(found: RecordedOutputs, cases: Sequence[Case]) -> None:
+    """Raises UsageError where checks look at files that were not kept: they would look at an empty folder."""
+    for case in cases:
+        for number in range(1, case.attempts + 1):
+            known = found.outputs.get((case.id, number))
+            if known is not None and known.error is None and known.files is None and needs_files(case):
+                raise UsageError(
+                    f"checks of case `{case.id}` look at its workspace, which is not on record",
+                    place=found.source,
+                    hint="run the target again, or name a run that had these checks",
+                )
+
+
+def needs_files(case: Case) -> bool:
+    """Whether checks look at the files of its workspace."""
+    checks = [item.check for _, item in case.rubric.questions() if item.check is not None]
+    return case.workspace is not None and any(not is_text_check(check) or "path" in check.options for check in checks)
+
+
+# ----------------------------------------------------------------------------------------------------- repeatable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedOutputs:
+    """Outputs by what was asked for them, next to the judges' replies in the store. Answers `engine.suites.KnownOutputs`.
+
+    `asked` is the digest of what the target is asked in a case. `since` (ISO time): older ones do not count. With
+    `is_fresh` none counts, and the new ones take their place.
+    """
+
+    store: Store
+    asked: Mapping[str, str]
+    target: str
+    since: str | None = None
+    is_fresh: bool = False
+
+    def find(self, case: Case, attempt: int) -> OutputProduced | None:
+        kept = None if self.is_fresh else self.store.reply(self._key(case.id, attempt), since=self.since)
+        try:
+            event = None if kept is None else event_from_plain(kept)
+        except (TypeError, ValueError, KeyError):  # damaged: it is asked again
+            return None
+        if not isinstance(event, OutputProduced) or (event.files is None and needs_files(case)):
+            return None
+        return replace(event, case=case.id, attempt=attempt, spend=Spend(cached_outputs=1))
+
+    def keep(self, output: OutputProduced) -> None:
+        """An error is no output, and what came from here is here."""
+        if output.error is None and not output.spend.cached_outputs:
+            key = self._key(output.case, output.attempt)
+            self.store.keep_reply(key, self.target, event_to_plain(output))
+
+    def _key(self, case: str, attempt: int) -> str:
+        return digest_json({"output of": self.asked[case], "attempt": attempt})
