@@ -214,3 +214,15 @@ def test_two_thousand_cases_make_a_page() -> None:
 def test_the_sample_is_hostile() -> None:
     """The words that the tests above rely on are what they should be."""
     assert all(part in HOSTILE for part in ("</script>", "onerror", "]]>", "\x1b", "\x00", "\u2028", "\u202e", "{{"))
+
+
+def test_a_long_output_is_also_shown_where_its_evidence_is() -> None:
+    """A forbidden word in line 300 is read without unfolding 400 lines; a short output is shown once."""
+    said = {"judge": "check", "quote": 'found "BADWORD" on line 300'}
+    wrong = item("c", {"check": "no"}, kind="check", requirement="does not contain 'BADWORD'", evidence=[said])
+    lines = ["here is the BADWORD" if n == 299 else f"plain {n}" for n in range(400)]
+    bad = case("long", "failed", 0.0, criteria=[criterion("c", 0.0, [wrong])], output="\n".join(lines))
+    page = suite_html(report([bad]))
+    near = page[page.index("where the evidence is") : page.index("characters</span>")]
+    assert "here is the BADWORD" in near and "297 lines above" in near and "plain 20\n" not in near
+    assert "where the evidence is" not in suite_html(report([case("short", "failed", 0.0)]))

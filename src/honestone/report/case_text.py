@@ -14,7 +14,7 @@ from honestone.report.excerpts import excerpt
 from honestone.report.misses import Miss, misses
 from honestone.system.drawing import Style, pad, width, wrap
 
-INPUT_ROWS: Final = 4
+INPUT_ROWS: Final = 6
 MOST_MISSES: Final = 40
 PLAIN: Final = Style()
 _LABEL: Final = 8  # columns of `input` and `output`
@@ -63,7 +63,7 @@ def unmet_lines(found: ScorecardDoc, *, input: str | None, output: str | None) -
 
 def said_in(case: CaseDoc, columns: int, more: str = "…") -> list[tuple[str, list[str]]]:
     """`input` and `output` with a few lines of each, of so many columns."""
-    given, output = text_of(case.input), text_of(case.output)
+    given, output = re.sub(r"\n\s*\n", "\n", text_of(case.input)), text_of(case.output)
     found = [("input", excerpt(given, columns=columns, rows=INPUT_ROWS, more=more))] if given.strip() else []
     if output.strip():
         found.append(("output", excerpt(output, columns=columns, at=evidence_place(case), more=more)))

@@ -20,6 +20,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from honestone.core.numbers import Number, bar_number, change_words, duration_words, exact, points, score_or_interval
+from honestone.report.case_text import evidence_place
 from honestone.report.documents.scorecard import (
     CriterionDoc,
     ItemDoc,
@@ -29,6 +30,7 @@ from honestone.report.documents.scorecard import (
     verdict_words,
 )
 from honestone.report.documents.suite import WORST_FIRST, CaseDoc, ComparedCaseDoc, text_of
+from honestone.report.excerpts import excerpt
 from honestone.report.misses import misses, why
 from honestone.report.quote_marks import color
 from honestone.report.templates import PAGES, environment
@@ -36,6 +38,7 @@ from honestone.report.word_diff import Pieces, word_diff
 from honestone.system.drawing import GLYPHS, clean, count, line
 
 OPEN_UP_TO: Final = 3000  # characters: a longer text is folded
+_LONG: Final = 1000  # characters of an output that is also shown around its evidence
 _LONGEST_SIDE: Final = 6000  # characters of one side of a comparison
 _GLYPHS: Final = {"passed": "✓", "failed": "✗", "inconclusive": "?", "target-error": "!", "skipped": "–"}
 _VERDICT_LOOKS: Final = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive", "skipped": "skipped"}
@@ -75,6 +78,7 @@ def _environment() -> Environment:
         line=line,
         mark=mark_number,
         misses=misses,
+        near=_near,
         number="{:,}".format,
         places=_places,
         points=points,
@@ -177,6 +181,13 @@ def _state_of(item: ItemDoc, criterion: CriterionDoc) -> tuple[str, str, str]:
     if criterion.is_improvable(item):
         return "~", "inconclusive", "met, but not in full"
     return "✓", "passed", "no penalty" if criterion.is_penalty else "met"
+
+
+def _near(case: CaseDoc) -> str:
+    """The lines of a long output around its evidence; nothing of a short one, and where there is none."""
+    text = text_of(case.output)
+    at = evidence_place(case) if case.is_open and len(text) > _LONG else 0
+    return "\n".join(excerpt(text, columns=120, at=at)) if at else ""
 
 
 def _sides(case: ComparedCaseDoc) -> list[tuple[str, str, Pieces]]:
