@@ -6,7 +6,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo test attack test-deep test-all test-clis test-pages lint format docs bench bench-panel bench-suites oracles acceptance acceptance-slow clean
+.PHONY: help setup demo test attack test-deep test-all test-clis test-pages lint format docs bench bench-panel bench-python bench-suites oracles acceptance acceptance-slow clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14

@@ -125,10 +125,30 @@ def test_two_functions_of_one_name_are_two_voters(here: Path) -> None:
 
     first, second = make("alpha"), make("beta")
     found = honestone.evaluate("alpha", JUDGED, judges=[first, second, first], store=here / "st")
-    assert [ballot.draw_of for ballot in found.ballots] == [None, None, "judge"]
+    assert [ballot.draw_of for ballot in found.ballots] == [None, None, "judge()"]
     assert sorted(calls) == ["alpha", "alpha", "beta"]
     honestone.evaluate("alpha", JUDGED, judges=[first], store=here / "st")
     assert len(calls) == 4
+
+
+def test_a_function_may_have_any_name(here: Path) -> None:
+    """Also that of a judge or target of ours: it is neither, and nothing about it is a dry run."""
+
+    def check(request: dict[str, Any]) -> bool:
+        return True
+
+    def mock(text: str) -> str:
+        return text
+
+    def identity(text: str) -> str:
+        return text
+
+    assert honestone.evaluate("x", JUDGED, judges=[check]).passed
+    for target in (mock, identity):
+        found = honestone.run_suite(SUITE["cases"][:1], target=target)  # type: ignore[index]
+        assert isinstance(found, honestone.SuiteResult) and found.passed and not found.record.started.mock
+    mock.__qualname__ = "\x1b[31m<script>"
+    assert "\x1b" not in json.dumps(honestone.run_suite(SUITE, target=mock).to_dict(), ensure_ascii=False)
 
 
 def test_a_witness_is_another_function(here: Path) -> None:
@@ -345,6 +365,8 @@ class _NoType:
         (lambda: honestone.compare(5, "last"), "a"),
         (lambda: honestone.assert_passes("x", CODE, judge=5), "judge"),
         (lambda: honestone.evaluate("x", CODE, nonsense=5), "nonsense"),
+        (lambda: honestone.step(Path("README.md"), Path("r.yaml"), rounds="many"), "rounds"),
+        (lambda: honestone.run_stages(Path("s"), task_suite=Path("t"), worker=lambda path, brief: None), "worker"),
     ],
 )
 def test_a_wrong_type_is_said(call: Callable[[], object], name: str) -> None:

@@ -132,7 +132,7 @@ They are frozen, print in a line, show a table in a notebook, and read like the 
 ```python
 >>> table = honestone.run_suite(suite, target=[echo, str.upper], pick=True)
 >>> [(column.name, column.verdict) for column in table.columns], table.pick
-([('echo', 'fail'), ('upper', 'fail')], None)
+([('echo()', 'fail'), ('upper()', 'fail')], None)
 
 ```
 

@@ -354,6 +354,7 @@ acompare = _awaited(compare, "acompare")
 aimprove = _awaited(improve, "aimprove")
 
 
+@_checked
 def step(
     artifact: str | Path | None = None,
     rubric: str | Path | None = None,
@@ -408,6 +409,7 @@ def step(
     return found
 
 
+@_checked
 def run_stages(
     skill: str | Path,
     *,
@@ -435,6 +437,8 @@ def run_stages(
     Returns the decision and `honestone.pipeline/1`. Raises UsageError for what is wrong with the call or a file, before
     anything is spent, and while another run works on the skill.
     """
+    if not isinstance(worker, str):
+        raise given.wrong("worker", worker, "the name of a worker", 'a name: "codex", "cmd:COMMAND", ...')
     request = StageRunRequest(
         skill=Path(skill),
         task_suite=Path(task_suite),
@@ -479,7 +483,9 @@ def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _rows(suite: object) -> object:
-    """A DataFrame as the list of its cases. pandas is only looked at where it is loaded already."""
+    """A DataFrame as the list of its cases, also as `cases` of a dict. pandas is only looked at where it is loaded."""
+    if isinstance(suite, Mapping) and "cases" in suite:
+        return {**suite, "cases": _rows(suite["cases"])}
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(suite, pandas.DataFrame):
         return suite

@@ -211,7 +211,7 @@ class SuiteFile(pytest.File):
 
         judges = self.config.getoption("--honestone-judge") or self.config.getini("honestone_judges")
         chosen = [item.name for item in self.session.items if isinstance(item, CaseItem) and item.path == self.path]
-        is_whole = len(chosen) == len(self._source.suite.cases)
+        is_whole = len(set(chosen)) == len(self._source.suite.cases)
         here = Path.cwd()
         request = SuiteRequest(
             suite=self.path.relative_to(here) if self.path.is_relative_to(here) else self.path,

@@ -63,7 +63,8 @@ class FunctionCall:
 
 
 def name_of(function: Function) -> str:
-    return _qualified(function).rpartition(".")[2].strip("<>")
+    """`answer()`: no name of the registry or of the settings looks like this."""
+    return f"{visible(_qualified(function).rpartition('.')[2].strip('<>'), 60)}()"
 
 
 def _qualified(function: Function) -> str:

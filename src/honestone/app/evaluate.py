@@ -153,9 +153,6 @@ class Evaluated(DocumentResult):
     def document(self) -> JsonDocument:
         return plain(self.report)
 
-    def to_dict(self) -> JsonDocument:
-        return self.document
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSummary:

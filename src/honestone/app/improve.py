@@ -111,9 +111,6 @@ class ImprovementResult(DocumentResult):
         """What `improve --json` prints: `honestone.improvement/1`."""
         return plain(self.improvement)
 
-    def to_dict(self) -> JsonDocument:
-        return self.document
-
 
 def improve(
     workspace: Workspace,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,9 +21,14 @@ class DocumentResult(Mapping[str, Any]):
 
     heads: ClassVar[tuple[str, ...]] = ()
 
+    @property
     @abstractmethod
-    def to_dict(self) -> JsonDocument:
+    def document(self) -> JsonDocument:
         """What the command prints with `--json`."""
+
+    def to_dict(self) -> JsonDocument:
+        """A copy of the document, to change at will."""
+        return deepcopy(self.document)
 
     @property
     @abstractmethod
@@ -41,13 +47,13 @@ class DocumentResult(Mapping[str, Any]):
         return pandas.DataFrame([list(row) for row in self.rows], columns=list(self.heads))
 
     def __getitem__(self, key: str) -> Any:
-        return self.to_dict()[key]
+        return self.document[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.to_dict())
+        return iter(self.document)
 
     def __len__(self) -> int:
-        return len(self.to_dict())
+        return len(self.document)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {visible(self.headline, 150)}>"

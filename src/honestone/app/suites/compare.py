@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from honestone.app.results import DocumentResult
@@ -109,7 +110,7 @@ class ComparisonResult(DocumentResult):
 
     @property
     def cases(self) -> Sequence[ComparedCaseDoc]:
-        return self.report.cases
+        return tuple(self.report.cases)
 
     @property
     def regressions(self) -> list[str]:
@@ -129,7 +130,8 @@ class ComparisonResult(DocumentResult):
         turned = f"{count(len(self.regressions), 'regression')}, {count(len(self.improvements), 'improvement')}"
         return f"{self.verdict}, {turned}: {self.report.baseline} to {self.report.candidate}"
 
-    def to_dict(self) -> JsonDocument:
+    @cached_property
+    def document(self) -> JsonDocument:
         return plain(self.report)
 
 

@@ -583,7 +583,7 @@ class SuiteResult(DocumentResult):
     @property
     def cases(self) -> Sequence[CaseDoc]:
         """In the suite's order."""
-        return self.report.cases
+        return tuple(self.report.cases)
 
     @property
     def rows(self) -> Sequence[Sequence[object]]:
@@ -603,9 +603,6 @@ class SuiteResult(DocumentResult):
     def document(self) -> JsonDocument:
         """The same as JSON values."""
         return plain(self.report)
-
-    def to_dict(self) -> JsonDocument:
-        return self.document
 
 
 def evaluate_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuiteResult:

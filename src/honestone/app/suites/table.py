@@ -56,12 +56,12 @@ class TableResult(DocumentResult):
     @property
     def columns(self) -> Sequence[ColumnDoc]:
         """Each target with each artifact: a run of its own."""
-        return self.report.columns
+        return tuple(self.report.columns)
 
     @property
     def cases(self) -> Sequence[TableCaseDoc]:
         """In the suite's order, each with a cell for every column."""
-        return self.report.cases
+        return tuple(self.report.cases)
 
     @property
     def pick(self) -> str | None:
@@ -96,9 +96,6 @@ class TableResult(DocumentResult):
     def document(self) -> JsonDocument:
         """The same as JSON values."""
         return plain(self.report)
-
-    def to_dict(self) -> JsonDocument:
-        return self.document
 
 
 def evaluate_columns(workspace: Workspace, request: SuiteRequest, observer: Observer) -> SuiteResult | TableResult:
