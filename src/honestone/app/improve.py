@@ -189,15 +189,7 @@ def prepare(
     if request.suite is not None:
         # Its state is a LoopState too; what needs more of it comes from the same plan.
         return cast(LoopPlan[LoopState], prepare_suite(workspace, request, observer))
-    _refuse_suite_options(request)
-    if request.policy not in POLICIES:
-        raise UsageError(f"{request.policy!r} is not a policy", hint=f"choose one of: {', '.join(POLICIES)}")
-    if request.rubric is None:
-        raise UsageError(
-            "improve needs a rubric, or a suite of tasks",
-            hint="honestone improve ARTIFACT (--rubric RUBRIC | --suite SUITE) --worker WORKER",
-        )
-    rubric = RubricPlan.read(workspace, request.rubric, request.judging, [request.artifact], note=observer.note)
+    rubric = _read_rubric(workspace, request, observer)
     place = loop.find_place(request, workspace, workspace.path(request.artifact), rubric.exclude)
     loaded = rubric.load(request.artifact)
     rubric.preflight(loaded.version)
@@ -356,6 +348,18 @@ def _fixes(rubric: Rubric) -> tuple[str, ...]:
 
 _RULE = "over a suite a change is kept when val did not fall, and train or val rose"
 _HINT = "--worker cmd:COMMAND, or a model or an agent CLI"
+
+
+def _read_rubric(workspace: Workspace, request: ImprovementRequest, observer: Observer) -> RubricPlan:
+    _refuse_suite_options(request)
+    if request.policy not in POLICIES:
+        raise UsageError(f"{request.policy!r} is not a policy", hint=f"choose one of: {', '.join(POLICIES)}")
+    if request.rubric is None:
+        raise UsageError(
+            "improve needs a rubric, or a suite of tasks",
+            hint="honestone improve ARTIFACT (--rubric RUBRIC | --suite SUITE) --worker WORKER",
+        )
+    return RubricPlan.read(workspace, request.rubric, request.judging, [request.artifact], note=observer.note)
 
 
 def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: Observer) -> LoopPlan[SuiteLoopState]:
