@@ -91,4 +91,6 @@ def _number(value: float | None) -> str:
 
 def _more(doc: AgreementDoc) -> list[str]:
     hidden = len(doc.pairs) - MOST_PAIRS
-    return [f"{hidden:,} more pairs are left out here; --json has them all"] if hidden > 0 else []
+    return (
+        [f"{count(hidden, 'more pair is', 'more pairs are')} left out here; --json has them all"] if hidden > 0 else []
+    )

@@ -54,7 +54,7 @@ from honestone.report.documents.table import TableDoc
 from honestone.report.misses import misses, why
 from honestone.report.templates import environment, macro
 from honestone.report.word_diff import Piece, Pieces, word_diff
-from honestone.system.drawing import clean, line
+from honestone.system.drawing import clean, count, line
 
 LONGEST: Final = 2000  # characters of one quote or suggestion; the record holds all of it
 LONGEST_DIFF: Final = 200_000
@@ -383,7 +383,7 @@ def _cut_words(without_row: Sequence[CaseDoc], without_details: int, doc: SuiteR
     told = []
     if without_row:
         kinds = ", ".join(part for part in _kinds(without_row) if not part.startswith("0 "))
-        told.append(f"{len(without_row):,} cases have no row ({kinds})")
+        told.append(f"{count(len(without_row), 'case has', 'cases have')} no row ({kinds})")
     if without_details:
         told.append(f"the details of {without_details:,} cases are left out")
     where = f"`honestone show {md(doc.run)} --format html` has them" if doc.run else "the JSON has them"

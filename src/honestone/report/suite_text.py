@@ -11,7 +11,7 @@ from honestone.report.comparison_text import changed_lines, comparison_lines
 from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
 from honestone.report.text import bullet_lines, join_sections, judge_table, next_line, remarks
-from honestone.system.drawing import Style, bar, cut, cut_middle, line, pad, width, wrap
+from honestone.system.drawing import Style, bar, count, cut, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
 MOST_DETAILS: Final = 20  # cases whose items are shown; the others have their line
@@ -56,7 +56,9 @@ def _case_lines(doc: SuiteReportDoc, style: Style) -> list[str]:
             lines += ["    " + one for one in case_lines(case, inner)]
     hidden = sum(case.is_open for case in cases) - shown
     if hidden:
-        lines.append(f"what {hidden:,} more cases miss is left out here; --format html and --json have it all")
+        lines.append(
+            f"what {count(hidden, 'more case misses', 'more cases miss')} is left out here; --format html and --json have it all"
+        )
     return lines
 
 

@@ -13,7 +13,7 @@ from honestone.report.documents.table import CellDoc, TableCaseDoc, TableDoc
 from honestone.report.excerpts import excerpt
 from honestone.report.misses import misses
 from honestone.report.text import bullet_lines, join_sections, next_line, remarks
-from honestone.system.drawing import Style, cut_middle, line, pad, width, wrap
+from honestone.system.drawing import Style, count, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
 WIDEST: Final = 240
@@ -113,7 +113,7 @@ def _cases(doc: TableDoc, grid: _Grid) -> list[str]:
         lines += _case(case, grid, details=case.is_open and number < MOST_DETAILS)
     hidden = sum(case.is_open for case in doc.cases) - MOST_DETAILS
     if hidden > 0:
-        lines.append(f"what {hidden:,} more cases gave is left out here; --format html and --json have it all")
+        lines.append(f"what {count(hidden, 'more case')} gave is left out here; --format html and --json have it all")
     return lines or ["no case"]
 
 

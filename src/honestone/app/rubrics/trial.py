@@ -83,7 +83,7 @@ class Trial:
         if self._seats:
             judges = ", ".join(seat.id for seat in self._seats)
             note(
-                f"{count(len(subjects), 'example')} x {count(len(self._seats), 'judge')} ({judges}): {calls} calls, "
+                f"{count(len(subjects), 'example')} x {count(len(self._seats), 'judge')} ({judges}): {count(calls, 'call')}, "
                 f"at most {meter.calls} with retries; recorded replies cost nothing"
             )
         with self._workspace.open_store() as store:

@@ -37,6 +37,7 @@ from honestone.core.skill.risk import risk_of
 from honestone.core.skill.skill_file import SKILL_FILE, split
 from honestone.formats import stage_files as doc
 from honestone.formats.stage_files import JsonObject, StageFile
+from honestone.system.drawing import count
 from honestone.system.files import printable, write_atomically
 
 
@@ -83,7 +84,7 @@ def applied_result(
     """What an execution says of an edit that was put in place."""
     size = diff_size(skill.version, after)
     if isinstance(plan, plans.WriteFiles):
-        what = f"wrote {len(plan.files)} and deleted {len(plan.delete)} files"
+        what = f"wrote {count(len(plan.files), 'file')} and deleted {len(plan.delete)}"
     else:
         what = f"{plan.action} in {plan.target}"
     return doc.ExecutionResult(

@@ -735,7 +735,7 @@ def _refuse_unknown(what: str, asked: Sequence[str], known: Sequence[str]) -> No
 
 def _what_there_is(cases: Sequence[Case]) -> str:
     splits = {str(case.in_split) for case in cases}
-    return f"the suite has {len(cases)} cases, in the splits {', '.join(sorted(splits))}"
+    return f"the suite has {count(len(cases), 'case')}, in the splits {', '.join(sorted(splits))}"
 
 
 def suite_cost(plan: SuitePlan, sides: int, *, each: str = "side", of: str | None = None) -> str:

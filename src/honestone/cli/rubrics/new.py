@@ -86,9 +86,11 @@ def _list_templates(as_json: bool) -> int:
         ]
         write(dump({"schema": "honestone.templates/1", "templates": plain}) + "\n")
         return 0
+    from honestone.system.drawing import count
+
     for one, items in rows:
         by_code = sum(item.check is not None for item in items)
-        counts = f"{len(one.rubric.criteria)} criteria, {len(items)} items, {by_code} by code"
+        counts = f"{count(len(one.rubric.criteria), 'criterion', 'criteria')}, {count(len(items), 'item')}, {by_code} by code"
         write(f"{one.name:<14}  {one.rubric.title} ({counts})\n")
     write("\nhonestone rubric new --template NAME      honestone rubric show --template NAME\n")
     return 0

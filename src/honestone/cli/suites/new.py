@@ -77,9 +77,9 @@ def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
 
 
 def _print_summary(drafted: DraftedSuite, stream: TextIO) -> None:
-    from honestone.system.drawing import clean
+    from honestone.system.drawing import clean, count
 
-    lines = [f"{len(drafted.suite.cases)} tasks, {drafted.by_code} judged by code alone"]
+    lines = [f"{count(len(drafted.suite.cases), 'task')}, {drafted.by_code} judged by code alone"]
     lines += [f"note: {note}" for note in drafted.notes]
     lines += ["what a person should look at", *(f"  - {point}" for point in drafted.to_check)]
     stream.write("".join(f"{clean(one)}\n" for one in lines))
