@@ -18,6 +18,8 @@ from honestone.formats.toml_edit import cut_table, put_table, read_table
 from honestone.templates import agent_text
 
 _SECONDS: Final = 10
+_JSON_SERVER: Final = ("mcpServers", NAME)
+_TOML_SERVER: Final = ("mcp_servers", NAME)
 _CONTAINERS: Final = ("hooks.SessionStart", "hooks.AfterAgent", "hooks.Stop", "mcpServers", "hooks")
 MAY_BE_MADE: Final = frozenset({"", *_CONTAINERS})
 """What we may have made in a file that nothing is on record about; "" is the file."""
@@ -33,14 +35,19 @@ class HostFile(Protocol):
     def command(self, text: str | None) -> str | None:
         """What calls honestone in what is ours; None when nothing is ours."""
 
-    def is_current(self, text: str, command: str) -> bool:
-        """Whether it holds what would be put in."""
-
     def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
-        """With ours, in place of an older one. Raises NotOurs."""
+        """With ours, in place of an older one; as it is where it holds that already. Raises NotOurs."""
 
     def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
         """Without ours."""
+
+
+def is_current(file: HostFile, text: str, command: str) -> bool:
+    """Whether it holds what would be put in."""
+    try:
+        return file.put(text, command, FileNotes(), force=False) == text
+    except NotOurs:
+        return False
 
 
 def host_files(host: Host, *, servers: bool = True) -> Iterator[tuple[str, HostFile]]:
@@ -50,7 +57,7 @@ def host_files(host: Host, *, servers: bool = True) -> Iterator[tuple[str, HostF
         yield host.command_file, OwnFile("command.toml")
     yield host.hooks, HookSettings(host)
     if servers:
-        yield host.servers, TomlServer() if host.servers.endswith(".toml") else JsonServer()
+        yield host.servers, ServerSettings(is_toml=host.servers.endswith(".toml"))
 
 
 # ------------------------------------------------------------------------------------------------ files of our own
@@ -71,9 +78,6 @@ class OwnFile:
 
     def command(self, text: str | None) -> str | None:
         return NAME if text is not None and _STAMP.search(text) else None
-
-    def is_current(self, text: str, command: str) -> bool:
-        return text == self.text(command)
 
     def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
         if text is not None and text != self.text(command) and not _is_untouched(text):
@@ -103,7 +107,7 @@ def _digest(text: str) -> str:
 _HOOK: Final = re.compile(r"(.+) agent hook (?:stop|session-start)")
 
 
-def hook_groups(host: Host, command: str) -> dict[str, Json]:
+def hook_groups(host: Host, command: str) -> dict[str, dict[str, list[Json]]]:
     """What is added to each event of a host."""
     limit = _SECONDS * host.second
     verbs = {host.stop: "stop", "SessionStart": "session-start"}
@@ -128,20 +132,14 @@ class HookSettings:
     def command(self, text: str | None) -> str | None:
         return next((found.command for found in _hooks(text)), None)
 
-    def is_current(self, text: str, command: str) -> bool:
-        found = [(each.event, each.handler) for each in _hooks(text)]
-        wanted = [
-            (event, handler)
-            for event, group in hook_groups(self.host, command).items()
-            for handler in _list(_object(group)["hooks"])
-        ]
-        return len(found) == len(wanted) and all(each in found for each in wanted)
-
     def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
-        if text is not None and self.is_current(text, command):
+        groups = hook_groups(self.host, command)
+        found = [(each.event, each.handler) for each in _hooks(text)]
+        wanted = [(event, handler) for event, group in groups.items() for handler in group["hooks"]]
+        if text is not None and len(found) == len(wanted) and all(each in found for each in wanted):
             return text
         new = _without_hooks(text or "{}\n")
-        for event, group in hook_groups(self.host, command).items():
+        for event, group in groups.items():
             new = _put(new, ("hooks", event), group, notes, append=True)
         return _new_file(new, notes) if text is None else new
 
@@ -182,55 +180,43 @@ def _without_hooks(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonServer:
-    """The member `honestone` of `mcpServers`. What the person adds to it stays."""
+class ServerSettings:
+    """Settings with our MCP server: the member `mcpServers.honestone` of JSON, which keeps what the person adds to it, or
+    the table `mcp_servers.honestone` of TOML."""
+
+    is_toml: bool
 
     def command(self, text: str | None) -> str | None:
         return _server_command(self._found(text))
 
-    def is_current(self, text: str, command: str) -> bool:
-        return _is_current(self._found(text), command)
-
     def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
-        found, new = self._found(text), text or "{}\n"
-        if _is_current(found, command):
-            return new
+        found, wanted = self._found(text), server(command)
         if found is not None:
-            _require_ours(found)
-            new = cut_out(new, ("mcpServers", NAME))
-        new = _put(new, ("mcpServers", NAME), {**_object(found), **server(command)}, notes, append=False)
-        return _new_file(new, notes) if text is None else new
+            if _server_command(found) is None:
+                raise NotOurs("has an MCP server called honestone that is another one")
+            if {**_object(found), **wanted} == found:
+                return text or ""
+        new = text or ("" if self.is_toml else "{}\n")
+        new = self._cut(new) if found is not None else new
+        if not self.is_toml:
+            new = _put(new, _JSON_SERVER, {**_object(found), **wanted}, notes, append=False)
+            return _new_file(new, notes) if text is None else new
+        notes.made |= {""} if text is None else set()
+        return put_table(new, *_TOML_SERVER, wanted)
 
     def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
-        return _cleared(cut_out(text, ("mcpServers", NAME)), notes) if self.command(text) else text
+        if not self.command(text):
+            return text
+        kept = self._cut(text)
+        return _cleared(kept, notes) if not self.is_toml else None if not kept.strip() and "" in notes.made else kept
 
     def _found(self, text: str | None) -> Json:
+        if self.is_toml:
+            return read_table(text or "", *_TOML_SERVER)
         return None if text is None else _object(read_object(text).get("mcpServers")).get(NAME)
 
-
-@dataclass(frozen=True, slots=True)
-class TomlServer:
-    """The table `mcp_servers.honestone`."""
-
-    def command(self, text: str | None) -> str | None:
-        return _server_command(read_table(text or "", "mcp_servers", NAME))
-
-    def is_current(self, text: str, command: str) -> bool:
-        return _is_current(read_table(text, "mcp_servers", NAME), command)
-
-    def put(self, text: str | None, command: str, notes: FileNotes, *, force: bool) -> str:
-        new, found = text or "", read_table(text or "", "mcp_servers", NAME)
-        if _is_current(found, command):
-            return new
-        if found is not None:
-            _require_ours(found)
-            new = cut_table(new, "mcp_servers", NAME)
-        notes.made |= {""} if text is None else set()
-        return put_table(new, "mcp_servers", NAME, server(command))
-
-    def take(self, text: str, notes: FileNotes, *, force: bool) -> str | None:
-        kept = cut_table(text, "mcp_servers", NAME) if self.command(text) else text
-        return None if not kept.strip() and kept != text and "" in notes.made else kept
+    def _cut(self, text: str) -> str:
+        return cut_table(text, *_TOML_SERVER) if self.is_toml else cut_out(text, _JSON_SERVER)
 
 
 def _server_command(table: Json) -> str | None:
@@ -238,15 +224,6 @@ def _server_command(table: Json) -> str | None:
     if isinstance(command, str) and args[-1:] == ["mcp"]:
         return shlex.join([command, *map(str, args[:-1])])
     return None
-
-
-def _is_current(table: Json, command: str) -> bool:
-    return table is not None and {**_object(table), **server(command)} == table
-
-
-def _require_ours(table: Json) -> None:
-    if _server_command(table) is None:
-        raise NotOurs("has an MCP server called honestone that is another one")
 
 
 def _put(text: str, path: tuple[str, ...], value: Json, notes: FileNotes, *, append: bool) -> str:

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -25,12 +26,12 @@ from honestone.app.agents.file_changes import (
 )
 from honestone.app.agents.host_files import (
     MAY_BE_MADE,
-    HookSettings,
     HostFile,
     NotOurs,
     OwnFile,
-    TomlServer,
+    ServerSettings,
     host_files,
+    is_current,
 )
 from honestone.app.agents.hosts import HOSTS, NAME, Host, Scope
 from honestone.core.errors import FileError, UsageError
@@ -161,15 +162,13 @@ def _state(host: Host, edits: _Edits) -> AgentState:
         command = edits.command(host) or NAME
         for named, file in host_files(host):
             text, shown = edits.text(named), edits.scope.shown(named)
-            if isinstance(file, OwnFile | HookSettings):
-                is_there = text is not None and (isinstance(file, OwnFile) or file.command(text) is not None)
-                states[shown] = (
-                    "missing" if not is_there else "ok" if file.is_current(text or "", command) else "changed"
-                )
-            elif file.command(text) is not None and not file.is_current(text or "", command):
+            is_there = text is not None and (isinstance(file, OwnFile) or file.command(text) is not None)
+            if is_there and not is_current(file, text or "", command):
                 states[shown] = "changed"
-            elif file.command(text) is not None:
+            elif is_there:
                 states.setdefault(shown, "ok")
+            elif not isinstance(file, ServerSettings):
+                states[shown] = "missing"
         notes += edits.notes(host)
     except (FileError, ValueError) as error:
         notes.append(str(error))
@@ -228,14 +227,13 @@ class _Edits:
         draft, shown = self._draft(named), self.scope.shown(named)
         notes = self._notes_of(draft, file)
         try:
-            draft.text = file.put(draft.text, command, notes, force=force)
+            with _readable(shown):
+                draft.text = file.put(draft.text, command, notes, force=force)
         except NotOurs as error:
             hint = (
                 "--force replaces it, and uninstall gives it back" if isinstance(file, OwnFile) else "rename it first"
             )
             raise FileError(f"{shown!r} {error}, so it was left alone and nothing was written", hint=hint) from None
-        except ValueError as error:
-            raise self._unreadable(shown, error) from None
 
     def take(self, named: str, file: HostFile, *, force: bool) -> None:
         draft, shown = self._draft(named), self.scope.shown(named)
@@ -243,10 +241,8 @@ class _Edits:
         if draft.text is None or not self._asked(named, file):
             return
         before = draft.text
-        try:
+        with _readable(shown):
             draft.text = file.take(before, self._notes_of(draft, file), force=force)
-        except ValueError as error:
-            raise self._unreadable(shown, error) from None
         if draft.text == before:
             self.kept.append(f"{shown} was edited, so it stays; uninstall --force removes it")
 
@@ -260,7 +256,7 @@ class _Edits:
             yield f"{program} is not on PATH, where {host.name} will look for it; --command names another"
         if host.name == "codex":
             yield TRUST
-            if TomlServer().command(self.text(host.servers)):
+            if ServerSettings(is_toml=True).command(self.text(host.servers)):
                 yield APPROVE
 
     @property
@@ -306,11 +302,9 @@ class _Edits:
                 raise FileError(
                     f"{shown!r} leads out of the project by a link", hint="remove the link, or install with --user"
                 )
-            try:
+            with _readable(shown):
                 before = path.read_bytes() if path.exists() else None
                 self._drafts[path] = _Draft(str(path), named, before, None if before is None else before.decode())
-            except (OSError, ValueError) as error:
-                raise self._unreadable(shown, error) from None
         return self._drafts[path]
 
     def _notes_of(self, draft: _Draft, file: HostFile) -> FileNotes:
@@ -321,11 +315,15 @@ class _Edits:
         return self.record.files[draft.key]
 
     def _asked(self, named: str, file: HostFile) -> str | None:
-        try:
+        with _readable(self.scope.shown(named)):
             return file.command(self.text(named))
-        except ValueError as error:
-            raise self._unreadable(self.scope.shown(named), error) from None
 
-    def _unreadable(self, shown: str, error: Exception) -> FileError:
+
+@contextmanager
+def _readable(shown: str) -> Iterator[None]:
+    """Raises FileError, naming the file, for one that cannot be read or edited."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        return FileError(f"cannot edit {shown!r}: {why}", hint="nothing was written; correct the file first")
+        raise FileError(f"cannot edit {shown!r}: {why}", hint="nothing was written; correct the file first") from None
