@@ -175,6 +175,17 @@ cases:
     assert command.items[0].check is not None and command.items[0].check.options["expect_stdout"] == {"contains": "tea"}
 
 
+def test_a_number_is_filled_in_where_a_check_takes_one(tmp_path: Path) -> None:
+    """`max-words` of a cell is a number, `contains` of the same cell a text; what is no number is refused."""
+    files(tmp_path, c__csv="id,n\na,12\nb,some\n")
+    text = "suite: 1\ndefaults: {checks: [{max-words: '{{ n }}'}, {contains: '{{ n }}'}], input: x}\ncases: c.csv\n"
+    (found,) = errors(tmp_path, text)
+    assert found.startswith("suite.yaml:2:22: case `b`") and "a whole number" in found
+    files(tmp_path, c__csv="id,n\na,12\n")
+    (case,) = source(tmp_path, text).suite.cases
+    assert [item.check.value for _, item in case.rubric.questions() if item.check] == [12, "12"]
+
+
 def test_a_value_is_not_read_again_and_without_vars_braces_are_text(tmp_path: Path) -> None:
     text = """\
 suite: 1

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final, TypeAlias
 
-from honestone.formats.nodes import MapKey, Node
+from honestone.core.checks import KINDS
+from honestone.formats.nodes import MapKey, Node, scalar
 
 MAX_FILLED: Final = 2_000_000
 """Characters that one text may grow to."""
@@ -92,4 +94,17 @@ def _fill_value(name: MapKey, child: Node, path: Path, words: Words, refuse: Ref
         if has_holes(child):
             refuse(f"nothing is filled into `{name}`", path, "vars choose neither files nor programs")
         return child
-    return fill_node(child, path, words, refuse, is_ours=is_ours and word in _WITHIN)
+    filled = fill_node(child, path, words, refuse, is_ours=is_ours and word in _WITHIN)
+    return _as_number(filled) if filled is not child and is_ours and _takes_number(word) else filled
+
+
+def _takes_number(word: str) -> bool:
+    """Whether it is a check of a number, such as `max-words`."""
+    return word in KINDS and KINDS[word].schema.get("type") in ("integer", "number")
+
+
+def _as_number(node: Node) -> Node:
+    """A text as what it would be without quotes."""
+    with suppress(ValueError):
+        node.value = scalar(str(node.value).strip())
+    return node
