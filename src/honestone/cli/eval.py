@@ -69,7 +69,7 @@ def eval_(
                 raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC")
             _refuse_for_suites(of_artifacts)
             asked = take_suite_request(paths[0], judging, options, targets=targets, **shared_ones)
-            return eval_suite(asked, options["output"], progress, form)
+            return eval_suite(asked, options["output"], progress, form, watch=options["watch"])
         _refuse_for_artifacts(options)
         refuse_other_formats(form, "an artifact's scorecard")
         request = EvaluateRequest(

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from honestone.app.suites.plan import SuiteRequest
 from honestone.app.suites.table import evaluate_columns
+from honestone.app.suites.watch import Report, Watch
 from honestone.cli.suites.options import print_suite
-from honestone.cli.terminal import Progress, dump, exit_code_of, here
-from honestone.core.errors import UsageError
+from honestone.cli.terminal import Progress, dump, dump_line, exit_code_of, here, write
+from honestone.core.errors import HonestoneError, UsageError
 from honestone.report.documents.suite import SuiteReportDoc
 from honestone.report.documents.table import TableDoc
+from honestone.report.errors import error_text
 from honestone.system.files import write_atomically
 
 
-def eval_suite(request: SuiteRequest, output: Path | None, progress: Progress, form: str) -> int:
+def eval_suite(request: SuiteRequest, output: Path | None, progress: Progress, form: str, *, watch: bool) -> int:
     places = places_to_save(request, output)
+    if watch:
+        return _watch(request, places, progress, form)
     document = evaluate_columns(here(), request, progress).report
     progress.close()
     print_suite(document, form)
@@ -23,6 +30,28 @@ def eval_suite(request: SuiteRequest, output: Path | None, progress: Progress, f
         save_report(document, place)
         progress.note(f"saved {place}")
     return exit_code_of(document.verdict)
+
+
+def _watch(request: SuiteRequest, places: Sequence[Path], progress: Progress, form: str) -> NoReturn:
+    """Prints the report of each run, JSON on a line of its own, and what turned since the run before."""
+
+    def show(document: Report) -> None:
+        progress.close()
+        if form == "json":
+            write(dump_line(document) + "\n")
+        else:
+            print_suite(document, form)
+        if form == "text" and document.turned:
+            write("\nturned since the run before\n" + "".join(f"  {one.words}\n" for one in document.turned))
+        sys.stdout.flush()
+        for place in places:
+            save_report(document, place)
+
+    def fail(error: HonestoneError) -> None:
+        progress.close()
+        print(error_text(error), file=sys.stderr, flush=True)
+
+    Watch(workspace=here, request=request, observer=progress, show=show, fail=fail).run()
 
 
 def places_to_save(request: SuiteRequest, output: Path | None) -> list[Path]:

@@ -160,6 +160,9 @@ suite_options = combined(
     click.option("--errored", is_flag=True, help="Run the cases that the last run gave no verdict."),
     click.option("--attempts", type=click.IntRange(1, 100), help="Runs of each case, instead of the suite's."),
     choice("--attempt-rule", "pass@k|pass^k|mean|best", help="What several attempts at a case come to."),
+    click.option(
+        "--watch", is_flag=True, help="Run again whenever a file changes, until Ctrl-C; ask only what changed."
+    ),
     click.option("--concurrency", type=click.IntRange(1, 1000), help="Cases at a time. [8]"),
     click.option("--target-timeout", type=ABOVE_ZERO, metavar="SECONDS"),
     click.option(

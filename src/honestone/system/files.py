@@ -146,6 +146,11 @@ def _load_folder(root: Path, exclude: Collection[Path], max_bytes: int) -> Loade
     return Loaded(version, tuple(notes))
 
 
+def files_at(path: Path) -> list[Path]:
+    """The path itself, or the files below a folder that an artifact would have."""
+    return list(_walk(path, [])) if path.is_dir() else [path]
+
+
 def _walk(root: Path, notes: list[str]) -> Iterator[Path]:
     """Regular files below a folder in path order. Links are never followed: each is left out with a note."""
     for folder, folders, names in os.walk(root, followlinks=False):

@@ -57,6 +57,8 @@ class CaseChoice:
     shard: tuple[int, int] | None = None
     failed: bool = False
     errored: bool = False
+    statuses: Mapping[str, Collection[str]] | None = None
+    """How the cases ended, instead of how they did in the last run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,8 @@ class SuiteRequest:
     """A run, `last` or a file: its outputs are judged, and no target is run."""
     judge_again: str | None = None
     """The command that judges the outputs on record again; a note names it where that would do."""
+    outputs_since: str | None = None
+    """Outputs made since then (an ISO time) are used again while the target would be asked the same."""
     choice: CaseChoice = field(default_factory=CaseChoice)
     attempts: int | None = None
     attempt_rule: str | None = None
@@ -185,13 +189,17 @@ class SuitePlan:
         return {self.rubric_keys[case.id]: case.rubric for case in self.cases}
 
     @cached_property
-    def program(self) -> JudgingFiles:
-        """The files named in the target's command, or its module, with the Python modules next to them."""
+    def program_files(self) -> Sequence[Path]:
+        """The files named in the target's command, or its module."""
         files = {} if self.target is None else self.target.identity.get("files", {})
         places = (self.workspace.folder, self.source.base)
         named = [next((place / name for place in places if (place / name).is_file()), None) for name in files]
-        found = [path for path in named if path is not None]
-        return JudgingFiles(lambda: found, base=self.workspace.folder)
+        return [path for path in named if path is not None]
+
+    @cached_property
+    def program(self) -> JudgingFiles:
+        """The same with the Python modules next to them that they import."""
+        return JudgingFiles(lambda: self.program_files, base=self.workspace.folder)
 
     def asked(self, subject: SuiteSubject, case: Case) -> str | None:
         """The digest of what a target is asked in a case, itself included; None where the artifact itself is judged."""
@@ -372,7 +380,7 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     size = judging_options.max_bytes(request.judging, workspace.settings)
-    chosen = choose_cases(cases, request.choice, lambda: _last_statuses(workspace, path))
+    chosen = choose_cases(cases, request.choice, lambda: last_statuses(workspace, path))
     checker = _make_checker(workspace, request, source, cases)
     context = judging_options.make_context(request.judging, workspace, cases=cases, suite_folder=source.base)
     if request.outputs is None:
@@ -626,7 +634,7 @@ def _make_seats(
     return seats
 
 
-def _last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[str]] | None:
+def last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[str]] | None:
     """How the cases of this suite's last run ended, in each of its columns."""
     with workspace.open_store() as store:
         columns = last_columns(store, str(path.resolve()))
@@ -688,7 +696,7 @@ def choose_cases(
         and (not choice.splits or str(case.in_split) in choice.splits)
     ]
     if choice.failed or choice.errored:
-        statuses = last()
+        statuses = choice.statuses or last()
         if statuses is None:
             raise UsageError(
                 "this suite has no finished run on record, so there is nothing to repeat",

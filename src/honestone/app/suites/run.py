@@ -140,10 +140,11 @@ class SideRun:
 
     def _known_outputs(self) -> KnownOutputs | None:
         plan, subject = self.plan, self.subject
-        if plan.outputs is not None or not plan.is_repeatable:
+        oldest = oldest_reply(plan.judging) if plan.is_repeatable else plan.request.outputs_since
+        if plan.outputs is not None or plan.target is None or not (plan.is_repeatable or oldest):
             return plan.outputs
         asked = {case.id: plan.asked(subject, case) or "" for case in plan.chosen}
-        oldest, is_fresh = oldest_reply(plan.judging), plan.judging.fresh
+        is_fresh = plan.judging.fresh
         return CachedOutputs(store=self.store, asked=asked, target=plan.target_name, since=oldest, is_fresh=is_fresh)
 
     def _evaluator(self, case: CaseRecord, panel: Panel) -> Evaluator:

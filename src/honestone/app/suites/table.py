@@ -103,7 +103,12 @@ def evaluate_columns(workspace: Workspace, request: SuiteRequest, observer: Obse
 
     Raises as `plan_suite` and `run_suite` do, and UsageError for what a table does not take.
     """
-    plans = plan_columns(workspace, request, observer)
+    return run_columns(plan_columns(workspace, request, observer), observer)
+
+
+def run_columns(plans: Sequence[SuitePlan], observer: Observer) -> SuiteResult | TableResult:
+    """The same with plans that are at hand."""
+    request, workspace = plans[0].request, plans[0].workspace
     if len(plans) == 1 and not request.pick:
         return run_suite(plans[0], observer)
     _refuse_baselines(request, len(plans))

@@ -342,10 +342,28 @@ class BaselineDoc(Struct, frozen=True, kw_only=True):
     usage: dict[str, object] | UnsetType = UNSET
 
 
+class TurnedDoc(Struct, frozen=True, kw_only=True, rename={"before": "from"}):
+    """A case whose status is not what it was in the run before, with `--watch`.
+
+    `from`, `to`: one of the five of `counts`
+    `column`: of a table
+    """
+
+    id: str
+    before: StatusName
+    to: StatusName
+    column: str | UnsetType = UNSET
+
+    @property
+    def words(self) -> str:
+        where = f" ({line(self.column)})" if self.column else ""
+        return f"{line(self.id)}{where}  {self.before} → {self.to}"
+
+
 class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     """One run of a suite.
 
-    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`, `outputs`, and `cached_outputs` of `usage`
+    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`
     `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`, `promptfoo`, `agentv-4`, ...)
     `artifact`, `target`: what was evaluated, `null` where the target alone answers; what made the outputs, as it was named
     `verdict`, `reasons`: of the run; with a baseline the comparison's, and both where `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open tasks could tip it
@@ -368,6 +386,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     `left_out`, `left_out_cases`: how many cases of the suite were not chosen to be run; their ids, absent where there are none
     `cases`: in the file's order: a scorecard's keys, and its own
     `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
+    `turned`: with `--watch`: the cases whose status changed since the run before
     `outputs`: with `--outputs`: where the outputs were recorded; then `target` and `artifact` are what made them
     """
 
@@ -406,6 +425,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     baseline_results: list[dict[str, object]] | UnsetType = UNSET
     comparison: ComparisonDoc | UnsetType | None = UNSET
     outputs: str | UnsetType = UNSET
+    turned: list[TurnedDoc] | UnsetType = UNSET
     left_out: int = 0
     left_out_cases: list[str] | UnsetType = UNSET
     cases: list[CaseDoc]

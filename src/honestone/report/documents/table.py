@@ -17,6 +17,7 @@ from honestone.report.documents.suite import (
     WORST_FIRST,
     CaseDoc,
     SuiteNameDoc,
+    TurnedDoc,
     counts_words,
     p_words,
 )
@@ -147,6 +148,7 @@ class TableDoc(Struct, frozen=True, kw_only=True):
     `cases`: in the file's order, each with a cell for every column
     `pairs`: every two columns
     `usage`, `duration_ms`: of all columns together; of the run
+    `turned`: with `--watch`: the cells whose status changed since the run before
     `left_out_cases`: ids of cases that were not chosen to be run, absent where there are none
     """
 
@@ -164,6 +166,7 @@ class TableDoc(Struct, frozen=True, kw_only=True):
     run: str
     usage: UsageDoc
     duration_ms: int | float
+    turned: list[TurnedDoc] | UnsetType = UNSET
     left_out: int = 0
     left_out_cases: list[str] | UnsetType = UNSET
 
