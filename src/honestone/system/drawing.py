@@ -80,7 +80,7 @@ _INVISIBLE: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\
 _JOINERS: Final = frozenset("\u200c\u200d")
 _MOST_MARKS: Final = 4  # combining marks on one letter; more is graffiti that covers other lines
 _PLAIN: Final = re.compile(
-    r"[\n\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\uac00-\ud7a3\u4e00-\u9fff\u3041-\u3096\u30a1-\u30fa]*"
+    r"[\n\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\uac00-\ud7a3\u4e00-\u9fff\u3041-\u3096\u30a1-\u30fa✓✗–→…“”−─]*"
 )
 
 
