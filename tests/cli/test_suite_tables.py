@@ -80,3 +80,14 @@ def test_suite_show_prints_the_cases_as_they_are_run_and_the_schema(desk: Desk) 
     assert run(desk, "--target", target(desk).spec)[1]["cases"][0]["input"] == "a apple"
     assert desk.run("suite", "show", "--schema").json["properties"]["cases"]
     assert desk.run("suite", "show").code == 2
+
+
+def test_near_misses_are_told_how_tables_are_named(desk: Desk) -> None:
+    """A table instead of a suite, `{file: ...}`, and a column of JSON lines that is no key of a case."""
+    desk.file("c.csv", "id,city\na,Paris\n")
+    desk.file("c.jsonl", '{"id": "a", "city": "Paris"}\n')
+    desk.file("f.yaml", "suite: 1\nrubric: [x]\ncases: {file: c.csv}\n")
+    desk.file("l.yaml", "suite: 1\nrubric: [x]\ncases: c.jsonl\n")
+    for asked, hint in (("c.csv", "cases: c.csv"), ("f.yaml", "cases: c.csv"), ("l.yaml", "under `vars`")):
+        refused = desk.run("eval", asked, "--target", "cmd:cat")
+        assert refused.is_refusal and hint in refused.err

@@ -92,4 +92,5 @@ def unknown_key_hint(key: str, shape: Shape) -> str:
     meant = spellings.get(key) or spellings.get(near(key, spellings) or "")
     if meant is not None:
         return f"did you mean `{meant}`?"
-    return f"a {shape.name} may have " + ", ".join(f"`{field.key}`" for field in shape.fields)
+    known = f"a {shape.name} may have " + ", ".join(f"`{field.key}`" for field in shape.fields)
+    return known if shape.field("vars") is None else f"{known}; words of your own go under `vars`"

@@ -758,6 +758,8 @@ class _SuiteReading(RubricReading):
 
     def cases(self, value: Any, path: FilePath, owner: str) -> None:
         """Only whether they are a list: they are read when all that they inherit is known."""
+        if isinstance(value, dict) and isinstance(value.get("file"), str):
+            raise self.must_be("cases", value, path, owner, f"write cases: {value['file']}")
         if value or not self.problems:  # what keeps a table from being read has been noted
             self.each("cases", value, path, owner, lambda entry, here: None)
 

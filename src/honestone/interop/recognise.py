@@ -128,7 +128,9 @@ def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> Sui
         raise UsageError(
             f"`{path}` is a text, not a suite",
             place=f"{path}:1:1",
-            hint=f"say what to judge it by: honestone eval {path} --rubric RUBRIC",
+            hint=f"name it in a suite: cases: {path.name}"
+            if path.suffix.lower() == ".csv"
+            else f"say what to judge it by: honestone eval {path} --rubric RUBRIC",
         )
     found = recognise(document)
     if found == "suite" or (isinstance(found, Reader) and found.gives == "suite"):
