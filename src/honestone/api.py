@@ -127,7 +127,7 @@ def _awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
         return await beside_a_loop(partial(work, *args, **options))
 
     form.__name__ = form.__qualname__ = name
-    form.__doc__ = f"`{name.removeprefix('a')}`, awaited: the running event loop goes on meanwhile."
+    form.__doc__ = f"`{name.removeprefix('a')}`, awaited: the running event loop is not held up."
     return form
 
 

@@ -45,12 +45,12 @@ def test_the_command_alone_greets(desk: Desk) -> None:
 def test_every_command_has_an_example() -> None:
     """In the table of examples, or in its own words."""
     for path, command in COMMANDS.items():
-        assert path in help_text().examples or f"honestone {path}" in (command.help or ""), path
-    assert set(help_text().examples) <= set(COMMANDS)
+        assert path in help_text()["examples"] or f"honestone {path}" in (command.help or ""), path
+    assert set(help_text()["examples"]) <= set(COMMANDS)
 
 
 @pytest.mark.parametrize(
-    "line", sorted({line for text in help_text().examples.values() for line in text.strip().splitlines()})
+    "line", sorted({line for text in help_text()["examples"].values() for line in text.strip().splitlines()})
 )
 def test_every_example_can_be_typed(line: str) -> None:
     """Commands and options that there are, with values that they take."""
@@ -70,7 +70,7 @@ def test_many_options_are_in_groups(desk: Desk, name: str) -> None:
     """Each option once, all but --help in a group, and the examples last."""
     shown = desk.run(name, "--help").out
     headings = re.findall(r"(?m)^(\S.*):$", shown)
-    assert len(set(headings) & set(help_text().groups)) >= 3
+    assert len(set(headings) & set(help_text()["groups"])) >= 3
     rest = shown.partition("\nOptions:\n")[2]
     assert re.findall(r"--[a-z-]+", rest.partition("Examples:")[0]) == ["--help"]
     assert f"honestone {name} " in rest.partition("Examples:")[2]

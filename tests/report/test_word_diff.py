@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rendered import comparison_html, comparison_markdown, comparison_text, suite_html, suite_text
 from suite_samples import HOSTILE, with_baseline
 
-from honestone.report.word_diff import LONGEST, Piece, first_difference, word_diff
+from honestone.report.word_diff import LONGEST, DiffPiece, first_difference, word_diff
 from honestone.system.drawing import Style, width
 
 
@@ -41,8 +41,8 @@ def test_the_first_difference_is_where_it_is(before: str, after: str) -> None:
 
 def test_the_words_that_changed_are_marked_and_nothing_else() -> None:
     old, new = word_diff("the shirt is crimson today", "the shirt is azure today")
-    assert [piece for piece in old if piece.is_changed] == [Piece("crimson", True)]
-    assert [piece for piece in new if piece.is_changed] == [Piece("azure", True)]
+    assert [piece for piece in old if piece.is_changed] == [DiffPiece("crimson", True)]
+    assert [piece for piece in new if piece.is_changed] == [DiffPiece("azure", True)]
     old, new = word_diff("a big dog ran home", "a small cat ran home")
     assert [piece.text for piece in old if piece.is_changed] == ["big dog"], "neighbours are one change"
     old, new = word_diff("alpha beta gamma", "one two three four")

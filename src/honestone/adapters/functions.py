@@ -1,4 +1,4 @@
-"""A person's function as a judge, target or worker: called beside the event loop, awaited where it is async, under a time limit."""
+"""A person's function as a judge, target or worker: called next to the event loop, awaited where it is async, under a time limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Final, TypeVar
 
-from honestone.adapters.targets._python_child import last_line
+from honestone.adapters.targets._child import last_line
 from honestone.core.checks import visible
 from honestone.ports import Function
 

@@ -290,7 +290,7 @@ def outside_a_loop(work: Callable[[], T]) -> T:
 
 
 async def beside_a_loop(work: Callable[[], T]) -> T:
-    """Run to the end in a thread, while the running event loop goes on. A person's coroutines are awaited in that loop.
+    """Run to the end in a thread, so that the running event loop is not held up. A person's coroutines are awaited in that loop.
 
     A cancel ends the work as Ctrl-C does, and waits for that.
     """

@@ -87,7 +87,7 @@ class _Measurement:
             store.finish_run(run, result, RunFinished(result=result, seconds=round(self._meter.seconds, 3)))
         if document.tolerance is None:
             why = next((one.reason for one in document.judges if one.reason), "no judge answered everything")
-            raise CouldNotJudge(f"fewer than two looks have a score, so there is no noise to measure: {why}")
+            raise CouldNotJudge(f"fewer than two looks have a score, so noise cannot be measured: {why}")
         return document
 
     async def _close(self) -> None:

@@ -6,17 +6,17 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
-from honestone.report.documents import JsonDocument
+from honestone.report.documents import JsonDocument, JsonValue
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 
-class DocumentResult(Mapping[str, Any]):
+class DocumentResult(Mapping[str, JsonValue]):
     """Reads like its document: `result["verdict"]`. `heads` and `rows` are its table."""
 
     heads: ClassVar[tuple[str, ...]] = ()
@@ -46,7 +46,7 @@ class DocumentResult(Mapping[str, Any]):
             raise UsageError("a table needs pandas, which is not installed", hint="pip install pandas") from None
         return pandas.DataFrame([list(row) for row in self.rows], columns=list(self.heads))
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> JsonValue:
         return self.document[key]
 
     def __iter__(self) -> Iterator[str]:

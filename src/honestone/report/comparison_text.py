@@ -12,7 +12,7 @@ from honestone.report.documents.scorecard import verdict_words
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc, TrendRunDoc
 from honestone.report.excerpts import excerpt
 from honestone.report.text import bullet_lines
-from honestone.report.word_diff import Piece, Pieces, word_diff
+from honestone.report.word_diff import DiffPiece, Pieces, word_diff
 from honestone.system.drawing import Style, bar, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
@@ -115,7 +115,7 @@ def _marked_rows(pieces: Pieces, marks: tuple[str, str], style: Style) -> list[s
     return excerpt(text, columns=_column(style), more=style.glyph("more")) if text.strip() else ["(empty)"]
 
 
-def _marked(piece: Piece, marks: tuple[str, str]) -> str:
+def _marked(piece: DiffPiece, marks: tuple[str, str]) -> str:
     """A changed part between its marks, line by line, which are next to its words."""
     if not piece.is_changed:
         return piece.text

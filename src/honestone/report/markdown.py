@@ -53,7 +53,7 @@ from honestone.report.documents.suite import (
 from honestone.report.documents.table import TableDoc
 from honestone.report.misses import misses, why
 from honestone.report.templates import environment, macro
-from honestone.report.word_diff import Piece, Pieces, word_diff
+from honestone.report.word_diff import DiffPiece, Pieces, word_diff
 from honestone.system.drawing import clean, count, line
 
 LONGEST: Final = 2000  # characters of one quote or suggestion; the record holds all of it
@@ -222,7 +222,7 @@ def _cell(pieces: Pieces, mark: str) -> str:
     return "<br>".join(drawn.split("\n")) or "(empty)"
 
 
-def _marked(piece: Piece, mark: str) -> str:
+def _marked(piece: DiffPiece, mark: str) -> str:
     """A piece without any meaning of its own, line by line, the marks next to its words."""
     rows = []
     for row in piece.text.split("\n"):

@@ -20,14 +20,14 @@ _WORD: Final = re.compile(r"\w+(?:['’-]\w+)*|\s+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DiffPiece:
     """A part of one side, and whether the other side does not have it."""
 
     text: str
     is_changed: bool = False
 
 
-Pieces: TypeAlias = list[Piece]
+Pieces: TypeAlias = list[DiffPiece]
 
 
 def word_diff(before: str, after: str, *, longest: int = LONGEST) -> tuple[Pieces, Pieces]:
@@ -38,12 +38,12 @@ def word_diff(before: str, after: str, *, longest: int = LONGEST) -> tuple[Piece
     for is_same, old, new in _joined(*sides):
         for side, text in zip(found, (old, new), strict=True):
             if text:
-                side.append(Piece(text, not is_same))
+                side.append(DiffPiece(text, not is_same))
     for side, text in zip(found, (before, after), strict=True):
         if start:
-            side.insert(0, Piece("…"))
+            side.insert(0, DiffPiece("…"))
         if len(text) > start + sum(len(piece.text) for piece in side if piece.text != "…"):
-            side.append(Piece("…"))
+            side.append(DiffPiece("…"))
     return found
 
 
@@ -88,7 +88,7 @@ def _joined(before: list[str], after: list[str]) -> Iterator[tuple[bool, str, st
 
 
 def _change(old: str, new: str) -> Iterator[tuple[bool, str, str]]:
-    """White space that both end with is no part of the change."""
+    """White space that both end with is not part of the change."""
     if not old and not new:
         return
     same = 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from honestone.adapters.functions import FunctionCall, Raised
-from honestone.adapters.targets._python_child import arguments, artifact_parameter
+from honestone.adapters.targets._child import arguments, artifact_parameter
 from honestone.adapters.targets.command import given_of
 from honestone.adapters.targets.trace_parsing import Misread, told
 from honestone.core.suite.case import Case

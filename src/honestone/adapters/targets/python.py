@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from honestone.adapters.targets._python_child import MARK
+from honestone.adapters.targets._child import MARK
 from honestone.adapters.targets.command import failure_of, given_of
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, parsed, told
 from honestone.adapters.targets.working_directory import room_for
@@ -31,7 +31,7 @@ from honestone.system.files import make_copy, remove
 from honestone.system.warm import Gone, WarmProgram
 
 # -P: the folder of our own script, with its everyday names, is no place to find modules in.
-_ARGV: Final = (sys.executable, "-P", str(Path(__file__).with_name("_python_child.py")))
+_ARGV: Final = (sys.executable, "-P", str(Path(__file__).with_name("_child.py")))
 _NO_ANSWER: Final = "the function ended the program without an answer"
 _NAME: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _SHAPE: Final = "it is python:module:function, for example python:my_bot:answer"
@@ -144,7 +144,7 @@ class PythonTarget:
 
 
 class _NotReady(Exception):
-    """There is no process to call the function in; the text says why."""
+    """The function has no process to be called in; the text says why."""
 
 
 async def _call(

@@ -186,7 +186,7 @@ class CachedOutputs:
         return replace(event, case=case.id, attempt=attempt, spend=Spend(cached_outputs=1))
 
     def keep(self, output: OutputProduced) -> None:
-        """An error is no output, and what came from here is here."""
+        """Errors are not kept, and what came from here is here."""
         if output.error is None and not output.spend.cached_outputs:
             key = self._key(output.case, output.attempt)
             self.store.keep_reply(key, self.target, event_to_plain(output))

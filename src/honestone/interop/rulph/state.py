@@ -48,7 +48,7 @@ class RulphState:
 
 
 def read_state(plain: Json) -> RulphState | None:
-    """The state of a loop; None where there is no loop. Raises ValueError for anything else."""
+    """The state of a loop; None without a loop. Raises ValueError for anything else."""
     state = plain.get(NAMESPACE) if isinstance(plain, dict) else None
     if not isinstance(plain, dict) or not isinstance(state, dict | None):
         raise ValueError("it is not the state of a rulph loop")

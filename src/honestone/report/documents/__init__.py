@@ -83,3 +83,5 @@ def fields_of(source: object, *names: str) -> dict[str, Any]:
 
 
 JsonDocument: TypeAlias = dict[str, Any]
+JsonValue: TypeAlias = Any
+"""What a document holds under a key, for who reads it as plain values."""

@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _read(source: Any) -> dict[str, Any] | None:
-    """None when nobody is left to ask."""
+    """None when the other end is closed."""
     size = source.read(4)
     body = source.read(int.from_bytes(size, "big")) if len(size) == 4 else b""
     return json.loads(body) if body else None
