@@ -111,7 +111,7 @@ def test_only_what_changed_is_asked(desk: Desk, watching: Callable[..., Watching
 def test_included_files_are_watched_and_a_broken_one_is_waited_for(
     desk: Desk, watching: Callable[..., Watching]
 ) -> None:
-    """The place is told once; what was asked before is still known."""
+    """The place is reported once; what was asked before is still known."""
     program, judge = target(desk), desk.judge()
     (desk.folder / "parts").mkdir()
     good = "rubric: 1\ncriteria: [{id: a, requirement: says apple}]\n"

@@ -55,7 +55,7 @@ class Watch:
             except Interrupted:
                 raise
             except HonestoneError as error:
-                before = self._wait(self._after(error))
+                before = self._wait(self._after(error, before))
 
     def _run_once(self, before: JudgingFiles) -> JudgingFiles:
         """The files as they were when the run began. What changed while it was planned counts as changed since."""
@@ -63,7 +63,8 @@ class Watch:
         self._remember_statuses(workspace)
         plans = plan_columns(workspace, self.request, self.observer)
         self._listing = lambda: _files_of(plans)
-        files = before if before.changed() else JudgingFiles(self._listing, base=workspace.folder)
+        now = JudgingFiles(self._listing, base=workspace.folder)
+        files = before if before.changed() else now
         self._report(run_columns(plans, self.observer).report)
         return files
 
@@ -87,12 +88,8 @@ class Watch:
         if before is None:
             self.observer.note("watching the suite and its files; Ctrl-C ends it")
 
-    def _after(self, error: HonestoneError) -> JudgingFiles:
-        """What may mend an error: the files known so far, the one that is named, and those in the suite's folder."""
-        said = f"{error} {error.hint}"
-        if said != self._failed:
-            self._failed = said
-            self.fail(error)
+    def _after(self, error: HonestoneError, before: JudgingFiles) -> JudgingFiles:
+        """The files in which an error may be corrected: the files known so far, the one that is named, and those in the suite's folder."""
         suite, named = self.request.suite, (error.place or "").partition(":")[0]
 
         def listing() -> Iterator[Path]:
@@ -101,7 +98,13 @@ class Watch:
             if suite.parent.is_dir():
                 yield from (path for path in suite.parent.iterdir() if path.suffix in _SOURCES)
 
-        return JudgingFiles(listing)
+        now = JudgingFiles(listing)
+        files = before if before.changed() else now
+        said = f"{error} {error.hint}"
+        if said != self._failed:  # only now: a correction from here on is seen
+            self._failed = said
+            self.fail(error)
+        return files
 
     def _wait(self, files: JudgingFiles) -> JudgingFiles:
         """Returns the files as they are when one of them has changed, and nothing changes any more."""
