@@ -89,8 +89,9 @@ def test_each_target_with_each_artifact(desk: Desk) -> None:
     assert names(table) == ["a / v1.md", "a / v2.md", "b / v1.md", "b / v2.md"]
     assert [one["verdict"] for one in table["columns"]] == ["pass", "fail"] * 2
     assert result.code == 1
-    result, table = run(desk, "--target", specs[1], "--artifact", "v1.md")
-    assert (result.code, table["schema"]) == (0, "honestone.report/1")
+    for name in (specs[1], "b"):
+        result, table = run(desk, "--target", name, "--artifact", "v1.md")
+        assert (result.code, table["schema"], table["target"]) == (0, "honestone.report/1", specs[1])
 
 
 def test_the_worst_column_is_the_exit(desk: Desk) -> None:
@@ -293,12 +294,17 @@ def test_a_table_in_python(tmp_path: Path) -> None:
     cases = [{"id": "one", "input": "an apple", "checks": [{"contains": "apple"}]}, {**_PEAR}]
     table = honestone.run_suite(cases, target=[plain, longer], pick=True, store=tmp_path / "store")
     assert isinstance(table, honestone.TableResult)
-    assert (table.passed, table.pick, table["pick"], table["schema"]) == (True, "longer", "longer", "honestone.table/1")
+    assert (table.passed, table.pick, table["pick"], table["schema"]) == (
+        True,
+        "longer()",
+        "longer()",
+        "honestone.table/1",
+    )
     assert [row[:3] for row in table.rows] == [
-        ("one", "plain", "passed"),
-        ("one", "longer", "passed"),
-        ("two", "plain", "failed"),
-        ("two", "longer", "passed"),
+        ("one", "plain()", "passed"),
+        ("one", "longer()", "passed"),
+        ("two", "plain()", "failed"),
+        ("two", "longer()", "passed"),
     ]
     assert "2 cases in 2 columns" in repr(table)
     with pytest.raises(honestone.UsageError, match="twice"):

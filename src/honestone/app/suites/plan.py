@@ -417,15 +417,16 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
 
 
 def _targets(request: SuiteRequest, source: SuiteSource) -> list[tuple[str | Target | Function | None, TargetSpec]]:
-    """The suite's targets, or those asked for, each with what the suite says of it."""
+    """The suite's targets, or those asked for by name or by the suite's label, each with what the suite says of it."""
     asked = request.targets or ((request.target,) if request.target is not None else ())
     _refuse_twice("target", asked)
     known = source.suite.targets
     if not asked:
         return [(spec.use, spec) for spec in known]
-    listed = {spec.use: spec for spec in known}
+    listed = {name: spec for spec in known for name in (spec.label, spec.use) if name is not None}
     usual = replace(known[0], label=None) if len(known) == 1 else TargetSpec(skill=known[0].skill)
-    return [(one, listed.get(one, usual) if isinstance(one, str) else usual) for one in asked]
+    found = [(one, listed.get(one) if isinstance(one, str) else None) for one in asked]
+    return [(one, usual) if spec is None else (spec.use, spec) for one, spec in found]
 
 
 def _refuse_twice(what: str, asked: Sequence[str | Target | Function]) -> None:

@@ -86,7 +86,11 @@ class CellDoc(CaseDoc, frozen=True, kw_only=True):
 
 
 class TableCaseDoc(Struct, frozen=True, kw_only=True):
-    """One case in every column, in their order."""
+    """One case in every column.
+
+    `input`: what the target got
+    `cells`: in the order of the columns, each the case as in the report of that column's run, with its `column`
+    """
 
     id: str
     input: object = None
@@ -136,7 +140,8 @@ class PairDoc(Struct, frozen=True, kw_only=True):
         parts = [told, count(self.wins, "win"), count(self.losses, "loss", "losses")]
         if self.undecided:
             parts.append(f"{count(self.undecided, 'case')} not judged in one of them")
-        return f"{', '.join(parts)}, p = {p_words(self.p)}, adjusted {p_words(self.p_adjusted)}"
+        p = p_words(self.p)
+        return f"{', '.join(parts)}, p {p if p.startswith('below') else f'= {p}'}, adjusted {p_words(self.p_adjusted)}"
 
 
 class TableDoc(Struct, frozen=True, kw_only=True):
