@@ -81,7 +81,7 @@ def suite_document(record: SuiteRecord) -> SuiteReportDoc:
     )
     if record.compared is not None and not record.is_rescored:
         document = msgspec.convert({**plain(document), **record.compared}, SuiteReportDoc)
-        document = replace(document, comparison=_with_texts(document.compared, record))
+        document = replace(document, comparison=_with_texts(document.comparison or None, record))
     return replace(document, cases=[case_document(one, started.artifact) for one in record.cases.values()])
 
 
