@@ -308,3 +308,21 @@ def test_a_damaged_output_on_record_is_asked_for_again(desk: Desk) -> None:
     with sqlite3.connect(desk.folder / ".honestone" / "store.db") as db:
         db.execute('update replies set data = cast(\'{"type": "produced"}\' as blob)')
     assert usage(run(desk)[1]) == (2, 0)
+
+
+def test_a_table_is_judged_again_column_by_column(desk: Desk) -> None:
+    """`last` and the table's run have all its columns; a column's own run is one."""
+    suite(desk, *TWO)
+    programs = [target(desk, name, f"print(text, '{name}')") for name in ("pear", "plum")]
+    asked = [word for one in programs for word in ("--target", one.spec)]
+    _, before = run(desk, *asked)
+    suite(desk, TWO[0], case("two", wanted="plum"))
+    named = noted(desk, *asked)
+    assert named == "honestone eval suite.yaml --outputs last"
+    for source in ("last", before["run"]):
+        _, table = run(desk, "--outputs", source)
+        assert [one["verdict"] for one in table["columns"]] == ["fail", "pass"]
+        assert [one["name"] for one in table["columns"]] == [one["name"] for one in before["columns"]]
+        assert table["usage"]["target_calls"] == 0
+    _, one = run(desk, "--outputs", before["columns"][1]["run"])
+    assert (one["verdict"], [program.calls for program in programs]) == ("pass", [4, 4])
