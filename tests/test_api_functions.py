@@ -347,6 +347,8 @@ class _NoType:
         (lambda: honestone.evaluate("x", JUDGED, judges=[5]), "judges"),
         (lambda: honestone.evaluate("x", JUDGED, judges=[_NoType]), "judges"),
         (lambda: honestone.evaluate("x", 5), "rubric"),
+        (lambda: honestone.evaluate("x", " "), "rubric"),
+        (lambda: honestone.evaluate("x", []), "rubric"),
         (lambda: honestone.evaluate(5, CODE), "artifact"),
         (lambda: honestone.evaluate(None, CODE), "artifact"),
         (lambda: honestone.evaluate(b"x", CODE), "artifact"),

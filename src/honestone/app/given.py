@@ -96,6 +96,8 @@ def a_rubric(value: object, workspace: Workspace) -> Rubric | Path:
         return value
     if isinstance(value, PathLike):
         return Path(value)
+    if isinstance(value, str) and not value.strip():
+        raise UsageError("`rubric` is an empty text", hint="it takes the name of a file, or YAML with `criteria`")
     if isinstance(value, str):
         looks_like_a_name = not isinstance(value, Text) and not set(value) & set("\n:[{")
         if looks_like_a_name or (not isinstance(value, Text) and names_a_file(value, workspace)):
