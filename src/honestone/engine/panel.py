@@ -67,11 +67,6 @@ class Seat:
     def identity(self) -> dict[str, Json]:
         return {"id": self.id, "draw": self.draw, **self.judge.identity}
 
-    @property
-    def token(self) -> str | None:
-        """What tells a judge that is a function from others of its name; None for every other judge."""
-        return self.judge.token if isinstance(self.judge, FunctionalJudge) else None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consulted:
@@ -197,9 +192,7 @@ class Panel:
         """`digest_json` of judge, body and draw, with the judge, who never changes, written down only once."""
         judge, identity = self._identities.get(seat.id, (None, ""))
         if judge is not seat.judge:
-            identity = canonical(
-                seat.judge.identity if seat.token is None else {**seat.judge.identity, "token": seat.token}
-            )
+            identity = canonical({**seat.judge.identity, **_token(seat.judge)})
             self._identities[seat.id] = (seat.judge, identity)
         text = f'{{"body":{encode_basestring(request.body if request.keyed is None else request.keyed)},"draw":{seat.draw},"judge":{identity}}}'
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -295,8 +288,13 @@ class Panel:
 
 def functions_of(seats: Sequence[Seat]) -> dict[str, list[str]]:
     """A part of a run's identity: one in which functions judged is not resumed with other functions."""
-    tokens = [seat.token for seat in seats if seat.token is not None]
+    tokens = [token for seat in seats for token in _token(seat.judge).values()]
     return {"functions": tokens} if tokens else {}
+
+
+def _token(judge: Judge) -> dict[str, str]:
+    """What tells a judge that is a function from others of its name."""
+    return {"token": judge.token} if isinstance(judge, FunctionalJudge) else {}
 
 
 def voter(judge: Judge) -> object:
