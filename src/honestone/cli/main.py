@@ -6,7 +6,7 @@ import importlib
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -21,25 +21,34 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("honestone.cli.init:init", "Write starter files to this folder."),
     "doctor": ("honestone.cli.doctor:doctor", "Which judges, workers and targets can run here."),
     "trust": ("honestone.cli.trust:trust", "Trust the settings of a checkout, as they are now."),
-    "rubric": ("honestone.cli.rubrics.group:rubric", "Write, check, lock, convert and show rubrics."),
-    "suite": ("honestone.cli.suites.group:suite", "Write, check, lock, convert and show suites."),
+    "completion": ("honestone.cli.completion:completion", "Print the shell completion script."),
     "eval": ("honestone.cli.eval:eval_", "Score artifacts against a rubric, or run a suite."),
     "improve": ("honestone.cli.improve:improve", "Improve an artifact until it passes, or say why it does not."),
     "undo": ("honestone.cli.undo:undo", "Put a file back as it was before `improve`."),
-    "compare": ("honestone.cli.compare:compare", "Compare two runs of a suite, case by case."),
-    "trend": ("honestone.cli.compare:trend", "Show how a suite's results changed over its runs."),
-    "noise": ("honestone.cli.noise:noise", "How much the same bytes score differently when judged again."),
-    "agreement": ("honestone.cli.agreement:agreement", "How far raters agree, from a table of their ratings."),
-    "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),
+    "stage": ("honestone.cli.stages.group:stage", "The skill pipeline, stage by stage."),
+    "rubric": ("honestone.cli.rubrics.group:rubric", "Write, check, lock, convert and show rubrics."),
+    "suite": ("honestone.cli.suites.group:suite", "Write, check, lock, convert and show suites."),
     "runs": ("honestone.cli.runs:runs", "List recorded runs."),
     "show": ("honestone.cli.runs:show", "Show a recorded run in any format."),
-    "stage": ("honestone.cli.stages.group:stage", "The skill pipeline, stage by stage."),
+    "compare": ("honestone.cli.compare:compare", "Compare two runs of a suite, case by case."),
+    "trend": ("honestone.cli.compare:trend", "Show how a suite's results changed over its runs."),
+    "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),
+    "noise": ("honestone.cli.noise:noise", "How much the same bytes score differently when judged again."),
+    "agreement": ("honestone.cli.agreement:agreement", "How far raters agree, from a table of their ratings."),
     "judge": ("honestone.cli.judge:judge", "A host agent as a judge; how a reply is read."),
-    "step": ("honestone.cli.step:step", "A host agent as the worker, one action at a time."),
     "agent": ("honestone.cli.agent:agent", "Inside coding agents: installed in their settings, and their hooks."),
+    "step": ("honestone.cli.step:step", "A host agent as the worker, one action at a time."),
     "mcp": ("honestone.cli.mcp:mcp", "A server for coding agents (MCP, on stdin and stdout)."),
-    "completion": ("honestone.cli.completion:completion", "Print the shell completion script."),
 }
+TITLES = {
+    "demo": "Begin",
+    "eval": "Measure and improve",
+    "rubric": "Say what good looks like",
+    "runs": "Look at what came out",
+    "noise": "How far judges can be trusted",
+    "agent": "Coding agents",
+}
+"""What `--help` writes above the first command of each group."""
 
 EPILOG = """\b
 Exit codes
@@ -77,11 +86,19 @@ def _refuse_twice(ctx: click.Context, args: Sequence[str]) -> None:
 
 
 class LazyGroup(StrictGroup):
-    """A group whose commands are imported when they are called. Help texts come from the table."""
+    """A group whose commands are imported when they are called. Help texts come from the table, and `titles` are written above
+    the commands that they name."""
 
-    def __init__(self, *args: Any, commands_table: dict[str, tuple[str, str]] | None = None, **extra: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        commands_table: dict[str, tuple[str, str]] | None = None,
+        titles: Mapping[str, str] | None = None,
+        **extra: Any,
+    ) -> None:
         super().__init__(*args, **extra)
         self._table = commands_table or {}
+        self._titles = titles or {}
 
     def invoke(self, ctx: click.Context) -> Any:
         # Before click sees it: click would end with 1, which is a verdict of ours.
@@ -114,13 +131,20 @@ class LazyGroup(StrictGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self._table.items()])
+        groups: dict[str, list[tuple[str, str]]] = {}
+        title, left = "Commands", max(map(len, self._table), default=0)
+        for name, (_, text) in self._table.items():
+            title = self._titles.get(name, title)
+            groups.setdefault(title, []).append((name.ljust(left), text))
+        for title, rows in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 @click.group(
     cls=LazyGroup,
     commands_table=COMMANDS,
+    titles=TITLES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EPILOG,
     invoke_without_command=True,
