@@ -56,7 +56,7 @@ def measure_noise(workspace: Workspace, request: NoiseRequest, observer: Observe
 class _Measurement:
     def __init__(self, workspace: Workspace, request: NoiseRequest, observer: Observer) -> None:
         self._workspace, self._request, self._observer = workspace, request, observer
-        judging = replace(request.judging, repeat=1, fresh=True)
+        judging = replace(request.judging, repeat=1, fresh=False)
         self._plan = plan = RubricPlan.read(workspace, request.rubric, judging, [request.artifact], note=observer.note)
         if not plan.rubric.asks_judges:
             raise UsageError(
@@ -130,11 +130,12 @@ class _Measurement:
 
     async def _look(self, store: Store, run: str, log: list[Event]) -> None:
         """One look after the other: a judge that thinks about several at once might not be asked what it was asked before."""
-        artifact = Artifact(printable(self._request.artifact), self._version)
+        artifact, began = Artifact(printable(self._request.artifact), self._version), store.find_run(run).started
         for number in range(sum(isinstance(event, LookTaken) for event in log), self._request.looks):
             self._observer.progress(number, self._request.looks, "looking")
             seats = [replace(seat, draw=seat.draw + number * len(self._seats)) for seat in self._seats]
-            panel = make_panel(seats, store, self._meter, self._plan.options)
+            # Only what this run was answered counts: a look that was interrupted is finished, no other is repeated.
+            panel = replace(make_panel(seats, store, self._meter, self._plan.options), oldest_reply=began)
             evaluator = Evaluator(self._plan.rubric, self._plan.checker, panel)
             judged = await evaluator.judge(evaluator.question(artifact))
             if judged.refused is not None:
