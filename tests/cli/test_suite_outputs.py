@@ -162,6 +162,44 @@ def test_outputs_of_another_input_are_judged_and_said(desk: Desk) -> None:
     assert note in result.err
 
 
+def test_judging_again_twice_does_not_make_an_output_that_of_another_input(desk: Desk) -> None:
+    """The output stays that of the input it answered, however often it is judged; with that input back there is no note."""
+    made(desk)
+    suite(desk, case("one"), case("two").replace("two apple", "another"))
+    for _ in range(2):
+        assert [one for one in run(desk, "--outputs", "last")[1]["notes"] if "another input" in one]
+    suite(desk, *TWO)
+    assert not [one for one in run(desk, "--outputs", "last")[1]["notes"] if "another input" in one]
+
+
+def test_an_artifact_that_changed_since_is_said(desk: Desk) -> None:
+    """A pass of outputs on record says nothing about the version of now; the digest is that of then."""
+    desk.file("p.md", "apple\n")
+    suite(desk, case("one"), head="artifact: p.md\n")
+    program = target(desk, body="print(open(os.environ['HONESTONE_ARTIFACT']).read())")
+    _, before = run(desk, "--target", program.spec)
+    assert not run(desk, "--outputs", "last")[1]["notes"]
+    desk.file("p.md", "pear\n")
+    for _ in range(2):
+        result, report = run(desk, "--outputs", "last")
+        (note,) = [one for one in report["notes"] if "another version" in one]
+        assert result.code == 0 and "`p.md`" in note and report["artifact"] == before["artifact"]
+        assert "another version" in desk.run("show", "last").out
+
+
+def test_a_target_that_cannot_see_the_artifact_is_doubted(desk: Desk) -> None:
+    """Before the run, on stderr: an answer that does not depend on the prompt passes whatever the prompt is."""
+    desk.file("p.md", "apple\n")
+    suite(desk, case("one"), head="artifact: p.md\n")
+    blind, sees = (
+        target(desk, body="print('apple')"),
+        target(desk, name="sees", body="print('apple', os.environ['HONESTONE_ARTIFACT'])"),
+    )
+    assert "`p.md` may not reach the target" in run(desk, "--target", blind.spec)[0].err
+    for spec in (sees.spec, f"{blind.spec} {{ARTIFACT}}"):
+        assert "may not reach" not in run(desk, "--target", spec)[0].err
+
+
 def test_hostile_outputs_and_names_are_shown_harmless(desk: Desk) -> None:
     """Of a file that anybody may have written."""
     evil = "<script>alert(1)</script>\x1b[31m"

@@ -143,9 +143,12 @@ class RecordedCase:
     plain: JsonObject
 
     @classmethod
-    def of(cls, case: Case, *, rubric: str, contract: str, asked: str | None) -> RecordedCase:
-        asks = {} if asked is None else {"asked": asked}
-        return cls({**case_to_plain(case), "rubric": rubric, "contract": contract, **asks})
+    def of(
+        cls, case: Case, *, rubric: str, contract: str, asked: str | None, answered: str | None = None
+    ) -> RecordedCase:
+        about = {"asked": asked, "answered": None if answered == case.input else answered}
+        given = {name: value for name, value in about.items() if value is not None}
+        return cls({**case_to_plain(case), "rubric": rubric, "contract": contract, **given})
 
     @property
     def id(self) -> str:
@@ -164,6 +167,11 @@ class RecordedCase:
     def asked(self) -> str | None:
         """The digest of what the target was asked in this case, the target itself included; None where none was."""
         return None if "asked" not in self.plain else str(self.plain["asked"])
+
+    @property
+    def answered(self) -> str | None:
+        """The input that its outputs answer, where these were recorded before and that was another than the case's."""
+        return None if "answered" not in self.plain else str(self.plain["answered"])
 
     def case(self, rubric: Rubric) -> Case:
         return case_from_plain(self.plain, rubric)

@@ -30,7 +30,7 @@ _NAMES: Final = "name a run of a suite (`honestone runs` lists them), `last`, or
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedOutputs:
     """The outputs of `--outputs`: `source` says whence, in a table from which `column`, `identity` what they are. `target` and `artifact` are what made
-    them, `asked` what the target was asked by case, as far as that is known. Answers `engine.suites.KnownOutputs`."""
+    them, `inputs` what they answer by case and `asked` all that the target was asked, as far as that is known. Answers `engine.suites.KnownOutputs`."""
 
     source: str
     column: str | None = None
@@ -38,6 +38,7 @@ class RecordedOutputs:
     outputs: Mapping[Attempt, OutputProduced]
     target: str | None = None
     artifact: StartedArtifact | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
     asked: Mapping[str, str | None] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -81,7 +82,7 @@ def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> Recorded
     outputs = {(id, number): one for id, case in record.cases.items() for number, one in case.produced.items()}
     hint = "choose cases that this run has with --case, or name another run"
     require_all(wanted_attempts(cases), outputs, f"run {record.run}", hint)
-    inputs = {id: case.case.input for id, case in record.cases.items()}
+    inputs = {one.id: one.answered or record.cases[one.id].case.input for one in started.cases}
     wanted = {case.id for case in cases}
     return RecordedOutputs(
         source=f"run {record.run}",
@@ -93,6 +94,7 @@ def _of_run(column: str, record: SuiteRecord, cases: Sequence[Case]) -> Recorded
         outputs=outputs,
         target=started.target,
         artifact=started.artifact,
+        inputs=inputs,
         asked={case.id: case.asked for case in started.cases},
         notes=_changed_inputs(cases, inputs),
     )
@@ -123,6 +125,7 @@ def _of_file(path: Path, name: str, cases: Sequence[Case]) -> RecordedOutputs:
         outputs={key: produced_event(*key, output) for key, output in record.outputs.items()},
         target=target if isinstance(target, str) else ", ".join(record.made_by) or None,
         artifact=_artifact_of(record.about.get("artifact")),
+        inputs={id: input for id, input in record.inputs.items() if isinstance(input, str)},
         notes=(*record.notes, *_changed_inputs(cases, record.inputs)),
     )
 

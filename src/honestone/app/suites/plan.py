@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from honestone.ports import Observer
 
 
+_LARGEST_SCRIPT = 1_000_000
 ERRORED = ("target-error", "inconclusive", "skipped")
 
 
@@ -321,7 +322,11 @@ class SuitePlan:
             rubrics={keys[case.id]: case.rubric for case in cases},
             cases=tuple(
                 RecordedCase.of(
-                    case, rubric=keys[case.id], contract=self.case_contracts[case.id], asked=self.asked(subject, case)
+                    case,
+                    rubric=keys[case.id],
+                    contract=self.case_contracts[case.id],
+                    asked=self.asked(subject, case),
+                    answered=None if self.outputs is None else self.outputs.inputs.get(case.id),
                 )
                 for case in cases
             ),
@@ -341,6 +346,21 @@ class SuitePlan:
         return contacts(
             self.workspace, used if self.target is None else [*used, (self.target_name, self.target.identity)]
         )
+
+    @property
+    def doubts(self) -> list[str]:
+        """A command that seems not to look at the artifact answers the same, whatever is in that."""
+        identity = self.target.identity if self.target is not None else {}
+        command, files = identity.get("command"), identity.get("files")
+        if identity.get("kind") != "cmd" or self.subject.version is None or self.subject.is_isolated:
+            return []
+        named = [Path(self.workspace.folder, str(word)) for word in files] if isinstance(files, Mapping) else []
+        if "{ARTIFACT}" in str(command) or any(_mentions(path, b"HONESTONE_ARTIFACT") for path in named):
+            return []
+        shown = self.subject.path
+        return [
+            f"`{shown}` may not reach the target: its command names no {{ARTIFACT}}, and no file of it $HONESTONE_ARTIFACT"
+        ]
 
     def as_column(self, name: str) -> SuitePlan:
         return replace(self, subject=replace(self.subject, note=f"column {name}"))
@@ -395,7 +415,7 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
             workspace=workspace,
             request=request,
             source=source,
-            notes=(*source.notes, *lost, *(one.outputs.notes if one.outputs else ())),
+            notes=(*source.notes, *lost, *_notes_on_record(workspace, request, source, size, one.outputs)),
             cases=cases,
             chosen=chosen,
             subject=one.subject,
@@ -495,6 +515,32 @@ def _columns_on_record(
             )
     found = read_outputs(workspace, request.outputs or "", suite, chosen, base)
     return [_Column(target_name=one.target or "", label=one.column, outputs=one) for one in found]
+
+
+def _notes_on_record(
+    workspace: Workspace, request: SuiteRequest, source: SuiteSource, size: int, outputs: RecordedOutputs | None
+) -> tuple[str, ...]:
+    """What is to be known of outputs on record: also that the artifact is another now."""
+    if outputs is None or outputs.artifact is None:
+        return () if outputs is None else outputs.notes
+    place, exclude = workspace.path(outputs.artifact.path), _own_files(workspace.path(request.suite), source)
+    try:
+        is_skill = source.suite.target.skill is not False and looks_like_skill(place)
+        load = load_skill if is_skill else load_artifact
+        now = load(place, exclude=exclude, max_bytes=size).version.digest
+    except FileError:
+        return outputs.notes
+    if now == outputs.artifact.digest:
+        return outputs.notes
+    said = f"`{outputs.artifact.path}` was another version when these outputs were made: this says nothing about it as it is now"
+    return (*outputs.notes, said)
+
+
+def _mentions(path: Path, name: bytes) -> bool:
+    try:
+        return path.stat().st_size < _LARGEST_SCRIPT and name in path.read_bytes()
+    except OSError:
+        return False
 
 
 def _with_options(source: SuiteSource, request: SuiteRequest) -> tuple[Case, ...]:

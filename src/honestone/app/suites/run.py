@@ -624,7 +624,13 @@ def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
                 f"{plan.subject.path} is the same at {baseline.name}: its run is compared with itself"
             )
         sides = 2 if baseline is not None and baseline.subject is not None else 1
-        for note in (suite_cost(plan, sides), *plan.contacts, *plan.notes, *judge_again({"": plan}, store)):
+        for note in (
+            suite_cost(plan, sides),
+            *plan.contacts,
+            *plan.doubts,
+            *plan.notes,
+            *judge_again({"": plan}, store),
+        ):
             observer.note(note)
         if baseline is not None and baseline.subject is not None:
             return SuiteResult(record=_run_both(plan, store, observer, baseline, baseline.subject))

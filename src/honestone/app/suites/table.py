@@ -263,7 +263,7 @@ def _judged(columns: Mapping[str, SideRun]) -> int:
 
 def _notes(plans: Sequence[SuitePlan]) -> list[str]:
     """What is to be said of the plans, each once."""
-    return list(dict.fromkeys(note for plan in plans for note in (*plan.contacts, *plan.notes)))
+    return list(dict.fromkeys(note for plan in plans for note in (*plan.contacts, *plan.doubts, *plan.notes)))
 
 
 def _at_once(plan: SuitePlan) -> int:

@@ -230,7 +230,7 @@ def case_to_plain(case: Case) -> dict[str, Json]:
 
 
 def case_from_plain(recorded: JsonObject, rubric: Rubric) -> Case:
-    about_it = ("rubric", "contract", "asked")
+    about_it = ("rubric", "contract", "asked", "answered")
     return built(partial(_case, rubric), {key: one for key, one in recorded.items() if key not in about_it})
 
 
