@@ -178,6 +178,31 @@ def test_what_no_command_would_take_is_refused() -> None:
         honestone.evaluate("word", rubric, judges=["mock"], nonsense=1)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "near"),
+    [
+        ("evaluate", "judge", "judges"),
+        ("assert_passes", "judges", "judge"),
+        ("assert_passes", "treshold", "threshold"),
+        ("run_suite", "targets", "target"),
+        ("run_suite", "case", "cases"),
+        ("improve", "holdout", "holdouts"),
+        ("compare", "failon", "fail_on"),
+        ("step", "submits", "submit"),
+        ("run_stages", "retry", "retries"),
+        ("run_suite", "qqqq", None),
+    ],
+)
+def test_an_unknown_option_names_the_nearest(name: str, option: str, near: str | None) -> None:
+    """In the words of Python, with the function that was called, also where it is awaited."""
+    hint = f"; did you mean `{near}`?" if near else ""
+    forms = [name, f"a{name}"] if name in ("evaluate", "run_suite", "improve", "compare") else [name]
+    for form in forms:
+        with pytest.raises(TypeError) as found:
+            asyncio.run(getattr(honestone, form)("a", "b", **{option: 1}))
+        assert str(found.value) == f"{form}() got an unexpected keyword argument {option!r}{hint}"
+
+
 def test_two_reports_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By run, by document, or by saved file: case by case."""
     monkeypatch.chdir(tmp_path)

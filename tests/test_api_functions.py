@@ -419,6 +419,17 @@ def test_a_notebook_shows_a_table_with_nothing_alive_in_it() -> None:
     assert "<html" not in shown and "<td" in shown
 
 
+def test_the_table_says_why() -> None:
+    """The words of each miss, also of a target that failed; nothing for a case that passed."""
+    found = honestone.run_suite(SUITE, target=lambda text: 7 if text == "beta in" else text)
+    reasons = {row[0]: row[-1] for row in found.rows}
+    assert found.heads[-1] == "reason" and reasons["x"] == ""
+    assert reasons["y"] == "it returned int, not a text" and reasons["y"] in found._repr_html_()
+    cells = honestone.run_suite(SUITE, target=[lambda text: text, lambda text: None])
+    assert {row[-1] for row in cells.rows if row[2] == "target-error"} == {"it returned NoneType, not a text"}
+    assert all(row[-1] for row in cells.rows if row[2] != "passed")
+
+
 def test_a_frame_goes_in_and_comes_out() -> None:
     """Rows are cases, and empty cells are left out; pandas is loaded by its user alone."""
     pandas = pytest.importorskip("pandas")
@@ -426,7 +437,7 @@ def test_a_frame_goes_in_and_comes_out() -> None:
     rows = [*SUITE["cases"], {"id": "z", "tags": "a, b", "reference": "r", **more}]  # type: ignore[misc]
     found = honestone.run_suite(pandas.DataFrame(rows).astype({"number": "Int64"}), target=lambda text: text)
     frame = found.to_frame()
-    assert list(frame.columns) == ["case", "status", "score", "output"]
+    assert list(frame.columns) == ["case", "status", "score", "output", "reason"]
     assert list(frame["status"]) == ["passed", "failed", "passed"]
     assert (found.cases[2].reference, found.cases[2].tags) == ("r", ["a", "b"])
 

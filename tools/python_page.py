@@ -127,6 +127,18 @@ They are frozen, print in a line, show a table in a notebook, and read like the 
 
 ```
 
+What a case misses is in the last column of the table, `reason`. `case.reasons` says which criterion is below which bar, and
+`case.error` why a target gave no output:
+
+```python
+>>> result.rows[1]
+('thanks', 'failed', 0.0, 'You said: Bye', "contains 'Thank you': not found")
+>>> unable = honestone.run_suite(suite, target=len)
+>>> unable.cases[0].status, unable.rows[0][-1]
+('target-error', 'it returned int, not a text')
+
+```
+
 `result.to_frame()` is the same table as a DataFrame, where pandas is installed. Several targets are a table with a column for each:
 
 ```python

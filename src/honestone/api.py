@@ -11,7 +11,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
 from functools import partial, wraps
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar, Unpack
@@ -98,6 +101,19 @@ class _Options(JudgingKeywords, total=False):
     candidates: int | None
 
 
+def _require_known(name: str, work: Callable[..., object], options: Mapping[str, object]) -> None:
+    """Raises TypeError, as Python does, for an option that the function does not have, with the nearest one it has."""
+    parameters = signature(work).parameters.values()
+    known = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
+    if len(known) < len(parameters):
+        known += [one.name for one in fields(JudgingOptions) if one.name not in ("judges", *known)]
+    for option in options:
+        if option not in known:
+            near = get_close_matches(option, known, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise TypeError(f"{name}() got an unexpected keyword argument {option!r}{hint}")
+
+
 def _checked(work: Callable[P, T]) -> Callable[P, T]:
     """Raises UsageError with the parameter's name for an option of the wrong type. An error that a person has to know
     comes from the call itself: no line of ours would say more."""
@@ -105,6 +121,7 @@ def _checked(work: Callable[P, T]) -> Callable[P, T]:
     @wraps(work)
     def call(*args: P.args, **options: P.kwargs) -> T:
         __tracebackhide__ = True
+        _require_known(work.__name__, work, options)
         try:
             msgspec.convert(options, _Options)
         except msgspec.ValidationError as error:
@@ -124,6 +141,7 @@ def _awaited(work: Callable[P, T], name: str) -> Callable[P, Awaitable[T]]:
 
     @wraps(work)
     async def form(*args: P.args, **options: P.kwargs) -> T:
+        _require_known(name, work, options)
         return await beside_a_loop(partial(work, *args, **options))
 
     form.__name__ = form.__qualname__ = name
@@ -473,7 +491,7 @@ def _judging(
     max_usd: float | None = None,
     max_minutes: float | None = None,
 ) -> JudgingOptions:
-    """Raises UsageError for a value that the command would not take, TypeError for an option it does not have."""
+    """Raises UsageError for a value that the command would not take."""
     named = given.several(judges, "judges", given.a_judge)
     return JudgingOptions(judges=named, max_calls=max_calls, max_usd=max_usd, max_minutes=max_minutes, **options)
 

@@ -105,6 +105,15 @@ class Model(Protocol):
 
 
 @runtime_checkable
+class NeedsKey(Protocol):
+    """A model that can say without a call that its key is missing."""
+
+    def require_key(self) -> None:
+        """Raises CallFailed with the variable's name."""
+        ...
+
+
+@runtime_checkable
 class HasCapacity(Protocol):
     """A model, judge or target that takes only so many calls at once."""
 

@@ -88,6 +88,14 @@ def test_a_target_that_fails_is_no_low_score(desk: Desk, how: str) -> None:
     assert (judge.calls, report["pass_rate"], report["pass_rate_interval"]) == (1, None, [0.5, 1.0])
 
 
+def test_a_model_without_its_key_is_refused_before_the_run(desk: Desk) -> None:
+    """As a program that is missing is: no run, and no call that was not made."""
+    suite(desk, case("a"), case("b"))
+    refused = desk.run("eval", "suite.yaml", "--target", "openai:gpt-5", env={"OPENAI_API_KEY": ""})
+    assert refused.is_refusal and "OPENAI_API_KEY is not set" in refused.err and "export it" in refused.err
+    assert not (desk.folder / ".honestone").exists()  # no run was begun
+
+
 def test_what_a_target_leaves_running_is_ended(desk: Desk) -> None:
     """A child that holds the pipe open is not waited for, and does not outlive the case."""
     suite(desk, case("one"))

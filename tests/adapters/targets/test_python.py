@@ -97,7 +97,7 @@ def test_an_object_brings_its_trace(folder: Path) -> None:
         ("boom", "ValueError: WHYMARK"),
         ("leaves", "without an answer"),
         ("ends", "SystemExit: 3"),
-        ("seven", "is not a JSON text, or an object"),
+        ("seven", "it returned int, not a text"),
         ("strange", "it returned dict"),
         ("slow", "within 0.5 s"),
         ("flood", "more than 16 MiB"),

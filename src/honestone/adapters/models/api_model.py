@@ -80,6 +80,9 @@ class ApiModel(ABC):
         # Not asked again here: the engine counts every call, this one too.
         raise CallFailed(f"{self.model} does not take {feature}; asking without", retryable=True, retry_after=0.0)
 
+    def require_key(self) -> None:
+        self.endpoint.key.read()
+
     async def close(self) -> None:
         await let_go(self)
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from honestone.core.errors import SettingsError
-from honestone.ports import Completion, Model, Prompt, Usage
+from honestone.ports import Completion, Model, NeedsKey, Prompt, Usage
 
 CHARS_PER_TOKEN: Final = 4
 _MILLION: Final = 1_000_000
@@ -121,6 +121,10 @@ class PricedModel:
             return completion
         cost = usd(completion.usage, self._price)
         return completion if cost is None else replace(completion, usage=replace(completion.usage, usd=cost))
+
+    def require_key(self) -> None:
+        if isinstance(self.model, NeedsKey):
+            self.model.require_key()
 
     async def close(self) -> None:
         await self.model.close()

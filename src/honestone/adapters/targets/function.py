@@ -9,7 +9,7 @@ from pathlib import Path
 from honestone.adapters.functions import FunctionCall, Raised
 from honestone.adapters.targets._child import arguments, artifact_parameter
 from honestone.adapters.targets.command import given_of
-from honestone.adapters.targets.trace_parsing import Misread, told
+from honestone.adapters.targets.trace_parsing import Misread, returned
 from honestone.core.suite.case import Case
 from honestone.ports import Function, NothingToClose, Output, Task
 from honestone.system.files import make_copy
@@ -38,8 +38,8 @@ class FunctionTarget(NothingToClose):
         began, timeout = time.monotonic(), task.timeout or self._call.timeout
         try:
             given, named = arguments(self._artifact, given_of(task), artifact)
-            returned = await self._call.within(timeout, *given, **named)
-            return told(returned, duration_ms=_since(began))
+            said = await self._call.within(timeout, *given, **named)
+            return returned(said, duration_ms=_since(began))
         except TimeoutError:
             why = f"no output within {timeout:g} s"
         except (Raised, Misread, TypeError) as error:

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from honestone.core.artifact import Version
+from honestone.core.errors import SettingsError
 from honestone.core.skill.skill_file import SKILL_FILE, Skill
 from honestone.core.suite.case import Case, as_prompt
 from honestone.core.suite.trace import Trace
-from honestone.ports import CallFailed, Completion, Model, Output, Prompt, Task, Usage
+from honestone.ports import CallFailed, Completion, Model, NeedsKey, Output, Prompt, Task, Usage
 
 INPUT_PLACE: Final = "{{input}}"
 _WAITS: Final = (2.0, 8.0)
@@ -36,7 +37,15 @@ class ModelTarget:
         return {**self._model.identity, "layout": 1}
 
     def refuse(self, cases: Sequence[Case]) -> None:
-        """A model that is not there says so when it is first asked."""
+        """Raises SettingsError when the key is missing. What else is wrong the model says when it is first asked."""
+        try:
+            if isinstance(self._model, NeedsKey):
+                self._model.require_key()
+        except CallFailed as missing:
+            raise SettingsError(
+                f"the target cannot work here: {missing.reason}",
+                hint="export it, or name another --target; see: honestone doctor",
+            ) from None
 
     async def run(self, task: Task) -> Output:
         timeout = task.timeout or self._timeout

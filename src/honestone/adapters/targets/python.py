@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from honestone.adapters.targets._child import MARK
 from honestone.adapters.targets.command import failure_of, given_of
-from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, parsed, told
+from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, parsed, returned
 from honestone.adapters.targets.working_directory import room_for
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
@@ -85,7 +85,7 @@ class PythonTarget:
                 raise Misread(visible(answer["error"]))
             if "returned" not in answer:
                 raise Misread(_NO_ANSWER)
-            return told(answer["returned"], duration_ms=_since(began))
+            return returned(answer["returned"], duration_ms=_since(began))
         except Gone as gone:
             why = failure_of(gone.ended, timeout) or _NO_ANSWER
         except (_NotReady, Misread) as error:

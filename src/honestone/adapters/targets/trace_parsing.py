@@ -70,6 +70,13 @@ def told(value: Any, *, duration_ms: int = 0) -> Output:
     return Output(text=text, duration_ms=duration_ms, trace=trace, usage=usage_of(trace))
 
 
+def returned(value: object, *, duration_ms: int = 0) -> Output:
+    """What a function returned, which is what `told` reads as Python has it. Raises Misread."""
+    if not isinstance(value, (str, Mapping)):
+        raise Misread(f"it returned {type(value).__name__}, not a text")
+    return told(value, duration_ms=duration_ms)
+
+
 def _text(text: str) -> str:
     """JSON can spell half a character, which no file and no judge can be given."""
     try:

@@ -42,6 +42,7 @@ from honestone.engine.suites import KnownOutputs, SuiteRun
 from honestone.ports import Observer, RunInfo, Store
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
+from honestone.report.misses import why
 from honestone.report.suite import baseline_fields, kept_comparison, suite_document, suite_flags, suite_usage, usage_of
 from honestone.system.drawing import count
 from honestone.system.files import printable, write_atomically
@@ -565,7 +566,7 @@ def _sides(results: Sequence[TaskResult], outputs: Mapping[str, str | None]) -> 
 class SuiteResult(DocumentResult):
     """A run that came to its end. Its document is what `honestone eval SUITE --json` prints (`honestone.report/1`)."""
 
-    heads = ("case", "status", "score", "output")
+    heads = ("case", "status", "score", "output", "reason")
     record: SuiteRecord
 
     @property
@@ -588,7 +589,7 @@ class SuiteResult(DocumentResult):
 
     @property
     def rows(self) -> Sequence[Sequence[object]]:
-        return [(case.id, case.status, case.score, case.output) for case in self.cases]
+        return [(case.id, case.status, case.score, case.output, "; ".join(why(case))) for case in self.cases]
 
     @property
     def headline(self) -> str:

@@ -26,6 +26,7 @@ from honestone.ports import HasCapacity, Observer, Store
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import text_of
 from honestone.report.documents.table import ColumnDoc, TableCaseDoc, TableDoc
+from honestone.report.misses import why
 from honestone.report.table import table_document
 from honestone.system.drawing import count, cut_middle, line
 from honestone.system.files import printable
@@ -37,7 +38,7 @@ LONGEST_NAME = 40
 class TableResult(DocumentResult):
     """A table that came to its end. Its document is `honestone.table/1`."""
 
-    heads = ("case", "column", "status", "score", "output")
+    heads = ("case", "column", "status", "score", "output", "reason")
     record: TableRecord
 
     @property
@@ -71,7 +72,9 @@ class TableResult(DocumentResult):
     @property
     def rows(self) -> Sequence[Sequence[object]]:
         return [
-            (case.id, cell.column, cell.status, cell.score, cell.output) for case in self.cases for cell in case.cells
+            (case.id, cell.column, cell.status, cell.score, cell.output, "; ".join(why(cell)))
+            for case in self.cases
+            for cell in case.cells
         ]
 
     @property
