@@ -125,6 +125,29 @@ def test_a_run_that_changed_nothing_says_so(desk: Desk) -> None:
     assert desk.run("undo", "last").is_refusal  # not hidden by the eval
 
 
+def test_last_is_the_newest_run_that_changed_a_file_and_is_not_undone(desk: Desk, improved: Result) -> None:
+    """Runs that changed nothing do not hide it, and undoing again takes the run before."""
+    first = improved.json["run"]
+    passing = desk.run("improve", "note.md", "--rubric", "rubric.yaml", "--worker", "cmd:false")
+    assert passing.code == 0 and "it passes already: no worker was asked" in passing.out
+    assert "no version was better" not in passing.out
+    desk.file("other.md", NOTE)
+    improve(desk, desk.worker("worker", ADD_PEAR), artifact="other.md", dry_run=True)
+    second = improve(desk, desk.worker("worker", ADD_PEAR), artifact="other.md").json["run"]
+    by_file = desk.run("undo", "note.md")
+    assert by_file.is_refusal and "'note.md' is a file or folder" in by_file.err
+    assert f"hint: honestone undo {first}\n" in by_file.err
+    undone = desk.run("undo", "last")
+    assert undone.out.startswith(f"other.md is as it was before run {second}\n") and "newer" not in undone.out
+    assert "all are undone" in desk.run("undo", "other.md").err
+    undone = desk.run("undo")
+    assert undone.code == 0 and note(desk) == NOTE
+    assert undone.out.startswith(f"note.md is as it was before run {first}\n")
+    assert undone.out.endswith("newer runs of improve left nothing to undo\n")
+    assert desk.run("undo").code == 0 and note(desk) == NOTE
+    assert desk.run("undo", "nothing.md").is_refusal
+
+
 def test_an_unfinished_run_is_undone_and_can_be_resumed(ready: Desk) -> None:
     judge = ready.judge()
     worker = left_unfinished(ready, judge)

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Final
 
-from honestone.app.history import state_of
+from honestone.app.history import started_of, state_of
 from honestone.app.loop import claimed
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
-from honestone.core.errors import UsageError
+from honestone.core.errors import StoreError, UsageError
 from honestone.core.events import DeliveryBegun, DeliveryDone, Event, LoopStarted, StagesStarted
 from honestone.engine.place import Place, is_mix, load_version, sweep
 from honestone.ports import RunInfo, Store
-from honestone.system.drawing import clean
+from honestone.system.drawing import clean, count
 from honestone.system.files import deliver
+
+_MOST: Final = 6
+"""Runs of a file that a hint names."""
 
 
 def undo(workspace: Workspace, name: str) -> str:
-    """Put back what a run found; returns what was done, in words. A second call does nothing.
+    """Put back what a run found; returns what was done, in words. A second call with its id does nothing.
 
     Raises UsageError, with nothing touched, where the artifact was changed since, or the run changed none.
     """
     with workspace.open_store() as store:
-        info = _find(store, name)
+        info, passed_over = _find(workspace, store, name)
         log = store.events(info.id)
         started = log[0]
         if not isinstance(started, LoopStarted):
@@ -35,14 +39,41 @@ def undo(workspace: Workspace, name: str) -> str:
                 hint=f"remove {started.output!r} if you do not want it",
             )
         with claimed(store, info.subject, named):
-            return _put_back(store, info, log, clean(named))
+            return _put_back(store, info, log, clean(named)) + passed_over
 
 
-def _find(store: Store, name: str) -> RunInfo:
-    """`last` is the newest run that can be undone: what was judged after it, or within it, does not hide it."""
+def _find(workspace: Workspace, store: Store, name: str) -> tuple[RunInfo, str]:
+    """`last` is the newest run that changed the person's file and is not undone; where there is none, the newest one that
+    could have. The text says that newer ones are passed over."""
     if name not in ("last", "latest"):
+        return _named(workspace, store, name), ""
+    loops = [info for info in store.runs() if info.kind == LoopStarted.kind]
+    newer, found = next(((n, one) for n, one in enumerate(loops) if _changed_its_file(store, one)), (0, None))
+    told = f"\n  {count(newer, 'newer run')} of improve left nothing to undo" if newer else ""
+    return found or next(iter(loops), None) or store.find_run(name), told
+
+
+def _named(workspace: Workspace, store: Store, name: str) -> RunInfo:
+    """Raises UsageError with its runs for the name of a file, StoreError for what is neither."""
+    try:
         return store.find_run(name)
-    return next((info for info in store.runs() if info.kind == LoopStarted.kind), None) or store.find_run(name)
+    except StoreError:
+        path = (workspace.folder / name).resolve()
+        of_it = [one for one in store.runs() if one.kind == LoopStarted.kind and one.subject == str(path)]
+        if not of_it and not path.exists():
+            raise
+    undoable = [one.id for one in of_it if _changed_its_file(store, one)]
+    told = f"honestone undo {undoable[0]}" if undoable else "no run of improve changed it, or all are undone"
+    if undoable[1:]:
+        told += f"; before it: {', '.join(undoable[1:_MOST])}"
+    raise UsageError(f"{clean(name)!r} is a file or folder, and `undo` takes a run", hint=told)
+
+
+def _changed_its_file(store: Store, info: RunInfo) -> bool:
+    log = store.events(info.id)
+    state = state_of(log)
+    in_place = started_of(log).output is None
+    return in_place and (state.delivering is not None or state.delivered != state.original)
 
 
 def _not_a_loop(info: RunInfo, started: Event) -> UsageError:

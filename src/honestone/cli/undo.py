@@ -12,7 +12,7 @@ from honestone.cli.terminal import here, write
 @click.argument("run", default="last")
 def undo(run: str) -> int:
     """Put the file or folder that a run of `improve` changed back as it was before: its id, the beginning of it, or
-    `last` (the newest run of `improve`).
+    `last` (the newest run of `improve` that changed a file and is not undone).
 
     Exits 2 and touches nothing when it was changed since. What the run made stays in the store.
 

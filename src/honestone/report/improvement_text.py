@@ -91,6 +91,9 @@ def _delivered(doc: ImprovementDoc) -> str:
     """Which version is in the file now."""
     if doc.undone:
         return "undone: the file is as it was before the run"
+    if not doc.best_round and not doc.rounds and not (doc.usage and doc.usage.worker_calls):
+        passes = "it passes already: " if doc.result == "PASSED" else ""
+        return f"{passes}no worker was asked, so the original stays"
     if not doc.best_round:
         return "no version was better than the original, so the original stays"
     if doc.is_held_back:
