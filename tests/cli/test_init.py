@@ -108,6 +108,30 @@ def test_the_document_that_is_there_is_meant(desk: Desk, files: tuple[str, ...],
     assert ("README.md" in told["written"]) == (meant not in files)
 
 
+def test_a_document_can_be_named(desk: Desk) -> None:
+    """With its path; where several are there and none is named, the one that is taken and the way to another are said."""
+    for name in ("README.md", "design.md", "texts/SKILL.md"):
+        desk.file(name, "# A title\n")
+    first = desk.run("init").out
+    assert "taken       README.md       1 other document here" in first
+    assert "rm rubric.yaml && honestone init design.md" in first and "taken" not in desk.run("init").out
+    (desk.folder / "rubric.yaml").unlink()
+    told = desk.run("init", "design.md", "--json").json
+    assert (told["document"], told["written"]) == ("design.md", ["rubric.yaml"])
+    assert "design.md does its job" in (desk.folder / "rubric.yaml").read_text()
+    (desk.folder / "rubric.yaml").unlink()
+    named = desk.run("init", "texts/SKILL.md")
+    assert named.code == 0 and "honestone eval texts/SKILL.md --rubric rubric.yaml" in named.out
+    assert "SKILL.md does its job" in (desk.folder / "rubric.yaml").read_text() and "taken" not in named.out
+
+
+@pytest.mark.parametrize(("file", "hint"), [("nothing.md", "name the document"), ("texts", "--dir texts")])
+def test_what_is_no_document_is_refused(desk: Desk, file: str, hint: str) -> None:
+    desk.file("texts/a.md", "# A title\n")
+    refused = desk.run("init", file)
+    assert refused.is_refusal and hint in refused.err and not (desk.folder / "rubric.yaml").exists()
+
+
 def test_a_folder_is_named_from_where_one_stands(desk: Desk) -> None:
     """With --dir the next command is right in the folder where it was typed."""
     desk.file("my docs/README.md", "# A title\n")

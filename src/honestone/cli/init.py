@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,25 +31,31 @@ class _Done:
 
 
 @click.command("init", short_help="Write starter files to this folder.")
+@click.argument("file", type=shared.PATH, required=False)
 @click.option("--dir", "folder", type=shared.PATH, default=Path(), metavar="DIR", help="The folder. [this one]")
 @shared.json_option
-def init(folder: Path, as_json: bool) -> int:
-    """Write a starter rubric for the document in this folder, and a settings file. Nothing is written over."""
+def init(file: Path | None, folder: Path, as_json: bool) -> int:
+    """Write a starter rubric for FILE, or else for the document in this folder, and a settings file. Nothing is written
+    over."""
     if not folder.is_dir():
         raise FileError(f"the folder {str(folder)!r} does not exist", hint="make it first, or name another --dir")
-    done = _Done()
-    document = _document(folder)
-    if document is None:
-        document = DRAFT
-        _write(folder / DRAFT, starter_text("draft.md"), "a first draft, to have something to score", done)
-    _write(folder / RUBRIC, starter_rubric(document), f"what {document} has to do; edit it", done)
+    if file is not None and not file.is_file():
+        hint = f"for a folder: --dir {shlex.quote(str(file))}" if file.is_dir() else "name the document to write it for"
+        raise FileError(f"{str(file)!r} is not a file", hint=hint)
+    done, others = _Done(), list[str]()
+    if file is None:
+        found = _documents(folder)
+        if not found:
+            _write(folder / DRAFT, starter_text("draft.md"), "a first draft, to have something to score", done)
+        file, others = folder / (found or [DRAFT])[0], found[1:]
+    _write(folder / RUBRIC, starter_rubric(file.name), f"what {file.name} has to do; edit it", done)
     _write_settings(folder, done)
-    _tell(folder, document, done, as_json=as_json)
+    _tell(folder, file, done, others, as_json=as_json)
     return 0
 
 
-def _document(folder: Path) -> str | None:
-    """The document that is most likely meant: a README, a SKILL.md, else the first Markdown file."""
+def _documents(folder: Path) -> list[str]:
+    """The documents that may be meant, the most likely one first: a README, a SKILL.md, then Markdown files by name."""
     try:
         found = sorted(
             path.name
@@ -59,7 +65,7 @@ def _document(folder: Path) -> str | None:
     except OSError as error:
         raise FileError(f"cannot read the folder {str(folder)!r}: {error.strerror or error}") from None
     order = {name: number for number, name in enumerate(_FIRST)}
-    return min(found, key=lambda name: (order.get(name.lower(), len(order)), name), default=None)
+    return sorted(found, key=lambda name: (order.get(name.lower(), len(order)), name))
 
 
 def _write(path: Path, text: str, remark: str, done: _Done) -> None:
@@ -92,25 +98,41 @@ def _write_settings(folder: Path, done: _Done) -> None:
     )
 
 
-def _tell(folder: Path, document: str, done: _Done, *, as_json: bool) -> None:
+def _tell(folder: Path, document: Path, done: _Done, others: Sequence[str], *, as_json: bool) -> None:
+    """`others` are the documents that could have been meant too."""
     from honestone.cli.terminal import dump, write
-    from honestone.system.drawing import clean, style_for
+    from honestone.system.drawing import clean, count, style_for
 
     commands = next_commands(folder, document)
     if as_json:
-        said = {"schema": "honestone.init/1", "folder": str(folder), "document": document}
+        said = {"schema": "honestone.init/1", "folder": str(folder), "document": _from(folder, document)}
         write(dump({**said, "written": list(done.written), "kept": list(done.kept), "next": commands}) + "\n")
         return
     style = style_for(sys.stdout)
     lines = [f"wrote       {clean(name):<16}{clean(remark)}" for name, remark in done.written.items()]
     lines += [f"left alone  {clean(name):<16}{clean(remark)}" for name, remark in done.kept.items()]
+    if others and RUBRIC in done.written:
+        told = f"{count(len(others), 'other document')} here; to take another: {clean(_again(folder, others[0]))}"
+        lines.append(f"taken       {clean(document.name):<16}{told}")
     lines += ["", "next", *(f"  {style.paint(clean(command), 'cyan')}" for command in commands)]
     write(style.finish(lines))
 
 
-def next_commands(folder: Path, document: str) -> list[str]:
+def _from(folder: Path, document: Path) -> str:
+    """The document as seen from the folder, where it is in it."""
+    return document.name if document.parent == folder else str(document)
+
+
+def _again(folder: Path, other: str) -> str:
+    """The commands for another document of the folder: the rubric that was just written is in the way."""
+    where = [] if folder == Path() else ["--dir", str(folder)]
+    init = shlex.join(["honestone", "init", str(folder / other), *where])
+    return f"rm {shlex.quote(str(folder / RUBRIC))} && {init}"
+
+
+def next_commands(folder: Path, document: Path) -> list[str]:
     """The two commands to type now, in the folder where `init` was typed."""
-    rubric, judged = (shlex.quote(str(folder / name)) for name in (RUBRIC, document))
+    rubric, judged = (shlex.quote(str(path)) for path in (folder / RUBRIC, document))
     return [f"honestone eval {judged} --rubric {rubric}", "honestone doctor"]
 
 
