@@ -25,7 +25,7 @@ from honestone.app.suites.outputs import CachedOutputs
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
-from honestone.core.errors import FileError, StoreError, UsageError
+from honestone.core.errors import FileError, UsageError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared, total_spend
 from honestone.core.json_value import JsonObject
 from honestone.core.numbers import exact
@@ -543,10 +543,8 @@ def _outputs(run: RunSummary) -> dict[str, str | None]:
 
 def _outputs_of(store: Store, run: str | None) -> dict[str, str | None]:
     """What a run of before said, where it is still in the store."""
-    try:
-        return {} if run is None else _outputs(summary_of(read_record(store.events(run))))
-    except StoreError:
-        return {}
+    log = () if run is None else store.events(run)
+    return _outputs(summary_of(read_record(log))) if log else {}
 
 
 def _sides(results: Sequence[TaskResult], outputs: Mapping[str, str | None]) -> dict[str, CaseSide]:
