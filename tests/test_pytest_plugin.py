@@ -170,6 +170,7 @@ def test_an_assertion_fails_in_the_callers_line(desk: Path) -> None:
     errors = "\n".join(line for line in text.splitlines() if line.startswith("E "))
     assert errors.count("THEOUTPUT alpha") == 2 and errors.count("THEINPUT") == 1
     assert len(re.findall(r"✗ Names the beta +not found", errors)) == 2 and "below its floor" not in errors
+    assert errors.count("did not pass: criterion '") == 2
     assert "ZeroDivisionError" in errors and "names a file" in errors.replace("has this name", "names a file")
     assert re.search(r"FAILED test_a.py::test_function - AssertionError: ✗ Names the beta +not found", summary)
     assert sorted(path.name for path in desk.iterdir() if path.name.startswith(".honestone")) == []

@@ -214,10 +214,12 @@ def require_pass(found: Evaluated, output: str | Path, input: str | None) -> Jso
     __tracebackhide__ = True  # pytest shows the caller's line alone
     if found.passed:
         return found.document
-    words = "\n".join(
-        unmet_lines(found.report, input=input, output=output if isinstance(output, str) else found.output)
-    )
-    raise AssertionError(words) if found.outcome is Outcome.FAIL else CouldNotJudge(words)
+    lines = [*unmet_lines(found.report, input=input, output=output if isinstance(output, str) else found.output)]
+    if found.outcome is Outcome.FAIL:
+        names = [one.id for one in found.report.criteria if any(item.unmet for item in one.items)]
+        where = [f"did not pass: criterion {', '.join(map(repr, names))}"] if names else []
+        raise AssertionError("\n".join([*lines, *where]))
+    raise CouldNotJudge("\n".join([*lines, "could not be judged: the verdict is inconclusive"]))
 
 
 class _Work:
