@@ -258,7 +258,7 @@ class ScriptedWorker(_Scripted):
 
     A step is a text (the new content of a file artifact), a mapping of paths to texts or None (a folder's files to
     write and to delete), a WorkDone, or a function of (place, brief) that edits and may return one of these.
-    `briefs` holds what it was told.
+    `briefs` holds the briefs that it was given.
     """
 
     def __init__(self, steps: Any, *, id: str = "scripted", fixes_only: bool = False) -> None:

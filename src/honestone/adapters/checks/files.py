@@ -19,6 +19,7 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import Check
 from honestone.ports import Finding
 
+_BESIDE: Final = "beside"
 _MARKDOWN: Final = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
 _MOST_FILES_BESIDE: Final = 20_000
 _LARGEST_PAGE_BESIDE: Final = 5_000_000
@@ -37,11 +38,11 @@ def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
             whole.update(f"{path.relative_to(folder).as_posix()}\0".encode("utf-8", "surrogateescape"))
             if path.suffix.lower() in _MARKDOWN and path.stat().st_size <= _LARGEST_PAGE_BESIDE:
                 whole.update(hashlib.sha256(path.read_bytes()).digest())
-    return {"beside": "sha256:" + whole.hexdigest()}
+    return {_BESIDE: "sha256:" + whole.hexdigest()}
 
 
 def preflight(check: Check, setting: Setting, version: Version | None) -> None:
-    folder = check.option("beside", "")
+    folder = check.option(_BESIDE, "")
     if folder and not (setting.base / folder).is_dir():
         raise UsageError(
             f"`beside` of `{check.name}` is {folder!r}, but there is no such folder",
@@ -241,7 +242,7 @@ def _is_markdown(path: str) -> bool:
 
 
 def _beside(check: Check, setting: Setting) -> Path | None:
-    folder = check.option("beside", "")
+    folder = check.option(_BESIDE, "")
     return None if not folder else setting.base / folder
 
 

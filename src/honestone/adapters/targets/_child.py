@@ -63,7 +63,9 @@ class _Calls:
         for name in [name for name in os.environ if name.startswith(MARK) and name not in asked["env"]]:
             del os.environ[name]
         os.environ.update(asked["env"])
-        os.chdir(asked["cwd"])
+        folder = os.open(asked["cwd"], os.O_RDONLY)
+        os.fchdir(folder)
+        os.close(folder)
         given, named = arguments(self._parameter, asked["input"], asked["artifact"])
         returned = self._function(*given, **named)
         return self._awaited(returned) if hasattr(returned, "__await__") else returned

@@ -102,7 +102,9 @@ def _output(row: RecordedOutput, id: str, place: str) -> Output:
             raise UsageError(f"the row of case `{visible(id, 80)}` has no `output`", place=place, hint=SHAPE)
         return Output(text="", error=visible(row.error), duration_ms=_took(row))
     try:
-        output = told({"output": row.output, **{key: one for key, one in (row.told or {}).items() if one is not None}})
+        output = told(
+            {"output": row.output, **{key: one for key, one in (row.reported or {}).items() if one is not None}}
+        )
     except Misread as why:
         raise UsageError(
             f"the row of case `{visible(id, 80)}` cannot be used: {why}", place=place, hint=SHAPE

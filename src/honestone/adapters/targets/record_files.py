@@ -30,7 +30,7 @@ SHAPE: Final = 'a row is {"id": "CASE", "output": "TEXT"}, with "attempt": N fro
 class RecordedOutput:
     """`names` are the ids that its case may have, the likeliest first. Without `attempt` it is the case's next one.
 
-    `output` is None where there is none, `error` why; `told` is what else the target reported. `input` is what the case
+    `output` is None where there is none, `error` why; `reported` is what else the target reported. `input` is what the case
     asked then and `made_by` who answered, where the file says so.
     """
 
@@ -38,7 +38,7 @@ class RecordedOutput:
     attempt: int | None
     output: object
     error: str | None = None
-    told: Mapping[str, object] | None = None
+    reported: Mapping[str, object] | None = None
     duration_ms: object = None
     diff: str | None = None
     input: object = None
@@ -217,14 +217,14 @@ def _plain(row: Mapping[str, Any]) -> RecordedOutput:
         attempt=_number(row.get("attempt", 1)),
         output=row.get("output"),
         error=_text(row.get("error")),
-        told=rest,
+        reported=rest,
     )
 
 
 def _of_report(row: Mapping[str, Any]) -> Iterator[RecordedOutput]:
     """A case of `honestone.report/1`, or a line of `--format jsonl`: every attempt that it holds."""
     name, attempts = _id(row.get("test_id", row.get("id"))), row.get("attempts")
-    told = {"trace": None, "token_usage": row.get("token_usage"), "cost_usd": row.get("cost_usd")}
+    reported = {"trace": None, "token_usage": row.get("token_usage"), "cost_usd": row.get("cost_usd")}
     for each in attempts if isinstance(attempts, list) and attempts else [row]:
         if not isinstance(each, dict):
             raise _NotARow("`attempts` holds something that is not an attempt")
@@ -240,7 +240,7 @@ def _of_report(row: Mapping[str, Any]) -> Iterator[RecordedOutput]:
             attempt=_number(each.get("attempt", 1)),
             output=None if has_failed else each.get("output"),
             error=why or _text(row.get("error")) or "it failed" if has_failed else None,
-            told={**told, "trace": trace},
+            reported={**reported, "trace": trace},
             duration_ms=each.get("duration_ms"),
             diff=_text(each.get("diff")),
             input=row.get("input"),
@@ -260,7 +260,7 @@ def _of_inspect(row: Mapping[str, Any]) -> RecordedOutput:
         attempt=_number(row.get("epoch", 1)),
         output=None if failed else text,
         error=(_text(_at(failed, ("message",))) or "the sample failed") if failed else _text(said.get("error")),
-        told={name: _at(usage, (name,)) for name in ("input_tokens", "output_tokens")},
+        reported={name: _at(usage, (name,)) for name in ("input_tokens", "output_tokens")},
         duration_ms=seconds * 1000 if isinstance(seconds, float | int) else None,
         made_by=_text(said.get("model")),
     )
@@ -279,7 +279,7 @@ def _of_promptfoo(row: Mapping[str, Any]) -> RecordedOutput:
     if output is not None and not isinstance(output, str):
         output = json.dumps(output, ensure_ascii=False)
     usage = _at(response, ("tokenUsage",))
-    told = {
+    reported = {
         "input_tokens": _at(usage, ("prompt",)),
         "output_tokens": _at(usage, ("completion",)),
         "usd": row.get("cost"),
@@ -289,7 +289,7 @@ def _of_promptfoo(row: Mapping[str, Any]) -> RecordedOutput:
         attempt=None,
         output=output,
         error=_text(_at(response, ("error",))) or _text(row.get("error")),
-        told=told,
+        reported=reported,
         duration_ms=row.get("latencyMs"),
         made_by=_text(_at(row, ("provider", "id"))) or _text(row.get("provider")),
     )

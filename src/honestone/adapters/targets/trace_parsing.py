@@ -71,7 +71,7 @@ def told(value: Any, *, duration_ms: int = 0) -> Output:
 
 
 def returned(value: object, *, duration_ms: int = 0) -> Output:
-    """What a function returned, which is what `told` reads as Python has it. Raises Misread."""
+    """The output that a function returned, as Python has it. Raises Misread."""
     if not isinstance(value, (str, Mapping)):
         raise Misread(f"it returned {type(value).__name__}, not a text")
     return told(value, duration_ms=duration_ms)
