@@ -58,6 +58,7 @@ from honestone.engine.place import Place
 from honestone.ports import Observer, Store, Worker
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
+from honestone.report.documents.noise import NoiseDoc
 from honestone.report.improvement import round_document
 from honestone.report.suite import panel_states, suite_flags
 from honestone.system.drawing import count
@@ -205,8 +206,7 @@ def prepare(
     shown = Question(artifact=Artifact(place.named, loaded.version), criteria=asked_criteria(rubric.rubric))
     packed = shown_in_part(judges.panel, shown)
     contract = rubric.contract(judges.asked)
-    with workspace.open_store() as store:
-        noise = known_noise(store, contract.id)
+    noise = _known_noise(workspace, contract) if judges.asked else None
 
     def state(first: Event) -> LoopState:
         found = state_of_rubric(first)
@@ -348,6 +348,11 @@ def _fixes(rubric: Rubric) -> tuple[str, ...]:
 
 _RULE = "over a suite a change is kept when val did not fall, and train or val rose"
 _HINT = "--worker cmd:COMMAND, or a model or an agent CLI"
+
+
+def _known_noise(workspace: Workspace, contract: Contract) -> NoiseDoc | None:
+    with workspace.open_store() as store:
+        return known_noise(store, contract.id)
 
 
 def _read_rubric(workspace: Workspace, request: ImprovementRequest, observer: Observer) -> RubricPlan:

@@ -87,15 +87,16 @@ def agreement(ratings: Mapping[str, Sequence[Value | None]], *, truth: str | Non
     rows = list(zip(*(ratings[name] for name in raters), strict=True))
     complete = [_known(row) for row in rows if None not in row]
     pairs = [(truth, name) for name in raters] if truth is not None else list(combinations(raters, 2))
-    pi = fleiss_kappa(complete)
+    shares = _shares(complete)
+    pi = None if shares is None else _fleiss_kappa(shares)
     return Agreement(
         units=len(rows),
         complete_units=len(complete),
         alpha=alphas([_known(row) for row in rows]),
         fleiss_kappa=pi,
-        randolph_kappa=randolph_kappa(complete),
+        randolph_kappa=None if shares is None else _randolph_kappa(shares),
         scott_pi=pi if len(raters) == 2 else None,
-        raw_agreement=raw_agreement(complete),
+        raw_agreement=None if shares is None else shares[0],
         unanimous=sum(1 for row in complete if len(set(row)) == 1),
         icc=iccs(complete),
         pairs=[pair_agreement(a, ratings[a], b, ratings[b]) for a, b in pairs],
@@ -206,25 +207,16 @@ def _shares(rows: Sequence[Sequence[Value]]) -> tuple[float, Counter[Value]] | N
     return alike / (len(rows) * raters * (raters - 1)), totals
 
 
-def raw_agreement(rows: Sequence[Sequence[Value]]) -> float | None:
-    """The share of pairs of ratings of the same unit that are equal."""
-    found = _shares(rows)
-    return None if found is None else found[0]
-
-
-def fleiss_kappa(rows: Sequence[Sequence[Value]]) -> float | None:
+def _fleiss_kappa(shares: tuple[float, Counter[Value]]) -> float | None:
     """Of two raters it is Scott's pi."""
-    found = _shares(rows)
-    if found is None:
-        return None
-    given = sum(found[1].values())
-    return _above_chance(found[0], math.fsum((count / given) ** 2 for count in found[1].values()))
+    observed, totals = shares
+    given = totals.total()
+    return _above_chance(observed, math.fsum((count / given) ** 2 for count in totals.values()))
 
 
-def randolph_kappa(rows: Sequence[Sequence[Value]]) -> float | None:
+def _randolph_kappa(shares: tuple[float, Counter[Value]]) -> float | None:
     """Each of the values that occur is as likely by chance."""
-    found = _shares(rows)
-    return None if found is None else _above_chance(found[0], 1 / len(found[1]))
+    return _above_chance(shares[0], 1 / len(shares[1]))
 
 
 def _above_chance(observed: float, chance: float) -> float | None:
