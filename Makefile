@@ -37,8 +37,8 @@ attack: $(READY) ## every attack of our own corpus; the last line says how many 
 	&& dpkg -x bubblewrap_*.deb .; } >/dev/null 2>&1 || echo "bubblewrap could not be fetched: its attacks are left out"; fi
 	PATH="$(CURDIR)/.bwrap/usr/bin:$$PATH" $(BIN)/python tools/attack.py -n auto
 
-test-deep: $(READY) ## the property tests with random examples for MINUTES=5
-	$(BIN)/python tools/deep.py --minutes $(or $(MINUTES),5)
+test-deep: $(READY) ## the property tests with random examples for MINUTES=5, the same ones with SEED=N
+	$(BIN)/python tools/deep.py --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
 test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model server
 	@if ! command -v npm >/dev/null; then echo "skipped: npm is not here"; \

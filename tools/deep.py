@@ -1,7 +1,8 @@
 """Runs the property tests with random examples until the time is over: `tools/deep.py --minutes 5 [FILE...]`.
 
-Each file runs again and again, with a new seed each time. A failure is printed with the command that reproduces it; it
-becomes an `@example` of its test, and then every `make test` tries it. The exit code is 1 after a failure.
+Each file runs again and again, with a new seed each time; with `--seed` they are the same seeds in the same order, so
+that what one machine found another finds too. A failure is printed with the command that reproduces it; it becomes an
+`@example` of its test, and then every `make test` tries it. The exit code is 1 after a failure.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class Deep:
 
     files: Sequence[str]
     deadline: float
+    chance: random.Random
     rounds: int | None = None
-    chance: random.Random = field(default_factory=random.SystemRandom)
     runs: int = 0
     failures: list[str] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
@@ -91,10 +92,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--rounds", type=int, help="end earlier, after so many runs of each file")
+    parser.add_argument("--seed", type=int, help="what the seeds of the runs are drawn from; another each time without")
     parser.add_argument("files", nargs="*", help="test files; all that use hypothesis when none is given")
     given = parser.parse_args(arguments)
     deep = Deep(
-        files=given.files or property_tests(), deadline=time.monotonic() + 60 * given.minutes, rounds=given.rounds
+        files=given.files or property_tests(),
+        deadline=time.monotonic() + 60 * given.minutes,
+        chance=random.SystemRandom() if given.seed is None else random.Random(given.seed),
+        rounds=given.rounds,
     )
     workers = [threading.Thread(target=deep.work) for _ in range(given.workers)]
     for worker in workers:

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rendered import comparison_html, comparison_markdown, comparison_text, suite_html, suite_text
 from suite_samples import HOSTILE, with_baseline
@@ -22,6 +22,7 @@ def texts(before: str, after: str) -> tuple[str, str]:
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
+@example("", "…")
 def test_short_texts_are_whole_and_what_is_the_same_is_the_same(before: str, after: str) -> None:
     """Nothing of a short text is lost, and both sides without their changes are one text."""
     old, new = word_diff(before, after)

@@ -40,9 +40,10 @@ def word_diff(before: str, after: str, *, longest: int = LONGEST) -> tuple[Piece
             if text:
                 side.append(DiffPiece(text, not is_same))
     for side, text in zip(found, (before, after), strict=True):
+        end = start + sum(len(piece.text) for piece in side)
         if start:
             side.insert(0, DiffPiece("…"))
-        if len(text) > start + sum(len(piece.text) for piece in side if piece.text != "…"):
+        if end < len(text):
             side.append(DiffPiece("…"))
     return found
 
