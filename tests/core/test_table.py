@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.scorecard import Outcome
+from honestone.core.statistics.rates import wilson
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import CaseSide
-from honestone.core.suite.table import Cost, cheapest, compare_columns, holm, paired_interval, wilson, worst
+from honestone.core.suite.table import Cost, cheapest, compare_columns, holm, paired_interval, worst
 
 stats = pytest.importorskip("scipy.stats", reason="scipy is one of the tools of `make setup`")
 

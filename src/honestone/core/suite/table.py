@@ -16,12 +16,11 @@ from math import sqrt
 
 from honestone.core.events import ColumnPicked, Event, RunFinished, TableStarted
 from honestone.core.scorecard import Outcome, overall
+from honestone.core.statistics.rates import wilson
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.comparison import CaseSide, sign_test
 from honestone.core.suite.record import SuiteRecord
 
-_Z = 1.959963984540054
-"""The normal quantile of a 95% interval."""
 _SKIPPED = CaseSide(status=Status.SKIPPED)
 
 
@@ -78,14 +77,6 @@ def holm(ps: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(ps) - rank) * ps[index]))
         adjusted[index] = highest
     return adjusted
-
-
-def wilson(passed: int, of: int) -> tuple[float, float]:
-    """95% score interval of one rate (Wilson 1927)."""
-    rate, square = passed / of, _Z**2 / of
-    middle = (rate + square / 2) / (1 + square)
-    half = _Z * sqrt(rate * (1 - rate) / of + square / (4 * of)) / (1 + square)
-    return min(rate, max(0.0, middle - half)), max(rate, min(1.0, middle + half))
 
 
 def paired_interval(both: int, wins: int, losses: int, neither: int) -> tuple[float, float]:

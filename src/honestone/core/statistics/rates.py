@@ -1,0 +1,17 @@
+"""Rates: how often something happened, of how many trials."""
+
+from __future__ import annotations
+
+from math import sqrt
+from statistics import NormalDist
+from typing import Final
+
+_NORMAL: Final = NormalDist().inv_cdf(0.975)
+
+
+def wilson(happened: int, of: int) -> tuple[float, float]:
+    """95% score interval of one rate, 0-1 (Wilson 1927). `of` is above 0."""
+    rate, square = happened / of, _NORMAL**2 / of
+    middle = (rate + square / 2) / (1 + square)
+    half = _NORMAL * sqrt(rate * (1 - rate) / of + square / (4 * of)) / (1 + square)
+    return min(rate, max(0.0, middle - half)), max(rate, min(1.0, middle + half))
