@@ -151,13 +151,14 @@ class Desk:
         prefix: list[str] | None = None,
         before: Callable[[], None] | None = None,
         timeout: float = 600,
+        stdin: str = "",
     ) -> Result:
         """The installed command, to its end."""
         ended = subprocess.run(
             [*(prefix or []), HONESTONE, *(os.fspath(arg) for arg in args)],
             cwd=cwd or self.folder,
             env={**self.env, **(env or {})},
-            stdin=subprocess.DEVNULL,
+            input=stdin.encode(),
             capture_output=True,
             timeout=timeout,
             check=False,

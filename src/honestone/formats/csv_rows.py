@@ -1,4 +1,4 @@
-"""Tables in CSV: the rows with their places."""
+"""Tables in CSV and JSON lines: the rows with their places."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import csv
 import io
 from collections.abc import Iterator
 
-from honestone.core.errors import UsageError
+import msgspec
+
+from honestone.core.checks import visible
+from honestone.core.errors import FileError, UsageError
 from honestone.formats.nodes import MAX_BYTES
 
 
@@ -48,3 +51,18 @@ def csv_rows(
         is_open = "unexpected end" in str(error)
         what = "a quote that begins in this row is never closed" if is_open else f"this is not a CSV table: {error}"
         wrong(what, line if is_open else max(table.line_num, 1))
+
+
+def json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, object]]]:
+    """The objects of JSON lines with the line of each. Raises FileError for a line that is not one."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, msgspec.json.decode(line, type=dict[str, object])
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise FileError(
+                f"this line is not a JSON object: {visible(str(error), 120)}",
+                place=f"{name}:{number}",
+                hint="tables are read from CSV (NAME.csv) and JSON lines",
+            ) from None

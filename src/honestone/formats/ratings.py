@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-import msgspec
-
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
+from honestone.core.labels import number_of
 from honestone.core.statistics.agreement import Level, Value
-from honestone.formats.csv_rows import csv_rows
+from honestone.formats.csv_rows import csv_rows, json_rows
 from honestone.formats.document import MOST_LINES
 from honestone.formats.fields import near
 from honestone.formats.marked import read_text
@@ -93,7 +91,7 @@ def _first_word(cells: Mapping[str, Sequence[float | str | None]]) -> tuple[int,
     """The first row, and in it the first rater, whose cell is not a number."""
     for at, row in enumerate(zip(*cells.values(), strict=True)):
         for name, cell in zip(cells, row, strict=True):
-            if isinstance(cell, str) and _number(cell) is None:
+            if isinstance(cell, str) and number_of(cell) is None:
                 return at, name
     return None
 
@@ -150,7 +148,7 @@ def _read(path: Path) -> _Table:
     rows = (
         csv_rows(text, path.name, problems, is_strict=True)
         if path.suffix.lower() == ".csv"
-        else _lines(text, path.name)
+        else json_rows(text, path.name)
     )
     for line, row in rows:
         table.rows.append((line, row))
@@ -160,20 +158,6 @@ def _read(path: Path) -> _Table:
     if not table.rows:
         raise FileError(f"`{path.name}` has no rows", hint="a row is a unit, a column a rater")
     return table
-
-
-def _lines(text: str, name: str) -> Iterator[tuple[int, Row]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            yield number, msgspec.json.decode(line, type=dict[str, object])
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise FileError(
-                f"this line is not a JSON object: {visible(str(error), 120)}",
-                place=f"{name}:{number}",
-                hint="ratings are read from CSV (NAME.csv) and JSON lines",
-            ) from None
 
 
 _WORDS: Final = {True: "true", False: "false"}
@@ -192,15 +176,7 @@ def _cell(value: object, place: str, column: str) -> float | str | None:
     raise UsageError(f"`{column}` is not a value that a rater gives, but {type(value).__name__}", place=place)
 
 
-def _number(cell: str) -> float | None:
-    try:
-        number = float(cell) if "_" not in cell else math.nan
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
 def _value(cell: float | str | None, *, as_word: bool) -> Value | None:
     if as_word:
         return f"{cell:g}" if isinstance(cell, float) else cell
-    return _number(cell) if isinstance(cell, str) else cell
+    return number_of(cell) if isinstance(cell, str) else cell

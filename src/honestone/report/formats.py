@@ -56,6 +56,7 @@ _OURS: Final[
     ("noise", "markdown"): "noise:noise_markdown",
     ("agreement", "text"): "agreement:agreement_text",
     ("agreement", "markdown"): "agreement:agreement_markdown",
+    ("labels", "text"): "labels:labels_text",
     ("pairwise", "text"): "pairwise:pairwise_text",
 }
 

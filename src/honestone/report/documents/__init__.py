@@ -24,6 +24,7 @@ _KINDS: Final = {
     "pairwise": ("pairwise", "PairwiseDoc"),
     "noise": ("noise", "NoiseDoc"),
     "agreement": ("agreement", "AgreementDoc"),
+    "labels": ("labels", "LabelsDoc"),
     "rubric-draft": ("drafts", "RubricDraftDoc"),
 }
 KINDS: Final = tuple(_KINDS)
