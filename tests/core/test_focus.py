@@ -16,9 +16,11 @@ from honestone.core.loop.policies import (
     fixes_for,
     improvable,
     short_items,
-    unmet_keys,
+    unmet_items,
     write_brief,
 )
+from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.state import Round
 from honestone.core.rubric import Check, Item, Rubric
 from honestone.core.scorecard import Scorecard, Scorer
 
@@ -120,7 +122,7 @@ def test_a_focus_can_always_be_improved(case: tuple[Rubric, tuple[Ballot, ...]])
     line = choose_focus(card, {})
     assert (line is None) == (improvable(card) == [])
     if line is not None:
-        assert unmet_keys(line) and all(item.met is not None for item in short_items(line))
+        assert unmet_items(line) and all(item.met is not None for item in short_items(line))
         low = below_floor(card) & {open_.criterion.id for open_ in improvable(card)}
         assert not low or line.criterion.id in low
         assert line.criterion.requirement in write_brief(card, line, location="/x", title="")
@@ -200,6 +202,36 @@ def test_a_brief_about_a_penalty_says_that_it_holds() -> None:
     """What is listed must not be so."""
     card = card_of(rubric(percent("a"), yes_no("bad", weight=-1)), a=90, bad=True)
     assert "This must not be so, but is:\n- bad holds\n" in write_brief(card, card.line("bad"), location="/x", title="")
+
+
+def test_a_brief_with_items_of_the_policy_lists_those() -> None:
+    """The card is one noisy look; a policy that knows more names what it means, met or not on that look."""
+    card = brief_card()
+    text = write_brief(
+        card, card.line("clear"), location="/x", title="", items=[("clear", "first"), ("other", "other")]
+    )
+    assert "Not met yet:\n- has first\n" in text and "has second" not in text and "say more" not in text
+    assert fixes_for(card.line("clear"), [("clear", "first")]) == ("./fix-all",)
+
+
+def test_a_brief_tells_what_was_tried_in_vain() -> None:
+    """In the worker's words, cut and on one line; never why a version was not kept."""
+    changed, large = ProposalOutcome.CHANGED, ProposalOutcome.TOO_LARGE
+    rounds = [
+        Round(
+            number=2, focus=("clear",), base="v1", outcome=changed, message="Added\na list" + "!" * 300, reason="h0: no"
+        ),
+        Round(number=3, focus=("clear",), base="v1", outcome=large, detail="900 lines", message="All of it"),
+    ]
+    card = brief_card()
+    text = write_brief(card, card.line("clear"), location="/x", title="", rejected=rounds)
+    told = text[text.index("Tried before") :].splitlines()[:3]
+    assert (
+        told[1].startswith("- round 2 did not help: Added a list!!!")
+        and told[1].endswith("!...")
+        and len(told[1]) < 260
+    )
+    assert told[2] == "- round 3 was thrown away as too-large (900 lines)" and "h0" not in text
 
 
 def test_hostile_words_stay_on_their_line() -> None:

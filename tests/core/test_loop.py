@@ -25,8 +25,9 @@ from honestone.core.events import (
     LimitReached,
     VersionAccepted,
     event_from_plain,
+    event_to_plain,
 )
-from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.policies import POLICIES, policy_named
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import (
     Accept,
@@ -88,7 +89,7 @@ class Scene:
     def play(self) -> LoopState:
         state, work = self.state(), iter(self.work)
         for _ in range(500):
-            action = decide(state, POLICIES[self.policy])
+            action = decide(state, policy_named(self.policy))
             self.actions.append(action)
             if isinstance(action, Stop):
                 self._record(state, {"type": "finished", "result": str(action.result), "reason": action.reason})
@@ -478,7 +479,7 @@ def test_could_not_judge_says_who_said_what() -> None:
     state = Scene(ONE, {}).state()
     failed = Ballot(judge="ann", marks={}, reason="key refused")
     state.apply(BallotCast(version="v0", role="panel", ballot=failed))
-    action = decide(state, POLICIES["keep-best"])
+    action = decide(state, policy_named("keep-best"))
     assert isinstance(action, Stop) and "ann: key refused" in action.reason
 
 
@@ -606,16 +607,16 @@ def test_a_limit_between_rounds() -> None:
     """Minutes that run out while the worker would be called stop the loop with the limit's words."""
     scene = Scene(ONE, scores(60))
     state = scene.state()
-    scene._carry_out(state, decide(state, POLICIES["keep-best"]), iter(()))
+    scene._carry_out(state, decide(state, policy_named("keep-best")), iter(()))
     state.apply(LimitReached(reason="--max-minutes 1 are used up"))
-    assert decide(state, POLICIES["keep-best"]) == Stop(result=Result.BUDGET, reason="--max-minutes 1 are used up")
+    assert decide(state, policy_named("keep-best")) == Stop(result=Result.BUDGET, reason="--max-minutes 1 are used up")
 
 
 def test_a_finished_run_stays_finished() -> None:
     """Deciding again gives the same stop, and nothing to do."""
     scene = Scene(ONE, scores(60), [ProposalOutcome.UNCHANGED] * 3)
     state = scene.play()
-    assert decide(state, POLICIES["keep-best"]) == state.finished == scene.actions[-1]
+    assert decide(state, policy_named("keep-best")) == state.finished == scene.actions[-1]
 
 
 def test_exit_codes() -> None:
@@ -652,6 +653,18 @@ def test_what_was_delivered_is_part_of_the_state() -> None:
     assert (state.delivering, state.delivered) == ("v1", "v0")
     state.apply(DeliveryDone(version="v1"))
     assert (state.delivering, state.delivered) == (None, "v1")
+
+
+def test_a_second_look_of_a_judge_is_the_same_voter() -> None:
+    """Both looks count, and neither replaces the other; what is on record is read back with its draw."""
+    of = rubric(checklist("a", ["x", "y"]))
+    state = Scene(of, {}).state()
+    for draw, answers in enumerate([{"x": True, "y": True}, {"x": False, "y": True}]):
+        cast = BallotCast(version="v0", role="panel", ballot=ballot("ann", {"a": answers}), draw=draw)
+        state.apply(event_from_plain(json.loads(json.dumps(event_to_plain(cast)))))
+    card = state.card("v0")
+    assert [*state.ballots["v0", "panel"]] == ["ann", "ann (look 2)"] and not state.unasked("v0", "panel")
+    assert [len(item.votes) for item in card.line("a").items] == [2, 2] and card.line("a").voters == 1
 
 
 def test_unknown_events_change_nothing() -> None:
@@ -777,7 +790,7 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(
     half = fold(scene.state(), scene.log[:cut])
     again = fold(scene.state(), scene.log[:cut])
     assert facts(half) == facts(again)
-    assert decide(half, POLICIES[policy]) == decide(again, POLICIES[policy])
+    assert decide(half, policy_named(policy)) == decide(again, policy_named(policy))
     assert facts(fold(half, scene.log[cut:])) == facts(whole) == facts(lived)
 
 
@@ -796,7 +809,7 @@ def test_every_event_is_followed_by_the_decision_that_was_taken(chance: random.R
         "limit": Ask,
     }
     for event in scene.log:
-        assert isinstance(decide(state, POLICIES[policy]), expected[event.type])
+        assert isinstance(decide(state, policy_named(policy)), expected[event.type])
         state.apply(event)
 
 
@@ -827,7 +840,7 @@ def test_the_order_in_which_judges_answer_does_not_matter(data: st.DataObject) -
     outcomes = []
     for order in (ballots, data.draw(st.permutations(ballots))):
         state = fold(scene.state(), [{"type": "ballot", "version": "v0", "role": "panel", "ballot": b} for b in order])
-        action = decide(state, POLICIES["keep-best"])
+        action = decide(state, policy_named("keep-best"))
         outcomes.append(action)
     assert type(outcomes[0]) is type(outcomes[1])
     if isinstance(outcomes[0], Propose):

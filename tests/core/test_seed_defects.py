@@ -13,7 +13,7 @@ from honestone.core.ballot import Ballot, Question, Reading, asked_criteria
 from honestone.core.contract import make_contract
 from honestone.core.errors import RubricError
 from honestone.core.events import BallotCast, EditProposed
-from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.policies import policy_named
 from honestone.core.loop.proposal import ProposalOutcome, classify
 from honestone.core.loop.state import LoopLimits, LoopState, Result, RollBack, decide
 from honestone.core.loop.state import exit_code as loop_exit_code
@@ -183,7 +183,7 @@ def state_after(of: Rubric, *marks: float) -> LoopState:
 
 def test_row_13_a_round_that_makes_it_worse() -> None:
     """Rolled back, and it says from what to what."""
-    action = decide(state_after(rubric(percent("a"), threshold=90), 80, 55), POLICIES["keep-best"])
+    action = decide(state_after(rubric(percent("a"), threshold=90), 80, 55), policy_named("keep-best"))
     assert action == RollBack(reason="the score fell: 80.0 to 55.0")
 
 

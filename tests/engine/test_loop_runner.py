@@ -19,8 +19,8 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.ballot import CHECK
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import event_to_plain
-from honestone.core.loop.policies import POLICIES
-from honestone.core.loop.state import LoopLimits, LoopState, Result, Stop, fold
+from honestone.core.loop.policies import policy_named
+from honestone.core.loop.state import Action, Ask, LoopLimits, LoopState, Policy, Propose, Result, RollBack, Stop, fold
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend
@@ -75,7 +75,7 @@ class Loop:
     store: Store = field(default_factory=MemoryStore)
     limits: LoopLimits = field(default_factory=lambda: LoopLimits(rounds=5, calls=100, minutes=60))
     clock: world.Clock = field(default_factory=world.Clock)
-    policy: str = "keep-best"
+    policy: Policy = field(default_factory=lambda: policy_named("keep-best"))
     run_id: str = ""
     meter: Meter = field(init=False)
 
@@ -121,7 +121,7 @@ class Loop:
         return LoopRunner(
             run=self.run_id,
             state=state,
-            policy=POLICIES[self.policy],
+            policy=self.policy,
             judgement=PanelJudgement(bench, panel=seats[:count], holdouts=seats[count:]),
             place=self.place,
             worker=self.worker,
@@ -185,6 +185,35 @@ GOOD = "one\ntwo\nthree\nfour\n"
 
 
 # ---------------------------------------------------------------------------------------------------------- the way to PASSED
+
+
+class LooksTwice:
+    """Asks its only judge for two looks at the original, names an item for the worker, and ends."""
+
+    name = "looks-twice"
+
+    def decide(self, state: LoopState) -> Action:
+        looks = state.ballots.get((state.original, "panel"), {})
+        if len(looks) < 2:
+            return Ask(judges=state.panel, version=state.original, role="panel", draw=len(looks))
+        if not state.rounds:
+            return Propose(focus=("a",), base=state.original, items=(("a", "one"),))
+        if state.rounds[-1].is_open:
+            return RollBack(reason="seen enough")
+        return Stop(result=Result.PLATEAU, reason="it is done")
+
+
+def test_a_policy_may_ask_for_another_look_and_name_items(tmp_path: Path) -> None:
+    """The judge is asked again, though its first answer is on record, and the worker is given the named items alone."""
+    loop = file_loop(tmp_path, [GOOD])
+    loop.policy = LooksTwice()
+    stop = loop.run()
+    assert stop.result is Result.PLATEAU and loop.text == START
+    assert [judge.calls for judge in loop.panel] == [2]  # type: ignore[attr-defined]
+    assert [event.get("draw", 0) for event in loop.of("ballot")] == [0, 1]
+    assert [brief.unmet for brief in loop.worker.briefs] == [(("a", "one"),)] and loop.of("proposed")[0]["items"] == [
+        ["a", "one"]
+    ]
 
 
 def test_a_loop_that_passes(tmp_path: Path) -> None:
@@ -367,7 +396,7 @@ def test_going_back_to_the_original_is_no_progress(tmp_path: Path) -> None:
 
 def test_the_best_is_delivered_and_not_the_last(tmp_path: Path) -> None:
     """Small losses are kept on the way (policy `plain` keeps all), but the file holds the best."""
-    loop = file_loop(tmp_path, ["one two three\n", "one\n.", "x\n", "y\n"], policy="plain", holdouts=())
+    loop = file_loop(tmp_path, ["one two three\n", "one\n.", "x\n", "y\n"], policy=policy_named("plain"), holdouts=())
     loop.run()
     assert loop.text == "one two three\n"
     assert len(loop.of("accepted")) >= 3 and len(loop.of("delivered")) == 1
@@ -645,7 +674,7 @@ def test_judges_that_all_fail_leave_nothing_to_improve(tmp_path: Path) -> None:
 def test_a_metric_that_cannot_move_is_dead(tmp_path: Path) -> None:
     """Three other texts, each with exactly the same score."""
     stubborn = ScriptedJudge(False, id="stubborn")
-    loop = file_loop(tmp_path, [f"one {n}\n" for n in range(9)], panel=(stubborn,), policy="plain")
+    loop = file_loop(tmp_path, [f"one {n}\n" for n in range(9)], panel=(stubborn,), policy=policy_named("plain"))
     assert loop.run().result is Result.METRIC_DEAD and stubborn.calls == 4
 
 

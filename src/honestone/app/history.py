@@ -12,8 +12,9 @@ from honestone.core import events
 from honestone.core.ballot import Ballot, Mark, answer_problem
 from honestone.core.errors import StoreError
 from honestone.core.events import EvaluationStarted, Event, LoopStarted, SuiteImprovementStarted, total_spend
+from honestone.core.loop.policies import policy_named
 from honestone.core.loop.proposal import unified_diff
-from honestone.core.loop.state import LoopState, fold, state_of_rubric
+from honestone.core.loop.state import LoopState, fold
 from honestone.core.loop.suite_loop import state_of_suite
 from honestone.core.rubric import Item, Key, Rubric
 from honestone.core.scorecard import Rule, Scorer
@@ -41,7 +42,7 @@ def state_of(log: Sequence[Event], *, scorer: Scorer | None = None) -> LoopState
     """The loop's state from its events alone."""
     if isinstance(log[0], SuiteImprovementStarted):
         return fold(state_of_suite(log[0]), log[1:])
-    return fold(state_of_rubric(log[0], scorer), log[1:])
+    return fold(policy_named(started_of(log).policy).start(log[0], scorer), log[1:])
 
 
 def text_of(store: Store, digest: str) -> str | None:

@@ -39,8 +39,8 @@ from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event
 from honestone.core.json_value import JsonObject
 from honestone.core.loop import suite_loop
-from honestone.core.loop.policies import POLICIES, fixes_for
-from honestone.core.loop.state import LoopLimits, LoopState, Result, Round, exit_code, state_of_rubric
+from honestone.core.loop.policies import POLICIES, fixes_for, policy_named
+from honestone.core.loop.state import LoopLimits, LoopState, Result, Round, exit_code
 from honestone.core.loop.suite_loop import STEERING, TEST, TRAIN, VAL, KeepWhatHelps, Splits, SuiteLoopState
 from honestone.core.numbers import ONE, exact
 from honestone.core.rubric import Rubric
@@ -207,9 +207,10 @@ def prepare(
     packed = shown_in_part(judges.panel, shown)
     contract = rubric.contract(judges.asked)
     noise = _known_noise(workspace, contract) if judges.asked else None
+    policy = policy_named(request.policy)
 
     def state(first: Event) -> LoopState:
-        found = state_of_rubric(first)
+        found = policy.start(first)
         found.workable = lambda line: worker.can_work_on(fixes_for(line))
         return found
 
@@ -218,7 +219,7 @@ def prepare(
         place=place,
         version=loaded.version,
         worker=worker,
-        policy=POLICIES[request.policy],
+        policy=policy,
         started=events.ImprovementStarted(
             contract=contract.document,
             contract_id=contract.id,

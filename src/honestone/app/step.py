@@ -29,7 +29,7 @@ from honestone.core.ballot import Question
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.events import Event
-from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.policies import policy_named
 from honestone.core.loop.state import LoopState, Propose, Result, decide, exit_code
 from honestone.engine.panel import Seat, split
 from honestone.ports import Observer, Store
@@ -163,7 +163,7 @@ def steps_status(workspace: Workspace, run: str | None) -> JsonDocument:
 
 
 def _wants_edit(state: LoopState, log: Sequence[Event], handed_out: int | None) -> bool:
-    action = decide(state, POLICIES[started_of(log).policy])
+    action = decide(state, policy_named(started_of(log).policy))
     return isinstance(action, Propose) and handed_out == len(state.rounds) + 1
 
 

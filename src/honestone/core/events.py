@@ -16,7 +16,7 @@ from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
 from honestone.core.ballot import Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.rubric import Rubric, from_plain, to_plain
+from honestone.core.rubric import Key, Rubric, from_plain, to_plain
 from honestone.core.scorecard import Rule
 from honestone.core.spend import Spend, spend_from_plain
 from honestone.core.suite.case import Case, case_from_plain, case_to_plain
@@ -368,14 +368,15 @@ class SidesCompared(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BallotCast(Event):
-    """One judge's answers about a version. In a loop over a suite the judge is a split, and `of_run` its run; `judges`
-    (id, state, reason) and `flags` are those of that run."""
+    """One judge's answers about a version; `draw` counts its looks at that version from 0. In a loop over a suite the
+    judge is a split, and `of_run` its run; `judges` (id, state, reason) and `flags` are those of that run."""
 
     type = "ballot"
 
     version: str
     role: Role
     ballot: Ballot
+    draw: int = 0
     spend: Spend = field(default_factory=Spend)
     of_run: str | None = None
     judges: Sequence[JsonObject] = ()
@@ -412,13 +413,14 @@ class CandidateRanked(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditProposed(Event):
     """What a round's worker did, read from bytes. `base` is the version it started from, where that is not the one kept
-    last; `candidate` is the chosen one of `candidates`, whose spend is theirs."""
+    last; `items` are the unmet ones it was given, where they are not those of the scorecard of `base`; `candidate` is the chosen one of `candidates`, whose spend is theirs."""
 
     type = "proposed"
 
     round: int
     focus: tuple[str, ...]
     outcome: ProposalOutcome
+    items: tuple[Key, ...] = ()
     detail: str | None = None
     message: str | None = None
     spend: Spend = field(default_factory=Spend)
@@ -576,6 +578,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     ),
     "flags": _LIST,
     "focus": _LIST,
+    "items": _Form(lambda keys: [list(key) for key in keys], lambda rows: tuple((row[0], row[1]) for row in rows)),
     "holdouts": _LIST,
     "min_pass_rate": _Form(str, Fraction),
     "lessons": _LIST,

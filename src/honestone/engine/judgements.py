@@ -4,7 +4,7 @@ suite its splits are run with every version."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -14,7 +14,7 @@ from honestone.core.ballot import CHECK, Question
 from honestone.core.errors import UsageError
 from honestone.core.events import BallotCast, CandidateRanked, CandidateTried, LimitReached, Role
 from honestone.core.json_value import JsonObject
-from honestone.core.loop.policies import fixes_for, unmet_keys, write_brief
+from honestone.core.loop.policies import fixes_for, rejected_tries, unmet_items, write_brief
 from honestone.core.loop.state import Ask, LoopState, Propose
 from honestone.core.loop.suite_loop import TEST, TRAIN, SuiteLoopState, ballot_of, failed_tasks, write_task_brief
 from honestone.core.scorecard import Line
@@ -58,9 +58,9 @@ class PanelJudgement(Judgement[LoopState]):
             return
         loop.say(f"asking {', '.join(seat.id for seat in wanted)}")
         self._evaluator.panel.answered = lambda seat: loop.say(f"{seat} answered")
-        for consulted in await self._consult(artifact, wanted):
+        for consulted in await self._consult(artifact, wanted, action.draw):
             if consulted.refused is None:
-                _record(loop, action.version, action.role, consulted)
+                _record(loop, action.version, action.role, consulted, action.draw)
             else:
                 loop.reach_limit(LimitReached(reason=consulted.refused))
 
@@ -75,20 +75,31 @@ class PanelJudgement(Judgement[LoopState]):
                     if consulted.ballot.marks:
                         _record(loop, version, "panel", consulted)
 
-    async def _consult(self, artifact: Artifact, seats: Sequence[Seat]) -> Sequence[Consulted]:
+    async def _consult(self, artifact: Artifact, seats: Sequence[Seat], draw: int = 0) -> Sequence[Consulted]:
         question = self._evaluator.question(artifact)
+        # A second judge of one name is a second draw too, so a later look of all of them has draws after those.
+        every = sum(map(len, self._seats.values()))
+        asked = [replace(seat, draw=seat.draw + draw * every) for seat in seats]
         if self._before_asking is not None:
-            self._before_asking(seats, question)
-        return await self._evaluator.panel.consult(question, seats)
+            self._before_asking(asked, question)
+        return await self._evaluator.panel.consult(question, asked)
 
     def brief(self, loop: LoopRunner[LoopState], action: Propose, place: Path, candidate: int) -> Brief:
         card = loop.state.card(action.base)
         line = card.line(action.focus[0])
+        text = write_brief(
+            card,
+            line,
+            location=str(place),
+            title=loop.state.rubric.title,
+            items=action.items,
+            rejected=rejected_tries(loop.state, action),
+        )
         return Brief(
-            text=write_brief(card, line, location=str(place), title=loop.state.rubric.title),
+            text=text,
             focus=action.focus,
-            unmet=unmet_keys(line),
-            fixes=fixes_for(line),
+            unmet=tuple((line.criterion.id, one.item.id) for one in unmet_items(line, action.items)),
+            fixes=fixes_for(line, action.items),
             candidate=candidate,
         )
 
@@ -96,8 +107,9 @@ class PanelJudgement(Judgement[LoopState]):
         await self._evaluator.panel.close()
 
 
-def _record(loop: LoopRunner[LoopState], version: str, role: Role, consulted: Consulted) -> None:
-    loop.record(BallotCast(version=version, role=role, ballot=consulted.ballot, spend=consulted.spend))
+def _record(loop: LoopRunner[LoopState], version: str, role: Role, consulted: Consulted, draw: int = 0) -> None:
+    ballot, spend = consulted.ballot, consulted.spend
+    loop.record(BallotCast(version=version, role=role, ballot=ballot, draw=draw, spend=spend))
 
 
 def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:

@@ -228,6 +228,7 @@ class LoopRunner(Generic[S]):
             round=len(self.state.rounds) + 1,
             focus=action.focus,
             outcome=made.outcome,
+            items=action.items,
             detail=made.detail,
             message=made.message,
             spend=spend or Spend(),

@@ -3,17 +3,37 @@ worker."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
+from honestone.core.events import Event
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.state import Accept, Ask, LoopState, Policy, Propose, Result, RollBack, Stop
+from honestone.core.loop.state import (
+    Accept,
+    Action,
+    Ask,
+    LoopState,
+    Propose,
+    Result,
+    RollBack,
+    Round,
+    RubricPolicy,
+    Stop,
+    look_at_baseline,
+    refuse_round,
+    state_of_rubric,
+)
 from honestone.core.numbers import ONE, ZERO, show_bar, show_points
 from honestone.core.rubric import Key, as_written
-from honestone.core.scorecard import ItemLine, Line, Scorecard, is_na
+from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer, is_na
 
 REJECTIONS_BEFORE_YIELDING = 2
+REJECTIONS_SHOWN = 5
+MESSAGE_SHOWN = 200
+"""Characters of what a worker said about a try that was not kept."""
 
 
 def choose_focus(
@@ -73,21 +93,27 @@ def effective_weights(card: Scorecard) -> dict[str, Fraction]:
     return {name: value for name, value in shares.items() if name is not None}
 
 
-def unmet_keys(line: Line) -> tuple[Key, ...]:
-    return tuple((line.criterion.id, item.item.id) for item in short_items(line))
+def unmet_items(line: Line, keys: Sequence[Key] = ()) -> list[ItemLine]:
+    """Those that a worker is given: the `keys` of this criterion, or without any what costs it marks."""
+    named = {item for criterion, item in keys if criterion == line.criterion.id}
+    return [one for one in line.items if one.item.id in named] if named else list(short_items(line))
 
 
-def fixes_for(line: Line) -> tuple[str, ...]:
+def fixes_for(line: Line, keys: Sequence[Key] = ()) -> tuple[str, ...]:
     """The rubric's own fix commands for the unmet items of a criterion, then the criterion's."""
-    found = [item.item.fix for item in short_items(line) if item.item.fix]
-    if line.criterion.fix and any(True for _ in short_items(line)):
+    unmet = unmet_items(line, keys)
+    found = [item.item.fix for item in unmet if item.item.fix]
+    if line.criterion.fix and unmet:
         found.append(line.criterion.fix)
     return tuple(dict.fromkeys(found))
 
 
-def write_brief(card: Scorecard, line: Line, *, location: str, title: str) -> str:
-    """What a worker is asked to do: where the artifact is, one criterion, what is unmet and why, what judges suggest."""
-    criterion = line.criterion
+def write_brief(
+    card: Scorecard, line: Line, *, location: str, title: str, items: Sequence[Key] = (), rejected: Sequence[Round] = ()
+) -> str:
+    """What a worker is asked to do: where the artifact is, one criterion, what is unmet and why, what judges suggest,
+    and what was tried in the `rejected` rounds."""
+    criterion, unmet = line.criterion, unmet_items(line, items)
     share = effective_weights(card)[criterion.id]
     lines = [
         "You are improving one artifact against one criterion of its rubric.",
@@ -101,16 +127,19 @@ def write_brief(card: Scorecard, line: Line, *, location: str, title: str) -> st
         "",
         "This must not be so, but is:" if criterion.is_penalty else "Not met yet:",
     ]
-    for item in short_items(line):
+    for item in unmet:
         lines += _item_brief(item)
     suggestions = [
         f"- {judge}: {_one_line(mark.suggestion)}"
-        for item in short_items(line)
+        for item in unmet
         for judge, mark in item.votes
         if mark.suggestion and mark.suggestion.strip()
     ]
     if suggestions:
         lines += ["", "Suggestions, each with its judge:", *dict.fromkeys(suggestions)]
+    if rejected:
+        tries = [f"- {_tried(entry)}" for entry in rejected[-REJECTIONS_SHOWN:]]
+        lines += ["", "Tried before and not kept, so try something else:", *tries]
     lines += [
         "",
         "Improve only this criterion. Change the artifact in place and keep everything else in it as it is, without",
@@ -118,6 +147,25 @@ def write_brief(card: Scorecard, line: Line, *, location: str, title: str) -> st
         "what is on disk when you are done.",
     ]
     return "\n".join(text for text in lines if text is not None) + "\n"
+
+
+def rejected_tries(state: LoopState, action: Propose) -> list[Round]:
+    """The rounds on this criterion that gave nothing, from the version that the next edit starts from."""
+    return [
+        entry
+        for entry in state.rounds
+        if entry.accepted is False and entry.base == action.base and {*entry.focus} & {*action.focus}
+    ]
+
+
+def _tried(entry: Round) -> str:
+    """In the worker's own words, where it said any. Why a version was not kept is never a judge's word: a held-out judge
+    may be the reason."""
+    message = _one_line(entry.message or "")
+    said = f": {message[:MESSAGE_SHOWN]}{'...' if len(message) > MESSAGE_SHOWN else ''}" if message else ""
+    if entry.outcome is ProposalOutcome.CHANGED:
+        return f"round {entry.number} did not help{said}"
+    return f"round {entry.number} was thrown away as {entry.outcome}" + (f" ({entry.detail})" if entry.detail else said)
 
 
 def _item_brief(line: ItemLine) -> list[str]:
@@ -139,9 +187,43 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-class SteeredByScore:
+class InRounds(ABC):
+    """What policies share that let the whole panel look at the original and then at each proposal."""
+
+    def decide(self, state: LoopState) -> Action:
+        return look_at_baseline(state) or self._resolve_round(state) or self.settle(state) or self.propose(state)
+
+    def _resolve_round(self, state: LoopState) -> Ask | Accept | RollBack | None:
+        if not state.rounds or not state.rounds[-1].is_open:
+            return None
+        version = state.rounds[-1].version
+        refused = refuse_round(state)
+        if refused is not None or version is None:
+            return refused
+        unasked = state.unasked(version, "panel")
+        if unasked and state.limit is not None:
+            return RollBack(reason=f"not judged: {state.limit}")
+        return Ask(judges=unasked, version=version, role="panel") if unasked else self.judge(state, version)
+
+    @abstractmethod
+    def judge(self, state: LoopState, version: str) -> Accept | RollBack:
+        """What to do with a changed version that the panel has scored."""
+
+    @abstractmethod
+    def settle(self, state: LoopState) -> Ask | Stop | None:
+        """Between two rounds: what ends the loop, or what must be asked first. None: another proposal is made."""
+
+    @abstractmethod
+    def propose(self, state: LoopState) -> Propose:
+        """The next proposal. Called only after `settle` returned None."""
+
+
+class SteeredByScore(InRounds):
     """What policies share whose scorecard steers: PASSED needs a held-out judge where judges decide, the worst
     criterion comes next, and each proposal starts from the version accepted last."""
+
+    def start(self, started: Event, scorer: Scorer | None = None) -> LoopState:
+        return state_of_rubric(LoopState, started, scorer)
 
     def settle(self, state: LoopState) -> Ask | Stop | None:
         return _certify(state) or _stop(state)
@@ -190,7 +272,13 @@ class KeepBest(SteeredByScore):
         return RollBack(reason=f"the score fell: {_move(best, new)}")
 
 
-POLICIES: Mapping[str, Policy] = {"plain": Plain(), "keep-best": KeepBest()}
+POLICIES: Final = ("plain", "keep-best")
+
+
+def policy_named(name: str) -> RubricPolicy:
+    """Raises KeyError for a name that is not one of POLICIES."""
+    found: Mapping[str, RubricPolicy] = {"plain": Plain(), "keep-best": KeepBest()}
+    return found[name]
 
 
 def _move(before: Scorecard, after: Scorecard) -> str:

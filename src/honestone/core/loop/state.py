@@ -4,7 +4,7 @@ end."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Protocol, TypeAlias, TypeVar
@@ -14,7 +14,7 @@ from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.events import Event, LoopStarted, Role, Started
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.numbers import exact
-from honestone.core.rubric import Rubric
+from honestone.core.rubric import Key, Rubric
 from honestone.core.scorecard import Line, Scorecard, Scorer, Verdict, judge_gate
 
 
@@ -48,23 +48,26 @@ def exit_code(result: Result) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """Have these judges score a version. `role` says whether they steer or certify."""
+    """Have these judges score a version. `role` says whether they steer or certify; `draw` counts a judge's looks at one
+    version from 0."""
 
     judges: tuple[str, ...]
     version: str
     role: Role
+    draw: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Propose:
     """Have the worker try a focus on top of `base`, until there are `candidates` proposals to choose from.
 
-    `ranked`: the proposals are ranked before one of them is judged, also when there is only one. Candidates that the
+    `items` are the unmet ones that the worker is given; empty: those that the scorecard of `base` says. `ranked`: the proposals are ranked before one of them is judged, also when there is only one. Candidates that the
     state still holds count: the worker is called for the missing ones only.
     """
 
     focus: tuple[str, ...]
     base: str
+    items: tuple[Key, ...] = ()
     candidates: int = 1
     ranked: bool = False
 
@@ -130,13 +133,16 @@ class LoopLimits:
 
 @dataclass(slots=True, kw_only=True)
 class Round:
-    """One proposal and its decision. `base` is the version it started from, `version` what came of it."""
+    """One proposal and its decision. `base` is the version it started from, `version` what came of it; `items` are the
+    unmet ones that the worker was given, where the policy chose them, `message` is what the worker said."""
 
     number: int
     focus: tuple[str, ...]
     base: str
     outcome: ProposalOutcome
+    items: tuple[Key, ...] = ()
     detail: str | None = None
+    message: str | None = None
     version: str | None = None
     accepted: bool | None = None
     reason: str = ""
@@ -205,7 +211,8 @@ class LoopState:
         """Take in one event. Others than these are facts for reports and change nothing here."""
         match event:
             case events.BallotCast():
-                self.ballots.setdefault((event.version, event.role), {})[event.ballot.judge] = event.ballot
+                ballot = event.ballot if event.draw == 0 else _again(event.ballot, event.draw)
+                self.ballots.setdefault((event.version, event.role), {})[ballot.judge] = ballot
                 self._cards.pop(event.version, None)
                 self._find_best()
             case events.CandidateTried():
@@ -220,7 +227,9 @@ class LoopState:
                         focus=event.focus,
                         base=event.base or self.current,
                         outcome=event.outcome,
+                        items=event.items,
                         detail=event.detail,
+                        message=event.message,
                         version=event.version,
                     )
                 )
@@ -347,11 +356,19 @@ class LoopState:
         return not self.unasked(version, "panel")
 
 
-def state_of_rubric(started: Event, scorer: Scorer | None = None) -> LoopState:
+def _again(ballot: Ballot, draw: int) -> Ballot:
+    """A later look of a judge at one version: the same voter, under a name of its own."""
+    return replace(ballot, judge=f"{ballot.judge} (look {draw + 1})", draw_of=ballot.voter)
+
+
+S = TypeVar("S", bound=LoopState)
+
+
+def state_of_rubric(of: type[S], started: Event, scorer: Scorer | None = None) -> S:
     """The state of a run in which a panel scores versions, before anything happened."""
     assert isinstance(started, LoopStarted)
     checks = (CHECK,) if started.rubric.has_checks else ()
-    return LoopState(
+    return of(
         scorer=scorer or Scorer(started.rubric, started.rule),
         panel=(*checks, *started.panel),
         holdouts=started.holdouts,
@@ -359,9 +376,6 @@ def state_of_rubric(started: Event, scorer: Scorer | None = None) -> LoopState:
         original=started.artifact.digest,
         tolerance=TOLERANCE if started.tolerance is None else exact(started.tolerance) / 100,
     )
-
-
-S = TypeVar("S", bound=LoopState)
 
 
 def fold(state: S, log: Iterable[Event]) -> S:
@@ -376,29 +390,26 @@ class Policy(Protocol):
     @property
     def name(self) -> str: ...
 
-    def judge(self, state: LoopState, version: str) -> Accept | RollBack:
-        """What to do with a changed version that the panel has scored."""
+    def decide(self, state: LoopState) -> Action:
+        """The next action of a run that has not ended."""
         ...
 
-    def settle(self, state: LoopState) -> Ask | Stop | None:
-        """Between two rounds: what ends the loop, or what must be asked first. None: another proposal is made."""
-        ...
 
-    def propose(self, state: LoopState) -> Propose:
-        """The next proposal: its focus, the version it starts from, how many candidates and whether they are ranked.
-        Called only after `settle` returned None."""
+class RubricPolicy(Policy, Protocol):
+    """A policy for versions that a panel scores by a rubric."""
+
+    def start(self, started: Event, scorer: Scorer | None = None) -> LoopState:
+        """The state before anything happened: a LoopState, or a kind of it that keeps what this policy decides by."""
         ...
 
 
 def decide(state: LoopState, policy: Policy) -> Action:
     """The next action. Pure: the same events give the same action, so a killed run resumes as if it had not been."""
-    if state.finished is not None:
-        return state.finished
-    waiting = _judge_baseline(state) or _resolve_round(state, policy) or policy.settle(state)
-    return waiting or policy.propose(state)
+    return state.finished or policy.decide(state)
 
 
-def _judge_baseline(state: LoopState) -> Action | None:
+def look_at_baseline(state: LoopState) -> Ask | Stop | None:
+    """The whole panel scores the original before anything else."""
     unasked = state.unasked(state.original, "panel")
     if unasked and state.limit is None:
         return Ask(judges=unasked, version=state.original, role="panel")
@@ -413,9 +424,9 @@ def _why_no_marks(state: LoopState) -> str:
     return "the baseline has no usable mark" + (f" ({'; '.join(found)})" if found else "")
 
 
-def _resolve_round(state: LoopState, policy: Policy) -> Action | None:
-    if not state.rounds or not state.rounds[-1].is_open:
-        return None
+def refuse_round(state: LoopState) -> RollBack | None:
+    """What ends the round that is under way without a look at its version: nothing usable was proposed, or these bytes
+    were decided before."""
     entry = state.rounds[-1]
     if entry.outcome is not ProposalOutcome.CHANGED or entry.version is None:
         return RollBack(reason=f"{entry.outcome}: {entry.detail}" if entry.detail else str(entry.outcome))
@@ -426,9 +437,4 @@ def _resolve_round(state: LoopState, policy: Policy) -> Action | None:
         )
     if entry.version in state.kept:
         return RollBack(reason="these are the bytes of the original")
-    unasked = state.unasked(entry.version, "panel")
-    if unasked:
-        if state.limit is not None:
-            return RollBack(reason=f"not judged: {state.limit}")
-        return Ask(judges=unasked, version=entry.version, role="panel")
-    return policy.judge(state, entry.version)
+    return None

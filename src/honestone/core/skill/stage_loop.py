@@ -12,6 +12,7 @@ from typing import Final
 
 from honestone.core import events
 from honestone.core.events import Event
+from honestone.core.loop.policies import InRounds
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import Accept, Ask, LoopLimits, LoopState, Propose, Result, RollBack, Stop
 from honestone.core.rubric import Criterion, Item, Rubric
@@ -158,7 +159,7 @@ def state_of_stages(started: Event, limits: LoopLimits | None = None) -> StageLo
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(InRounds):
     """Keep what passes all six layers. The first candidate that is kept, or that waits for a person, ends the loop."""
 
     candidates: int = 1
