@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from simulation import Simulation
 from worlds import World, near
@@ -13,6 +12,7 @@ from honestone.core.errors import UsageError
 from honestone.core.events import (
     BallotCast,
     EditProposed,
+    Event,
     ImprovementStarted,
     LimitReached,
     RunFinished,
@@ -20,7 +20,7 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
-from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.policies import POLICIES, policy_named, unmet_items
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import (
     Accept,
@@ -28,10 +28,10 @@ from honestone.core.loop.state import (
     Ask,
     LoopLimits,
     LoopState,
-    Policy,
     Propose,
     Result,
     RollBack,
+    RubricPolicy,
     Stop,
     decide,
     state_of_rubric,
@@ -45,8 +45,6 @@ ORACLE_ROUNDS: Final = 8
 MAX_CALLS: Final = 30
 ONE_JUDGE_CALL: Final = Spend(judge_calls=1)
 ONE_WORKER_CALL: Final = Spend(worker_calls=1)
-
-Decider: TypeAlias = Callable[[LoopState], Action]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +81,7 @@ class Cell:
     rubric: Rubric
     scorer: Scorer
     settings: Settings
-    decide: Decider
+    policy: RubricPolicy
     started: ImprovementStarted
 
     @classmethod
@@ -107,16 +105,16 @@ class Cell:
             worker="simulated",
             limits=_limits(limits, settings).to_plain(),
         )
-        return cls(world, rubric, Scorer(rubric), settings, _decider(name), started)
+        return cls(world, rubric, Scorer(rubric), settings, _policy(name), started)
 
     def run(self, seed: int, number: int) -> Outcome:
         """One run to its end."""
         simulation = Simulation(
             self.world, self.rubric, seed=seed, run=number, is_truthful=self.settings.policy == ORACLE
         )
-        state = state_of_rubric(self.started, self.scorer)
+        state = self.policy.start(self.started, self.scorer)
         drive = Drive(state, simulation, self.settings.max_calls)
-        stop = drive.to_the_end(self.decide)
+        stop = drive.to_the_end(self.policy)
         delivered = version_number(state.best)
         return Outcome(
             result=stop.result,
@@ -139,10 +137,10 @@ class Drive:
         self._simulation = simulation
         self._max_calls = max_calls
 
-    def to_the_end(self, decide: Decider) -> Stop:
+    def to_the_end(self, policy: RubricPolicy) -> Stop:
         state = self._state
         while True:
-            action = decide(state)
+            action = decide(state, policy)
             match action:
                 case Ask():
                     self._ask(action)
@@ -164,13 +162,16 @@ class Drive:
             self.judge_calls += 1
             self.holdout_calls += judge in self._state.holdouts
             ballot = self._simulation.ballot(judge, version_number(action.version))
-            event = BallotCast(version=action.version, role=action.role, ballot=ballot, spend=ONE_JUDGE_CALL)
-            self._state.apply(event)
+            self._state.apply(
+                BallotCast(
+                    version=action.version, role=action.role, ballot=ballot, draw=action.draw, spend=ONE_JUDGE_CALL
+                )
+            )
 
     def _propose(self, action: Propose) -> None:
         state = self._state
         lines = [state.card(action.base).line(name) for name in action.focus]
-        listed = [(line.criterion.id, item.item.id) for line in lines for item in line.items if item.unmet]
+        listed = [(line.criterion.id, one.item.id) for line in lines for one in unmet_items(line, action.items)]
         self.worker_calls += 1
         made = self._simulation.edit(version_number(action.base), action.focus, frozenset(listed))
         state.apply(
@@ -178,6 +179,7 @@ class Drive:
                 round=len(state.rounds) + 1,
                 focus=action.focus,
                 outcome=ProposalOutcome.CHANGED,
+                items=action.items,
                 base=None if action.base == state.current else action.base,
                 version=version_name(made),
                 spend=ONE_WORKER_CALL,
@@ -203,15 +205,24 @@ def _limits(limits: LoopLimits, settings: Settings) -> LoopLimits:
     )
 
 
-def _decider(name: str) -> Decider:
-    if name == ORACLE:
-        return decide_by_truth
-    policy: Policy = POLICIES[name]
-    return lambda state: decide(state, policy)
+def _policy(name: str) -> RubricPolicy:
+    return Oracle() if name == ORACLE else policy_named(name)
 
 
-def decide_by_truth(state: LoopState) -> Action:
+@dataclass(frozen=True, slots=True)
+class Oracle:
     """What a loop could do at best, one candidate a round: its only judge makes no errors."""
+
+    name: str = ORACLE
+
+    def start(self, started: Event, scorer: Scorer | None = None) -> LoopState:
+        return state_of_rubric(LoopState, started, scorer)
+
+    def decide(self, state: LoopState) -> Action:
+        return _decide_by_truth(state)
+
+
+def _decide_by_truth(state: LoopState) -> Action:
     best = state.best
     for version in (state.original, *(entry.version or "" for entry in state.rounds if entry.is_open)):
         if state.unasked(version, "panel"):
