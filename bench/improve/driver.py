@@ -20,7 +20,7 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
-from honestone.core.loop.policies import POLICIES, policy_named, unmet_items
+from honestone.core.loop.policies import POLICIES, policy_named
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import (
     Accept,
@@ -171,7 +171,8 @@ class Drive:
     def _propose(self, action: Propose) -> None:
         state = self._state
         lines = [state.card(action.base).line(name) for name in action.focus]
-        listed = [(line.criterion.id, one.item.id) for line in lines for one in unmet_items(line, action.items)]
+        unmet = [(line.criterion.id, item.item.id) for line in lines for item in line.items if item.unmet]
+        listed = action.items or unmet
         self.worker_calls += 1
         made = self._simulation.edit(version_number(action.base), action.focus, frozenset(listed))
         state.apply(
