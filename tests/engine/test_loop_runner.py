@@ -498,7 +498,7 @@ def test_the_person_removes_the_file_meanwhile(tmp_path: Path) -> None:
         place.write_text(GOOD)
 
     loop = file_loop(tmp_path, remove_both)
-    with pytest.raises(FileError):
+    with pytest.raises(UsageError, match="changed by someone else"):
         loop.run()
     assert not loop.place.path.exists()
     with pytest.raises(UsageError, match="cannot be read"):

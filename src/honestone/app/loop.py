@@ -47,6 +47,7 @@ from honestone.ports import (
     Target,
     Worker,
 )
+from honestone.system.claims import on_this_machine
 from honestone.system.drawing import count
 from honestone.system.files import printable
 from honestone.system.judging_files import JudgingFiles, files_named
@@ -165,14 +166,17 @@ def run_loop(
 
 @contextmanager
 def claimed(store: Store, subject: str, named: str) -> Iterator[None]:
-    """The artifact for this process alone. Raises UsageError where another run works on it."""
+    """The artifact for this process alone. Raises UsageError where another run works on it, also with another store."""
     claim = digest_json({"path": subject})
-    if not store.lock(claim):
-        raise UsageError(f"another honestone is improving {named!r} right now", hint="wait for it, or stop it first")
-    try:
-        yield
-    finally:
-        store.unlock(claim)
+    with on_this_machine(claim) as is_free:
+        if not is_free or not store.lock(claim):
+            raise UsageError(
+                f"another honestone is improving {named!r} right now", hint="wait for it, or stop it first"
+            )
+        try:
+            yield
+        finally:
+            store.unlock(claim)
 
 
 def _start(plan: LoopPlan[S], store: Store, observer: Observer) -> tuple[str, S, list[Event]]:

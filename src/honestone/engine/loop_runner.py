@@ -13,7 +13,7 @@ from typing import Generic
 
 from honestone.core import events
 from honestone.core.artifact import Version
-from honestone.core.errors import UsageError
+from honestone.core.errors import FileError, UsageError
 from honestone.core.events import CandidateTried, Event
 from honestone.core.json_value import JsonObject
 from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size
@@ -104,6 +104,8 @@ class LoopRunner(Generic[S]):
             if not self.place.only_passed:
                 self._deliver()
             action = decide(self.state, self._policy)
+            if isinstance(action, Propose | Stop):
+                self._require_untouched(self.state.delivered)
             match action:
                 case Stop():
                     self._end(action)
@@ -173,10 +175,12 @@ class LoopRunner(Generic[S]):
         """What was judged by files that are no longer those of the contract is not delivered, nor what was before."""
         if self.state.rounds and self.state.rounds[-1].is_open:
             self.record(events.VersionRejected(round=self.state.rounds[-1].number, reason="what judges changed"))
-        if self.state.delivered != self.state.original and not self.place.dry_run:
-            self._put(self.state.original)
         named = ", ".join(changed[:5]) + (" and more" if len(changed) > 5 else "")
         reason = f"what judges changed while the loop ran: {named}; nothing is delivered"
+        if not self._is_untouched(self.state.delivered):
+            reason += f"; {self.place.named!r} was changed by someone else too, and is left as it is"
+        elif self.state.delivered != self.state.original and not self.place.dry_run:
+            self._put(self.state.original)
         stop = Stop(result=Result.CONTRACT_CHANGED, reason=reason, changed=changed)
         self._end(stop)
         return stop
@@ -299,11 +303,9 @@ class LoopRunner(Generic[S]):
     def _deliver(self) -> None:
         """Let the person's file hold the best accepted version."""
         best = self.state.best
-        if self.place.dry_run or best == self.state.delivered:
-            return
-        if self.place.output is None:
+        if not self.place.dry_run and best != self.state.delivered:
             self._require_untouched(self.state.delivered)
-        self._put(best)
+            self._put(best)
 
     def _deliver_elsewhere(self) -> None:
         """At the end, `--output` holds the best version, also when that is the original."""
@@ -329,11 +331,21 @@ class LoopRunner(Generic[S]):
         self.record(events.DeliveryDone(version=digest))
 
     def _require_untouched(self, expected: str) -> None:
-        if self.place.on_disk().digest != expected:
+        """Also between rounds, so that nothing more is spent on versions that could not be delivered."""
+        if not self._is_untouched(expected):
             raise UsageError(
                 f"{self.place.named!r} was changed by someone else while the loop ran; it is left as it is",
                 hint=f"the best version so far is kept: honestone show {self.run} --version best",
             )
+
+    def _is_untouched(self, expected: str) -> bool:
+        """Whether the person's file holds that version; a file that the loop does not write counts as untouched."""
+        if self.place.dry_run or self.place.output is not None:
+            return True
+        try:
+            return self.place.on_disk().digest == expected
+        except FileError:  # removed, or no longer text
+            return False
 
     def _finish_delivery(self) -> None:
         """A kill may come between announcing a delivery and its end; writing it once more does no harm."""

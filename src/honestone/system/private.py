@@ -7,6 +7,7 @@ containers that share a folder for temporary files.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import signal
@@ -43,9 +44,17 @@ def private_folder(kind: str) -> Iterator[Path]:
     place = make_private(f"{_PREFIX}{kind}-")
     try:
         yield place
+    except OSError as error:
+        if error.errno in _NO_ROOM and error.filename is None:
+            error.filename = str(place)
+        raise
     finally:
         remove(place)
         forget(place)
+
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a write ends with on a full disk; it does not say on which."""
 
 
 def forget(place: Path) -> None:

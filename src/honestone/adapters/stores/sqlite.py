@@ -324,6 +324,8 @@ class SqliteStore:
             hint = "another program holds it; try again when it is done"
         elif "full" in text:
             hint = "make room on the disk; what was kept so far is not lost"
+        elif "disk I/O" in text:
+            hint = "the disk, a quota or `ulimit -f` may refuse more: make room, then run the same command to resume"
         elif "readonly" in text or "unable to open" in text:
             hint = "make the folder writable, or set HONESTONE_HOME to another one"
         else:

@@ -64,7 +64,7 @@ def classify(
 ) -> tuple[ProposalOutcome, str | None]:
     """The outcome of a proposal and a detail for people.
 
-    `after` is None when the artifact is no longer there. `ended` is the worker's ending ("exited", "timeout",
+    `after` is None when the artifact is no longer there, or has no content. `ended` is the worker's ending ("exited", "timeout",
     "denied", "crashed"); it counts only where nothing was changed, but for a time-out, which throws everything away.
     `strays` are files that were touched although they are not part of the artifact; `trouble` says why the artifact
     cannot be read back.
@@ -78,7 +78,7 @@ def classify(
     if trouble is not None:
         return ProposalOutcome.OUT_OF_SCOPE, trouble
     if after is None:
-        return ProposalOutcome.SHRUNK, "the artifact is gone"
+        return ProposalOutcome.SHRUNK, "the artifact is gone or empty"
     if after.digest == before.digest:
         return {
             "denied": (ProposalOutcome.DENIED, "it was not allowed to edit"),
