@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol, runtime_checkable
 
 from simulation import Simulation
 from worlds import World, near
@@ -36,13 +37,14 @@ from honestone.core.loop.state import (
     decide,
     state_of_rubric,
 )
-from honestone.core.rubric import Rubric
+from honestone.core.rubric import Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Spend
 
 ORACLE: Final = "oracle"
-ORACLE_ROUNDS: Final = 8
 MAX_CALLS: Final = 30
+ROUNDS: Final[Mapping[str, int]] = {ORACLE: 8, "belief": 16, "strict": 16}
+"""Where it is not the product's default. These policies stop by what they believe, so patience does not end them."""
 ONE_JUDGE_CALL: Final = Spend(judge_calls=1)
 ONE_WORKER_CALL: Final = Spend(worker_calls=1)
 
@@ -55,6 +57,14 @@ class Settings:
     rounds: int | None = None
     patience: int | None = None
     max_calls: int = MAX_CALLS
+
+    @property
+    def limits(self) -> LoopLimits:
+        usual = LoopLimits(calls=self.max_calls, minutes=60)
+        rounds = ROUNDS.get(self.policy)
+        if rounds is not None:
+            usual = replace(usual, rounds=rounds, patience=self.rounds or rounds)
+        return replace(usual, rounds=self.rounds or usual.rounds, patience=self.patience or usual.patience)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,16 +83,22 @@ class Outcome:
     stated: float | None = None
 
 
+@runtime_checkable
+class HasBeliefs(Protocol):
+    """The state of a policy that says how sure it is."""
+
+    def probability(self, version: str) -> float: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One world and one policy, ready for runs."""
 
     world: World
+    settings: Settings
     rubric: Rubric
     scorer: Scorer
-    settings: Settings
     policy: RubricPolicy
-    started: ImprovementStarted
 
     @classmethod
     def of(cls, world: World, settings: Settings) -> Cell:
@@ -90,92 +106,108 @@ class Cell:
         rubric, name = world.rubric(), settings.policy
         known = (*POLICIES, ORACLE)
         if name not in known:
-            raise UsageError(
-                f"--policy {name}: there is no such policy; known are {', '.join(known)}", hint=near(name, known)
-            )
-        limits = LoopLimits(calls=settings.max_calls, minutes=60)
-        started = ImprovementStarted(
+            listed = ", ".join(known)
+            raise UsageError(f"--policy {name}: there is no such policy; known are {listed}", hint=near(name, known))
+        policy = Oracle() if name == ORACLE else policy_named(name)
+        return cls(world, settings, rubric, Scorer(rubric), policy)
+
+    def started(self, original: str) -> ImprovementStarted:
+        """The first event of a run that begins with this version."""
+        is_oracle = self.settings.policy == ORACLE
+        return ImprovementStarted(
             contract={},
             contract_id="",
-            rubric=rubric,
-            panel=world.panel_judges[:1] if name == ORACLE else world.panel_judges,
-            holdouts=() if name == ORACLE else world.heldout_judges,
-            artifact=StartedArtifact(path="artifact.md", digest=version_name(0)),
-            policy=name,
+            rubric=self.rubric,
+            panel=self.world.panel_judges[:1] if is_oracle else self.world.panel_judges,
+            holdouts=() if is_oracle else self.world.heldout_judges,
+            artifact=StartedArtifact(path="artifact.md", digest=original),
+            policy=self.settings.policy,
             worker="simulated",
-            limits=_limits(limits, settings).to_plain(),
+            limits=self.settings.limits.to_plain(),
         )
-        return cls(world, rubric, Scorer(rubric), settings, _policy(name), started)
+
+    def drive(self, seed: int, number: int) -> Drive:
+        """One run to its end."""
+        is_truthful = self.settings.policy == ORACLE
+        simulation = Simulation(self.world, self.rubric, seed=seed, run=number, is_truthful=is_truthful)
+        state = self.policy.start(self.started(version_name(0)), self.scorer)
+        drive = Drive(state, simulation, self.settings.max_calls)
+        drive.to_the_end(self.policy)
+        return drive
 
     def run(self, seed: int, number: int) -> Outcome:
-        """One run to its end."""
-        simulation = Simulation(
-            self.world, self.rubric, seed=seed, run=number, is_truthful=self.settings.policy == ORACLE
-        )
-        state = self.policy.start(self.started, self.scorer)
-        drive = Drive(state, simulation, self.settings.max_calls)
-        stop = drive.to_the_end(self.policy)
-        delivered = version_number(state.best)
-        return Outcome(
-            result=stop.result,
-            is_good=simulation.meets_contract(delivered),
-            final=simulation.overall(delivered),
-            regressed=simulation.regressed(delivered),
-            judge_calls=drive.judge_calls,
-            holdout_calls=drive.holdout_calls,
-            worker_calls=drive.worker_calls,
-            rounds=len(state.rounds),
-        )
+        return self.drive(seed, number).outcome()
 
 
+@dataclass(slots=True)
 class Drive:
     """Does what `decide` asks for, as `engine.loop_runner` does, and counts it."""
 
-    def __init__(self, state: LoopState, simulation: Simulation, max_calls: int) -> None:
-        self.judge_calls = self.holdout_calls = self.worker_calls = 0
-        self._state = state
-        self._simulation = simulation
-        self._max_calls = max_calls
+    state: LoopState
+    simulation: Simulation
+    max_calls: int
+    log: list[Event] = field(default_factory=list)
+    judge_calls: int = 0
+    holdout_calls: int = 0
+    worker_calls: int = 0
 
-    def to_the_end(self, policy: RubricPolicy) -> Stop:
-        state = self._state
-        while True:
-            action = decide(state, policy)
+    def to_the_end(self, policy: RubricPolicy) -> None:
+        while self.state.finished is None:
+            action = decide(self.state, policy)
+            number = len(self.state.rounds)
             match action:
                 case Ask():
                     self._ask(action)
                 case Propose():
                     self._propose(action)
                 case Accept(version=version, reason=reason):
-                    state.apply(VersionAccepted(round=len(state.rounds), version=version, reason=reason))
+                    self._apply(VersionAccepted(round=number, version=version, reason=reason))
                 case RollBack(reason=reason):
-                    state.apply(VersionRejected(round=len(state.rounds), reason=reason))
-                case Stop():
-                    state.apply(RunFinished(result=str(action.result), reason=action.reason))
-                    return action
+                    self._apply(VersionRejected(round=number, reason=reason))
+                case Stop(result=result, reason=reason):
+                    self._apply(RunFinished(result=str(result), reason=reason))
+
+    def outcome(self) -> Outcome:
+        state, simulation = self.state, self.simulation
+        assert state.finished is not None
+        delivered, result = version_number(state.best), state.finished.result
+        is_sure = state.probability(state.best) if isinstance(state, HasBeliefs) else None
+        return Outcome(
+            result=result,
+            is_good=simulation.meets_contract(delivered),
+            final=simulation.overall(delivered),
+            regressed=simulation.regressed(delivered),
+            judge_calls=self.judge_calls,
+            holdout_calls=self.holdout_calls,
+            worker_calls=self.worker_calls,
+            rounds=len(state.rounds),
+            stated=is_sure if result is Result.PASSED else None,
+        )
+
+    def _apply(self, event: Event) -> None:
+        self.log.append(event)
+        self.state.apply(event)
 
     def _ask(self, action: Ask) -> None:
         for judge in action.judges:
-            if self.judge_calls >= self._max_calls:
-                self._state.apply(LimitReached(reason=f"--max-calls {self._max_calls} are used up"))
+            if self.judge_calls >= self.max_calls:
+                self._apply(LimitReached(reason=f"--max-calls {self.max_calls} are used up"))
                 return
             self.judge_calls += 1
-            self.holdout_calls += judge in self._state.holdouts
-            ballot = self._simulation.ballot(judge, version_number(action.version))
-            self._state.apply(
+            self.holdout_calls += judge in self.state.holdouts
+            ballot = self.simulation.ballot(judge, version_number(action.version), action.draw)
+            self._apply(
                 BallotCast(
                     version=action.version, role=action.role, ballot=ballot, draw=action.draw, spend=ONE_JUDGE_CALL
                 )
             )
 
     def _propose(self, action: Propose) -> None:
-        state = self._state
-        lines = [state.card(action.base).line(name) for name in action.focus]
-        unmet = [(line.criterion.id, item.item.id) for line in lines for item in line.items if item.unmet]
-        listed = action.items or unmet
+        state = self.state
+        shown = listed(state, action)
         self.worker_calls += 1
-        made = self._simulation.edit(version_number(action.base), action.focus, frozenset(listed))
-        state.apply(
+        made = self.simulation.edit(version_number(action.base), action.focus, shown)
+        self._apply(
             EditProposed(
                 round=len(state.rounds) + 1,
                 focus=action.focus,
@@ -188,6 +220,15 @@ class Drive:
         )
 
 
+def listed(state: LoopState, action: Propose) -> frozenset[Key]:
+    """What the simulated worker takes for unmet: the items that the policy names, else those that half or more of the
+    votes on the base call unmet."""
+    if action.items:
+        return frozenset(action.items)
+    lines = [state.card(action.base).line(name) for name in action.focus]
+    return frozenset((line.criterion.id, item.item.id) for line in lines for item in line.items if item.unmet)
+
+
 def version_name(number: int) -> str:
     return f"version {number}"
 
@@ -196,46 +237,27 @@ def version_number(name: str) -> int:
     return int(name.removeprefix("version "))
 
 
-# ---------------------------------------------------------------------------------------------------------- policies
-
-
-def _limits(limits: LoopLimits, settings: Settings) -> LoopLimits:
-    rounds = settings.rounds or (ORACLE_ROUNDS if settings.policy == ORACLE else limits.rounds)
-    return LoopLimits(
-        rounds=rounds, patience=settings.patience or limits.patience, calls=settings.max_calls, minutes=limits.minutes
-    )
-
-
-def _policy(name: str) -> RubricPolicy:
-    return Oracle() if name == ORACLE else policy_named(name)
-
-
-@dataclass(frozen=True, slots=True)
 class Oracle:
-    """What a loop could do at best, one candidate a round: its only judge makes no errors."""
+    """What a loop can do at best, one candidate a round: its only judge makes no errors."""
 
-    name: str = ORACLE
+    name = ORACLE
 
     def start(self, started: Event, scorer: Scorer | None = None) -> LoopState:
         return state_of_rubric(LoopState, started, scorer)
 
     def decide(self, state: LoopState) -> Action:
-        return _decide_by_truth(state)
-
-
-def _decide_by_truth(state: LoopState) -> Action:
-    best = state.best
-    for version in (state.original, *(entry.version or "" for entry in state.rounds if entry.is_open)):
+        best = state.best
+        candidate = state.rounds[-1].version if state.rounds and state.rounds[-1].is_open else None
+        version = candidate or best
         if state.unasked(version, "panel"):
             return Ask(judges=state.panel, version=version, role="panel")
-    if state.rounds and state.rounds[-1].is_open:
-        version = state.rounds[-1].version or ""
-        if state.card(version).low > state.card(best).low:
-            return Accept(version=version, reason="it is better")
-        return RollBack(reason="it is not better")
-    if state.verdict(best).passed:
-        return Stop(result=Result.PASSED, reason="the contract is met")
-    if len(state.rounds) >= state.limits.rounds:
-        return Stop(result=Result.ROUND_LIMIT, reason="the rounds are used up")
-    lowest = min(state.card(best).lines, key=lambda line: line.low)
-    return Propose(focus=(lowest.criterion.id,), base=best)
+        if candidate is not None:
+            if state.card(candidate).low > state.card(best).low:
+                return Accept(version=candidate, reason="it is better")
+            return RollBack(reason="it is not better")
+        if state.verdict(best).passed:
+            return Stop(result=Result.PASSED, reason="the contract is met")
+        if len(state.rounds) >= state.limits.rounds:
+            return Stop(result=Result.ROUND_LIMIT, reason="the rounds are used up")
+        lowest = min(state.card(best).lines, key=lambda line: line.low)
+        return Propose(focus=(lowest.criterion.id,), base=best)

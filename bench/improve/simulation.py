@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import sqrt
 from random import Random
 from statistics import NormalDist
 from typing import Final
+from zlib import crc32
 
+import msgspec
+from msgspec.structs import replace
 from worlds import World
 
 from honestone.core.ballot import Ballot, JudgeState, Mark
@@ -59,7 +63,7 @@ class Simulation:
         self._is_truthful = is_truthful
         self.keys: tuple[Key, ...] = tuple(key for key, _ in rubric.questions())
         self.criteria = tuple(criterion.id for criterion in rubric.criteria)
-        self._seed = ((seed << 40) + run) << 64
+        self._seed = (((seed << 32) + stream_of(world) << 32) + run) << 64
         self._per = world.M if world.is_checklist else 1
         judges = (*world.panel_judges, *world.heldout_judges)
         self._judges: Mapping[str, int] = {judge: place for place, judge in enumerate(judges)}
@@ -251,6 +255,13 @@ class Simulation:
 
     def _random(self, purpose: int, version: int, judge: int, look: int) -> Random:
         return Random(self._seed + (purpose << 48) + (version << 24) + (judge << 12) + look)
+
+
+@cache
+def stream_of(world: World) -> int:
+    """So that two worlds are independent at one seed. The name and who judges do not matter: all start from the same."""
+    nameless = replace(world, name="", panel=1, holdout=0)
+    return crc32(msgspec.json.encode(nameless))
 
 
 def _loads(world: World) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
