@@ -6,27 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from honestone.app.judging_options import JudgingOptions, make_panel, refuse_too_big
+from honestone.app.judging_options import JudgingOptions, make_panel
 from honestone.app.loop import run_interruptibly
-from honestone.app.rubric_plan import RubricPlan
-from honestone.app.trusting import contacts
+from honestone.app.measuring import Measured, limits_of, refuse_repeat, stop_at_limit
 from honestone.app.workspace import Workspace
-from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import CHECK, Ballot
-from honestone.core.contract import digest_json
 from honestone.core.errors import CouldNotJudge, UsageError
-from honestone.core.events import Event, LookTaken, NoiseStarted, RunFinished, StartedArtifact, total_spend
+from honestone.core.events import Event, LookTaken, NoiseStarted, RunFinished, total_spend
 from honestone.core.numbers import to_points
 from honestone.core.scorecard import Outcome, Scorecard, Scorer, judge_gate
 from honestone.core.spend import Meter
 from honestone.core.statistics.noise import Spread, flip_rate, spread_of, tolerance_of
-from honestone.engine.panel import Evaluator, Seat
+from honestone.engine.panel import Evaluator
 from honestone.ports import Observer, Store
 from honestone.report.documents.noise import FlipsDoc, NoiseDoc, NoisyCriterionDoc, NoisyJudgeDoc, SpreadDoc
 from honestone.report.documents.scorecard import ArtifactDoc
 from honestone.report.scorecard import usage_document
 from honestone.system.drawing import count
-from honestone.system.files import printable
 
 LOOKS = 5
 
@@ -46,42 +42,23 @@ def measure_noise(workspace: Workspace, request: NoiseRequest, observer: Observe
     when fewer than two looks have a score, Interrupted."""
     if request.looks < 2:
         raise UsageError(f"-n is {request.looks}, but one look shows no noise", hint="-n 5 is usual")
-    if request.judging.repeat is not None:
-        raise UsageError(
-            "--repeat has no place here: every look asks each judge once", hint=f"-n {request.judging.repeat}"
-        )
+    refuse_repeat(request.judging, "every look asks each judge once", hint=f"-n {request.judging.repeat}")
     return _Measurement(workspace, request, observer).document()
 
 
 class _Measurement:
     def __init__(self, workspace: Workspace, request: NoiseRequest, observer: Observer) -> None:
-        self._workspace, self._request, self._observer = workspace, request, observer
-        judging = replace(request.judging, repeat=1, fresh=False)
-        self._plan = plan = RubricPlan.read(workspace, request.rubric, judging, [request.artifact], note=observer.note)
-        if not plan.rubric.asks_judges:
-            raise UsageError(
-                "this rubric asks no judge, and code says the same each time", hint="honestone eval scores it"
-            )
-        loaded = plan.load(request.artifact)
-        self._version: Version = loaded.version
-        plan.preflight(self._version)
-        self._seats: tuple[Seat, ...] = plan.seats()
-        sizes = [(request.artifact, self._version.size)]
-        refuse_too_big(self._seats, plan.rubric, judging, sizes, lambda _: self._version)
-        self._contract = plan.contract(self._seats)
-        calls = request.looks * len(self._seats)
-        self._meter: Meter = judging.meter(workspace.settings, calls=2 * calls + 10)
-        for note in (
-            f"{count(request.looks, 'look')} x {count(len(self._seats), 'judge')}: {calls} calls, at most {self._meter.calls}",
-            *contacts(workspace, [(seat.id, seat.judge.identity) for seat in self._seats]),
-        ):
-            observer.note(note)
+        self._looks, self._observer = request.looks, observer
+        self._of = Measured.read(workspace, request.artifact, request.rubric, request.judging, observer)
+        self._of.plan.preflight(self._of.version)
+        self._meter: Meter = self._of.meter(request.looks * len(self._of.seats))
+        self._of.announce(observer, request.looks, "look", self._meter)
 
     def document(self) -> NoiseDoc:
-        with self._workspace.open_store() as store:
-            run, log = self._open(store)
+        with self._of.workspace.open_store() as store:
+            run, log = self._of.open(store, self._first(), self._meter, belongs_to={"looks": self._looks})
             then = f"the same command resumes run {run} and repeats no look"
-            run_interruptibly(lambda: self._look(store, run, log), self._close, then)
+            run_interruptibly(lambda: self._look(store, run, log), self._of.close, then)
             document = noise_document(log, run=run)
             result = "measured" if document.tolerance is not None else "inconclusive"
             store.finish_run(run, result, RunFinished(result=result, seconds=round(self._meter.seconds, 3)))
@@ -90,59 +67,31 @@ class _Measurement:
             raise CouldNotJudge(f"fewer than two looks have a score, so noise cannot be measured: {why}")
         return document
 
-    async def _close(self) -> None:
-        for seat in self._seats:
-            await seat.judge.close()
-
-    def _open(self, store: Store) -> tuple[str, list[Event]]:
-        """The unfinished run of the same question, or a new one. Raises UsageError while another process is at it."""
-        subject = printable(self._request.artifact)
-        identity = digest_json(
-            {"kind": NoiseStarted.kind, "artifact": self._version.digest, "contract": self._contract.id}
-            | {"looks": self._request.looks}
+    def _first(self) -> NoiseStarted:
+        of = self._of
+        return NoiseStarted(
+            contract=of.contract.document,
+            contract_id=of.contract.id,
+            rule=of.plan.options.rule,
+            panel=tuple(seat.id for seat in of.seats),
+            limits=limits_of(self._meter),
+            rubric=of.plan.rubric,
+            rubric_path=of.plan.name,
+            artifact=of.started_artifact,
+            looks=self._looks,
         )
-        if not store.lock(identity):
-            raise UsageError("this noise is being measured already", hint="wait for that run, or stop it")
-        old = store.unfinished(identity)
-        if old is not None and not self._request.judging.fresh:
-            log = store.events(old.id)
-            self._meter.before.join(total_spend(log))
-            return old.id, log
-        if old is not None:
-            store.finish_run(
-                old.id, "interrupted", RunFinished(result="interrupted", reason="started over with --fresh")
-            )
-        first = NoiseStarted(
-            contract=self._contract.document,
-            contract_id=self._contract.id,
-            rule=self._plan.options.rule,
-            panel=tuple(seat.id for seat in self._seats),
-            limits={"calls": self._meter.calls, "minutes": self._meter.minutes, "usd": self._meter.usd},
-            rubric=self._plan.rubric,
-            rubric_path=self._plan.name,
-            artifact=StartedArtifact(path=subject, digest=self._version.digest, is_folder=self._version.is_folder),
-            looks=self._request.looks,
-        )
-        run = store.start_run(
-            kind=str(NoiseStarted.kind), subject=subject, identity=identity, contract=self._contract.id, first=first
-        )
-        return run, [first]
 
     async def _look(self, store: Store, run: str, log: list[Event]) -> None:
         """One look after the other: a judge that thinks about several at once might not be asked what it was asked before."""
-        artifact, began = Artifact(printable(self._request.artifact), self._version), store.find_run(run).started
-        for number in range(sum(isinstance(event, LookTaken) for event in log), self._request.looks):
-            self._observer.progress(number, self._request.looks, "looking")
-            seats = [replace(seat, draw=seat.draw + number * len(self._seats)) for seat in self._seats]
+        plan, seats, began = self._of.plan, self._of.seats, store.find_run(run).started
+        for number in range(sum(isinstance(event, LookTaken) for event in log), self._looks):
+            self._observer.progress(number, self._looks, "looking")
+            drawn = [replace(seat, draw=seat.draw + number * len(seats)) for seat in seats]
             # Only what this run was answered counts: a look that was interrupted is finished, no other is repeated.
-            panel = replace(make_panel(seats, store, self._meter, self._plan.options), oldest_reply=began)
-            evaluator = Evaluator(self._plan.rubric, self._plan.checker, panel)
-            judged = await evaluator.judge(evaluator.question(artifact))
-            if judged.refused is not None:
-                raise CouldNotJudge(
-                    f"{judged.refused} after {count(number, 'look')}",
-                    hint="the same command with a higher limit resumes",
-                )
+            panel = replace(make_panel(drawn, store, self._meter, plan.options), oldest_reply=began)
+            evaluator = Evaluator(plan.rubric, plan.checker, panel)
+            judged = await evaluator.judge(evaluator.question(self._of.artifact))
+            stop_at_limit(judged.refused, count(number, "look"))
             event = LookTaken(number=number + 1, ballots=judged.ballots, spend=judged.spend)
             store.append(run, event)
             log.append(event)

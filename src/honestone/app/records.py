@@ -12,6 +12,7 @@ from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
 from honestone.engine.place import load_version
 from honestone.ports import RunInfo, Store
+from honestone.report.documents.audit import AuditDoc
 from honestone.report.documents.imported import ImportedDoc
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.noise import NoiseDoc
@@ -63,6 +64,11 @@ class RunRecord:
         from honestone.app.noise import noise_document
 
         return noise_document(self.store.events(self.info.id), run=self.info.id)
+
+    def audit(self) -> AuditDoc:
+        from honestone.app.audit import audit_document
+
+        return audit_document(self.store.events(self.info.id), run=self.info.id)
 
     def diffs(self) -> Iterator[tuple[str, str]]:
         """What each round was and came to, and what it changed as a unified diff."""

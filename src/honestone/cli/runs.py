@@ -30,7 +30,7 @@ from honestone.system.drawing import Style, line
 @click.option(
     "--kind",
     metavar="KIND",
-    help="Only runs of that kind: eval, suite, table, column, improve, stages, noise, imported.",
+    help="Only runs of that kind: eval, suite, table, column, improve, stages, noise, audit, imported.",
 )
 @click.option(
     "--verdict", metavar="VERDICT", help="Only those with that verdict (pass, fail, ...) or result, or `unfinished`."
@@ -104,8 +104,9 @@ def show(run: str, form: str, version: str | None, schema: str | None, as_json: 
             _show_improvement(record, form, version)
         elif record.info.kind == "stages":
             _show_stages(record, form)
-        elif record.info.kind in ("imported", "noise"):
-            document = record.noise() if record.info.kind == "noise" else record.imported()
+        elif record.info.kind in ("imported", "noise", "audit"):
+            makers = {"imported": record.imported, "noise": record.noise, "audit": record.audit}
+            document = makers[record.info.kind]()
             write(dump(plain(document)) + "\n" if form == "json" else draw(document, form, Style()))
         elif version is not None or form == "diff":
             raise UsageError(f"run {record.info.id} is an eval: it has no versions of its own")

@@ -85,6 +85,20 @@ class NoiseStarted(Started):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditStarted(Started):
+    """A run of `audit`. `left_out`: the probes that could not be made of this rubric and artifact, and why. `fresh`: no
+    answer from before it counts."""
+
+    kind = "audit"
+
+    rubric: Rubric
+    artifact: StartedArtifact
+    rubric_path: str | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoopStarted(Started):
     """A run of a loop: what is improved, by whom, and by which policy versions are kept. `deliver`: the `best`
     version, or only one that `passed`; to `output` if that is given. `tolerance` (points): a fall below that is noise,
@@ -313,6 +327,25 @@ class LookTaken(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeAnswered(Event):
+    """What one judge answered to one question of an `audit`, about the `version` that it was shown. `known`: the items whose
+    answer is known; `on`: the question whose answers it is compared with; `quoted`: the items that it credits with words it
+    quotes, `unfound` those of them whose words it was not shown."""
+
+    type = "probed"
+
+    probe: str
+    variant: str
+    version: str
+    ballot: Ballot
+    on: str = ""
+    known: tuple[Key, ...] = ()
+    quoted: tuple[Key, ...] = ()
+    unfound: tuple[Key, ...] = ()
+    spend: Spend = field(default_factory=Spend)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutputProduced(Event):
     """What a target made of one case. `diff` is the change of its workspace, `files` the digest of the workspace
     afterwards, where checks look at it."""
@@ -531,6 +564,7 @@ class OtherEvent(Event):
 Spending: TypeAlias = (
     ArtifactJudged
     | LookTaken
+    | ProbeAnswered
     | OutputProduced
     | AttemptJudged
     | BallotCast
@@ -561,6 +595,7 @@ class _Form(NamedTuple):
 _AS_IT_IS: Final = _Form()
 _LIST: Final = _Form(list, tuple)
 _RUBRIC: Final = _Form(to_plain, from_plain)
+_KEYS: Final = _Form(lambda keys: [list(key) for key in keys], lambda rows: tuple((c, i) for c, i in rows))
 _FORMS: Final[Mapping[str, _Form]] = {
     "artifact": _Form(lambda one: _given(one), lambda plain: StartedArtifact(**plain)),
     "artifacts": _Form(lambda rows: [list(row) for row in rows], lambda rows: [CheckedArtifact(*row) for row in rows]),
@@ -581,6 +616,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "items": _Form(lambda keys: [list(key) for key in keys], lambda rows: tuple((row[0], row[1]) for row in rows)),
     "holdouts": _LIST,
     "min_pass_rate": _Form(str, Fraction),
+    "known": _KEYS,
     "lessons": _LIST,
     "notes": _LIST,
     "of_runs": _Form(
@@ -589,6 +625,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     ),
     "outcome": _Form(str, ProposalOutcome),
     "panel": _LIST,
+    "quoted": _KEYS,
     "rubric": _RUBRIC,
     "rubrics": _Form(
         lambda rubrics: {key: to_plain(rubric) for key, rubric in rubrics.items()},
@@ -598,6 +635,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "score": _Form(str, Fraction),
     "spend": _Form(Spend.to_plain, spend_from_plain),
     "suite": _Form(lambda one: _given(one), lambda plain: StartedSuite(**plain)),
+    "unfound": _KEYS,
     "trace": _Form(Trace.to_plain, Trace.from_plain),
 }
 """By the name of the field, which means the same in every event. Other fields are plain JSON values."""
@@ -644,6 +682,7 @@ _TYPES: Final[Mapping[object, type[Event]]] = {one.type: one for one in Event.__
 _STARTS: Final = (
     EvaluationStarted,
     NoiseStarted,
+    AuditStarted,
     ImprovementStarted,
     SuiteImprovementStarted,
     SuiteStarted,

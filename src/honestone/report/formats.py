@@ -54,6 +54,8 @@ _OURS: Final[
     ("trend", "markdown"): "markdown:trend_markdown",
     ("noise", "text"): "noise:noise_text",
     ("noise", "markdown"): "noise:noise_markdown",
+    ("audit", "text"): "audit:audit_text",
+    ("audit", "markdown"): "audit:audit_markdown",
     ("agreement", "text"): "agreement:agreement_text",
     ("agreement", "markdown"): "agreement:agreement_markdown",
     ("labels", "text"): "labels:labels_text",

@@ -23,6 +23,7 @@ _KINDS: Final = {
     "imported": ("imported", "ImportedDoc"),
     "pairwise": ("pairwise", "PairwiseDoc"),
     "noise": ("noise", "NoiseDoc"),
+    "audit": ("audit", "AuditDoc"),
     "agreement": ("agreement", "AgreementDoc"),
     "labels": ("labels", "LabelsDoc"),
     "rubric-draft": ("drafts", "RubricDraftDoc"),
