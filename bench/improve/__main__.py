@@ -18,7 +18,7 @@ from figures import Figures, figures_of
 from worlds import read_world
 
 from honestone.core.errors import UsageError
-from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.named import POLICIES
 
 RUNS = 1000
 SEED = 1

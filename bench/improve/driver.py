@@ -21,7 +21,7 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
-from honestone.core.loop.policies import POLICIES, policy_named
+from honestone.core.loop.named import POLICIES, policy_named
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import (
     Accept,

@@ -21,7 +21,7 @@ from cells import Job, jobs
 from driver import Cell, Outcome
 from figures import Figures, figures_of
 
-from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.named import POLICIES
 from pages import PAGES, Measured, written
 
 MEASURED: Final = Path(__file__).with_name("measured.jsonl")

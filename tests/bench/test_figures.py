@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from worlds import World
 
 import pages
-from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.named import POLICIES
 from honestone.core.loop.state import Result
 
 REPO = Path(__file__).resolve().parents[2]
@@ -81,7 +81,7 @@ def test_u3_is_the_same_by_either_way(runs: list[tuple[Result, bool]]) -> None:
 
 
 def test_every_cell_has_its_own_name() -> None:
-    every = list(jobs((*POLICIES, "belief", "strict")))
+    every = list(jobs(POLICIES))
     assert len({job.key for job in every}) == len(every)
     assert {job.label for job in every} >= {PANEL, *POLICIES, ORACLE}
 

@@ -25,7 +25,7 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
-from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.named import POLICIES
 from honestone.core.loop.state import Action, LoopState, Propose
 from honestone.core.spend import Meter
 from honestone.engine.judgements import PanelJudgement

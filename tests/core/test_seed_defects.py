@@ -13,7 +13,7 @@ from honestone.core.ballot import Ballot, Question, Reading, asked_criteria
 from honestone.core.contract import make_contract
 from honestone.core.errors import RubricError
 from honestone.core.events import BallotCast, EditProposed
-from honestone.core.loop.policies import policy_named
+from honestone.core.loop.named import policy_named
 from honestone.core.loop.proposal import ProposalOutcome, classify
 from honestone.core.loop.state import LoopLimits, LoopState, Result, RollBack, decide
 from honestone.core.loop.state import exit_code as loop_exit_code

@@ -19,7 +19,7 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.ballot import CHECK
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import event_to_plain
-from honestone.core.loop.policies import policy_named
+from honestone.core.loop.named import policy_named
 from honestone.core.loop.state import Action, Ask, LoopLimits, LoopState, Policy, Propose, Result, RollBack, Stop, fold
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer

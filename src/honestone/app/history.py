@@ -12,7 +12,7 @@ from honestone.core import events
 from honestone.core.ballot import Ballot, Mark, answer_problem
 from honestone.core.errors import StoreError
 from honestone.core.events import EvaluationStarted, Event, LoopStarted, SuiteImprovementStarted, total_spend
-from honestone.core.loop.policies import policy_named
+from honestone.core.loop.named import policy_named
 from honestone.core.loop.proposal import unified_diff
 from honestone.core.loop.state import LoopState, fold
 from honestone.core.loop.suite_loop import state_of_suite

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from honestone.core.loop.policies import POLICIES
+from honestone.core.loop.named import POLICIES
 from honestone.core.loop.proposal import MAX_DIFF
 
 if TYPE_CHECKING:

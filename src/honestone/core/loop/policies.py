@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
 
 from honestone.core.events import Event
 from honestone.core.loop.proposal import ProposalOutcome
@@ -20,7 +19,6 @@ from honestone.core.loop.state import (
     Result,
     RollBack,
     Round,
-    RubricPolicy,
     Stop,
     look_at_baseline,
     refuse_round,
@@ -260,7 +258,7 @@ class KeepBest(SteeredByScore):
         new, best = state.card(version), state.card(state.best)
         if state.needs_witness and not state.has_judge_marks(version):
             return RollBack(reason="no judge could mark it")
-        lost = _lost_check(state.card(state.current), new)
+        lost = lost_check(state.card(state.current), new)
         if lost:
             return RollBack(reason=lost)
         if state.verdict(version).passed and not state.verdict(state.best).passed:
@@ -272,20 +270,11 @@ class KeepBest(SteeredByScore):
         return RollBack(reason=f"the score fell: {_move(best, new)}")
 
 
-POLICIES: Final = ("plain", "keep-best")
-
-
-def policy_named(name: str) -> RubricPolicy:
-    """Raises KeyError for a name that is not one of POLICIES."""
-    found: Mapping[str, RubricPolicy] = {"plain": Plain(), "keep-best": KeepBest()}
-    return found[name]
-
-
 def _move(before: Scorecard, after: Scorecard) -> str:
     return f"{show_points(before.low)} to {show_points(after.low)}"
 
 
-def _lost_check(before: Scorecard, after: Scorecard) -> str | None:
+def lost_check(before: Scorecard, after: Scorecard) -> str | None:
     for old, new in zip(before.lines, after.lines, strict=True):
         if not new.only_checks or not old.applies or not new.applies:
             continue
@@ -339,7 +328,7 @@ def _stop_reason(state: LoopState) -> Stop | None:
             reason="three changed versions in a row scored exactly like the one before, or could not be judged",
         )
     if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
-        return _rounds_used_up(state)
+        return rounds_used_up(state)
     if len(state.consulted) >= state.consultations and state.verdict(state.best).passed:
         return Stop(result=Result.UNCONFIRMED, reason=state.words.used_up.format(times=state.consultations))
     if choose_focus(state.card(state.current), state.rejections, state.workable) is None:
@@ -347,7 +336,7 @@ def _stop_reason(state: LoopState) -> Stop | None:
     return None
 
 
-def _rounds_used_up(state: LoopState) -> Stop:
+def rounds_used_up(state: LoopState) -> Stop:
     outcomes = {entry.outcome for entry in state.rounds}
     if outcomes == {ProposalOutcome.UNCHANGED}:
         return Stop(result=Result.NO_CHANGE, reason="the worker changed nothing in any round")

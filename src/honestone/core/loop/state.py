@@ -414,12 +414,12 @@ def look_at_baseline(state: LoopState) -> Ask | Stop | None:
     if unasked and state.limit is None:
         return Ask(judges=unasked, version=state.original, role="panel")
     if not state.is_marked(state.original):
-        why = f"the limit came first: {state.limit}" if unasked and state.limit else _why_no_marks(state)
+        why = f"the limit came first: {state.limit}" if unasked and state.limit else why_no_marks(state)
         return Stop(result=Result.COULD_NOT_JUDGE, reason=why)
     return None
 
 
-def _why_no_marks(state: LoopState) -> str:
+def why_no_marks(state: LoopState) -> str:
     found = [f"{b.judge}: {b.reason}" for b in state.ballots.get((state.original, "panel"), {}).values() if b.reason]
     return "the baseline has no usable mark" + (f" ({'; '.join(found)})" if found else "")
 

@@ -1,0 +1,375 @@
+"""The beliefs about the versions of a run: a fold of its votes and edits.
+
+How noisy the judges are and how much of their error they share is not known. So every item is believed in several ways at
+once, one for each member of a bank of assumptions, and each vote of the run says which of them saw it coming.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
+from math import exp
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from honestone.core.ballot import Mark
+from honestone.core.belief.contract import Contract, Moments, Odds, leaves
+from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
+from honestone.core.belief.normal import Atom
+from honestone.core.belief.scores import ScoreBelief, ScoreModel, room
+from honestone.core.rubric import Criterion, Item, Key, Rubric
+from honestone.core.scorecard import is_na, share
+
+SHARED: Final = (0.2, 0.5)
+"""The parts of a judge's error that the panel is assumed to share."""
+SDS: Final = (6.0, 10.0, 15.0)
+"""Points that a judge's look is assumed to be off by."""
+FLIPS: Final = (0.05, 0.10, 0.14)
+"""Rates at which a judge is assumed to misread a yes/no item."""
+QUIET_SD: Final = 0.5
+QUIET_FLIP: Final = 0.002
+"""Judges (mostly programs) that hardly err at all."""
+FORGOTTEN: Final = 1e-3
+"""The weight at which a member of a bank is given up."""
+
+GAIN: Final = 10.0
+"""Points that an edit brings an anchored criterion on average, where there is room."""
+LOSS: Final = 0.7
+"""Points that each other criterion that judges mark loses on average."""
+
+M = TypeVar("M")
+
+
+class Bank(Generic[M]):
+    """Assumptions about the judges and how probable each is, by the votes so far."""
+
+    def __init__(self, models: Sequence[M]) -> None:
+        self.models = models
+        self.weights: dict[int, float] = {index: 1.0 / len(models) for index in range(len(models))}
+
+    def learn(self, logs: Mapping[int, float]) -> None:
+        """Take in the log of a ballot's probability under each member."""
+        top = max(logs.values())
+        raised = {index: weight * exp(logs[index] - top) for index, weight in self.weights.items()}
+        total = sum(raised.values())
+        kept = {index: weight for index, weight in raised.items() if weight > FORGOTTEN * total}
+        left = sum(kept.values())
+        self.weights = {index: weight / left for index, weight in kept.items()}
+
+
+@lru_cache(maxsize=64)
+def _score_models(panel: int, held_out: int) -> tuple[ScoreModel, ...]:
+    quiet = ScoreModel(QUIET_SD, SHARED[0], panel, held_out)
+    return quiet, *(ScoreModel(sd, rho, panel, held_out) for sd, rho in product(SDS, SHARED))
+
+
+@lru_cache(maxsize=1)
+def _item_models() -> tuple[ItemModel, ...]:
+    return ItemModel(QUIET_FLIP, SHARED[0]), *(ItemModel(flip, rho) for flip, rho in product(FLIPS, SHARED))
+
+
+class Outlook(NamedTuple):
+    """What is believed about a version: mean and variance of each criterion that applies and of the whole, in points."""
+
+    criteria: Mapping[str, Moments]
+    overall: Moments
+
+
+@dataclass(slots=True)
+class _Version:
+    """The beliefs about one version, by item and, within it, by the number of the bank's member.
+
+    `known`: what code answered (points). `looks`: what each judge, by its number, said of a yes/no item. `away`: how
+    many more answers "n/a" than others an item had.
+    """
+
+    scores: dict[Key, dict[int, ScoreBelief]] = field(default_factory=dict)
+    items: dict[Key, dict[int, ItemBelief]] = field(default_factory=dict)
+    looks: dict[Key, dict[int, Looks]] = field(default_factory=dict)
+    known: dict[Key, float | None] = field(default_factory=dict)
+    away: dict[Key, int] = field(default_factory=dict)
+
+
+class Beliefs:
+    """Change it only with `see_checks`, `see` and `edit`. Versions are named by their digest; the judges' names are
+    those of the run."""
+
+    def __init__(self, rubric: Rubric, original: str, panel: Sequence[str], held_out: Sequence[str]) -> None:
+        self.contract = Contract(rubric)
+        self._numbers = {judge: number for number, judge in enumerate([*panel, *held_out])}
+        self._panel = len(panel)
+        self._score_bank = Bank(_score_models(len(panel), len(held_out)))
+        self._item_bank = Bank(_item_models())
+        self._questions = dict(rubric.questions())
+        self._bad = _bad_keys(rubric.criteria)
+        self._ways = {
+            node.id: -1.0 if (node.keys[0] in self._bad) != node.negate else 1.0
+            for node in leaves(self.contract.top)
+            if not node.sure
+        }
+        self._anchored = [
+            key for key, item in self._questions.items() if item.check is None and item.anchors is not None
+        ]
+        self._yes_no = [key for key, item in self._questions.items() if item.check is None and item.anchors is None]
+        self._versions = {original: self._unseen()}
+        self._probabilities: dict[str, float] = {}
+        self._outlooks: dict[str, Outlook] = {}
+
+    def _unseen(self) -> _Version:
+        scores, items = self._score_bank, self._item_bank
+        first_score = {index: scores.models[index].start() for index in scores.weights} if self._anchored else {}
+        first_item = {index: items.models[index].start() for index in items.weights}
+        return _Version(
+            scores=dict.fromkeys(self._anchored, first_score),
+            items=dict.fromkeys(self._yes_no, first_item),
+            known={key: None for key, item in self._questions.items() if item.check is not None},
+        )
+
+    def __contains__(self, version: str) -> bool:
+        return version in self._versions
+
+    @property
+    def is_anchored(self) -> bool:
+        """Whether most of what judges answer is on a scale."""
+        return len(self._anchored) > len(self._yes_no)
+
+    # ------------------------------------------------------------------------------------------------ what happened
+
+    def see_checks(self, version: str, marks: Mapping[Key, Mark]) -> None:
+        """Code answered: no noise, and no more than one answer."""
+        found = self._versions[version]
+        for key, mark in marks.items():
+            if key in found.known:
+                is_away = is_na(mark.answer)
+                found.away[key] = 1 if is_away else 0
+                found.known[key] = None if is_away else float(share(self._questions[key], mark.answer)) * 100.0
+        self._forget()
+
+    def see(self, version: str, judge: str, marks: Mapping[Key, Mark]) -> None:
+        """A judge answered: items without a mark stay as they are believed."""
+        found, number = self._versions[version], self._numbers[judge]
+        answers = {}
+        for key, mark in marks.items():
+            item = self._questions.get(key)
+            if item is None or item.check is not None:
+                continue
+            found.away[key] = found.away.get(key, 0) + (1 if is_na(mark.answer) else -1)
+            if not is_na(mark.answer):
+                answers[key] = self._good(key, item, mark)
+        self._see_scores(found, number, {key: vote for key, vote in answers.items() if key in found.scores})
+        self._see_items(found, number, {key: vote > 50.0 for key, vote in answers.items() if key in found.items})
+        self._forget()
+
+    def _good(self, key: Key, item: Item, mark: Mark) -> float:
+        """The points of an answer, turned round where yes is bad."""
+        points = 100.0 * (mark.answer if isinstance(mark.answer, bool) else float(share(item, mark.answer)))
+        return 100.0 - points if key in self._bad else points
+
+    def _see_scores(self, found: _Version, judge: int, votes: Mapping[Key, float]) -> None:
+        if not votes:
+            return
+        logs = {}
+        updated: dict[Key, dict[int, ScoreBelief]] = {key: {} for key in votes}
+        for index in self._score_bank.weights:
+            model, total = self._score_bank.models[index], 0.0
+            for key, vote in votes.items():
+                updated[key][index], seen = model.seen(found.scores[key][index], judge, vote)
+                total += seen
+            logs[index] = total
+        found.scores.update(updated)
+        self._score_bank.learn(logs)
+
+    def _see_items(self, found: _Version, judge: int, votes: Mapping[Key, bool]) -> None:
+        if not votes:
+            return
+        logs = {}
+        held_out = judge >= self._panel
+        updated: dict[Key, dict[int, ItemBelief]] = {key: {} for key in votes}
+        before = {key: found.looks.get(key, {}).get(judge, Looks()) for key in votes}
+        for index in self._item_bank.weights:
+            seen, total = self._item_bank.models[index].seen, 0.0
+            same: dict[tuple[int, Looks, bool], tuple[ItemBelief, float]] = {}  # many items have the same history
+            for key, yes in votes.items():
+                belief, looks = found.items[key][index], before[key]
+                place = (id(belief), looks, yes)
+                if place not in same:
+                    same[place] = seen(belief, looks, held_out=held_out, yes=yes)
+                updated[key][index], one = same[place]
+                total += one
+            logs[index] = total
+        found.items.update(updated)
+        for key, yes in votes.items():
+            now = Looks(before[key].yes + yes, before[key].no + (not yes))
+            found.looks[key] = {**found.looks.get(key, {}), judge: now}
+        self._item_bank.learn(logs)
+
+    def edit(self, base: str, version: str, focus: Collection[str], items: Collection[Key]) -> None:
+        """A worker changed `base` into `version`: it was given the criteria of `focus`, and of them these items (all that
+        are more likely unmet than met, if none is named). A version that is known already stays as it is believed."""
+        if version in self._versions:
+            return
+        old = self._versions[base]
+        aimed = set(items) or {key for key in self.unmet(base) if key[0] in focus}
+        scores, items_ = self._score_bank, self._item_bank
+        touched = {key for key in self._anchored if key[0] in focus}
+        self._versions[version] = _Version(
+            scores=_changed(old.scores, scores, lambda i, b, hit: scores.models[i].edited(b, aimed=hit), touched),
+            items=_changed(old.items, items_, lambda i, b, hit: items_.models[i].edited(b, aimed=hit), aimed),
+            looks={key: looks for key, looks in old.looks.items() if key not in aimed},
+            known=dict.fromkeys(old.known),
+            away=dict(old.away),
+        )
+
+    def _forget(self) -> None:
+        self._probabilities.clear()
+        self._outlooks.clear()
+
+    # ------------------------------------------------------------------------------------------------ what is believed
+
+    def probability(self, version: str) -> float:
+        """That the version meets the contract, with the margin that the contract is aimed with (0-1)."""
+        if version not in self._probabilities:
+            self._probabilities[version] = self._probability(self._versions[version])
+        return self._probabilities[version]
+
+    def _probability(self, found: _Version) -> float:
+        total = 0.0
+        scores = self._score_bank.weights if self._anchored else {0: 1.0}
+        items = self._item_bank.weights if self._yes_no else {0: 1.0}
+        for (one, weight), (other, factor) in product(scores.items(), items.items()):
+            if weight * factor > FORGOTTEN:
+                total += weight * factor * self.contract.probability(self._odds(found, one, other))
+        return min(total, 1.0)
+
+    def _odds(self, found: _Version, score_member: int, item_member: int) -> dict[Key, Odds | None]:
+        odds: dict[Key, Odds | None] = {}
+        for key in self._questions:
+            is_bad = key in self._bad
+            if found.away.get(key, 0) > 0:
+                odds[key] = None
+            elif key in found.items:
+                met = found.items[key][item_member].met
+                odds[key] = 1.0 - met if is_bad else met
+            elif key in found.scores:
+                atoms = found.scores[key][score_member].atoms
+                odds[key] = [Atom(w, 100.0 - m, v) for w, m, v in atoms] if is_bad else atoms
+            else:
+                odds[key] = (Atom(1.0, found.known[key] or 0.0, 0.0),)
+        return odds
+
+    def outlook(self, version: str) -> Outlook:
+        """What is believed about each criterion and the whole, over all assumptions about the judges."""
+        if version not in self._outlooks:
+            found = self._versions[version]
+            items = {key: None if found.away.get(key, 0) > 0 else self._moments(found, key) for key in self._questions}
+            self._outlooks[version] = Outlook(*self.contract.moments(items))
+        return self._outlooks[version]
+
+    def _moments(self, found: _Version, key: Key) -> Moments:
+        """Mean and variance of an item's answer in points. What code has not answered is as good as not met."""
+        if key in found.known:
+            return Moments(found.known[key] or 0.0, 0.0)
+        if key in found.items:
+            met = self._met(found, key)
+            moments = Moments(100.0 * met, 1e4 * met * (1.0 - met))
+        else:
+            parts = [(w, found.scores[key][index]) for index, w in self._score_bank.weights.items()]
+            mean = sum([w * one.mean for w, one in parts])
+            moments = Moments(mean, sum([w * (one.var + (one.mean - mean) ** 2) for w, one in parts]))
+        return Moments(100.0 - moments.mean, moments.var) if key in self._bad else moments
+
+    def _met(self, found: _Version, key: Key) -> float:
+        beliefs = found.items[key]
+        return sum([w * beliefs[index].met for index, w in self._item_bank.weights.items()])
+
+    def value(self, version: str) -> float:
+        """How near the version is to the contract: higher is better, 0 is certainty."""
+        return self.contract.value(*self.outlook(version))
+
+    def unmet(self, version: str) -> list[Key]:
+        """The items that an edit can improve: what is more likely unmet than met, what code found unmet, and anchored
+        ones that are short of full marks."""
+        found = self._versions[version]
+        return [key for key in self._questions if found.away.get(key, 0) <= 0 and self._is_short(found, key)]
+
+    def _is_short(self, found: _Version, key: Key) -> bool:
+        if key in found.items:
+            return self._met(found, key) < 0.5
+        points = self._points(found, key)
+        return points is not None and points < 99.5
+
+    def _points(self, found: _Version, key: Key) -> float | None:
+        """How good an item is, in points; None where code has not answered."""
+        if key in found.known and found.known[key] is None:
+            return None
+        points = self._moments(found, key).mean
+        return 100.0 - points if key in self._bad else points
+
+    def aims(self, version: str) -> dict[str, list[Key]]:
+        """By criterion, the items that an edit of it would be given."""
+        found: dict[str, list[Key]] = {}
+        for key in self.unmet(version):
+            found.setdefault(key[0], []).append(key)
+        return found
+
+    def value_of_aim(self, version: str, criterion: str, items: Sequence[Key], boldness: float = 1.0) -> float:
+        """The value that the version may have after an edit of this criterion that was given these items: it gains what
+        such edits gain on average times `boldness`, and the others lose a little."""
+        criteria, _ = self.outlook(version)
+        by = {name: -LOSS * way for name, way in self._ways.items()}
+        by[criterion] = boldness * self._gain(version, criterion, items) * self._ways.get(criterion, 1.0)
+        return self.contract.value(*self.contract.moved(criteria, by))
+
+    def _gain(self, version: str, criterion: str, items: Sequence[Key]) -> float:
+        """Points that an edit is expected to bring the criterion."""
+        found = self._versions[version]
+        applying = [key for key in self._questions if key[0] == criterion and found.away.get(key, 0) <= 0]
+        total = 0.0
+        for key in items:
+            points = self._points(found, key) or 0.0
+            total += GAIN * room(points) if key in found.scores else FIXED * (100.0 - points)
+        return total / len(applying)
+
+    @property
+    def noise(self) -> dict[str, float]:
+        """What the votes taught about the judges: their error in points and their rate of misreading, where asked."""
+        found = {}
+        if self._anchored:
+            bank = self._score_bank
+            found["sd"] = sum(w * bank.models[index].sd for index, w in bank.weights.items())
+        if self._yes_no:
+            flips = self._item_bank
+            found["flip"] = sum(w * flips.models[index].flip for index, w in flips.weights.items())
+        return found
+
+
+B = TypeVar("B")
+
+
+def _changed(
+    beliefs: Mapping[Key, Mapping[int, B]], bank: Bank[M], edited: Callable[[int, B, bool], B], aimed: Collection[Key]
+) -> dict[Key, dict[int, B]]:
+    """The beliefs of every member that is still in the bank after an edit. Items that are believed alike stay so."""
+    same: dict[tuple[int, bool], B] = {}
+    found: dict[Key, dict[int, B]] = {}
+    for key, believed in beliefs.items():
+        hit, own = key in aimed, {}
+        for index in bank.weights:
+            place = (id(believed[index]), hit)
+            if place not in same:
+                same[place] = edited(index, believed[index], hit)
+            own[index] = same[place]
+        found[key] = own
+    return found
+
+
+def _bad_keys(criteria: Sequence[Criterion], negated: bool = False) -> set[Key]:
+    """Items to which yes is the bad answer: of penalties, and under an odd number of negations."""
+    found: set[Key] = set()
+    for criterion in criteria:
+        turned = negated != criterion.negate
+        if turned != criterion.is_penalty:
+            found |= {(criterion.id, item.id) for item in criterion.items}
+        found |= _bad_keys(criterion.children, turned)
+    return found

@@ -1,0 +1,331 @@
+"""The probability that a rubric's contract is met, from what is believed about its items.
+
+Items are independent here (what they share is in the bank of `beliefs`, which asks once for each member). Yes/no items alone
+have few possible scores, so the distribution is exact; where anchored items take part, one or two of them keep their shape
+and the others count by mean and variance, with what is below a floor cut off. The arithmetic of criteria and groups is
+that of `core.scorecard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import Final, NamedTuple, TypeAlias
+
+from honestone.core.belief.normal import Atom, below, cut, log_below, merged
+from honestone.core.rubric import Criterion, Key, Rubric
+
+MARGIN: Final = 1.0
+"""Points above each bar that an anchored score is believed to need, so that common leniency costs less."""
+SOFT_OVERALL: Final = 3.0
+SOFT_CRITERION: Final = 6.0
+"""Points that make the value of a version smooth: how much of a bar one round can hope to move."""
+
+_CLOSE: Final = 1e-6
+_MOST: Final = 192
+"""Atoms that a distribution may have before neighbours are merged."""
+_BINS: Final = 24
+
+
+Odds: TypeAlias = float | Sequence[Atom]
+"""What is believed about an item's answer: the probability of yes, or where it is marked on a scale (or code answered)
+the distribution of its points."""
+
+
+class Moments(NamedTuple):
+    mean: float
+    var: float
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A criterion: its share among its siblings is `weight`. `bar` is what its score has to reach, 0 for none; above it
+    for `required`. `sure` says that code alone answers it."""
+
+    id: str
+    weight: float
+    bar: float
+    required: bool
+    negate: bool
+    sure: bool
+    keys: tuple[Key, ...] = ()
+    children: tuple[Node, ...] = ()
+
+
+class Contract:
+    """A rubric, ready to be asked how probable it is that it is met. Scores are points, 0-100."""
+
+    def __init__(self, rubric: Rubric, margin: float = MARGIN) -> None:
+        self._margin = margin
+        self.top = tuple(self._node(rubric, criterion, None) for criterion in rubric.criteria)
+        weights = [max(node.weight, 0.0) for node in self.top]
+        anchored = sum(w * _anchored_share(c) for w, c in zip(weights, rubric.criteria, strict=True)) / sum(weights)
+        self.threshold = self._aim(float(rubric.threshold * 100), anchored)
+
+    def _node(self, rubric: Rubric, criterion: Criterion, parent: str | None) -> Node:
+        judged = _anchored_share(criterion)
+        return Node(
+            id=criterion.id,
+            weight=float(criterion.weight),
+            bar=self._aim(float(rubric.floor_of(criterion, parent) * 100), judged),
+            required=criterion.required,
+            negate=criterion.negate,
+            sure=not any(item.check is None for one, _ in criterion.walk() for item in one.items),
+            keys=tuple((criterion.id, item.id) for item in criterion.items),
+            children=tuple(self._node(rubric, child, criterion.id) for child in criterion.children),
+        )
+
+    def _aim(self, bar: float, anchored: float) -> float:
+        """The bar with the margin, which never asks for more than full marks."""
+        return min(bar + self._margin * anchored, 100.0) if bar > 0 else 0.0
+
+    # ------------------------------------------------------------------------------------------------ probability
+
+    def probability(self, odds: Mapping[Key, Odds | None]) -> float:
+        """That every bar is met, from 0 to 1; 0 where nothing applies."""
+        shaped = self._shaped(odds)
+        found = self._group(self.top, odds, shaped)
+        return 0.0 if found is None else min(sum(_reaching(atom, self.threshold) for atom in found), 1.0)
+
+    def _shaped(self, odds: Mapping[Key, Odds | None]) -> set[str]:
+        """The criteria that keep the shape of their distribution: of anchored ones, two if there are no more, or the one
+        that is wider than all others together. A sum of several that are alike is near enough to normal."""
+        wide = []
+        for node in leaves(self.top):
+            found = [one for key in node.keys if isinstance(one := odds[key], Sequence)]
+            var = sum([merged(list(one)).var for one in found]) * (node.weight / len(node.keys)) ** 2
+            if var > 0:
+                wide.append((var, node.id))
+        wide.sort()
+        if len(wide) > 2:
+            wide = wide[-1:] if 2 * wide[-1][0] > sum([var for var, _ in wide]) else []
+        return {name for _, name in wide}
+
+    def _group(self, nodes: Sequence[Node], odds: Mapping[Key, Odds | None], shaped: set[str]) -> list[Atom] | None:
+        """The distribution of a group's score without what is below a bar of its members; None: nothing applies."""
+        parts = [(node, atoms) for node in nodes if (atoms := self._distribution(node, odds, shaped)) is not None]
+        total = sum(node.weight for node, _ in parts if node.weight > 0)
+        if total <= 0:
+            return None
+        has_penalty = any(node.weight < 0 for node, _ in parts)
+        sums = [Atom(1.0, 0.0, 0.0)]
+        for node, atoms in sorted(parts, key=lambda part: len(part[1])):
+            share = node.weight / total
+            sums = _added(sums, [Atom(w, share * m, share * share * v) for w, m, v in atoms])
+        if has_penalty:
+            sums = [Atom(w, min(max(m, 0.0), 100.0), v) for w, m, v in sums]
+        return sums
+
+    def _distribution(self, node: Node, odds: Mapping[Key, Odds | None], shaped: set[str]) -> list[Atom] | None:
+        if node.children:
+            atoms = self._group(node.children, odds, shaped)
+        else:
+            atoms = _leaf(node, odds)
+        if atoms is None:
+            return None
+        if node.negate:
+            atoms = [Atom(w, 100.0 - m, v) for w, m, v in atoms]
+        if node.keys:
+            atoms = [part for atom in atoms for part in _capped(atom)]
+        if node.id in shaped:
+            atoms = [part for atom in atoms for part in _bins(atom, node.bar)]
+        if node.bar > 0 or node.required:
+            atoms = [atom for one in atoms if (atom := _above(one, node.bar, node.required)).mass > 1e-12]
+        if any(v > 0 for _, _, v in atoms) and node.id not in shaped and not node.children:
+            atoms = [merged(atoms)]
+        return atoms
+
+    # ------------------------------------------------------------------------------------------------ value
+
+    def value(self, moments: Mapping[str, Moments], overall: Moments) -> float:
+        """How near a version is to the contract, as the sum of the logarithms of the probability of each bar, made smooth:
+        0 is certainty, and it has a slope everywhere."""
+        total = _soft(overall, self.threshold, SOFT_OVERALL) if self.threshold > 0 else 0.0
+        for node in _all(self.top):
+            if (node.bar > 0 or node.required) and node.id in moments:
+                total += _soft(moments[node.id], node.bar or _CLOSE, SOFT_CRITERION)
+        return total
+
+    def moments(self, items: Mapping[Key, Moments | None]) -> tuple[dict[str, Moments], Moments]:
+        """Mean and variance of each criterion that applies, and of the whole, from those of the items."""
+        found: dict[str, Moments] = {}
+        overall = self._moments(self.top, items, found)
+        return found, overall or Moments(0.0, 0.0)
+
+    def _moments(
+        self, nodes: Sequence[Node], items: Mapping[Key, Moments | None], found: dict[str, Moments]
+    ) -> Moments | None:
+        for node in nodes:
+            own = self._moments(node.children, items, found) if node.children else _leaf_moments(node, items)
+            if own is not None:
+                found[node.id] = Moments(100.0 - own.mean, own.var) if node.negate else own
+        return _weighted(nodes, found)
+
+    def moved(self, criteria: Mapping[str, Moments], by: Mapping[str, float]) -> tuple[dict[str, Moments], Moments]:
+        """The moments after criteria with items moved by so many points of their own."""
+        found: dict[str, Moments] = {}
+        overall = self._moved(self.top, criteria, by, found)
+        return found, overall or Moments(0.0, 0.0)
+
+    def _moved(
+        self, nodes: Sequence[Node], old: Mapping[str, Moments], by: Mapping[str, float], found: dict[str, Moments]
+    ) -> Moments | None:
+        for node in nodes:
+            if node.id not in old:
+                continue
+            if node.children:
+                own = self._moved(node.children, old, by, found) or old[node.id]
+                found[node.id] = Moments(100.0 - own.mean, own.var) if node.negate else own
+            else:
+                mean, var = old[node.id]
+                found[node.id] = Moments(mean + by.get(node.id, 0.0), var)
+        return _weighted(nodes, found)
+
+
+def _weighted(nodes: Sequence[Node], found: Mapping[str, Moments]) -> Moments | None:
+    total = mean = var = 0.0
+    for node in nodes:
+        if node.id in found:
+            own = found[node.id]
+            total += max(node.weight, 0.0)
+            mean += node.weight * own.mean
+            var += node.weight * node.weight * own.var
+    return Moments(mean / total, var / (total * total)) if total > 0 else None
+
+
+def _anchored_share(criterion: Criterion) -> float:
+    """Which part of a criterion's items judges mark on a scale."""
+    items = [item for one, _ in criterion.walk() for item in one.items]
+    return sum(item.anchors is not None for item in items) / len(items)
+
+
+def _all(nodes: Sequence[Node]) -> list[Node]:
+    return [one for node in nodes for one in (node, *_all(node.children))]
+
+
+def leaves(nodes: Sequence[Node]) -> list[Node]:
+    """The criteria that have items of their own."""
+    return [node for node in _all(nodes) if node.keys]
+
+
+def _soft(moments: Moments, bar: float, width: float) -> float:
+    return log_below((moments.mean - bar) / sqrt(moments.var + width * width))
+
+
+def _leaf_moments(node: Node, items: Mapping[Key, Moments | None]) -> Moments | None:
+    known = [one for key in node.keys if (one := items[key]) is not None]
+    count = len(known)
+    if not count:
+        return None
+    return Moments(sum([m for m, _ in known]) / count, sum([v for _, v in known]) / (count * count))
+
+
+def _leaf(node: Node, odds: Mapping[Key, Odds | None]) -> list[Atom] | None:
+    """The mean of a criterion's items: every number of yes exactly, and the anchored ones as one sum on top."""
+    counts = [1.0]
+    marked: list[Sequence[Atom]] = []
+    size = 0
+    for key in node.keys:
+        one = odds[key]
+        if one is None:
+            continue
+        size += 1
+        if isinstance(one, float):
+            no = 1.0 - one
+            counts = [a * no + b * one for a, b in zip([*counts, 0.0], [0.0, *counts], strict=True)]
+        else:
+            marked.append(one)
+    if not size:
+        return None
+    if not marked:
+        return [Atom(p, 100.0 * k / size, 0.0) for k, p in enumerate(counts)]
+    rest = marked[0]
+    if len(marked) > 1:
+        ones = [merged(list(atoms)) for atoms in marked]
+        rest = [Atom(1.0, sum([one.mean for one in ones]), sum([one.var for one in ones]))]
+    return [
+        Atom(p * w, (100.0 * k + m) / size, v / (size * size))
+        for k, p in enumerate(counts)
+        for w, m, v in rest
+        if p * w > 1e-9
+    ]
+
+
+def _capped(atom: Atom) -> list[Atom]:
+    """What is believed above full marks is at full marks."""
+    if atom.var <= 0 or atom.mean + 2.5 * sqrt(atom.var) < 100.0:
+        return [atom]
+    inside = cut(atom, -inf, 100.0)
+    return [one for one in (inside, Atom(atom.mass - inside.mass, 100.0, 0.0)) if one.mass > 0]
+
+
+def _above(atom: Atom, bar: float, strictly: bool) -> Atom:
+    if atom.var <= 0:
+        is_met = atom.mean > _CLOSE and atom.mean >= bar - _CLOSE if strictly else atom.mean >= bar - _CLOSE
+        return atom if is_met else Atom(0.0, atom.mean, 0.0)
+    if (bar - atom.mean) ** 2 > 36.0 * atom.var:
+        return atom if atom.mean > bar else Atom(0.0, atom.mean, 0.0)
+    return cut(atom, max(bar, _CLOSE if strictly else bar), inf)
+
+
+def _reaching(atom: Atom, bar: float) -> float:
+    if atom.var <= 1e-12:
+        return atom.mass if atom.mean >= bar - _CLOSE else 0.0
+    return atom.mass * below((atom.mean - bar) / sqrt(atom.var))
+
+
+def _bins(atom: Atom, bar: float) -> list[Atom]:
+    """An atom from the bar up, in slices that are narrow enough for cuts further up."""
+    sd = sqrt(atom.var)
+    low, high = max(bar, atom.mean - 4.0 * sd), atom.mean + 4.0 * sd
+    if sd == 0 or low >= high:
+        return [atom]
+    width = (high - low) / _BINS
+    edges = [low + width * i for i in range(_BINS)]
+    return [one for a, b in zip(edges, [*edges[1:], inf], strict=True) if (one := cut(atom, a, b)).mass > 0]
+
+
+def _added(left: list[Atom], right: list[Atom]) -> list[Atom]:
+    """The distribution of the sum of two independent parts."""
+    pitch = _pitch(left) or _pitch(right)
+    if pitch and _pitch(left) in (0.0, pitch) and _pitch(right) in (0.0, pitch):
+        return _convolved(left, right, pitch)
+    found: dict[tuple[float, float], float] = {}
+    for w1, m1, v1 in left:
+        for w2, m2, v2 in right:
+            place = (round(m1 + m2, 6), v1 + v2)
+            found[place] = found.get(place, 0.0) + w1 * w2
+    atoms = [Atom(w, m, v) for (m, v), w in found.items()]
+    return atoms if len(atoms) <= _MOST else _coarser(atoms)
+
+
+def _pitch(atoms: list[Atom]) -> float | None:
+    """The step between values that are evenly spaced, 0 for one value; None where they are not."""
+    first = atoms[0].mean if atoms else 0.0
+    step = round(atoms[1].mean - first, 9) if len(atoms) > 1 else 0.0
+    for k, (_, mean, var) in enumerate(atoms):
+        if var or abs(mean - first - k * step) > _CLOSE:
+            return None
+    return step
+
+
+def _convolved(left: list[Atom], right: list[Atom], pitch: float) -> list[Atom]:
+    if not left or not right:
+        return []
+    first = left[0].mean + right[0].mean
+    masses = [0.0] * (len(left) + len(right) - 1)
+    for i, (w1, _, _) in enumerate(left):
+        for j, (w2, _, _) in enumerate(right, i):
+            masses[j] += w1 * w2
+    return [Atom(w, first + pitch * k, 0.0) for k, w in enumerate(masses)]
+
+
+def _coarser(atoms: list[Atom]) -> list[Atom]:
+    """Neighbours merged, by mean and variance."""
+    low, high = min(a.mean for a in atoms), max(a.mean for a in atoms)
+    width = (high - low) / (_MOST // 2) or 1.0
+    slices: dict[int, list[Atom]] = {}
+    for atom in atoms:
+        slices.setdefault(int((atom.mean - low) / width), []).append(atom)
+    return [merged(slices[place]) for place in sorted(slices)]

@@ -1,0 +1,117 @@
+"""What is believed about a yes/no item: unmet, met, or made to look met, together with the error that the panel shares.
+
+A judge misreads an item when its latent error is below the quantile of its misreading rate. The error has the same three
+shares as in `scores`; the shared one is integrated on Gauss-Hermite nodes that the belief keeps, a judge's own one by how
+often that judge has misread the item before (given the node), which is a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import log, sqrt
+from statistics import NormalDist
+from typing import Final, NamedTuple
+
+from honestone.core.belief.normal import NODES, below
+from honestone.core.belief.scores import OWN, WITNESS_LOAD
+
+START_MET: Final = 0.5
+LEAK: Final = 0.4
+"""How often an item that only looks met is read as met by a judge that the edit did not aim at."""
+FIXED: Final = 0.5
+FAKED: Final = 0.1
+BROKEN: Final = 0.035
+"""What an edit does: to an unmet item that it was given, and (broken) to any that is met."""
+
+_COUNT: Final = len(NODES)
+
+
+class Looks(NamedTuple):
+    """What one judge has said of an item since an edit aimed at it."""
+
+    yes: int = 0
+    no: int = 0
+
+
+class ItemBelief(NamedTuple):
+    """Probabilities of unmet, met and cosmetic on each node of the shared error; they sum to 1. `met` is P(met)."""
+
+    weights: tuple[float, ...]
+    met: float
+
+
+def _belief(weights: list[float]) -> ItemBelief:
+    return ItemBelief(tuple(weights), sum(weights[_COUNT : 2 * _COUNT]))
+
+
+@dataclass(frozen=True)
+class ItemModel:
+    """How judges are assumed to err: an item is misread at the rate `flip`, and the share `rho` of the latent error is
+    common to the panel."""
+
+    flip: float
+    rho: float
+    _factors: dict[tuple[bool, bool, Looks], tuple[float, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def start(self) -> ItemBelief:
+        return self._on_nodes(1.0 - START_MET, START_MET, 0.0)
+
+    def seen(self, belief: ItemBelief, looks: Looks, *, held_out: bool, yes: bool) -> tuple[ItemBelief, float]:
+        """The belief after an answer, and the log of its probability. `looks`: this judge's earlier ones."""
+        factor = self._factors.get((held_out, yes, looks)) or self._factor(held_out, yes, looks)
+        weights = [w * f for w, f in zip(belief.weights, factor, strict=True)]
+        total = sum(weights)
+        return _belief([w / total for w in weights]), log(total)
+
+    def edited(self, belief: ItemBelief, *, aimed: bool) -> ItemBelief:
+        """The belief after an edit. Where it was aimed at the item, the errors of earlier looks are gone."""
+        if not aimed:
+            old = belief.weights
+            met = old[_COUNT : 2 * _COUNT]
+            unmet = [u + BROKEN * m for u, m in zip(old[:_COUNT], met, strict=True)]
+            return ItemBelief(
+                (*unmet, *[(1.0 - BROKEN) * m for m in met], *old[2 * _COUNT :]), (1.0 - BROKEN) * belief.met
+            )
+        faked = sum(belief.weights[2 * _COUNT :])
+        unmet_before = 1.0 - belief.met - faked
+        met_now = (1.0 - BROKEN) * belief.met + FIXED * (unmet_before + faked)
+        faked_now = (1.0 - FIXED) * faked + FAKED * unmet_before
+        return self._on_nodes(1.0 - met_now - faked_now, met_now, faked_now)
+
+    def _on_nodes(self, *states: float) -> ItemBelief:
+        return _belief([state * weight for state in states for _, weight in NODES])
+
+    def _factor(self, held_out: bool, yes: bool, looks: Looks) -> tuple[float, ...]:
+        """P(this answer), by state and node, after what this judge said before."""
+        wrong_if_unmet = self._misread(held_out, looks.yes, looks.no)
+        wrong_if_met = self._misread(held_out, looks.no, looks.yes)
+        unmet = [w if yes else 1.0 - w for w in wrong_if_unmet]
+        met = [1.0 - w if yes else w for w in wrong_if_met]
+        cosmetic = [LEAK if yes else 1.0 - LEAK] * _COUNT if held_out else met
+        found = self._factors[held_out, yes, looks] = (*unmet, *met, *cosmetic)
+        return found
+
+    def _misread(self, held_out: bool, wrong: int, right: int) -> list[float]:
+        """P(the next look misreads), on each node, after so many looks of this judge that did and did not."""
+        found = []
+        for row in self._rates[held_out]:
+            weighted = [w * p**wrong * (1.0 - p) ** right for p, (_, w) in zip(row, NODES, strict=True)]
+            found.append(sum([w * p for w, p in zip(weighted, row, strict=True)]) / sum(weighted))
+        return found
+
+    @cached_property
+    def _rates(self) -> dict[bool, list[list[float]]]:
+        """P(misread), by node of the shared error and node of the judge's own."""
+        edge = NormalDist().inv_cdf(self.flip)
+        rates = {}
+        for held_out, load in ((False, sqrt(self.rho)), (True, WITNESS_LOAD * sqrt(self.rho))):
+            rest = 1.0 - load * load
+            own, fresh = sqrt(OWN * rest), sqrt((1.0 - OWN) * rest)
+            rates[held_out] = [[_apart(below((edge - load * s - own * o) / fresh)) for o, _ in NODES] for s, _ in NODES]
+        return rates
+
+
+def _apart(rate: float) -> float:
+    """A rate that leaves both answers possible."""
+    return min(max(rate, 1e-9), 1.0 - 1e-9)

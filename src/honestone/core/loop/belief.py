@@ -1,0 +1,408 @@
+"""The belief policies of `improve`: what is kept, tried next and called PASSED follows from the probability that the
+contract is met, by every vote that was ever paid for.
+
+One judge looks at each version, in turn. Where that makes a PASS likely, held-out judges are asked one call at a time. PASSED
+needs two of their looks at these bytes and a probability above a bar; the rest of the calls is kept for the end, where the bar is lower
+because nothing better can follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import chain, zip_longest
+from typing import Final
+
+from honestone.core.ballot import CHECK, Ballot
+from honestone.core.belief.beliefs import Beliefs
+from honestone.core.events import BallotCast, EditProposed, Event
+from honestone.core.loop.policies import lost_check, rounds_used_up
+from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.state import (
+    Accept,
+    Action,
+    Ask,
+    LoopState,
+    Propose,
+    Result,
+    RollBack,
+    Stop,
+    refuse_round,
+    state_of_rubric,
+    why_no_marks,
+)
+from honestone.core.rubric import Key
+from honestone.core.scorecard import Line, Scorer
+
+ROUNDS: Final = 16
+"""Rounds, and worker calls, of a run that does not say how many."""
+CALLS: Final = 30
+"""Judge calls that no run exceeds, whatever it is allowed."""
+CONSULT: Final = 0.15
+"""The probability from which it is worth asking a held-out judge."""
+LOOKS_NEEDED: Final = 2
+"""Looks of held-out judges at a version without which it is not PASSED."""
+LOOKS_IN_RUN: Final = 2
+LOOKS_AT_END: Final = 9
+"""How often held-out judges are asked to certify one version before another edit, and when no edit follows."""
+RESERVE: Final = 3
+"""Calls that are kept for the end."""
+TRIES: Final = 4
+"""Judges that are asked for one look before the version is given up."""
+YIELDS: Final = 0.85
+"""What each rejection takes from the gain that is expected of another edit of the same criterion."""
+
+_DEAD_AFTER: Final = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """The probability at which a version is PASSED while the loop runs, and at its end."""
+
+    run: float
+    end: float
+
+
+ON_A_SCALE: Final = Bars(0.90, 0.70)
+YES_OR_NO: Final = Bars(0.92, 0.50)
+"""Lower at the end, because what is stated of yes/no items is modest: what is stated as .89 is so in .98 of cases."""
+
+
+def anything(line: Line) -> bool:
+    """What can be worked on where nobody says otherwise."""
+    return True
+
+
+@dataclass(slots=True, kw_only=True)
+class BeliefState(LoopState):
+    """The loop's state with what is believed about each version. The best version is the one kept last.
+
+    `asked`: judge calls so far, `turn` those that steered; `certifying` are the looks that did not, by version. `steering` are the beliefs that choose what is kept and tried:
+    those that certify, or under `strict` a fold of the panel's votes alone.
+    """
+
+    workable: Callable[[Line], bool] = anything
+    strict: bool = False
+    asked: int = 0
+    turn: int = 0
+    certifying: dict[str, int] = field(default_factory=dict)
+    beliefs: Beliefs = field(init=False)
+    steering: Beliefs = field(init=False)
+
+    # `super()` does not reach the base of a slotted dataclass, so it is named.
+
+    def __post_init__(self) -> None:
+        LoopState.__post_init__(self)
+        self.beliefs = self._nothing_seen()
+        self.steering = self._nothing_seen() if self.strict else self.beliefs
+
+    def _nothing_seen(self) -> Beliefs:
+        return Beliefs(self.rubric, self.original, self.judges, self.holdouts)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The panel without code."""
+        return tuple(judge for judge in self.panel if judge != CHECK)
+
+    @property
+    def folds(self) -> tuple[Beliefs, ...]:
+        return (self.beliefs,) if self.steering is self.beliefs else (self.beliefs, self.steering)
+
+    def apply(self, event: Event) -> None:
+        match event:
+            case BallotCast():
+                self._take_in(event)
+            case EditProposed() if event.version is not None and event.outcome is ProposalOutcome.CHANGED:
+                for fold in self.folds:
+                    fold.edit(event.base or self.current, event.version, event.focus, event.items)
+        LoopState.apply(self, event)
+
+    def _take_in(self, event: BallotCast) -> None:
+        ballot = event.ballot
+        if ballot.judge == CHECK:
+            for fold in self.folds:
+                fold.see_checks(event.version, ballot.marks)
+            return
+        self.asked += max(1, event.spend.judge_calls)
+        if self.is_steered_by(event.version):
+            self.turn += 1
+        elif ballot.marks:
+            self.certifying[event.version] = self.certifying.get(event.version, 0) + 1
+        if ballot.tampered:
+            return
+        for fold in self.folds:
+            if fold is self.beliefs or event.role == "panel":
+                fold.see(event.version, ballot.voter, ballot.marks)
+
+    def is_steered_by(self, version: str) -> bool:
+        """Whether what becomes of a version waits for its first look."""
+        if self.rounds and self.rounds[-1].is_open:
+            return version == self.rounds[-1].version
+        return version == self.original and not self.has_look(version)
+
+    def _find_best(self) -> None:
+        self.best = self.kept[-1]
+
+    def probability(self, version: str) -> float:
+        """That a version meets the contract, by every vote of the run (0-1)."""
+        return self.beliefs.probability(version)
+
+    # -- looks
+
+    def looks(self, version: str) -> list[Ballot]:
+        """The ballots of judges on a version, those without a mark included."""
+        return [
+            ballot
+            for role in ("panel", "holdout")
+            for ballot in self.ballots.get((version, role), {}).values()
+            if ballot.judge != CHECK
+        ]
+
+    def has_look(self, version: str) -> bool:
+        return any(ballot.marks for ballot in self.looks(version))
+
+    def witnesses(self, version: str) -> int:
+        """Looks of held-out judges at a version that gave marks."""
+        held_out = self.ballots.get((version, "holdout"), {})
+        return sum(bool(ballot.marks) and not ballot.tampered for ballot in held_out.values())
+
+    def is_certified(self, version: str) -> bool:
+        return self.finished is not None and self.finished.result is Result.PASSED and version == self.best
+
+    @property
+    def calls_left(self) -> int:
+        return 0 if self.limit is not None else min(CALLS, self.limits.calls) - self.asked
+
+    def failures(self, version: str) -> int:
+        return sum(not ballot.marks for ballot in self.looks(version))
+
+    def lacks(self, version: str) -> int:
+        """Judges that the quorum of the rubric misses on a version."""
+        quorum = len(self.judges) + len(self.holdouts) if self.rubric.quorum == "all" else self.rubric.quorum or 0
+        return quorum - len({ballot.voter for ballot in self.looks(version) if ballot.marks})
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the last seven changed versions got, mark for mark, what the version before each had."""
+        judged = [r for r in self.rounds if r.version and r.outcome is ProposalOutcome.CHANGED and not r.is_open]
+        return len(judged) >= _DEAD_AFTER and all(
+            self._marks(r.version or "") <= self._marks(r.base) for r in judged[-_DEAD_AFTER:]
+        )
+
+    def _marks(self, version: str) -> set[tuple[Key, object]]:
+        return {(key, mark.answer) for ballot in self.looks(version) for key, mark in ballot.marks.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """Held-out judges take turns in steering where marks are on a scale. A look of theirs counts as one of the two that a PASS
+    needs, and the worker sees nothing of it."""
+
+    name: str = "belief"
+    strict: bool = False
+
+    def start(self, started: Event, scorer: Scorer | None = None) -> BeliefState:
+        return state_of_rubric(StrictState if self.strict else BeliefState, started, scorer)
+
+    def decide(self, state: LoopState) -> Action:
+        assert isinstance(state, BeliefState)
+        return (
+            _look_at_baseline(state)
+            or _resolve_round(state)
+            or _certify(state, is_last=False)
+            or _dead(state)
+            or _propose(state)
+            or _certify(state, is_last=True)
+            or _stop(state)
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class StrictState(BeliefState):
+    """Held-out votes certify and never steer."""
+
+    strict: bool = True
+
+
+BELIEF: Final = Belief()
+STRICT: Final = Belief(name="strict", strict=True)
+
+
+# ---------------------------------------------------------------------------------------------------------- looks
+
+
+def _order(state: BeliefState) -> list[str]:
+    """The judges that steer, in turn."""
+    if state.strict or not state.beliefs.is_anchored:
+        return list(state.judges)
+    pairs = zip_longest(state.judges, state.holdouts[: len(state.judges)])
+    return [judge for judge in chain.from_iterable(pairs) if judge is not None]
+
+
+def _look(state: BeliefState, version: str) -> Ask | None:
+    """The first look at a version: code, and then one judge. None where there was one, or there will be none."""
+    if CHECK in state.panel and CHECK not in state.ballots.get((version, "panel"), {}):
+        return None if state.limit is not None else Ask(judges=(CHECK,), version=version, role="panel")
+    if not state.needs_witness or state.has_look(version) or state.calls_left <= 0:
+        return None
+    tried = [ballot.voter for ballot in state.looks(version)]
+    order = _order(state)
+    if len(tried) >= max(TRIES, len(order)):
+        return None
+    waiting = [order[(state.turn + i) % len(order)] for i in range(len(order))]
+    return _ask(state, version, min(waiting, key=tried.count)) if waiting else None
+
+
+def _ask(state: BeliefState, version: str, judge: str) -> Ask:
+    draw = sum(ballot.voter == judge for ballot in state.looks(version))
+    return Ask(judges=(judge,), version=version, role="holdout" if judge in state.holdouts else "panel", draw=draw)
+
+
+def _look_at_baseline(state: BeliefState) -> Ask | Stop | None:
+    if len(state.rounds) > 0:
+        return None
+    ask = _look(state, state.original)
+    if ask is not None:
+        return ask
+    if state.has_look(state.original) or (not state.needs_witness and state.card(state.original).has_marks):
+        return None
+    why = f"the limit came first: {state.limit}" if state.limit else why_no_marks(state)
+    return Stop(result=Result.COULD_NOT_JUDGE, reason=why)
+
+
+# ---------------------------------------------------------------------------------------------------------- rounds
+
+
+def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
+    if not state.rounds or not state.rounds[-1].is_open:
+        return None
+    version = state.rounds[-1].version
+    refused = refuse_round(state)
+    if refused is not None or version is None:
+        return refused
+    if CHECK in state.ballots.get((version, "panel"), {}):
+        lost = lost_check(state.card(state.current), state.card(version))
+        if lost:
+            return RollBack(reason=lost)
+    ask = _look(state, version)
+    if ask is not None:
+        return ask
+    if state.needs_witness and not state.has_look(version):
+        return RollBack(reason=f"not judged: {state.limit}" if state.limit else "no judge could mark it")
+    before, after = state.steering.value(state.current), state.steering.value(version)
+    moved = f"about {_points(state, state.current)} points before, {_points(state, version)} now"
+    if after > before:
+        return Accept(version=version, reason=f"nearer to the contract: {moved}")
+    return RollBack(reason=f"not nearer to the contract: {moved}")
+
+
+def _points(state: BeliefState, version: str) -> str:
+    return f"{state.steering.outlook(version).overall.mean:.1f}"
+
+
+def _propose(state: BeliefState) -> Propose | None:
+    """None: no other edit is worth its calls, or allowed."""
+    limits = state.limits
+    if state.limit is not None or len(state.rounds) >= min(limits.rounds, ROUNDS) or state.stale >= limits.patience:
+        return None
+    if state.needs_witness and state.calls_left - 1 < (RESERVE if state.holdouts else 0):
+        return None
+    found = _aim(state)
+    return None if found is None else Propose(focus=(found[0],), base=state.current, items=found[1])
+
+
+def _aim(state: BeliefState) -> tuple[str, tuple[Key, ...]] | None:
+    """The criterion whose edit promises most, and its items that are short."""
+    aims = {
+        name: tuple(items)
+        for name, items in state.steering.aims(state.current).items()
+        if state.workable is anything or state.workable(state.card(state.current).line(name))
+    }
+    if not aims:
+        return None
+    rejections = state.rejections
+
+    def promise(name: str) -> float:
+        boldness = YIELDS ** rejections.get(name, 0)
+        return state.steering.value_of_aim(state.current, name, aims[name], boldness)
+
+    best = max(aims, key=promise)
+    return best, aims[best]
+
+
+# ---------------------------------------------------------------------------------------------------------- ending
+
+
+def _bars(state: BeliefState) -> Bars:
+    return ON_A_SCALE if state.beliefs.is_anchored else YES_OR_NO
+
+
+def _certify(state: BeliefState, *, is_last: bool) -> Ask | Stop | None:
+    """PASSED, or the call that may lead to it."""
+    version = state.current
+    if not state.needs_witness:
+        is_met = state.verdict(version).passed
+        return Stop(result=Result.PASSED, reason="every bar is met, and code alone decides") if is_met else None
+    chance, bars = state.probability(version), _bars(state)
+    is_sure = chance >= (bars.end if is_last else bars.run)
+    if is_sure and not state.holdouts:
+        return Stop(
+            result=Result.UNCONFIRMED,
+            reason=f"{sure(chance)} that the contract is met, but no judge that was held out was there to confirm it",
+        )
+    seen = state.witnesses(version)
+    if is_sure and seen >= LOOKS_NEEDED and state.lacks(version) <= 0:
+        return Stop(
+            result=Result.PASSED,
+            reason=f"{sure(chance)} that the contract is met, with {seen} looks of judges that were held out",
+        )
+    is_short = is_sure and seen >= LOOKS_NEEDED
+    most = LOOKS_AT_END if is_last else LOOKS_IN_RUN
+    if chance < CONSULT or state.calls_left <= 0 or state.failures(version) >= TRIES:
+        return None
+    if not is_short and state.certifying.get(version, 0) >= most:
+        return None
+    return _ask(state, version, _next_witness(state, version, is_short=is_short))
+
+
+def _next_witness(state: BeliefState, version: str, *, is_short: bool) -> str:
+    """The held-out judge that looked at a version least often. Where there is none, or only the quorum is short, one of
+    the panel will do."""
+    tried = [ballot.voter for ballot in state.looks(version)]
+    return min((*state.holdouts, *(state.judges if is_short or not state.holdouts else ())), key=tried.count)
+
+
+def _dead(state: BeliefState) -> Stop | None:
+    if state.needs_witness and state.is_dead:
+        return Stop(
+            result=Result.METRIC_DEAD, reason="seven changed versions in a row were marked exactly like the one before"
+        )
+    return None
+
+
+def _stop(state: BeliefState) -> Stop:
+    why = _why(state)
+    chance = state.probability(state.current)
+    if state.needs_witness and chance >= _bars(state).end:
+        return Stop(
+            result=Result.UNCONFIRMED,
+            reason=f"{sure(chance)} that the contract is met, which is not confirmed; {why.reason}",
+        )
+    return why
+
+
+def _why(state: BeliefState) -> Stop:
+    if state.limit is not None:
+        return Stop(result=Result.BUDGET, reason=state.limit)
+    if state.stale >= state.limits.patience or len(state.rounds) >= min(state.limits.rounds, ROUNDS):
+        return rounds_used_up(state)
+    if _aim(state) is None:
+        return Stop(result=Result.PLATEAU, reason="nothing is left to improve")
+    return Stop(result=Result.BUDGET, reason=f"{state.asked} judge calls are used, and the rest is too few for a round")
+
+
+def sure(chance: float) -> str:
+    """A probability in words."""
+    if chance > 0.99:
+        return "more than 99% sure"
+    return "less than 1% sure" if chance < 0.01 else f"{chance:.0%} sure"

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honestone.core.belief.beliefs import QUIET_FLIP, QUIET_SD, Beliefs
+from honestone.core.rubric import Rubric
+
+from ..strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no
+from ..test_loop import Chance
+
+SCALES = rubric(*[percent(name) for name in "abcde"], floor=60)
+LISTS = rubric(*[checklist(name, "uvwxyz") for name in "abcde"], floor=60)
+JUDGES = ("p0", "p1", "h0")
+
+
+def beliefs(of: Rubric) -> Beliefs:
+    return Beliefs(of, "v0", ("p0", "p1"), ("h0",))
+
+
+def look(judge: str, answers: dict[str, Any]) -> Any:
+    return ballot(judge, answers).marks
+
+
+def test_noise_is_learned_from_the_votes() -> None:
+    """Three equal looks are those of quiet judges, three that differ much are not."""
+    found = beliefs(SCALES)
+    for judge in JUDGES:
+        found.see("v0", judge, look(judge, {"a": 70, "b": 55, "c": 63, "d": 81, "e": 66}))
+    assert found.noise["sd"] == pytest.approx(QUIET_SD, abs=0.1)
+    loud = beliefs(SCALES)
+    for turn, judge in enumerate(JUDGES):
+        marks = {name: 70 + (25 if (turn + n) % 2 else -25) for n, name in enumerate("abcde")}
+        loud.see("v0", judge, look(judge, marks))
+    assert loud.noise["sd"] > 13
+    lists = beliefs(LISTS)
+    answers = {c: {i: (ord(c) + ord(i)) % 3 > 0 for i in "uvwxyz"} for c in "abcde"}
+    for judge in JUDGES:
+        lists.see("v0", judge, look(judge, answers))
+    assert lists.noise["flip"] < 0.05 and lists.noise["flip"] >= QUIET_FLIP
+
+
+def test_votes_carry_over_to_what_an_edit_did_not_touch() -> None:
+    of = rubric(percent("a"), percent("b"))
+    found = beliefs(of)
+    for judge in JUDGES:
+        found.see("v0", judge, look(judge, {"a": 90, "b": 40}))
+    found.edit("v0", "v1", ("b",), ())
+    criteria, _ = found.outlook("v1")
+    assert criteria["a"].mean > 80 and criteria["a"].var < criteria["b"].var
+    assert 40 < criteria["b"].mean < 60
+
+
+def test_what_code_says_is_known_and_is_asked_again_after_an_edit() -> None:
+    of = rubric(checked("a"), threshold=100)
+    found = beliefs(of)
+    assert found.probability("v0") == 0
+    found.see_checks("v0", look("check", {"a": True}))
+    assert found.probability("v0") == 1
+    found.edit("v0", "v1", ("a",), ())
+    assert found.probability("v1") == 0
+
+
+def test_yes_is_bad_for_a_penalty_and_under_a_negation() -> None:
+    of = rubric(yes_no("good"), yes_no("bad", weight=-1), group("not", yes_no("x"), negate=True), threshold=100)
+    found = beliefs(of)
+    for judge in JUDGES * 2:
+        found.see("v0", judge, look(judge, {"good": True, "bad": False, "x": False}))
+    assert found.probability("v0") > 0.8 and found.unmet("v0") == []
+    for judge in JUDGES * 4:
+        found.see("v0", judge, look(judge, {"good": True, "bad": True, "x": True}))
+    assert set(found.unmet("v0")) == {("bad", "bad"), ("x", "x")} and found.probability("v0") < 0.5
+    before = found.value("v0")
+    assert found.value_of_aim("v0", "bad", [("bad", "bad")]) > before
+    assert found.value_of_aim("v0", "x", [("x", "x")]) > before
+
+
+def test_an_item_that_most_say_does_not_apply_does_not_count() -> None:
+    of = rubric(yes_no("a", may_not_apply=True), yes_no("b"), threshold=100)
+    found = beliefs(of)
+    for judge in JUDGES:
+        found.see("v0", judge, look(judge, {"a": "n/a", "b": True}))
+    assert found.unmet("v0") == [] and set(found.outlook("v0").criteria) == {"b"}
+
+
+@given(st.sampled_from([SCALES, LISTS]) | rubrics(), st.randoms(use_true_random=False), st.permutations(range(5)))
+def test_the_order_of_ballots_on_a_version_does_not_matter(of: Rubric, chance: random.Random, order: list[int]) -> None:
+    looks = Chance(of, chance)
+    cast = [(JUDGES[n % 3], ballot("x", looks.get(f"v{n}") or {}).marks) for n in range(5)]
+    ends = []
+    for turns in (range(5), order):
+        found = beliefs(of)
+        for turn in turns:
+            found.see("v0", *cast[turn])
+        ends.append(found.probability("v0"))
+        assert 0.0 <= ends[-1] <= 1.0
+        for bank in (found._score_bank, found._item_bank):
+            assert sum(bank.weights.values()) == pytest.approx(1)
+    # Assumptions that the votes all but rule out are given up, at the latest when their weight is a thousandth.
+    assert ends[0] == pytest.approx(ends[1], abs=0.03)
+
+
+@given(st.integers(0, 4), st.sampled_from(JUDGES), st.integers(20, 80))
+def test_better_marks_make_the_contract_more_probable(which: int, judge: str, rest: int) -> None:
+    name = "abcde"[which]
+    ends = []
+    for points in (rest, rest + 20):
+        found = beliefs(SCALES)
+        for one in JUDGES:
+            found.see("v0", one, look(one, dict.fromkeys("abcde", rest)))
+        found.see("v0", judge, look(judge, {name: points}))
+        ends.append(found.outlook("v0").criteria[name].mean)
+    assert ends[0] < ends[1]
+    lists = []
+    for yes in (False, True):
+        one_list = beliefs(LISTS)
+        for one in JUDGES:
+            one_list.see("v0", one, look(one, {n: dict.fromkeys("uvwxyz", True) for n in "abcde"}))
+        one_list.see("v0", judge, look(judge, {name: {"u": yes}}))
+        lists.append(one_list.probability("v0"))
+    assert lists[0] <= lists[1]

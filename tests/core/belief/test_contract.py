@@ -1,0 +1,148 @@
+"""The probability of the contract is what the scorecard's own arithmetic gives, outcome by outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from math import prod
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from honestone.core.ballot import CHECK, Ballot, Mark
+from honestone.core.belief.contract import Contract, Moments, Odds
+from honestone.core.belief.normal import Atom, below, density
+from honestone.core.rubric import Key, Rubric
+from honestone.core.scorecard import Scorer, judge_gate
+
+from ..strategies import checklist, group, percent, rubric, rubrics, yes_no
+
+chances = st.floats(0, 1)
+
+
+def enumerated(of: Rubric, odds: Mapping[Key, Odds | None]) -> float:
+    """Every way the yes/no items may be, gated by the scorecard."""
+    scorer = Scorer(of)
+    keys = [key for key, _ in of.questions()]
+    total = 0.0
+    for answers in product((False, True), repeat=len(keys)):
+        marks = {CHECK: {}, "ann": {}}  # type: dict[str, dict[Key, Mark]]
+        for (key, item), answer in zip(of.questions(), answers, strict=True):
+            marks[CHECK if item.check is not None else "ann"][key] = Mark(answer)
+        card = scorer.card([Ballot(judge=judge, marks=found) for judge, found in marks.items()])
+        if judge_gate(card, of).passed:
+            chance = [odds[key] if answer else 1.0 - odds[key] for key, answer in zip(keys, answers, strict=True)]  # type: ignore[operator]
+            total += prod(chance)
+    return total
+
+
+@given(rubrics(), st.data())
+def test_of_yes_no_items_it_is_exact(of: Rubric, data: st.DataObject) -> None:
+    keys = list(of.questions())
+    assume(len(keys) <= 9 and all(item.anchors is None for _, item in keys))
+    odds: dict[Key, Odds | None] = {key: data.draw(chances) for key, _ in keys}
+    assert Contract(of).probability(odds) == pytest.approx(enumerated(of, odds), abs=1e-6)
+
+
+TREE = rubric(
+    group("g", checklist("a", "xy", floor=50), yes_no("b", required=True), weight=2, floor=40),
+    yes_no("bad", weight=-1),
+    checklist("c", "uvw", negate=True, floor=30),
+    threshold=55,
+)
+
+
+@given(st.lists(chances, min_size=7, max_size=7))
+def test_of_a_tree_with_penalty_negation_and_floors_it_is_exact(given_: list[float]) -> None:
+    odds: dict[Key, Odds | None] = dict(zip([key for key, _ in TREE.questions()], given_, strict=True))
+    assert Contract(TREE).probability(odds) == pytest.approx(enumerated(TREE, odds), abs=1e-9)
+
+
+def normal(mean: float, sd: float) -> Odds:
+    return [Atom(1.0, mean, sd * sd)]
+
+
+@given(st.floats(40, 99), st.floats(1, 15))
+def test_one_scale_needs_the_higher_of_its_bars(mean: float, sd: float) -> None:
+    of = rubric(percent("a"), threshold=70, floor=60)
+    expected = below((mean - 71) / sd)
+    assert Contract(of).probability({("a", "a"): normal(mean, sd)}) == pytest.approx(expected, abs=0.02)
+
+
+@given(st.lists(st.tuples(st.floats(50, 90), st.floats(1, 12)), min_size=2, max_size=5))
+def test_several_scales_are_near_to_integration(given_: list[tuple[float, float]]) -> None:
+    """Against a convolution on a grid of a fifth of a point."""
+    names = "abcde"[: len(given_)]
+    of = rubric(*[percent(name) for name in names], threshold=70, floor=60)
+    step, size = 0.2, 501
+    sums = [1.0]
+    for mean, sd in given_:
+        grid = [density((step * i - mean) / sd) / sd * step if step * i >= 61 - 1e-9 else 0.0 for i in range(size)]
+        grid[-1] += below((mean - 100) / sd)
+        grid[305] *= 0.5
+        sums = convolved(sums, grid[305:])
+    needed = (71 * len(given_) - 61 * len(given_)) / step
+    expected = sum(mass for i, mass in enumerate(sums) if i >= needed - 1e-6)
+    odds: dict[Key, Odds | None] = {(n, n): normal(m, s) for n, (m, s) in zip(names, given_, strict=True)}
+    assert Contract(of).probability(odds) == pytest.approx(expected, abs=0.035)
+
+
+def convolved(left: list[float], right: list[float]) -> list[float]:
+    found = [0.0] * (len(left) + len(right) - 1)
+    for i, a in enumerate(left):
+        if a > 1e-12:
+            for j, b in enumerate(right, i):
+                found[j] += a * b
+    return found
+
+
+MIXED = rubric(
+    group("g", percent("a", floor=50), checklist("b", "xyz", floor=60)), percent("c"), yes_no("d"), threshold=65
+)
+
+
+@given(st.floats(30, 90), st.floats(30, 90), st.lists(chances, min_size=4, max_size=4), st.floats(0, 20), chances)
+def test_it_rises_with_every_belief(a: float, c: float, yes: list[float], more: float, further: float) -> None:
+    keys = [("b", "x"), ("b", "y"), ("b", "z"), ("d", "d")]
+
+    def chance(extra: float, lift: float) -> float:
+        odds: dict[Key, Odds | None] = {("a", "a"): normal(a + extra, 8), ("c", "c"): normal(c, 8)}
+        odds |= {key: p + (1 - p) * lift for key, p in zip(keys, yes, strict=True)}
+        return Contract(MIXED).probability(odds)
+
+    low = chance(0, 0)
+    assert 0 <= low <= 1
+    assert chance(more, 0) >= low - 0.02 and chance(0, further) >= low - 1e-9
+
+
+def test_what_does_not_apply_leaves_its_weight_to_the_others() -> None:
+    of = rubric(yes_no("a", may_not_apply=True), yes_no("b"), threshold=100)
+    assert Contract(of).probability({("a", "a"): None, ("b", "b"): 0.9}) == pytest.approx(0.9)
+    assert Contract(of).probability({("a", "a"): None, ("b", "b"): None}) == 0
+
+
+def test_a_bar_of_full_marks_can_be_met() -> None:
+    """The margin never asks for more than there is, and what code knows needs none."""
+    of = rubric(percent("a"), threshold=100)
+    assert Contract(of).probability({("a", "a"): normal(108, 4)}) == pytest.approx(0.977, abs=0.01)
+
+
+def test_the_value_has_a_slope_everywhere_and_misses_cost_most() -> None:
+    of = rubric(percent("a"), percent("b"), floor=60)
+    contract = Contract(of)
+
+    def value(a: float, b: float) -> float:
+        return contract.value(*contract.moments({("a", "a"): Moments(a, 25), ("b", "b"): Moments(b, 25)}))
+
+    values = [value(a, 80) for a in (0, 20, 50, 59, 61, 80, 100)]
+    assert values == sorted(values) and len(set(values)) == len(values) and values[-1] < 0
+    assert value(60, 60) - value(50, 60) > value(90, 60) - value(80, 60)
+
+
+def test_a_move_of_one_criterion_reaches_the_groups_above_it() -> None:
+    contract = Contract(MIXED)
+    criteria, _ = contract.moments({key: Moments(50, 100) for key, _ in MIXED.questions()})
+    moved, overall = contract.moved(criteria, {"a": 10})
+    assert (moved["a"].mean, moved["g"].mean) == (60, 55)
+    assert overall.mean == pytest.approx(50 + 5 / 3)

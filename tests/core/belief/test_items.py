@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from math import exp, sqrt
+from statistics import NormalDist
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honestone.core.belief.items import LEAK, START_MET, ItemBelief, ItemModel, Looks
+from honestone.core.belief.normal import NODES, below
+from honestone.core.belief.scores import OWN, WITNESS_LOAD
+
+Votes = list[tuple[int, bool]]
+PANEL = 2
+models = st.builds(ItemModel, st.floats(0.002, 0.3), st.floats(0, 0.8))
+votes = st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=6)
+
+
+def believed(model: ItemModel, belief: ItemBelief, cast: Votes) -> tuple[ItemBelief, float]:
+    looks: dict[int, Looks] = {}
+    total = 0.0
+    for judge, yes in cast:
+        before = looks.get(judge, Looks())
+        belief, seen = model.seen(belief, before, held_out=judge >= PANEL, yes=yes)
+        looks[judge] = Looks(before.yes + yes, before.no + (not yes))
+        total += seen
+    return belief, total
+
+
+@given(models, votes)
+def test_the_belief_is_that_of_all_votes_at_once(model: ItemModel, cast: Votes) -> None:
+    """Integrated over the shared error and every judge's own one, on the same nodes."""
+    edge = NormalDist().inv_cdf(model.flip)
+
+    def likelihood(is_met: bool) -> float:
+        total = 0.0
+        for shared, weight in NODES:
+            product = weight
+            for judge in {judge for judge, _ in cast}:
+                load = sqrt(model.rho) * (1.0 if judge < PANEL else WITNESS_LOAD)
+                rest = 1 - load * load
+                answers = [yes for who, yes in cast if who == judge]
+                one = 0.0
+                for own, share in NODES:
+                    rate = below((edge - load * shared - sqrt(OWN * rest) * own) / sqrt((1 - OWN) * rest))
+                    for yes in answers:
+                        share *= 1 - rate if yes == is_met else rate
+                    one += share
+                product *= one
+            total += product
+        return total
+
+    met, unmet = START_MET * likelihood(True), (1 - START_MET) * likelihood(False)
+    found, seen = believed(model, model.start(), cast)
+    assert found.met == pytest.approx(met / (met + unmet), abs=1e-6)
+    assert exp(seen) == pytest.approx(met + unmet, rel=1e-4, abs=1e-12)
+
+
+@given(models, votes, st.lists(st.booleans(), max_size=3))
+def test_probabilities_sum_to_one(model: ItemModel, cast: Votes, aims: list[bool]) -> None:
+    belief, _ = believed(model, model.start(), cast)
+    for aimed in aims:
+        belief = model.edited(belief, aimed=aimed)
+        assert sum(belief.weights) == pytest.approx(1) and min(belief.weights) >= 0
+        belief, _ = believed(model, belief, cast)
+        assert sum(belief.weights) == pytest.approx(1) and 0 <= belief.met <= 1
+
+
+@given(models, votes, st.booleans())
+def test_the_order_of_votes_does_not_matter(model: ItemModel, cast: Votes, aimed: bool) -> None:
+    start = model.edited(model.start(), aimed=aimed)
+    one, seen = believed(model, start, cast)
+    other, also = believed(model, start, sorted(cast))
+    assert (one.met, seen) == pytest.approx((other.met, also), abs=1e-9)
+
+
+@given(models, st.lists(st.booleans(), max_size=2), st.booleans())
+def test_yes_is_believed_more_than_no(model: ItemModel, earlier: list[bool], aimed: bool) -> None:
+    """Of a judge that has not answered yet. (The fifth yes of one judge may say more of the judge than of the item.)"""
+    belief = model.edited(model.start(), aimed=aimed)
+    for judge in range(len(earlier), 3):
+        ends = [believed(model, belief, [*enumerate(earlier), (judge, yes)])[0].met for yes in (False, True)]
+        assert ends[0] <= ends[1] + 1e-12
+
+
+def test_a_second_look_of_one_judge_says_less_than_another_judge() -> None:
+    model = ItemModel(0.1, 0.2)
+    same, _ = believed(model, model.start(), [(0, True), (0, True)])
+    other, _ = believed(model, model.start(), [(0, True), (1, True)])
+    assert same.met < other.met
+
+
+def test_only_a_held_out_judge_tells_what_is_cosmetic() -> None:
+    """After an edit that was given an unmet item: yes of the panel leaves the doubt, one of a held-out judge lessens it."""
+    model = ItemModel(0.05, 0.2)
+    unmet, _ = believed(model, model.start(), [(0, False), (1, False)])
+    edited = model.edited(unmet, aimed=True)
+    panel, _ = believed(model, edited, [(0, True), (1, True), (0, True)])
+    witness, _ = believed(model, edited, [(0, True), (2, True), (2, True)])
+    cosmetic = [sum(belief.weights[14:]) for belief in (panel, witness)]
+    assert cosmetic[0] > 0.15 > 0.05 > cosmetic[1]
+    assert 0 < LEAK < 1

@@ -1,0 +1,306 @@
+"""The belief policies: what they do in whole runs, and that nothing a run may bring breaks their rules."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honestone.core.ballot import CHECK, ballot_to_plain
+from honestone.core.loop.belief import CALLS, CONSULT, LOOKS_NEEDED, ROUNDS, BeliefState, StrictState, sure
+from honestone.core.loop.named import POLICIES, policy_named
+from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.state import Accept, Ask, LoopLimits, Propose, Result, RollBack, Stop, decide, fold
+from honestone.core.rubric import Rubric
+from honestone.core.scorecard import Scorer
+
+from .strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no
+from .test_loop import TREE, Chance, Scene, Step, chaotic, end, facts, result
+
+LIMITS = LoopLimits(rounds=16, patience=16, calls=30, minutes=60)
+FAILED = ProposalOutcome.UNCHANGED
+
+
+@dataclass
+class BeliefScene(Scene):
+    """A scene of a belief policy: a judge's later looks have a draw."""
+
+    policy: str = "belief"
+    limits: LoopLimits = LIMITS
+
+    def state(self) -> BeliefState:
+        seats = ((CHECK,) if self.of.has_checks else ()) + (self.panel if self.of.asks_judges else ())
+        made = StrictState if self.policy == "strict" else BeliefState
+        return made(
+            scorer=Scorer(self.of),
+            panel=seats,
+            holdouts=self.holdouts,
+            limits=self.limits,
+            original="v0",
+            workable=self.workable,
+        )
+
+    def _ask(self, state: Any, judge: str, action: Ask) -> None:
+        if judge != CHECK:
+            if self.calls == 0:
+                self._record(state, {"type": "limit", "reason": "calls are used up"})
+                return
+            self.calls -= 1
+        look = (judge, action.version, f"{action.role} {action.draw}")
+        assert look not in self.asked, "a call on record is repeated"
+        self.asked.append(look)
+        seen = self.looks.get((judge, action.version), self.looks.get(action.version)) or {}
+        by_code = {key[0] for key, item in self.of.questions() if item.check is not None}
+        mine = {name: answer for name, answer in seen.items() if (name in by_code) == (judge == CHECK)}
+        event: dict[str, Any] = {"type": "ballot", "version": action.version, "role": action.role}
+        given_ = ballot_to_plain(ballot(judge, mine))
+        self._record(state, {**event, "ballot": given_, "draw": action.draw})
+
+    def _propose(self, state: Any, action: Propose, made: Step) -> None:
+        failed = isinstance(made, ProposalOutcome)
+        event: dict[str, Any] = {
+            "type": "proposed",
+            "round": len(state.rounds) + 1,
+            "focus": list(action.focus),
+            "items": [list(key) for key in action.items],
+            "outcome": str(made if failed else ProposalOutcome.CHANGED),
+        }
+        self._record(state, event if failed else {**event, "version": made})
+
+    @property
+    def judged(self) -> list[str]:
+        return [judge for judge, _, _ in self.asked if judge != CHECK]
+
+
+FIVE = rubric(*[percent(name) for name in "abcde"], floor=60)
+
+
+def alike(points: float) -> dict[str, float]:
+    return dict.fromkeys("abcde", points)
+
+
+def progress(*points: float) -> dict[Any, Any]:
+    return {f"v{n}": alike(one) for n, one in enumerate(points)}
+
+
+def scene(looks: Mapping[Any, Any], work: Any = (), **more: Any) -> BeliefScene:
+    """What the worker does after `work` changes nothing."""
+    given_ = {"of": FIVE, "panel": ("p0", "p1", "p2"), "holdouts": ("h0", "h1"), **more}
+    return BeliefScene(looks=looks, work=[*work, *[FAILED] * 20], **given_)
+
+
+# ------------------------------------------------------------------------------------------------------------ runs
+
+
+def test_a_good_original_is_passed_after_a_look_of_the_panel_and_two_of_the_witnesses() -> None:
+    run = scene(progress(95))
+    state = run.play()
+    assert (result(state), state.rounds) == (Result.PASSED, [])
+    assert run.judged == ["p0", "h0", "h1"]
+    assert end(state).reason == "more than 99% sure that the contract is met, with 2 looks of judges that were held out"
+
+
+def test_what_is_better_is_kept_and_what_is_worse_is_not() -> None:
+    run = scene(progress(50, 40, 62, 95), ["v1", "v2", "v3"])
+    state = run.play()
+    assert [entry.accepted for entry in state.rounds][:3] == [False, True, True]
+    assert (result(state), state.best) == (Result.PASSED, "v3")
+    assert state.rounds[0].reason.startswith("not nearer to the contract: about ")
+
+
+def test_witnesses_take_turns_in_steering_marks_on_a_scale() -> None:
+    run = scene(progress(*[40] * 8), [f"v{n}" for n in range(1, 8)], limits=replace(LIMITS, rounds=6))
+    run.play()
+    assert run.judged[:6] == ["p0", "h0", "p1", "h1", "p2", "p0"]
+
+
+def test_under_strict_and_on_checklists_the_panel_alone_steers() -> None:
+    work = [f"v{n}" for n in range(1, 8)]
+    limits = replace(LIMITS, rounds=3)
+    strict = scene(progress(*[40] * 8), work, limits=limits, policy="strict")
+    strict.play()
+    assert strict.judged == ["p0", "p1", "p2", "p0"]
+    of = rubric(checklist("c", "xyz"))
+    nothing = {f"v{n}": {"c": {"x": False, "y": False, "z": False}} for n in range(8)}
+    listed = scene(nothing, work, of=of, limits=limits)
+    listed.play()
+    assert listed.judged == ["p0", "p1", "p2", "p0"]
+
+
+def test_under_strict_a_witness_changes_no_decision_but_the_last() -> None:
+    """What is kept and tried is the same whatever a witness says, as long as it does not say pass."""
+
+    def path(witness: float) -> list[object]:
+        looks = {
+            **progress(66, 69, 68, 72, 71),
+            **{(h, f"v{n}"): alike(witness) for h in ("h0", "h1") for n in range(5)},
+        }
+        run = scene(looks, ["v1", "v2", "v3", "v4"], policy="strict")
+        run.play()
+        return [action for action in run.actions if isinstance(action, Accept | Propose)][:4]
+
+    assert path(10) == path(45)
+
+
+def test_the_items_that_an_edit_is_given_are_those_believed_unmet() -> None:
+    of = rubric(checklist("c", "xyz"))
+    run = scene({"v0": {"c": {"x": True, "y": False, "z": False}}}, of=of, limits=replace(LIMITS, rounds=1))
+    run.play()
+    proposed = next(action for action in run.actions if isinstance(action, Propose))
+    assert (proposed.focus, proposed.items) == (("c",), (("c", "y"), ("c", "z")))
+
+
+def test_witnesses_that_disagree_with_the_panel_keep_it_from_passing() -> None:
+    looks = {**progress(90), ("h0", "v0"): alike(45), ("h1", "v0"): alike(45)}
+    state = scene(looks).play()
+    assert result(state) in (Result.NO_CHANGE, Result.UNCONFIRMED)
+    assert state.probability("v0") < 0.7  # type: ignore[attr-defined]
+
+
+def test_nothing_is_passed_without_a_witness() -> None:
+    state = scene(progress(95), holdouts=()).play()
+    assert result(state) is Result.UNCONFIRMED
+    assert "no judge that was held out" in end(state).reason
+
+
+def test_where_code_decides_no_witness_is_needed_and_no_margin() -> None:
+    of = rubric(checked("a"), threshold=100, floor=100)
+    run = scene({"v0": {"a": False}, "v1": {"a": True}}, ["v1"], of=of, holdouts=())
+    state = run.play()
+    assert (result(state), state.best, run.judged) == (Result.PASSED, "v1", [])
+
+
+def test_a_loss_that_code_sees_costs_no_look() -> None:
+    of = rubric(checked("code", required=True), *[percent(name) for name in "abc"])
+    looks = {"v0": {"code": True, **alike(50)}, "v1": {"code": False, **alike(90)}}
+    run = scene(looks, ["v1"], of=of, limits=replace(LIMITS, rounds=1))
+    state = run.play()
+    assert state.rounds[0].reason == "required criterion 'code' is no longer met"
+    assert ("v1" in [version for judge, version, _ in run.asked if judge != CHECK]) is False
+
+
+def test_a_judge_that_fails_is_passed_over_and_paid_for() -> None:
+    run = scene({**progress(90), ("p0", "v0"): None, ("h0", "v0"): None})
+    state = run.play()
+    assert result(state) is Result.PASSED
+    assert run.judged[:2] == ["p0", "h0"] and state.asked == len(run.judged)  # type: ignore[attr-defined]
+
+
+def test_when_no_judge_can_mark_the_original_the_run_ends() -> None:
+    state = scene({}).play()
+    assert result(state) is Result.COULD_NOT_JUDGE
+
+
+def test_a_version_that_no_judge_can_mark_is_given_up() -> None:
+    state = scene(progress(50), ["v1"], limits=replace(LIMITS, rounds=1)).play()
+    assert state.rounds[0].reason == "no judge could mark it"
+
+
+def test_judges_that_say_the_same_of_everything_are_a_dead_metric() -> None:
+    state = scene(progress(*[50] * 20), [f"v{n}" for n in range(1, 20)]).play()
+    assert result(state) is Result.METRIC_DEAD and len(state.rounds) == 7
+
+
+def test_a_quorum_has_to_look_at_the_version_that_passes() -> None:
+    of = replace(FIVE, quorum=4)
+    run = scene(progress(95), of=of)
+    assert result(run.play()) is Result.PASSED
+    assert len(set(run.judged)) == 4
+
+
+def test_patience_rounds_and_calls_hold() -> None:
+    assert len(scene(progress(50), limits=replace(LIMITS, patience=2)).play().rounds) == 2
+    assert len(scene(progress(50), limits=replace(LIMITS, rounds=3)).play().rounds) == 3
+    run = scene(progress(60, *[62] * 20), [f"v{n}" for n in range(1, 20)], limits=replace(LIMITS, calls=6))
+    assert result(run.play()) is Result.BUDGET and len(run.judged) <= 6
+
+
+def test_a_probability_is_never_shown_as_certainty() -> None:
+    assert [sure(x) for x in (0.0, 0.941, 1.0)] == ["less than 1% sure", "94% sure", "more than 99% sure"]
+
+
+# ------------------------------------------------------------------------------------------------------------ chaos
+
+anything = st.one_of(
+    st.just(TREE),
+    st.just(FIVE),
+    st.just(rubric(group("g", percent("a"), yes_no("b")), checklist("c", "xy"), checked("d"))),
+    rubrics(),
+)
+chances = st.randoms(use_true_random=False)
+policies = st.sampled_from(["belief", "strict"])
+
+
+def chaos(of: Rubric, chance: random.Random, policy: str) -> BeliefScene:
+    plain = chaotic(of, chance, policy)
+    return BeliefScene(
+        of,
+        Chance(of, chance),
+        plain.work,
+        panel=plain.panel,
+        holdouts=plain.holdouts,
+        policy=policy,
+        limits=replace(plain.limits, rounds=chance.randint(0, 20), calls=chance.choice([99, 30, 5])),
+        calls=plain.calls,
+    )
+
+
+@given(anything, chances, policies)
+def test_whatever_happens_its_limits_hold(of: Rubric, chance: random.Random, policy: str) -> None:
+    run = chaos(of, chance, policy)
+    state = run.play()
+    assert isinstance(state, BeliefState)
+    assert len(run.judged) <= min(CALLS, run.limits.calls) and state.asked == len(run.judged)
+    assert len(state.rounds) <= min(ROUNDS, run.limits.rounds) and state.stale <= run.limits.patience
+    assert not any(entry.is_open for entry in state.rounds)
+    assert state.best == state.kept[-1]
+    assert 0.0 <= state.probability(state.best) <= 1.0
+    if result(state) is Result.PASSED and of.asks_judges:
+        assert state.holdouts and state.witnesses(state.best) >= LOOKS_NEEDED
+        assert state.probability(state.best) > CONSULT
+    if result(state) is Result.PASSED and not of.asks_judges:
+        assert state.verdict(state.best).passed
+
+
+@given(anything, chances, policies, st.data())
+def test_a_killed_run_believes_what_it_believed(
+    of: Rubric, chance: random.Random, policy: str, data: st.DataObject
+) -> None:
+    """Folding all events, or some now and the rest later, gives the same beliefs and the same next decision."""
+    run = chaos(of, chance, policy)
+    lived = run.play()
+    cut = data.draw(st.integers(0, len(run.log)))
+    half, again = fold(run.state(), run.log[:cut]), fold(run.state(), run.log[:cut])
+    assert decide(half, policy_named(policy)) == decide(again, policy_named(policy))
+    whole = fold(half, run.log[cut:])
+    assert facts(whole) == facts(lived)
+    assert isinstance(lived, BeliefState)
+    assert [whole.probability(v) for v in whole.kept] == [lived.probability(v) for v in lived.kept]
+
+
+@given(anything, chances, policies)
+def test_every_event_is_followed_by_the_decision_that_was_taken(of: Rubric, chance: random.Random, policy: str) -> None:
+    run = chaos(of, chance, policy)
+    run.play()
+    state = run.state()
+    expected = {
+        "proposed": Propose,
+        "accepted": Accept,
+        "rejected": RollBack,
+        "finished": Stop,
+        "ballot": Ask,
+        "limit": Ask,
+    }
+    for event in run.log:
+        assert isinstance(decide(state, policy_named(policy)), expected[event.type])
+        state.apply(event)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_policies_have_their_names(name: str) -> None:
+    assert policy_named(name).name == name
